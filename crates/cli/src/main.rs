@@ -1,0 +1,2 @@
+//! The `piton` command.
+fn main() {}

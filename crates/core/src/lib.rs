@@ -1,0 +1,1 @@
+//! The six things, events, decisions, plans, recovery. Pure.

@@ -1,0 +1,1 @@
+//! The verbs; the loop; agents; files on disk; git; the clock.

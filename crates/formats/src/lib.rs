@@ -1,0 +1,1 @@
+//! Native files of agent loops to and from the core types. Text in, text out.

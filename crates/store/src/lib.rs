@@ -1,0 +1,1 @@
+//! The journal, its views and registers, on SQLite and in memory.
