@@ -1,1 +1,56 @@
-//! The six things, events, decisions, plans, recovery. Pure.
+//! The heart of piton: what there is, what may happen to it, and what follows.
+//!
+//! State is a fold of events; a decision is a function of data. Everything in
+//! this crate is pure: no clock, no file, no database handle, no randomness,
+//! no thread, nothing async. What varies from call to call comes in as a value.
+//!
+//! | question | where |
+//! |---|---|
+//! | what is a run, an item, an attempt, a decision | [`run`], [`item`], [`attempt`], [`decision`], [`entry`] |
+//! | what a person or a program may ask for | [`command`] |
+//! | which rows a command wants to see | [`needs`](fn@needs) |
+//! | what a command leads to, or why not | [`decide`](fn@decide) |
+//! | what has happened, and how it is chained | [`event`], [`journal`] |
+//! | what the read tables must change | [`views`](fn@views), [`tables`] |
+//! | what the runner does next | [`run_loop`] |
+//!
+//! How events are stored: see `piton_store`. How the world is touched: see
+//! `piton_engine`.
+
+pub mod actor;
+pub mod attempt;
+pub mod classify;
+pub mod command;
+mod decide;
+pub mod decision;
+pub mod duration;
+pub mod entry;
+pub mod event;
+pub mod id;
+pub mod item;
+pub mod journal;
+mod needs;
+pub mod plan;
+pub mod policy;
+pub mod redact;
+pub mod refusal;
+pub mod run;
+pub mod run_loop;
+pub mod tables;
+mod views;
+
+pub use actor::Actor;
+pub use attempt::{AttemptRow, Outcome, Role};
+pub use command::{Command, Facts};
+pub use decide::decide;
+pub use decision::{DecisionKind, DecisionRow, Verb};
+pub use event::Event;
+pub use id::{AttemptId, CommandId, DecisionId, EventId, Node, Place, RunId, StreamId};
+pub use item::{ItemRow, ItemState, Stage};
+pub use journal::{Draft, Recorded};
+pub use needs::{Need, Needs, Rows, needs};
+pub use refusal::Refusal;
+pub use run::{RunRow, RunState};
+
+pub use tables::{Key, Row, Tables};
+pub use views::{apply, views};

@@ -1,0 +1,193 @@
+//! An attempt: one try at an item by an agent, started once.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::classify::Category;
+use crate::id::{AttemptId, Node, RunId};
+
+/// What an agent was started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// To do the item.
+    Worker,
+    /// To mend what the item's gate found.
+    GateFix,
+}
+
+impl Role {
+    /// The name, as stored and shown.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Worker => "worker",
+            Self::GateFix => "gate-fix",
+        }
+    }
+}
+
+/// How an attempt ended. Each attempt has exactly one outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The agent says that it is done.
+    Completed,
+    /// It failed.
+    Failed,
+    /// The agent claims that it cannot be done.
+    Blocked,
+    /// Some of it was done.
+    Partial,
+    /// A person is needed.
+    NeedsHuman,
+    /// It was ended from outside, or nobody knows how it ended.
+    Interrupted,
+}
+
+impl Outcome {
+    /// The name, as stored and shown.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+            Self::Partial => "partial",
+            Self::NeedsHuman => "needs-human",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What a person is needed for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HumanNeeded {
+    /// The question or the reason, in one line.
+    pub reason: String,
+    /// More, if there is more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+}
+
+/// What an attempt used. What is not known is absent, never 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// Dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+/// How the agent's process ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessEnd {
+    /// Its exit status, unless a signal ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Why piton ended it: `wall-timeout`, `idle-timeout`, `output-limit`, `asked`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_by: Option<String>,
+}
+
+/// Where the transcript of an attempt is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transcript {
+    /// Its path below `.piton/`.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The SHA-256 of its bytes, in hex.
+    pub sha256: String,
+    /// Whether its middle was left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+/// What came of an attempt: everything that is known when it ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was done, in one line or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What kind of failure it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<Category>,
+    /// What a person is needed for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub human: Option<HumanNeeded>,
+    /// How the process ended; none when nobody saw it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessEnd>,
+    /// What it used.
+    #[serde(default)]
+    pub usage: Usage,
+    /// Where its words are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<Transcript>,
+    /// The agent's program could not be started at all: nothing was tried, so
+    /// nothing counts against the item.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cannot_start: bool,
+}
+
+impl Report {
+    /// A report that says how it ended and nothing else.
+    #[must_use]
+    pub fn bare(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            summary: None,
+            error: None,
+            category: None,
+            human: None,
+            process: None,
+            usage: Usage::default(),
+            transcript: None,
+            cannot_start: false,
+        }
+    }
+}
+
+/// What the read tables know of an attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptRow {
+    /// Its id.
+    pub id: AttemptId,
+    /// The run of its item.
+    pub run: RunId,
+    /// Its item.
+    pub node: Node,
+    /// Which attempt at the item it is, from 1.
+    pub number: u32,
+    /// What the agent was started for.
+    pub role: Role,
+    /// The agent: its name or command.
+    pub agent: String,
+    /// The model it was asked to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Which agent of the run it is, from 1.
+    pub iteration: u32,
+    /// When the intent was recorded.
+    pub started_at: Timestamp,
+    /// When the outcome was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// What came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Report>,
+}

@@ -1,0 +1,114 @@
+//! A decision: something that a person must decide, or did.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{DecisionId, Node, RunId};
+
+/// What is to be decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DecisionKind {
+    /// An agent says that it needs a person.
+    HumanNeeded,
+    /// A node failed, or is claimed to be impossible.
+    BlockedNode,
+    /// The plan wants somebody to look before it goes on.
+    Breakpoint,
+}
+
+impl DecisionKind {
+    /// The name, as stored and shown.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::HumanNeeded => "human-needed",
+            Self::BlockedNode => "blocked-node",
+            Self::Breakpoint => "breakpoint",
+        }
+    }
+
+    /// The verbs that fit.
+    #[must_use]
+    pub fn verbs(self) -> &'static [Verb] {
+        match self {
+            Self::HumanNeeded => &[Verb::Answer, Verb::Retry, Verb::Skip],
+            Self::BlockedNode => &[Verb::Retry, Verb::Answer, Verb::Skip],
+            Self::Breakpoint => &[Verb::Approve],
+        }
+    }
+}
+
+/// What a person may say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verb {
+    /// Go on.
+    Approve,
+    /// Try again, with this text in the prompt.
+    Answer,
+    /// Try again.
+    Retry,
+    /// Leave it out.
+    Skip,
+}
+
+impl Verb {
+    /// The name, as stored and typed.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Answer => "answer",
+            Self::Retry => "retry",
+            Self::Skip => "skip",
+        }
+    }
+}
+
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How a decision fell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What was said.
+    pub verb: Verb,
+    /// Why, or the answer itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Who said it.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What the read tables know of a decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionRow {
+    /// Its id.
+    pub id: DecisionId,
+    /// The number that people type, unique within the store.
+    pub number: u64,
+    /// What is to be decided.
+    pub kind: DecisionKind,
+    /// The run that waits.
+    pub run: RunId,
+    /// The node that it is about.
+    pub node: Node,
+    /// The question, in one line.
+    pub question: String,
+    /// More, if there is more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+    /// When it was asked.
+    pub opened_at: Timestamp,
+    /// How it fell; none while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+}

@@ -1,0 +1,351 @@
+//! Events: what has happened. Past tense, immutable, the only truth.
+//!
+//! An event carries all that the read tables need to know of it; see
+//! [`crate::views`]. Its stored form is described byte by byte in
+//! `docs/formats/journal.md`. A field is only ever added, with a default.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::{HumanNeeded, Report, Role};
+use crate::decision::{DecisionKind, Verb};
+use crate::entry::Entry;
+use crate::id::{AttemptId, DecisionId, Node, RunId};
+use crate::item::{Evidence, ItemState, Stage};
+use crate::plan::{Native, PlannedItem, RunPast};
+use crate::policy::{Limits, Policy};
+use crate::run::{Pause, Request, RunState};
+
+/// Something that has happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "body")]
+pub enum Event {
+    /// A run was planned; its items follow.
+    RunPlanned(Box<RunPlanned>),
+    /// An item of a run was planned.
+    ItemPlanned(Box<ItemPlanned>),
+    /// A runner took a run.
+    LeaseTaken {
+        /// The run.
+        run: RunId,
+        /// The runner, in words.
+        owner: String,
+        /// Its fencing token.
+        token: u64,
+    },
+    /// A runner is known to have gone without giving its run back.
+    LeaseLost {
+        /// The run.
+        run: RunId,
+        /// The runner that is gone.
+        owner: String,
+        /// Its fencing token.
+        token: u64,
+    },
+    /// A runner gave its run back.
+    LeaseReleased {
+        /// The run.
+        run: RunId,
+        /// Its fencing token.
+        token: u64,
+    },
+    /// A runner began to work: an invocation of `piton run`.
+    RunStarted {
+        /// The run.
+        run: RunId,
+        /// The limits of this invocation.
+        limits: Limits,
+    },
+    /// A run came into another state.
+    RunMoved {
+        /// The run.
+        run: RunId,
+        /// The state it was in.
+        from: RunState,
+        /// The state it is in now.
+        to: RunState,
+        /// Why it is paused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pause: Option<Pause>,
+        /// The node that this is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Node>,
+        /// Why, in one line.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Somebody asked something of the live runner.
+    RunAsked {
+        /// The run.
+        run: RunId,
+        /// What was asked.
+        request: Request,
+    },
+    /// An agent is about to be started: an intent, durable before the start.
+    AttemptStarted {
+        /// The attempt.
+        attempt: AttemptId,
+        /// The run.
+        run: RunId,
+        /// Its item.
+        node: Node,
+        /// Which attempt at the item, from 1.
+        number: u32,
+        /// What for.
+        role: Role,
+        /// The agent: its name or command.
+        agent: String,
+        /// The model it is asked to use.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Which agent of the run, from 1.
+        iteration: u32,
+    },
+    /// An attempt ended: the one outcome of its intent.
+    AttemptEnded {
+        /// The attempt.
+        attempt: AttemptId,
+        /// The run.
+        run: RunId,
+        /// Its item.
+        node: Node,
+        /// What came of it.
+        report: Box<Report>,
+    },
+    /// A gate is about to be run: an intent.
+    GateStarted {
+        /// The run.
+        run: RunId,
+        /// The item.
+        node: Node,
+        /// Which run of the script, from 1.
+        number: u32,
+    },
+    /// A gate was run: the one outcome of its intent.
+    GateEnded {
+        /// The run.
+        run: RunId,
+        /// The item.
+        node: Node,
+        /// What came of it.
+        report: GateReport,
+    },
+    /// A commit is about to be made: an intent.
+    CommitStarted {
+        /// The run.
+        run: RunId,
+        /// The item.
+        node: Node,
+        /// What `HEAD` is.
+        head: Option<String>,
+    },
+    /// A commit was made, or not: the one outcome of its intent.
+    CommitEnded {
+        /// The run.
+        run: RunId,
+        /// The item.
+        node: Node,
+        /// The commit; none when nothing had changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+        /// Why it could not be made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// An item came into another state.
+    ItemMoved(Box<ItemMoved>),
+    /// An item that is being worked on came to another stage.
+    ItemStaged {
+        /// The run.
+        run: RunId,
+        /// The item.
+        node: Node,
+        /// What comes next for it.
+        stage: Stage,
+    },
+    /// Somebody asked to skip an item that is being worked on.
+    ItemSkipAsked {
+        /// The run.
+        run: RunId,
+        /// The item.
+        node: Node,
+    },
+    /// A person is asked something.
+    DecisionOpened {
+        /// The decision.
+        decision: DecisionId,
+        /// The number that people type.
+        number: u64,
+        /// What is to be decided.
+        decision_kind: DecisionKind,
+        /// The run that waits.
+        run: RunId,
+        /// The node that it is about.
+        node: Node,
+        /// The question, in one line.
+        question: String,
+        /// More, if there is more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<String>,
+    },
+    /// A person decided.
+    DecisionMade {
+        /// The decision.
+        decision: DecisionId,
+        /// What was said.
+        verb: Verb,
+        /// Why, or the answer itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// Somebody logged a session event.
+    EntryLogged(Box<Entry>),
+}
+
+/// See [`Event::RunPlanned`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunPlanned {
+    /// The run.
+    pub run: RunId,
+    /// Its short name.
+    pub name: String,
+    /// The native format it came from.
+    pub face: String,
+    /// The plan's path, relative to the project.
+    pub source: String,
+    /// Retries, limits, commits.
+    pub policy: Policy,
+    /// What only its native format has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
+    /// What it went through before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past: Option<RunPast>,
+}
+
+/// See [`Event::ItemPlanned`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ItemPlanned {
+    /// The run.
+    pub run: RunId,
+    /// The item.
+    #[serde(flatten)]
+    pub item: PlannedItem,
+}
+
+/// See [`Event::ItemMoved`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ItemMoved {
+    /// The run.
+    pub run: RunId,
+    /// The item.
+    pub node: Node,
+    /// The state it was in.
+    pub from: ItemState,
+    /// The state it is in now.
+    pub to: ItemState,
+    /// What comes next for it; as before when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
+    /// How often it has been tried again; as before when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    /// Not before this time is it tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// What was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What went wrong; as before when absent, except that what is done has no error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What a person is needed for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub human: Option<HumanNeeded>,
+    /// What a person answered, for the next prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// Why it counts as done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// Whether this completes a task, for `max-tasks`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub task: bool,
+}
+
+impl ItemMoved {
+    /// A move that says nothing but where to.
+    #[must_use]
+    pub fn bare(run: RunId, node: Node, from: ItemState, to: ItemState) -> Self {
+        Self {
+            run,
+            node,
+            from,
+            to,
+            stage: None,
+            retries: None,
+            until: None,
+            summary: None,
+            error: None,
+            human: None,
+            answer: None,
+            evidence: Vec::new(),
+            task: false,
+        }
+    }
+}
+
+/// What came of a run of a gate's script.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateReport {
+    /// Whether it passed.
+    pub passed: bool,
+    /// It was ended from outside, or nobody knows how it ended: it does not count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// Its exit status; -1 when it ran out of time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// The end of its output, at most 10,000 characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+    /// What was wrong, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Event {
+    /// The kind, as stored.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::RunPlanned(_) => "run-planned",
+            Self::ItemPlanned(_) => "item-planned",
+            Self::LeaseTaken { .. } => "lease-taken",
+            Self::LeaseLost { .. } => "lease-lost",
+            Self::LeaseReleased { .. } => "lease-released",
+            Self::RunStarted { .. } => "run-started",
+            Self::RunMoved { .. } => "run-moved",
+            Self::RunAsked { .. } => "run-asked",
+            Self::AttemptStarted { .. } => "attempt-started",
+            Self::AttemptEnded { .. } => "attempt-ended",
+            Self::GateStarted { .. } => "gate-started",
+            Self::GateEnded { .. } => "gate-ended",
+            Self::CommitStarted { .. } => "commit-started",
+            Self::CommitEnded { .. } => "commit-ended",
+            Self::ItemMoved(_) => "item-moved",
+            Self::ItemStaged { .. } => "item-staged",
+            Self::ItemSkipAsked { .. } => "item-skip-asked",
+            Self::DecisionOpened { .. } => "decision-opened",
+            Self::DecisionMade { .. } => "decision-made",
+            Self::EntryLogged(_) => "entry-logged",
+        }
+    }
+
+    /// The version of the body's shape; it grows when a body changes so that
+    /// an older program would misread it.
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        1
+    }
+}

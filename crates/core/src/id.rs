@@ -1,0 +1,221 @@
+//! Ids and places: what names a thing, and where it stands in its tree.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Uuid::parse_str(text).map(Self)
+            }
+        }
+    };
+}
+
+uuid_id! {
+    /// Names a run for ever (UUIDv7).
+    RunId
+}
+uuid_id! {
+    /// Names an attempt for ever (UUIDv7); also the mark in an agent's environment.
+    AttemptId
+}
+uuid_id! {
+    /// Names a decision for ever (UUIDv7); people type its number instead.
+    DecisionId
+}
+uuid_id! {
+    /// Names one event (UUIDv7).
+    EventId
+}
+uuid_id! {
+    /// Names one wish to change something. Asking again with the same id gives
+    /// the outcome of the first success and stores nothing again.
+    CommandId
+}
+
+/// An ordered list of events: one a run, one for the sessions of the project.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StreamId(String);
+
+impl StreamId {
+    /// The stream of one run.
+    #[must_use]
+    pub fn run(run: RunId) -> Self {
+        Self(format!("run:{run}"))
+    }
+
+    /// The stream of the project's sessions: what `piton log` writes.
+    #[must_use]
+    pub fn sessions() -> Self {
+        Self("sessions".to_owned())
+    }
+
+    /// A stream by the name that a store gave back.
+    #[must_use]
+    pub fn named(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// The name, as stored.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The path of an item within its run: ids joined by `/`.
+///
+/// A `/` inside an id is written `%2F`, a `%` as `%25`; a sibling that repeats
+/// an id gets `#2`, `#3` and so on. A node never changes once it is given.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Node(String);
+
+impl Node {
+    /// The node of a child named `id` below `parent`, as its `nth` (from 1)
+    /// sibling of that id.
+    #[must_use]
+    pub fn child(parent: Option<&Self>, id: &str, nth: u32) -> Self {
+        let mut text = String::new();
+        if let Some(parent) = parent {
+            text.push_str(&parent.0);
+            text.push('/');
+        }
+        for c in id.chars() {
+            match c {
+                '/' => text.push_str("%2F"),
+                '%' => text.push_str("%25"),
+                _ => text.push(c),
+            }
+        }
+        if nth > 1 {
+            text.push_str(&format!("#{nth}"));
+        }
+        Self(text)
+    }
+
+    /// A node as somebody typed it, or as it was stored.
+    #[must_use]
+    pub fn named(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The path as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The node above, if there is one.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
+    }
+
+    /// The nodes above, nearest first.
+    pub fn ancestors(&self) -> impl Iterator<Item = Self> {
+        std::iter::successors(self.parent(), Self::parent)
+    }
+
+    /// Whether this node is `other` or lies below it.
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.0
+            .strip_prefix(&other.0)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Where an item stands in its tree: its index (from 0) at each level.
+///
+/// `[1, 0, 2]` is the third child of the first child of the second root. The
+/// order of places is the order of the tree, a parent before its children.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Place(pub Vec<u32>);
+
+impl Place {
+    /// The place of the `index`th child.
+    #[must_use]
+    pub fn child(&self, index: u32) -> Self {
+        let mut path = self.0.clone();
+        path.push(index);
+        Self(path)
+    }
+
+    /// How deep the item stands: 1 for a root.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.0.len()
+    }
+
+    /// A key whose order as bytes is the order of places: four bytes a level,
+    /// the most significant first.
+    #[must_use]
+    pub fn to_key(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|index| index.to_be_bytes()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slash_inside_an_id_is_not_a_level() {
+        let phase = Node::child(None, "a/b", 1);
+        let step = Node::child(Some(&phase), "50%", 2);
+        assert_eq!(step.as_str(), "a%2Fb/50%25#2");
+        assert_eq!(step.parent(), Some(phase.clone()));
+        assert!(step.is_within(&phase));
+        assert!(!Node::named("a%2Fbc").is_within(&phase));
+    }
+
+    #[test]
+    fn the_order_of_keys_is_the_order_of_the_tree() {
+        let mut places = vec![Place(vec![1]), Place(vec![0, 300]), Place(vec![0]), Place(vec![0, 2, 9]), Place(vec![0, 2])];
+        places.sort();
+        let mut by_key = places.clone();
+        by_key.sort_by_key(Place::to_key);
+        assert_eq!(places, by_key);
+        assert_eq!(places[0], Place(vec![0]));
+        assert_eq!(places[4], Place(vec![1]));
+    }
+}

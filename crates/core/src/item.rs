@@ -1,0 +1,286 @@
+//! An item: a thing to get done. Items form a tree and a graph.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::HumanNeeded;
+use crate::id::{AttemptId, Node, Place, RunId};
+use crate::plan::{Gate, Native};
+
+/// Where an item stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ItemState {
+    /// Something that it depends on is not done.
+    Pending,
+    /// It may be started.
+    Ready,
+    /// It, or something below it, has been started and is not finished.
+    Working,
+    /// It waits: for a person, or for a time.
+    Waiting,
+    /// It is done.
+    Done,
+    /// It failed for good.
+    Failed,
+    /// It is left out on purpose.
+    Skipped,
+    /// Somebody claims that it cannot be done.
+    Blocked,
+}
+
+impl ItemState {
+    /// The name, as stored and shown.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Ready => "ready",
+            Self::Working => "working",
+            Self::Waiting => "waiting",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Blocked => "blocked",
+        }
+    }
+
+    /// Whether nothing more is to be done: done or skipped.
+    #[must_use]
+    pub fn is_finished(self) -> bool {
+        matches!(self, Self::Done | Self::Skipped)
+    }
+
+    /// Whether it ended badly: failed or blocked.
+    #[must_use]
+    pub fn is_broken(self) -> bool {
+        matches!(self, Self::Failed | Self::Blocked)
+    }
+
+    /// Which moves there are at all. Every other one is a defect.
+    #[must_use]
+    pub fn may_become(self, to: Self) -> bool {
+        use ItemState::{Blocked, Done, Failed, Pending, Ready, Skipped, Waiting, Working};
+        match self {
+            Pending => matches!(to, Ready | Skipped),
+            Ready => matches!(to, Working | Skipped),
+            Working => matches!(to, Ready | Waiting | Done | Failed | Skipped | Blocked),
+            Waiting => matches!(to, Ready | Working | Skipped),
+            Failed | Blocked => matches!(to, Ready | Working | Skipped),
+            Skipped => matches!(to, Ready | Working),
+            Done => matches!(to, Working),
+        }
+    }
+}
+
+impl fmt::Display for ItemState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What comes next for an item that is being worked on.
+///
+/// Every item passes through the stages that it has, in this order; a failed
+/// gate leads to [`Stage::Fix`] and back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// An agent does it, or its children are done one by one.
+    #[default]
+    Work,
+    /// Its gate is to be run.
+    Gate,
+    /// An agent is to mend what the gate found.
+    Fix,
+    /// What changed is to be committed.
+    Commit,
+}
+
+/// How the gate of an item fared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateRuns {
+    /// How often the script was run.
+    pub runs: u32,
+    /// Whether the last run passed.
+    pub passed: bool,
+    /// Whether a run is under way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
+    /// The last run's output, its end, at most 10,000 characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+    /// The last run's exit status; -1 when it ran out of time, none when it ended by a signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// What was wrong, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Why an item counts as done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// Its gate passed.
+    GatePassed,
+    /// What it changed was committed.
+    Committed {
+        /// The commit, as git names it.
+        commit: String,
+    },
+    /// Nothing was asked for: the agent's word is all there is.
+    NoneAsked,
+    /// The plan said so when it was taken over from another tool.
+    TakenOver,
+}
+
+/// A commit that piton is about to make.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitIntent {
+    /// What `HEAD` was before; none in a repository without commits.
+    pub head: Option<String>,
+}
+
+/// What the read tables know of an item.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ItemRow {
+    /// The run it belongs to.
+    pub run: RunId,
+    /// Its path, which never changes.
+    pub node: Node,
+    /// Its id as the plan gives it; siblings may share one.
+    pub id: String,
+    /// Where it stands in the tree.
+    pub place: Place,
+    /// Where it stands in its life.
+    pub state: ItemState,
+    /// What comes next while it is working.
+    #[serde(default)]
+    pub stage: Stage,
+    /// What to tell the agent; none for a node that only holds others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The model that the plan asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What must pass before it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+    /// Whether the run pauses for people when it is finished.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub breakpoint: bool,
+    /// The nodes that must be finished first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<Node>,
+    /// What only its native format has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
+    /// How many children it has.
+    #[serde(default)]
+    pub children: u32,
+    /// How many of them are not finished.
+    #[serde(default)]
+    pub open_children: u32,
+    /// Attempts started on it, in every role.
+    #[serde(default)]
+    pub attempts: u32,
+    /// How often it was tried again after a failure.
+    #[serde(default)]
+    pub retries: u32,
+    /// Not before this time is it tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// When it was first started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it was finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// What was done, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What went wrong last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What a person is needed for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub human: Option<HumanNeeded>,
+    /// What a person answered, for the next prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// How its gate fared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate_runs: Option<GateRuns>,
+    /// A commit that was begun and whose outcome is not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committing: Option<CommitIntent>,
+    /// Why it counts as done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// The attempt that is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<AttemptId>,
+    /// Somebody asked to skip it while an agent works on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip_asked: bool,
+}
+
+impl ItemRow {
+    /// Whether an agent works on it, rather than on its children.
+    #[must_use]
+    pub fn is_leaf(&self) -> bool {
+        self.children == 0
+    }
+
+    /// Whether the runner has something to do with it: a leaf that may be
+    /// started or waits, or any node past its [`Stage::Work`].
+    #[must_use]
+    pub fn is_actionable(&self) -> bool {
+        match self.state {
+            ItemState::Ready | ItemState::Waiting => self.is_leaf(),
+            ItemState::Working => self.is_leaf() || self.stage != Stage::Work,
+            ItemState::Pending | ItemState::Done | ItemState::Failed | ItemState::Skipped | ItemState::Blocked => false,
+        }
+    }
+
+    /// Whether it counts as a task for `max-tasks` and is committed as one:
+    /// a step, or a phase without steps.
+    #[must_use]
+    pub fn is_task(&self) -> bool {
+        self.place.depth() == 2 || (self.place.depth() == 1 && self.is_leaf())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [ItemState; 8] = [
+        ItemState::Pending,
+        ItemState::Ready,
+        ItemState::Working,
+        ItemState::Waiting,
+        ItemState::Done,
+        ItemState::Failed,
+        ItemState::Skipped,
+        ItemState::Blocked,
+    ];
+
+    #[test]
+    fn every_state_has_a_way_out_or_is_done() {
+        for from in ALL {
+            let ways = ALL.iter().filter(|to| from.may_become(**to)).count();
+            assert!(ways > 0, "{from} is a dead end");
+            assert!(!from.may_become(from), "{from} to itself says nothing");
+        }
+    }
+
+    #[test]
+    fn a_pending_item_starts_only_by_becoming_ready() {
+        assert!(!ItemState::Pending.may_become(ItemState::Working));
+        assert!(ItemState::Pending.may_become(ItemState::Ready));
+    }
+}

@@ -1,0 +1,136 @@
+//! A plan: what a run is made of, before anything has happened.
+
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::HumanNeeded;
+use crate::id::{Node, Place, RunId};
+use crate::item::ItemState;
+use crate::policy::Policy;
+use crate::run::Pause;
+
+/// What only one native format has: opaque here, typed in `piton_formats`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Native {
+    /// The format: `sprint-yaml`.
+    pub face: String,
+    /// The version of the body's shape.
+    pub version: u32,
+    /// The content, as JSON text.
+    pub body: String,
+}
+
+/// What must pass before an item is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    /// Run by `sh -c` in the work tree; passes with exit status 0.
+    pub script: String,
+    /// What the agent is told when it fails.
+    pub on_fail_prompt: String,
+    /// How often the script is run at most.
+    pub runs_max: u32,
+    /// How long one run may take, in seconds.
+    pub timeout_s: u64,
+}
+
+/// What an item of a taken-over plan brings with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    /// When it was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<jiff::Timestamp>,
+    /// When it was finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<jiff::Timestamp>,
+    /// What was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How often it was tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    /// What a person is needed for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub human: Option<HumanNeeded>,
+}
+
+/// One item of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedItem {
+    /// Its path.
+    pub node: Node,
+    /// Its id as the plan gives it.
+    pub id: String,
+    /// Where it stands in the tree.
+    pub place: Place,
+    /// [`ItemState::Ready`], or [`ItemState::Pending`] when it waits for
+    /// others; any other state in a plan that was taken over.
+    pub state: ItemState,
+    /// What to tell the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The model that the plan asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What must pass before it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+    /// Whether the run pauses for people when it is finished.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub breakpoint: bool,
+    /// The nodes that must be finished first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<Node>,
+    /// What only its native format has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
+    /// What it went through before piton saw it.
+    #[serde(default, skip_serializing_if = "is_blank")]
+    pub past: Past,
+}
+
+fn is_blank(past: &Past) -> bool {
+    *past == Past::default()
+}
+
+/// What a taken-over run went through before piton saw it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunPast {
+    /// When it was started; none for one that never was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<jiff::Timestamp>,
+    /// When it was finished; none for one that is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<jiff::Timestamp>,
+    /// Whether every node is finished.
+    #[serde(default)]
+    pub done: bool,
+    /// Why it was paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+    /// Agents started in all.
+    #[serde(default)]
+    pub iterations: u32,
+}
+
+/// A whole plan, in tree order (a parent before its children).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The id that the run will have.
+    pub run: RunId,
+    /// Its short name.
+    pub name: String,
+    /// The native format it came from.
+    pub face: String,
+    /// Where it was read, relative to the project.
+    pub source: String,
+    /// Retries, limits, commits.
+    pub policy: Policy,
+    /// What only its native format has.
+    pub native: Option<Native>,
+    /// What it went through before; none for a fresh plan.
+    pub past: Option<RunPast>,
+    /// Its items, a parent before its children, siblings in order.
+    pub items: Vec<PlannedItem>,
+}

@@ -1,0 +1,115 @@
+//! What a plan says of retries, limits and commits.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::classify::Category;
+
+/// When a failed attempt is made again without asking anybody.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// How often an item is tried again at most.
+    pub retries_max: u32,
+    /// How long to wait before each retry, in milliseconds; the last value
+    /// serves for all later ones. Never empty.
+    pub backoff_ms: Vec<u64>,
+    /// The kinds of failure that are worth another try.
+    pub categories: Vec<Category>,
+}
+
+impl Default for Retry {
+    /// What holds when a plan says nothing: failures of the network, rate
+    /// limits and timeouts are tried again 3 times, after 2, 10 and 60 seconds.
+    fn default() -> Self {
+        Self {
+            retries_max: 3,
+            backoff_ms: vec![2_000, 10_000, 60_000],
+            categories: vec![Category::Network, Category::RateLimit, Category::Timeout],
+        }
+    }
+}
+
+impl Retry {
+    /// When an item that was tried again `retries` times already, and now
+    /// failed with `category`, is to be tried again; none for never.
+    #[must_use]
+    pub fn next(&self, category: Category, retries: u32, now: Timestamp) -> Option<Timestamp> {
+        if retries >= self.retries_max || !self.categories.contains(&category) {
+            return None;
+        }
+        let last = self.backoff_ms.len().saturating_sub(1);
+        let index = usize::try_from(retries).unwrap_or(usize::MAX).min(last);
+        let wait_ms = self.backoff_ms.get(index).copied().unwrap_or(1_000);
+        // A wait longer than a year is a typing mistake, and must not overflow.
+        let wait = SignedDuration::from_millis(i64::try_from(wait_ms).unwrap_or(i64::MAX).min(31_536_000_000));
+        Some(now.checked_add(wait).unwrap_or(Timestamp::MAX))
+    }
+}
+
+/// What stops an invocation of `piton run`. Absent means no limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Agents started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations_max: Option<u32>,
+    /// Steps and simple phases completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks_max: Option<u32>,
+    /// Time since the invocation began, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_box_s: Option<u64>,
+}
+
+impl Limits {
+    /// These limits, each replaced by that of `other` where it has one.
+    #[must_use]
+    pub fn overridden_by(&self, other: &Self) -> Self {
+        Self {
+            iterations_max: other.iterations_max.or(self.iterations_max),
+            tasks_max: other.tasks_max.or(self.tasks_max),
+            time_box_s: other.time_box_s.or(self.time_box_s),
+        }
+    }
+}
+
+/// What a plan says of how it is run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// When to try again.
+    #[serde(default)]
+    pub retry: Retry,
+    /// When to stop.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Whether each task is committed.
+    #[serde(default)]
+    pub auto_commit: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(category: Category, retries: u32, wait_s: Option<i64>) {
+        let now = Timestamp::UNIX_EPOCH;
+        let next = Retry::default().next(category, retries, now);
+        assert_eq!(next.map(Timestamp::as_second), wait_s);
+    }
+
+    #[test]
+    fn the_default_tries_outside_failures_again_three_times() {
+        check(Category::Network, 0, Some(2));
+        check(Category::RateLimit, 1, Some(10));
+        check(Category::Timeout, 2, Some(60));
+        check(Category::Timeout, 3, None);
+        check(Category::Validation, 0, None);
+        check(Category::Logic, 0, None);
+    }
+
+    #[test]
+    fn a_backoff_beyond_all_time_does_not_overflow() {
+        let retry = Retry { backoff_ms: vec![u64::MAX], ..Retry::default() };
+        assert!(retry.next(Category::Network, 0, Timestamp::MAX).is_some());
+    }
+}

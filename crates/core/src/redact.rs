@@ -1,0 +1,301 @@
+//! Taking secrets out of text before it is kept or shown.
+//!
+//! Two sources: common forms of keys, by rule, and the values of environment
+//! variables whose names look secret, handed in by the caller. A cheap scan
+//! for the fixed part of each rule comes first, so that text without any
+//! costs one pass and no regular expression is even compiled.
+//!
+//! The rules follow the forms that the vendors document; the list of gitleaks
+//! (MIT) served to see which ones are met.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
+
+struct Rule {
+    name: &'static str,
+    /// Fixed parts, compared without regard to ASCII case: without one of them the rule cannot fit.
+    hints: &'static [&'static str],
+    /// The form. A group named `secret` narrows what is taken out.
+    form: &'static str,
+}
+
+const RULES: &[Rule] = &[
+    Rule { name: "private-key", hints: &["-----begin"], form: r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----(?P<secret>.*?)(-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\z)" },
+    Rule { name: "github-token", hints: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], form: r"\bgh[pousr]_[A-Za-z0-9]{30,255}\b" },
+    Rule { name: "github-token", hints: &["github_pat_"], form: r"\bgithub_pat_[A-Za-z0-9_]{22,255}\b" },
+    Rule { name: "gitlab-token", hints: &["glpat-", "gldt-", "glrt-"], form: r"\bgl(pat|dt|rt)-[A-Za-z0-9_\-]{20,}" },
+    Rule { name: "anthropic-key", hints: &["sk-ant-"], form: r"\bsk-ant-[A-Za-z0-9_\-]{16,}" },
+    Rule { name: "openai-key", hints: &["sk-"], form: r"\bsk-(proj-|svcacct-|admin-|or-v1-)?[A-Za-z0-9_\-]{20,}" },
+    Rule { name: "aws-access-key", hints: &["akia", "asia", "abia", "acca"], form: r"\b(AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b" },
+    Rule { name: "google-key", hints: &["aiza"], form: r"\bAIza[A-Za-z0-9_\-]{35}" },
+    Rule { name: "google-oauth", hints: &["ya29."], form: r"\bya29\.[A-Za-z0-9_\-]{20,}" },
+    Rule { name: "slack-token", hints: &["xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xapp-"], form: r"\b(xox[abprs]|xapp)-[A-Za-z0-9\-]{10,}" },
+    Rule { name: "slack-webhook", hints: &["hooks.slack.com"], form: r"https://hooks\.slack\.com/(services|workflows)/(?P<secret>[A-Za-z0-9/+_\-]{20,})" },
+    Rule { name: "stripe-key", hints: &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"], form: r"\b((sk|rk)_(live|test)|whsec)_[A-Za-z0-9]{16,}" },
+    Rule { name: "npm-token", hints: &["npm_"], form: r"\bnpm_[A-Za-z0-9]{36}\b" },
+    Rule { name: "pypi-token", hints: &["pypi-"], form: r"\bpypi-[A-Za-z0-9_\-]{50,}" },
+    Rule { name: "crates-token", hints: &["cio"], form: r"\bcio[A-Za-z0-9]{32}\b" },
+    Rule { name: "huggingface-token", hints: &["hf_"], form: r"\bhf_[A-Za-z0-9]{30,}\b" },
+    Rule { name: "sendgrid-key", hints: &["sg."], form: r"\bSG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}" },
+    Rule { name: "digitalocean-token", hints: &["dop_v1_", "doo_v1_", "dor_v1_"], form: r"\bdo[opr]_v1_[a-f0-9]{64}\b" },
+    Rule { name: "linear-key", hints: &["lin_api_", "lin_oauth_"], form: r"\blin_(api|oauth)_[A-Za-z0-9]{32,}" },
+    Rule { name: "databricks-token", hints: &["dapi"], form: r"\bdapi[a-f0-9]{32}\b" },
+    Rule { name: "age-key", hints: &["age-secret-key-"], form: r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}" },
+    Rule { name: "jwt", hints: &["eyj"], form: r"\beyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]*" },
+    Rule { name: "bearer", hints: &["bearer "], form: r"(?i)\bbearer\s+(?P<secret>[A-Za-z0-9._~+/\-]{20,}=*)" },
+    Rule { name: "basic-auth", hints: &["basic "], form: r"(?i)\bauthorization\s*:\s*basic\s+(?P<secret>[A-Za-z0-9+/]{8,}=*)" },
+    Rule { name: "url-password", hints: &["://"], form: r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s:/@]*:(?P<secret>[^\s:/@]{3,})@" },
+    Rule {
+        name: "assigned-secret",
+        hints: &["key", "token", "secret", "passw", "credential"],
+        form: r#"(?i)\b[A-Za-z0-9_.\-]*(api[_\-]?key|access[_\-]?key|secret[_\-]?key|private[_\-]?key|auth[_\-]?token|access[_\-]?token|refresh[_\-]?token|client[_\-]?secret|password|passwd|secret|token|credential)["']?\s*(=|:=|:|=>)\s*["']?(?P<secret>[A-Za-z0-9+/_\-.=!@$%^&*~]{12,})"#,
+    },
+];
+
+/// What stands at the place of a secret.
+fn mark(name: &str) -> String {
+    format!("[redacted:{name}]")
+}
+
+fn regex(index: usize) -> &'static Regex {
+    static COMPILED: [OnceLock<Regex>; RULES.len()] = [const { OnceLock::new() }; RULES.len()];
+    COMPILED[index].get_or_init(|| Regex::new(RULES[index].form).expect("every rule is compiled by a test"))
+}
+
+fn hints() -> &'static (AhoCorasick, Vec<usize>) {
+    static HINTS: OnceLock<(AhoCorasick, Vec<usize>)> = OnceLock::new();
+    HINTS.get_or_init(|| {
+        let pairs: Vec<(&str, usize)> =
+            RULES.iter().enumerate().flat_map(|(index, rule)| rule.hints.iter().map(move |hint| (*hint, index))).collect();
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build(pairs.iter().map(|(hint, _)| *hint))
+            .expect("a few short fixed texts");
+        (automaton, pairs.into_iter().map(|(_, index)| index).collect())
+    })
+}
+
+/// Whether a variable of that name is taken to hold a secret.
+#[must_use]
+pub fn looks_secret(name: &str) -> bool {
+    const ENDS: [&str; 9] = ["KEY", "KEYS", "TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "CREDENTIALS"];
+    const WITHIN: [&str; 6] = ["_TOKEN_", "_SECRET_", "_PASSWORD_", "APIKEY", "_KEY_", "SECRET_"];
+    let name = name.to_ascii_uppercase();
+    ENDS.iter().any(|end| name.ends_with(end)) || WITHIN.iter().any(|part| name.contains(part))
+}
+
+/// Values shorter than this say too little to be told from ordinary words.
+const VALUE_CHARS_MIN: usize = 6;
+
+/// Takes secrets out of text.
+#[derive(Debug)]
+pub struct Redactor {
+    values: Option<AhoCorasick>,
+    marks: Vec<String>,
+}
+
+impl Redactor {
+    /// A redactor that knows the forms of keys, and no values.
+    #[must_use]
+    pub fn rules_only() -> Self {
+        Self { values: None, marks: Vec::new() }
+    }
+
+    /// A redactor that also knows the values of the variables whose names look
+    /// secret. Values of fewer than six characters are left alone.
+    #[must_use]
+    pub fn with_variables<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut values = Vec::new();
+        let mut marks = Vec::new();
+        for (name, value) in variables {
+            let value = value.trim();
+            if !looks_secret(name) || value.chars().count() < VALUE_CHARS_MIN {
+                continue;
+            }
+            let escaped = serde_json::Value::from(value).to_string();
+            let escaped = escaped.trim_matches('"').to_owned();
+            for form in [value.to_owned(), escaped] {
+                if !values.contains(&form) {
+                    values.push(form);
+                    marks.push(mark(&format!("env:{name}")));
+                }
+            }
+        }
+        if values.is_empty() {
+            return Self::rules_only();
+        }
+        // The longest value wins, lest a secret that begins with another one
+        // be taken out by half.
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values).ok();
+        Self { values: automaton, marks }
+    }
+
+    /// Whether the text may hold a secret; when not, it certainly holds none.
+    #[must_use]
+    pub fn suspects(&self, text: &str) -> bool {
+        hints().0.is_match(text) || self.values.as_ref().is_some_and(|values| values.is_match(text))
+    }
+
+    /// The text without its secrets.
+    #[must_use]
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut text = Cow::Borrowed(text);
+        if let Some(values) = &self.values
+            && values.is_match(text.as_ref())
+        {
+            text = Cow::Owned(values.replace_all(&text, &self.marks));
+        }
+        let (automaton, rules) = hints();
+        let mut fits = [false; RULES.len()];
+        for hit in automaton.find_overlapping_iter(text.as_ref()) {
+            fits[rules[hit.pattern().as_usize()]] = true;
+        }
+        for (index, _) in fits.iter().enumerate().filter(|(_, fits)| **fits) {
+            if let Some(changed) = redact_rule(index, &text) {
+                text = Cow::Owned(changed);
+            }
+        }
+        text
+    }
+
+    /// Redacts every text within a JSON value; whether any was changed.
+    pub fn redact_json(&self, value: &mut serde_json::Value) -> bool {
+        match value {
+            serde_json::Value::String(text) => {
+                if let Cow::Owned(changed) = self.redact(text) {
+                    let differs = changed != *text;
+                    *text = changed;
+                    differs
+                } else {
+                    false
+                }
+            }
+            serde_json::Value::Array(items) => items.iter_mut().fold(false, |any, item| self.redact_json(item) | any),
+            serde_json::Value::Object(map) => map.values_mut().fold(false, |any, item| self.redact_json(item) | any),
+            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => false,
+        }
+    }
+}
+
+/// The text with everything that rule `index` finds taken out; none when it finds nothing.
+fn redact_rule(index: usize, text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut copied = 0;
+    for found in regex(index).captures_iter(text) {
+        let secret = found.name("secret").or_else(|| found.get(0))?;
+        if secret.as_str().starts_with("[redacted:") || is_placeholder(index, secret.as_str()) {
+            continue;
+        }
+        out.push_str(&text[copied..secret.start()]);
+        out.push_str(&mark(RULES[index].name));
+        copied = secret.end();
+    }
+    if copied == 0 {
+        return None;
+    }
+    out.push_str(&text[copied..]);
+    Some(out)
+}
+
+/// The rule for assigned values is the only one without a form of its own: a
+/// word, a path or a variable after `token:` is prose or code, not a secret.
+fn is_placeholder(index: usize, value: &str) -> bool {
+    RULES[index].name == "assigned-secret"
+        && !(value.chars().any(|c| c.is_ascii_digit()) && value.chars().any(|c| c.is_ascii_alphabetic()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expect: &str) {
+        assert_eq!(Redactor::rules_only().redact(text), expect);
+    }
+
+    /// Keys are put together here so that no scanner takes this file for a leak.
+    fn key(prefix: &str, chars: usize) -> String {
+        let body: String = "a1B2c3D4e5F6g7H8i9J0".chars().cycle().take(chars).collect();
+        format!("{prefix}{body}")
+    }
+
+    #[test]
+    fn every_rule_compiles_and_its_hints_are_lower_case() {
+        for (index, rule) in RULES.iter().enumerate() {
+            let _ = regex(index);
+            assert!(rule.hints.iter().all(|hint| *hint == hint.to_ascii_lowercase()), "{}", rule.name);
+        }
+    }
+
+    #[test]
+    fn keys_of_known_forms_are_taken_out() {
+        for (prefix, chars, name) in [
+            ("ghp_", 36, "github-token"),
+            ("sk-ant-api03-", 40, "anthropic-key"),
+            ("sk-proj-", 40, "openai-key"),
+            ("glpat-", 20, "gitlab-token"),
+            ("xoxb-", 30, "slack-token"),
+            ("sk_live_", 24, "stripe-key"),
+            ("hf_", 34, "huggingface-token"),
+            ("AIza", 35, "google-key"),
+            ("npm_", 36, "npm-token"),
+        ] {
+            check(&format!("use {} now", key(prefix, chars)), &format!("use [redacted:{name}] now"));
+        }
+        check("id AKIAABCDEFGHIJKLMNOP.", "id [redacted:aws-access-key].");
+        check("postgres://app:hunter22@db/x", "postgres://app:[redacted:url-password]@db/x");
+        check(&format!("Authorization: Bearer {}", key("", 30)), "Authorization: Bearer [redacted:bearer]");
+        check("API_KEY=abc123def456ghi7", "API_KEY=[redacted:assigned-secret]");
+        check("\"password\": \"correct4horse!battery\"", "\"password\": \"[redacted:assigned-secret]\"");
+    }
+
+    #[test]
+    fn a_private_key_goes_also_when_its_end_is_cut_off() {
+        check(
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc",
+            "-----BEGIN RSA PRIVATE KEY-----[redacted:private-key]",
+        );
+    }
+
+    #[test]
+    fn prose_and_code_about_secrets_stay() {
+        for text in [
+            "Implement the refresh token: rotation happens daily",
+            "const token = process.env.GITHUB_TOKEN",
+            "password: ${DB_PASSWORD}",
+            "the key is to keep it simple",
+            "https://example.com:8080/path",
+            "sprint-2026-01-15_api-key-rotation",
+            "",
+        ] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn values_of_secret_variables_go_wherever_they_stand() {
+        let redactor = Redactor::with_variables([
+            ("MY_SECRET", "open sesame"),
+            ("LONGER_SECRET", "open sesame please"),
+            ("TOKEN", "ab"),
+            ("HOME", "/home/ada"),
+        ]);
+        assert_eq!(redactor.redact("say open sesame please ab /home/ada"), "say [redacted:env:LONGER_SECRET] ab /home/ada");
+        assert_eq!(redactor.redact("say open sesame!"), "say [redacted:env:MY_SECRET]!");
+        assert!(redactor.suspects("open sesame"));
+        assert!(!redactor.suspects("nothing here"));
+    }
+
+    #[test]
+    fn names_of_variables_tell_secrets_from_settings() {
+        for name in ["GITHUB_TOKEN", "aws_secret_access_key", "DB_PASSWORD", "OPENAI_API_KEY", "STRIPE_SECRET_TEST"] {
+            assert!(looks_secret(name), "{name}");
+        }
+        for name in ["HOME", "PATH", "KEYBOARD", "TOKENIZERS_PARALLELISM", "PITON_RUN"] {
+            assert!(!looks_secret(name), "{name}");
+        }
+    }
+}

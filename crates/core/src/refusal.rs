@@ -1,0 +1,87 @@
+//! A refusal: the request does not fit the state. It stores nothing.
+
+use jiff::Timestamp;
+use thiserror::Error;
+
+use crate::decision::{DecisionKind, Verb};
+use crate::id::{Node, RunId};
+use crate::item::ItemState;
+use crate::run::{Holder, Pause, RunState};
+
+/// Why a command was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// Another run has that name.
+    #[error("there is a run `{0}` already")]
+    NameTaken(String),
+    /// There is no such run.
+    #[error("there is no run {0}")]
+    NoSuchRun(RunId),
+    /// There is no such item.
+    #[error("run has no node `{0}`")]
+    NoSuchItem(Node),
+    /// There is no such decision.
+    #[error("there is no decision {0}")]
+    NoSuchDecision(String),
+    /// Somebody else holds the run.
+    #[error("run `{name}` is held by {}", holder.owner)]
+    Busy {
+        /// The run's name.
+        name: String,
+        /// Who holds it.
+        holder: Holder,
+    },
+    /// The caller held the run once; somebody else does now, or nobody.
+    #[error("this runner no longer holds run `{name}`")]
+    Fenced {
+        /// The run's name.
+        name: String,
+    },
+    /// The run is not in a state in which this can be done.
+    #[error("run `{name}` is {state}")]
+    RunState {
+        /// The run's name.
+        name: String,
+        /// The state that it is in.
+        state: RunState,
+        /// Why it is paused, if it is.
+        pause: Option<Pause>,
+        /// The node that the state is about.
+        at: Option<Node>,
+    },
+    /// The item is not in a state in which this can be done.
+    #[error("`{node}` is {state}")]
+    ItemState {
+        /// The item.
+        node: Node,
+        /// The state that it is in.
+        state: ItemState,
+        /// Not before this time may it be started.
+        until: Option<Timestamp>,
+    },
+    /// An agent works on the item.
+    #[error("`{0}` is being worked on")]
+    BeingWorkedOn(Node),
+    /// The decision was made before.
+    #[error("decision {number} is decided already: {verb}")]
+    Decided {
+        /// Its number.
+        number: u64,
+        /// What was said.
+        verb: Verb,
+    },
+    /// The verb does not fit this kind of decision.
+    #[error("a {} decision cannot be answered with `{verb}`", kind.as_str())]
+    WrongVerb {
+        /// What is to be decided.
+        kind: DecisionKind,
+        /// What was said.
+        verb: Verb,
+    },
+    /// An answer without words.
+    #[error("an answer needs words")]
+    EmptyAnswer,
+    /// The plan contradicts itself.
+    #[error("the plan cannot be taken: {0}")]
+    BadPlan(String),
+}

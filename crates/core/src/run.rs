@@ -1,0 +1,172 @@
+//! A run: a body of work under way.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{Node, RunId};
+use crate::plan::Native;
+use crate::policy::{Limits, Policy};
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunState {
+    /// Nothing of it has been started.
+    New,
+    /// A runner works on it.
+    Running,
+    /// Its runner stopped or died; it goes on at the pointer.
+    Interrupted,
+    /// Somebody or something asked for a pause; see [`Pause`].
+    Paused,
+    /// It waits for a person's answer.
+    Waiting,
+    /// A node failed for good.
+    Blocked,
+    /// Every node is done or skipped.
+    Done,
+}
+
+impl RunState {
+    /// The name, as stored and shown.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Running => "running",
+            Self::Interrupted => "interrupted",
+            Self::Paused => "paused",
+            Self::Waiting => "waiting",
+            Self::Blocked => "blocked",
+            Self::Done => "done",
+        }
+    }
+}
+
+impl fmt::Display for RunState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why a run is paused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "cause")]
+pub enum Pause {
+    /// `piton pause`, by whom.
+    Person {
+        /// Who asked.
+        by: String,
+    },
+    /// A file named `PAUSE` in the folder of the plan.
+    File,
+    /// The node says that people look at it before the run goes on.
+    Breakpoint {
+        /// The node that is finished.
+        node: Node,
+    },
+    /// A limit of this invocation was reached.
+    Limit {
+        /// The limit in words: `max-iterations (5)`.
+        limit: String,
+    },
+}
+
+impl Pause {
+    /// The pause in one line, as native files show it.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Person { by } => format!("paused by {by}"),
+            Self::File => "PAUSE file detected".to_owned(),
+            Self::Breakpoint { node } => format!("breakpoint after {node}"),
+            Self::Limit { limit } => format!("limit {limit}"),
+        }
+    }
+}
+
+/// What another process asks of a live runner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Request {
+    /// Pause at the next boundary.
+    Pause,
+    /// End the agent and stop now.
+    Stop,
+}
+
+/// Who holds a run, and since when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The holder in words: `host, process 4711`.
+    pub owner: String,
+    /// The fencing token; each holder of a run has a larger one.
+    pub token: u64,
+    /// When it took the run.
+    pub since: Timestamp,
+}
+
+/// What the read tables know of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRow {
+    /// Its id.
+    pub id: RunId,
+    /// Its short name: the sprint id, `~2` and so on for one compiled anew.
+    pub name: String,
+    /// The native format it came from: `sprint-yaml`.
+    pub face: String,
+    /// The plan's path, relative to the project.
+    pub source: String,
+    /// Where it stands.
+    pub state: RunState,
+    /// Why it is paused; only while it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+    /// The node that the state is about: the failed one, the one that waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Node>,
+    /// What went wrong, or why it was interrupted, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it came into the present state.
+    pub since: Timestamp,
+    /// What the plan says of retries, limits and commits.
+    pub policy: Policy,
+    /// What only its native format has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
+    /// When it was planned.
+    pub created_at: Timestamp,
+    /// When a runner first started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it was finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// How often `piton run` worked on it.
+    pub invocations: u32,
+    /// When the present or last invocation began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invoked_at: Option<Timestamp>,
+    /// The limits of the present or last invocation.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Agents started in the present or last invocation.
+    pub iterations: u32,
+    /// Agents started in all.
+    pub iterations_total: u32,
+    /// Steps and simple phases completed in the present or last invocation.
+    pub tasks: u32,
+    /// What somebody asked of the live runner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Request>,
+    /// Who holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Holder>,
+    /// The largest fencing token ever given out for it.
+    pub fence: u64,
+    /// Roots of its tree that are not finished.
+    pub open_roots: u32,
+}

@@ -1,0 +1,1 @@
+//! What a runner does next: to come.

@@ -1,0 +1,288 @@
+//! The read tables, held in memory.
+//!
+//! The same rows serve four purposes: a whole store in memory, the few rows
+//! that one decision reads, the loop's own picture of its run, and the fold
+//! that `journal verify` compares a database with. All change by
+//! [`Tables::fold`] and by nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::attempt::AttemptRow;
+use crate::decision::DecisionRow;
+use crate::entry::{BlockerRow, EntryRow};
+use crate::event::Event;
+use crate::id::{AttemptId, DecisionId, Node, Place, RunId};
+use crate::item::{ItemRow, ItemState};
+use crate::journal::Stamp;
+use crate::run::{RunRow, RunState};
+use crate::views::{apply, views};
+
+/// Names one row of one table.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// A run.
+    Run(RunId),
+    /// An item.
+    Item(RunId, Node),
+    /// An attempt.
+    Attempt(AttemptId),
+    /// A decision.
+    Decision(DecisionId),
+    /// An entry, by its position in the stream of the sessions.
+    Entry(u64),
+    /// The blockers of a task, by spec and task.
+    Blocker(Option<String>, Option<String>),
+}
+
+/// One row of one table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Row {
+    /// A run.
+    Run(Box<RunRow>),
+    /// An item.
+    Item(Box<ItemRow>),
+    /// An attempt.
+    Attempt(Box<AttemptRow>),
+    /// A decision.
+    Decision(Box<DecisionRow>),
+    /// An entry.
+    Entry(Box<EntryRow>),
+    /// The blockers of a task.
+    Blocker(Box<BlockerRow>),
+}
+
+impl Row {
+    /// What names it.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        match self {
+            Self::Run(row) => Key::Run(row.id),
+            Self::Item(row) => Key::Item(row.run, row.node.clone()),
+            Self::Attempt(row) => Key::Attempt(row.id),
+            Self::Decision(row) => Key::Decision(row.id),
+            Self::Entry(row) => Key::Entry(row.position),
+            Self::Blocker(row) => Key::Blocker(row.spec.clone(), row.task_id.clone()),
+        }
+    }
+}
+
+/// Rows by key, with the orders in which they are asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tables {
+    rows: BTreeMap<Key, Row>,
+    places: BTreeMap<(RunId, Place), Node>,
+    actionable: BTreeSet<(RunId, Place)>,
+    numbers: BTreeMap<u64, DecisionId>,
+    open_attempts: BTreeSet<AttemptId>,
+}
+
+impl Tables {
+    /// The row of that key.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<&Row> {
+        self.rows.get(key)
+    }
+
+    /// Puts a row in, in place of the one with its key.
+    pub fn put(&mut self, row: Row) {
+        let key = row.key();
+        self.unlist(&key);
+        match &row {
+            Row::Item(item) => {
+                self.places.insert((item.run, item.place.clone()), item.node.clone());
+                if item.is_actionable() {
+                    self.actionable.insert((item.run, item.place.clone()));
+                }
+            }
+            Row::Attempt(attempt) => {
+                if attempt.report.is_none() {
+                    self.open_attempts.insert(attempt.id);
+                }
+            }
+            Row::Decision(decision) => {
+                self.numbers.insert(decision.number, decision.id);
+            }
+            Row::Run(_) | Row::Entry(_) | Row::Blocker(_) => {}
+        }
+        self.rows.insert(key, row);
+    }
+
+    /// Takes the row of that key out.
+    pub fn take(&mut self, key: &Key) -> Option<Row> {
+        self.unlist(key);
+        self.rows.remove(key)
+    }
+
+    fn unlist(&mut self, key: &Key) {
+        match self.rows.get(key) {
+            Some(Row::Item(item)) => {
+                let place = (item.run, item.place.clone());
+                self.actionable.remove(&place);
+                self.places.remove(&place);
+            }
+            Some(Row::Attempt(attempt)) => {
+                self.open_attempts.remove(&attempt.id);
+            }
+            Some(Row::Decision(decision)) => {
+                self.numbers.remove(&decision.number);
+            }
+            Some(Row::Run(_) | Row::Entry(_) | Row::Blocker(_)) | None => {}
+        }
+    }
+
+    /// Changes every row that `event` changes.
+    pub fn fold(&mut self, event: &Event, stamp: &Stamp) {
+        for key in views(event, stamp) {
+            let before = self.take(&key);
+            if let Some(after) = apply(&key, before, event, stamp) {
+                self.put(after);
+            }
+        }
+    }
+
+    /// All rows, in the order of their keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&Key, &Row)> {
+        self.rows.iter()
+    }
+
+    /// The run of that id.
+    #[must_use]
+    pub fn run(&self, run: RunId) -> Option<&RunRow> {
+        match self.rows.get(&Key::Run(run)) {
+            Some(Row::Run(row)) => Some(row),
+            Some(_) | None => None,
+        }
+    }
+
+    /// All runs, the oldest first.
+    pub fn runs(&self) -> impl Iterator<Item = &RunRow> {
+        self.rows.values().filter_map(|row| if let Row::Run(run) = row { Some(&**run) } else { None })
+    }
+
+    /// The item of that node.
+    #[must_use]
+    pub fn item(&self, run: RunId, node: &Node) -> Option<&ItemRow> {
+        match self.rows.get(&Key::Item(run, node.clone())) {
+            Some(Row::Item(row)) => Some(row),
+            Some(_) | None => None,
+        }
+    }
+
+    /// The item at that place.
+    #[must_use]
+    pub fn item_at(&self, run: RunId, place: &Place) -> Option<&ItemRow> {
+        self.places.get(&(run, place.clone())).and_then(|node| self.item(run, node))
+    }
+
+    /// The items of a run, in tree order.
+    pub fn tree(&self, run: RunId) -> impl Iterator<Item = &ItemRow> {
+        let from = (run, Place::default());
+        self.places
+            .range(from..)
+            .take_while(move |((of, _), _)| *of == run)
+            .filter_map(move |(_, node)| self.item(run, node))
+    }
+
+    /// The item and those below it, in tree order.
+    pub fn subtree(&self, run: RunId, place: &Place) -> impl Iterator<Item = &ItemRow> {
+        let prefix = place.0.clone();
+        self.places
+            .range((run, place.clone())..)
+            .take_while(move |((of, at), _)| *of == run && at.0.starts_with(&prefix))
+            .filter_map(move |(_, node)| self.item(run, node))
+    }
+
+    /// The first item of a run, in tree order, that its runner has something
+    /// to do with, be it to wait until it may be tried again.
+    ///
+    /// What depends on something unfinished is pending and passed over, so
+    /// that tree order becomes an order that the dependencies allow.
+    #[must_use]
+    pub fn next(&self, run: RunId) -> Option<&ItemRow> {
+        self.actionable
+            .range((run, Place::default())..)
+            .take_while(|(of, _)| *of == run)
+            .find_map(|(_, place)| self.item_at(run, place))
+    }
+
+    /// The node that a run's pointer names: the one that its state is about,
+    /// else the next one, else the last leaf.
+    #[must_use]
+    pub fn pointer(&self, run: RunId) -> Option<&ItemRow> {
+        let at = self.run(run).and_then(|row| {
+            let held = matches!(row.state, RunState::Waiting | RunState::Blocked);
+            row.at.as_ref().filter(|_| held)
+        });
+        at.and_then(|node| self.item(run, node))
+            .or_else(|| self.next(run))
+            .or_else(|| {
+                let end = (run, Place(vec![u32::MAX]));
+                self.places
+                    .range((run, Place::default())..end)
+                    .next_back()
+                    .and_then(|(_, node)| self.item(run, node))
+            })
+    }
+
+    /// The attempt of that id.
+    #[must_use]
+    pub fn attempt(&self, attempt: AttemptId) -> Option<&AttemptRow> {
+        match self.rows.get(&Key::Attempt(attempt)) {
+            Some(Row::Attempt(row)) => Some(row),
+            Some(_) | None => None,
+        }
+    }
+
+    /// All attempts, the oldest first.
+    pub fn attempts(&self) -> impl Iterator<Item = &AttemptRow> {
+        self.rows.values().filter_map(|row| if let Row::Attempt(attempt) = row { Some(&**attempt) } else { None })
+    }
+
+    /// The attempts without an outcome.
+    pub fn open_attempts(&self) -> impl Iterator<Item = &AttemptRow> {
+        self.open_attempts.iter().filter_map(|id| self.attempt(*id))
+    }
+
+    /// The decision of that id.
+    #[must_use]
+    pub fn decision(&self, decision: DecisionId) -> Option<&DecisionRow> {
+        match self.rows.get(&Key::Decision(decision)) {
+            Some(Row::Decision(row)) => Some(row),
+            Some(_) | None => None,
+        }
+    }
+
+    /// All decisions, by number.
+    pub fn decisions(&self) -> impl Iterator<Item = &DecisionRow> {
+        self.numbers.values().filter_map(|id| self.decision(*id))
+    }
+
+    /// The decisions of a run that nobody has made.
+    pub fn open_decisions(&self, run: RunId) -> impl Iterator<Item = &DecisionRow> {
+        self.decisions().filter(move |row| row.run == run && row.verdict.is_none())
+    }
+
+    /// The number that the next decision will have, if all are here.
+    #[must_use]
+    pub fn next_decision(&self) -> u64 {
+        self.numbers.keys().next_back().map_or(1, |last| last + 1)
+    }
+
+    /// All entries, the oldest first.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &EntryRow> {
+        self.rows.values().filter_map(|row| if let Row::Entry(entry) = row { Some(&**entry) } else { None })
+    }
+
+    /// The blocked tasks that nothing has completed since.
+    pub fn blockers(&self) -> impl Iterator<Item = &BlockerRow> {
+        self.rows.values().filter_map(|row| if let Row::Blocker(blocker) = row { Some(&**blocker) } else { None })
+    }
+
+    /// When the first item that waits for a time may be tried again.
+    #[must_use]
+    pub fn next_time(&self, run: RunId) -> Option<Timestamp> {
+        self.next(run).filter(|item| item.state == ItemState::Waiting).and_then(|item| item.until)
+    }
+}

@@ -1,0 +1,392 @@
+//! What an event changes in the read tables.
+//!
+//! [`views`] names the rows, [`apply`] makes each one anew. Neither looks at
+//! any other row: whatever a change depends on stands in the event, so that a
+//! table can be thrown away and rebuilt from the journal alone.
+
+use crate::attempt::AttemptRow;
+use crate::decision::{DecisionRow, Verdict};
+use crate::entry::{BlockerRow, EntryRow, EntryType};
+use crate::event::{Event, GateReport, ItemMoved, ItemPlanned, RunPlanned};
+use crate::id::{Node, RunId};
+use crate::item::{CommitIntent, Evidence, GateRuns, ItemRow, ItemState, Stage};
+use crate::journal::Stamp;
+use crate::run::{Holder, RunRow, RunState};
+use crate::tables::{Key, Row};
+
+/// The rows that `event` changes, each once.
+#[must_use]
+pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
+    let item = |run: &RunId, node: &Node| Key::Item(*run, node.clone());
+    match event {
+        Event::RunPlanned(planned) => vec![Key::Run(planned.run)],
+        Event::ItemPlanned(planned) => vec![item(&planned.run, &planned.item.node), above(planned.run, &planned.item.node)],
+        Event::LeaseTaken { run, .. }
+        | Event::LeaseLost { run, .. }
+        | Event::LeaseReleased { run, .. }
+        | Event::RunStarted { run, .. }
+        | Event::RunMoved { run, .. }
+        | Event::RunAsked { run, .. } => vec![Key::Run(*run)],
+        Event::AttemptStarted { attempt, run, node, .. } => vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)],
+        Event::AttemptEnded { attempt, run, node, .. } => vec![Key::Attempt(*attempt), item(run, node)],
+        Event::GateStarted { run, node, .. }
+        | Event::GateEnded { run, node, .. }
+        | Event::CommitStarted { run, node, .. }
+        | Event::CommitEnded { run, node, .. }
+        | Event::ItemStaged { run, node, .. }
+        | Event::ItemSkipAsked { run, node } => vec![item(run, node)],
+        Event::ItemMoved(moved) => item_moved(moved),
+        Event::DecisionOpened { decision, .. } | Event::DecisionMade { decision, .. } => vec![Key::Decision(*decision)],
+        Event::EntryLogged(entry) => {
+            let mut keys = vec![Key::Entry(stamp.position)];
+            if matches!(entry.kind, EntryType::TaskBlocked | EntryType::TaskCompleted) {
+                keys.push(Key::Blocker(entry.spec.clone(), entry.task_id.clone()));
+            }
+            keys
+        }
+    }
+}
+
+/// The row that counts this node among its children: its parent, or the run.
+fn above(run: RunId, node: &Node) -> Key {
+    node.parent().map_or(Key::Run(run), |parent| Key::Item(run, parent))
+}
+
+fn item_moved(moved: &ItemMoved) -> Vec<Key> {
+    let mut keys = vec![Key::Item(moved.run, moved.node.clone())];
+    let counted = moved.from.is_finished() != moved.to.is_finished();
+    if counted {
+        keys.push(above(moved.run, &moved.node));
+    }
+    if moved.task && (!counted || moved.node.parent().is_some()) {
+        keys.push(Key::Run(moved.run));
+    }
+    keys
+}
+
+/// What `event` makes of the row of `key`; none takes the row out.
+///
+/// An event about a row that is not there changes nothing.
+#[must_use]
+pub fn apply(key: &Key, before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Row> {
+    match key {
+        Key::Run(_) => run_row(before, event, stamp).map(|row| Row::Run(Box::new(row))),
+        Key::Item(_, node) => item_row(node, before, event, stamp).map(|row| Row::Item(Box::new(row))),
+        Key::Attempt(_) => attempt_row(before, event, stamp).map(|row| Row::Attempt(Box::new(row))),
+        Key::Decision(_) => decision_row(before, event, stamp).map(|row| Row::Decision(Box::new(row))),
+        Key::Entry(_) => entry_row(event, stamp).map(|row| Row::Entry(Box::new(row))),
+        Key::Blocker(..) => blocker_row(before, event, stamp).map(|row| Row::Blocker(Box::new(row))),
+    }
+}
+
+fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> {
+    if let Event::RunPlanned(planned) = event {
+        return Some(planned_run(planned, stamp));
+    }
+    let Some(Row::Run(row)) = before else { return None };
+    let mut row = *row;
+    match event {
+        Event::ItemPlanned(planned) => row.open_roots += u32::from(!planned.item.state.is_finished()),
+        Event::LeaseTaken { owner, token, .. } => {
+            row.holder = Some(Holder { owner: owner.clone(), token: *token, since: stamp.time });
+            row.fence = *token;
+        }
+        Event::LeaseLost { .. } | Event::LeaseReleased { .. } => row.holder = None,
+        Event::RunStarted { limits, .. } => {
+            enter(&mut row, RunState::Running, stamp);
+            row.invocations += 1;
+            row.invoked_at = Some(stamp.time);
+            row.limits = limits.clone();
+            row.iterations = 0;
+            row.tasks = 0;
+            row.started_at.get_or_insert(stamp.time);
+        }
+        Event::RunMoved { to, pause, at, reason, .. } => {
+            enter(&mut row, *to, stamp);
+            row.pause = pause.clone();
+            row.at = at.clone();
+            row.reason = reason.clone();
+            row.completed_at = (*to == RunState::Done).then_some(stamp.time);
+        }
+        Event::RunAsked { request, .. } => row.request = Some(*request),
+        Event::AttemptStarted { .. } => {
+            row.iterations += 1;
+            row.iterations_total += 1;
+        }
+        Event::ItemMoved(moved) => {
+            row.tasks += u32::from(moved.task);
+            if moved.node.parent().is_none() {
+                count(&mut row.open_roots, moved);
+            }
+        }
+        Event::RunPlanned(_)
+        | Event::AttemptEnded { .. }
+        | Event::GateStarted { .. }
+        | Event::GateEnded { .. }
+        | Event::CommitStarted { .. }
+        | Event::CommitEnded { .. }
+        | Event::ItemStaged { .. }
+        | Event::ItemSkipAsked { .. }
+        | Event::DecisionOpened { .. }
+        | Event::DecisionMade { .. }
+        | Event::EntryLogged(_) => {}
+    }
+    Some(row)
+}
+
+fn enter(row: &mut RunRow, to: RunState, stamp: &Stamp) {
+    row.state = to;
+    row.since = stamp.time;
+    row.pause = None;
+    row.at = None;
+    row.reason = None;
+    row.request = None;
+}
+
+/// Keeps a count of unfinished children true.
+fn count(open: &mut u32, moved: &ItemMoved) {
+    match (moved.from.is_finished(), moved.to.is_finished()) {
+        (false, true) => *open = open.saturating_sub(1),
+        (true, false) => *open += 1,
+        (true, true) | (false, false) => {}
+    }
+}
+
+fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
+    let past = planned.past.clone().unwrap_or_default();
+    let state = match (&past.pause, past.done, past.started_at) {
+        (_, true, _) => RunState::Done,
+        (Some(_), false, _) => RunState::Paused,
+        (None, false, Some(_)) => RunState::Interrupted,
+        (None, false, None) => RunState::New,
+    };
+    RunRow {
+        id: planned.run,
+        name: planned.name.clone(),
+        face: planned.face.clone(),
+        source: planned.source.clone(),
+        state,
+        pause: past.pause.filter(|_| state == RunState::Paused),
+        at: None,
+        reason: None,
+        since: stamp.time,
+        policy: planned.policy.clone(),
+        native: planned.native.clone(),
+        created_at: stamp.time,
+        started_at: past.started_at,
+        completed_at: past.completed_at,
+        invocations: 0,
+        invoked_at: None,
+        limits: planned.policy.limits.clone(),
+        iterations: 0,
+        iterations_total: past.iterations,
+        tasks: 0,
+        request: None,
+        holder: None,
+        fence: 0,
+        open_roots: 0,
+    }
+}
+
+fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<ItemRow> {
+    if let Event::ItemPlanned(planned) = event
+        && planned.item.node == *node
+    {
+        return Some(planned_item(planned));
+    }
+    let Some(Row::Item(row)) = before else { return None };
+    let mut row = *row;
+    match event {
+        Event::ItemPlanned(child) => {
+            row.children += 1;
+            row.open_children += u32::from(!child.item.state.is_finished());
+        }
+        Event::AttemptStarted { attempt, .. } => {
+            row.attempts += 1;
+            row.attempt = Some(*attempt);
+        }
+        Event::AttemptEnded { .. } => row.attempt = None,
+        Event::GateStarted { number, .. } => {
+            let runs = row.gate_runs.get_or_insert_default();
+            runs.runs = *number;
+            runs.open = true;
+            runs.passed = false;
+        }
+        Event::GateEnded { report, .. } => gate_ended(row.gate_runs.get_or_insert_default(), report),
+        Event::CommitStarted { head, .. } => row.committing = Some(CommitIntent { head: head.clone() }),
+        Event::CommitEnded { commit, .. } => {
+            row.committing = None;
+            if let Some(commit) = commit {
+                row.evidence.push(Evidence::Committed { commit: commit.clone() });
+            }
+        }
+        Event::ItemStaged { stage, .. } => row.stage = *stage,
+        Event::ItemSkipAsked { .. } => row.skip_asked = true,
+        Event::ItemMoved(moved) if moved.node == *node => move_item(&mut row, moved, stamp),
+        Event::ItemMoved(child) => count(&mut row.open_children, child),
+        Event::RunPlanned(_)
+        | Event::LeaseTaken { .. }
+        | Event::LeaseLost { .. }
+        | Event::LeaseReleased { .. }
+        | Event::RunStarted { .. }
+        | Event::RunMoved { .. }
+        | Event::RunAsked { .. }
+        | Event::DecisionOpened { .. }
+        | Event::DecisionMade { .. }
+        | Event::EntryLogged(_) => {}
+    }
+    Some(row)
+}
+
+fn gate_ended(runs: &mut GateRuns, report: &GateReport) {
+    runs.open = false;
+    runs.passed = report.passed;
+    if report.interrupted {
+        runs.runs = runs.runs.saturating_sub(1);
+        return;
+    }
+    runs.output.clone_from(&report.output);
+    runs.exit = report.exit;
+    runs.error.clone_from(&report.error);
+}
+
+fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
+    row.state = moved.to;
+    row.until = moved.until;
+    row.human.clone_from(&moved.human);
+    row.skip_asked = false;
+    if let Some(stage) = moved.stage {
+        row.stage = stage;
+    }
+    if let Some(retries) = moved.retries {
+        row.retries = retries;
+    }
+    if moved.summary.is_some() {
+        row.summary.clone_from(&moved.summary);
+    }
+    if moved.error.is_some() {
+        row.error.clone_from(&moved.error);
+    }
+    if moved.answer.is_some() {
+        row.answer.clone_from(&moved.answer);
+    }
+    match moved.to {
+        ItemState::Working => {
+            row.started_at.get_or_insert(stamp.time);
+            row.completed_at = None;
+        }
+        ItemState::Done => {
+            row.completed_at = Some(stamp.time);
+            row.error = None;
+            row.answer = None;
+            row.evidence.extend(moved.evidence.iter().cloned());
+        }
+        ItemState::Skipped => row.completed_at = None,
+        ItemState::Ready => {
+            row.completed_at = None;
+            row.gate_runs = None;
+            row.evidence.clear();
+        }
+        ItemState::Pending | ItemState::Waiting | ItemState::Failed | ItemState::Blocked => {}
+    }
+}
+
+fn planned_item(planned: &ItemPlanned) -> ItemRow {
+    let item = &planned.item;
+    let past = &item.past;
+    ItemRow {
+        run: planned.run,
+        node: item.node.clone(),
+        id: item.id.clone(),
+        place: item.place.clone(),
+        state: item.state,
+        stage: Stage::Work,
+        prompt: item.prompt.clone(),
+        model: item.model.clone(),
+        gate: item.gate.clone(),
+        breakpoint: item.breakpoint,
+        depends_on: item.depends_on.clone(),
+        native: item.native.clone(),
+        children: 0,
+        open_children: 0,
+        attempts: 0,
+        retries: past.retries.unwrap_or(0),
+        until: None,
+        started_at: past.started_at,
+        completed_at: past.completed_at,
+        summary: past.summary.clone(),
+        error: past.error.clone(),
+        human: past.human.clone(),
+        answer: None,
+        gate_runs: None,
+        committing: None,
+        evidence: if item.state == ItemState::Done { vec![Evidence::TakenOver] } else { Vec::new() },
+        attempt: None,
+        skip_asked: false,
+    }
+}
+
+fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<AttemptRow> {
+    if let Event::AttemptStarted { attempt, run, node, number, role, agent, model, iteration } = event {
+        return Some(AttemptRow {
+            id: *attempt,
+            run: *run,
+            node: node.clone(),
+            number: *number,
+            role: *role,
+            agent: agent.clone(),
+            model: model.clone(),
+            iteration: *iteration,
+            started_at: stamp.time,
+            ended_at: None,
+            report: None,
+        });
+    }
+    let Some(Row::Attempt(row)) = before else { return None };
+    let mut row = *row;
+    if let Event::AttemptEnded { report, .. } = event {
+        row.ended_at = Some(stamp.time);
+        row.report = Some((**report).clone());
+    }
+    Some(row)
+}
+
+fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<DecisionRow> {
+    if let Event::DecisionOpened { decision, number, decision_kind, run, node, question, details } = event {
+        return Some(DecisionRow {
+            id: *decision,
+            number: *number,
+            kind: *decision_kind,
+            run: *run,
+            node: node.clone(),
+            question: question.clone(),
+            details: details.clone(),
+            opened_at: stamp.time,
+            verdict: None,
+        });
+    }
+    let Some(Row::Decision(row)) = before else { return None };
+    let mut row = *row;
+    if let Event::DecisionMade { verb, why, .. } = event {
+        row.verdict = Some(Verdict { verb: *verb, why: why.clone(), by: stamp.actor.to_string(), at: stamp.time });
+    }
+    Some(row)
+}
+
+fn entry_row(event: &Event, stamp: &Stamp) -> Option<EntryRow> {
+    let Event::EntryLogged(entry) = event else { return None };
+    Some(EntryRow { id: stamp.id, position: stamp.position, timestamp: stamp.time, entry: (**entry).clone() })
+}
+
+fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<BlockerRow> {
+    let entry = entry_row(event, stamp)?;
+    if entry.entry.kind == EntryType::TaskCompleted {
+        return None;
+    }
+    let mut row = match before {
+        Some(Row::Blocker(row)) => *row,
+        Some(_) | None => BlockerRow { spec: entry.entry.spec.clone(), task_id: entry.entry.task_id.clone(), entries: Vec::new() },
+    };
+    row.entries.push(entry);
+    Some(row)
+}

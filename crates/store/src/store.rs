@@ -1,0 +1,211 @@
+//! What every store does, and how it says that it could not.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use jiff::Timestamp;
+use piton_core::id::{CommandId, RunId, StreamId};
+use piton_core::journal::{Hash, Record, Recorded};
+use piton_core::{Command, Facts, Need, Refusal, Rows};
+use thiserror::Error;
+
+/// Keeps the journal durably and in order, with the read tables beside it.
+///
+/// Every implementation passes the same contract suite.
+pub trait Store: Send + Sync {
+    /// Decides `command` on the rows as they are now, and stores the answer.
+    ///
+    /// All of its events are stored or none is; on stable storage when this
+    /// returns. The same `id` gives the outcome of its first success and stores
+    /// nothing again. Every text is redacted before it is stored, and the
+    /// events that come back are the redacted ones.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::Refused`] with the refusal of the decision;
+    /// [`CommitError::Fault`] when the store cannot be read or written;
+    /// [`CommitError::Unknown`] when the connection was lost: ask again with
+    /// the same `id`.
+    fn commit(&self, id: CommandId, command: &Command, facts: &Facts) -> Result<Committed, CommitError>;
+
+    /// The rows that are asked for, as of one moment; possibly more.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn load(&self, needs: &[Need]) -> Result<Rows, Fault>;
+
+    /// The head of every stream, by name.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn heads(&self) -> Result<Vec<Head>, Fault>;
+
+    /// How many events a stream has; 0 for one that is not there. Cheap: a
+    /// runner asks several times a second.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn position(&self, stream: &StreamId) -> Result<u64, Fault>;
+
+    /// Up to `limit` events of one stream after a position, in order.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn stream(&self, stream: &StreamId, after: u64, limit: usize) -> Result<Vec<Record>, Fault>;
+
+    /// Up to `limit` events of all streams after `cursor`, ordered by time,
+    /// stream and position: an order for showing, not for following.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn journal(&self, after: Option<&Cursor>, limit: usize) -> Result<Vec<Record>, Fault>;
+
+    /// Says that the holder of a run still lives, for `ttl_s` seconds from now
+    /// by the store's clock. Not history, and not flushed. False when the
+    /// token is not that of the holder.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    fn heartbeat(&self, run: RunId, token: u64, ttl_s: u64) -> Result<bool, Fault>;
+
+    /// Checks everything that is stored: the chain, the heads, that the views
+    /// are the fold of the journal. Never writes.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read at all; damage is an answer, not an error.
+    fn verify(&self) -> Result<Verdict, Fault>;
+}
+
+/// What a successful commit stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Committed {
+    /// The events, redacted, in the order in which they were stored.
+    pub events: Vec<Recorded>,
+    /// Whether this was stored by an earlier call with the same id.
+    pub repeated: bool,
+}
+
+/// A place in the order in which all events are shown.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cursor {
+    /// When the event was stored.
+    pub time: Timestamp,
+    /// Its stream.
+    pub stream: StreamId,
+    /// Its position.
+    pub position: u64,
+}
+
+/// The end of a stream: what shows a change, and a missing end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The stream.
+    pub stream: StreamId,
+    /// How many events it has.
+    pub count: u64,
+    /// The hash of the last one.
+    pub hash: Hash,
+    /// When the last one was stored.
+    pub time: Timestamp,
+}
+
+/// Why a commit did not happen, or may not have.
+#[derive(Debug, Error)]
+pub enum CommitError {
+    /// The request does not fit the state. Nothing was stored.
+    #[error("refused")]
+    Refused(#[from] Refusal),
+    /// The store could not be read or written. Nothing was stored.
+    #[error("the store failed")]
+    Fault(#[from] Fault),
+    /// The connection was lost at a moment at which the events may have been
+    /// stored. Ask again with the same id.
+    #[error("the connection to the store was lost")]
+    Unknown(#[source] Fault),
+}
+
+/// What kind of trouble a store has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// There is no store.
+    Missing,
+    /// It cannot be read or written: permissions, a full disk, a failing one.
+    Io,
+    /// What is stored is damaged.
+    Damaged,
+    /// A newer piton wrote it.
+    Newer,
+    /// It lies on a file system on which locks do not hold.
+    NetworkFileSystem,
+    /// A flush failed: what this process wrote last is in doubt, and the
+    /// process must not go on with it.
+    Flush,
+}
+
+/// The world failed: a store cannot be read or written.
+#[derive(Debug)]
+pub struct Fault {
+    /// What kind of trouble it is.
+    pub kind: FaultKind,
+    /// What was tried, on what: a fragment without a full stop.
+    pub what: String,
+    /// What the layer below says.
+    pub source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Fault {
+    /// A fault with a cause.
+    pub fn new(kind: FaultKind, what: impl Into<String>, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { kind, what: what.into(), source: Some(source.into()) }
+    }
+
+    /// A fault that needs no further cause.
+    pub fn bare(kind: FaultKind, what: impl Into<String>) -> Self {
+        Self { kind, what: what.into(), source: None }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl StdError for Fault {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+/// What [`Store::verify`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// How many events were read.
+    pub events: u64,
+    /// How many streams there are.
+    pub streams: u64,
+    /// How many rows of views were compared.
+    pub rows: u64,
+    /// Everything that is wrong, worst first within a stream.
+    pub damage: Vec<Damage>,
+}
+
+/// One thing that is wrong with what is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The stream, or the table.
+    pub place: String,
+    /// The position in the stream; none for a head or a row.
+    pub position: Option<u64>,
+    /// The kind of event; none where it cannot be told.
+    pub kind: Option<String>,
+    /// What is wrong, in words.
+    pub what: String,
+}
