@@ -242,7 +242,11 @@ impl ItemRow {
         match self.state {
             ItemState::Ready | ItemState::Waiting => self.is_leaf(),
             ItemState::Working => self.is_leaf() || self.stage != Stage::Work,
-            ItemState::Pending | ItemState::Done | ItemState::Failed | ItemState::Skipped | ItemState::Blocked => false,
+            ItemState::Pending
+            | ItemState::Done
+            | ItemState::Failed
+            | ItemState::Skipped
+            | ItemState::Blocked => false,
         }
     }
 

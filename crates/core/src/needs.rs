@@ -90,28 +90,50 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::LeaseExpiry(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
         }
-        Command::ContinueRun { .. } | Command::ReleaseRun { .. } | Command::PauseRun { .. } | Command::InterruptRun { .. } => {}
+        Command::ContinueRun { .. }
+        | Command::ReleaseRun { .. }
+        | Command::PauseRun { .. }
+        | Command::InterruptRun { .. } => {}
         Command::AskPause { run } | Command::AskStop { run } => rows.push(Need::LeaseExpiry(*run)),
         Command::ResumeRun { run } => {
             rows.push(Need::LeaseExpiry(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
         }
-        Command::StartAttempt { run, node, .. } | Command::StartGate { run, node, .. } | Command::StartCommit { run, node, .. } => {
+        Command::StartAttempt { run, node, .. }
+        | Command::StartGate { run, node, .. }
+        | Command::StartCommit { run, node, .. } => {
             rows.push(Need::Line(*run, node.clone()));
         }
-        Command::EndAttempt { run, node, attempt, .. } => {
+        Command::EndAttempt {
+            run, node, attempt, ..
+        } => {
             rows.push(Need::Attempt(*attempt));
             finishing(&mut rows, *run, node);
         }
-        Command::EndGate { run, node, .. } | Command::EndCommit { run, node, .. } => finishing(&mut rows, *run, node),
-        Command::SkipItem { run, node, .. } | Command::RetryItem { run, node, .. } => changing(&mut rows, *run, node),
-        Command::Decide { decision, run, node, .. } => {
+        Command::EndGate { run, node, .. } | Command::EndCommit { run, node, .. } => {
+            finishing(&mut rows, *run, node)
+        }
+        Command::SkipItem { run, node, .. } | Command::RetryItem { run, node, .. } => {
+            changing(&mut rows, *run, node)
+        }
+        Command::Decide {
+            decision,
+            run,
+            node,
+            ..
+        } => {
             rows.push(Need::Decision(*decision));
             changing(&mut rows, *run, node);
         }
-        Command::LogEntry(entry) => rows.push(Need::Blocker { spec: entry.spec.clone(), task_id: entry.task_id.clone() }),
+        Command::LogEntry(entry) => rows.push(Need::Blocker {
+            spec: entry.spec.clone(),
+            task_id: entry.task_id.clone(),
+        }),
     }
-    Needs { streams: vec![command.stream()], rows }
+    Needs {
+        streams: vec![command.stream()],
+        rows,
+    }
 }
 
 /// What may have to be known when an item is finished or fails.
