@@ -204,7 +204,8 @@ pub struct Copied {
 /// `redact` gives a text without its secrets; it sees many lines at once, so
 /// that a key of several lines can be found, and must give the same for the
 /// same text. A secret of up to [`SECRET_BYTES_MAX`] bytes is removed wherever
-/// it stands. Of a source larger than `bytes_max` its beginning and its end
+/// it stands, as long as it can be told to be one from itself and as many bytes
+/// around it. Of a source larger than `bytes_max` its beginning and its end
 /// are copied, half of `bytes_max` each, with a line between them that says
 /// so. What is no UTF-8 becomes U+FFFD, so that the copy can be larger than
 /// `bytes_max`.

@@ -143,9 +143,12 @@ pub(super) fn reap_orphans() {
 /// Waits for those of a group that have ended and were handed to this process.
 /// Its leader must have been waited for.
 pub(super) fn reap_group(group: u32) {
-    if let Some(group) = table::pid(group) {
+    let known = known();
+    // The number can have come round to a new child, whose status is not to be
+    // taken here.
+    if let Some(pid) = table::pid(group).filter(|_| !known.children.contains(&group)) {
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(group)), ended) {}
+        while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(pid)), ended) {}
     }
 }
 
