@@ -512,6 +512,15 @@ fn one_that_forks_as_fast_as_it_can_is_outrun() {
 
 // After a crash of piton
 
+/// Ends what carries a mark, also when the test fails.
+struct Sweep(String);
+
+impl Drop for Sweep {
+    fn drop(&mut self) {
+        process::end_survivors(from_ref(&self.0), &[], Duration::ZERO);
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_a_killed_piton_left_running_is_found_and_ended() {
@@ -523,7 +532,7 @@ fn what_a_killed_piton_left_running_is_found_and_ended() {
         let running = process::start(
             Spec {
                 program: Program::Shell(format!(
-                    "{DAEMON} trap '' TERM; env -i sleep 300 & echo $! > bare; echo ready; sleep 300"
+                    "{DAEMON} trap '' TERM; env -i sh -c 'echo $$ > bare; exec sleep 300' & until [ -s bare ]; do sleep 0.01; done; echo ready; sleep 300"
                 )),
                 cwd: place.clone().into(),
                 env: Vec::new(),
@@ -544,6 +553,8 @@ fn what_a_killed_piton_left_running_is_found_and_ended() {
     }
     let folder = folder();
     let place = folder.path().to_str().expect("a path").to_owned();
+    let mark = format!("crash {place}");
+    let _sweep = Sweep(mark.clone());
     let mut piton = again(test, &place)
         .stdout(Stdio::null())
         .spawn()
@@ -563,7 +574,6 @@ fn what_a_killed_piton_left_running_is_found_and_ended() {
         let pair = |survivor: process::Survivor| (survivor.id.pid, survivor.found_by);
         found.into_iter().map(pair).collect()
     };
-    let mark = format!("crash {place}");
     let found = by(process::survivors(from_ref(&mark), &[]));
     assert_eq!(found.get(&daemon), Some(&FoundBy::Mark(mark.clone())));
     assert_eq!(found.get(&bare), Some(&FoundBy::Kinship));
