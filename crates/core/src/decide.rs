@@ -131,5 +131,8 @@ fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal> {
             item: item.clone(),
         })));
     }
+    if let Some(node) = plan.past.as_ref().and_then(|past| past.stuck.as_ref()) {
+        advance::ask_about_stuck(story, plan.run, node);
+    }
     Ok(())
 }

@@ -85,7 +85,10 @@ pub fn needs(command: &Command) -> Needs {
         rows.push(Need::Run(run));
     }
     match command {
-        Command::PlanRun(plan) => rows.push(Need::RunNamed(plan.name.clone())),
+        Command::PlanRun(plan) => {
+            rows.push(Need::RunNamed(plan.name.clone()));
+            rows.push(Need::NextDecision);
+        }
         Command::StartRun { run, .. } => {
             rows.push(Need::LeaseExpiry(*run));
             rows.push(Need::OpenDecisions(Some(*run)));

@@ -192,12 +192,19 @@ fn count(open: &mut u32, moved: &ItemMoved) {
 
 fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
     let past = planned.past.clone().unwrap_or_default();
-    let state = match (&past.pause, past.done, past.started_at) {
-        (_, true, _) => RunState::Done,
-        (Some(_), false, _) => RunState::Paused,
-        (None, false, Some(_)) => RunState::Interrupted,
-        (None, false, None) => RunState::New,
+    let state = if past.done {
+        RunState::Done
+    } else if past.stuck.is_some() {
+        if past.waits { RunState::Waiting } else { RunState::Blocked }
+    } else if past.pause.is_some() {
+        RunState::Paused
+    } else if past.started_at.is_some() {
+        RunState::Interrupted
+    } else {
+        RunState::New
     };
+    let stuck = matches!(state, RunState::Blocked | RunState::Waiting);
+    let at = past.stuck.filter(|_| stuck);
     RunRow {
         id: planned.run,
         name: planned.name.clone(),
@@ -205,7 +212,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         source: planned.source.clone(),
         state,
         pause: past.pause.filter(|_| state == RunState::Paused),
-        at: None,
+        at,
         reason: None,
         since: stamp.time,
         policy: planned.policy.clone(),

@@ -12,8 +12,11 @@ mod compile;
 mod dependencies;
 mod elapsed;
 mod expand;
+mod export;
 mod field;
+mod import;
 mod layout;
+mod native;
 mod progress;
 mod read;
 mod template;
@@ -23,6 +26,9 @@ mod write;
 
 pub use compile::{Compilation, Lookup, Options, Workflows, compile};
 pub use elapsed::{format_elapsed, parse_elapsed};
+pub use export::Exporter;
+pub use import::import;
+pub use native::FACE;
 pub use layout::{Layout, detect_layout};
 pub use progress::{
     Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, Limits, PhaseNode, PhaseStatus,
