@@ -26,7 +26,12 @@ pub trait Store: Send + Sync {
     /// [`CommitError::Fault`] when the store cannot be read or written;
     /// [`CommitError::Unknown`] when the connection was lost: ask again with
     /// the same `id`.
-    fn commit(&self, id: CommandId, command: &Command, facts: &Facts) -> Result<Committed, CommitError>;
+    fn commit(
+        &self,
+        id: CommandId,
+        command: &Command,
+        facts: &Facts,
+    ) -> Result<Committed, CommitError>;
 
     /// The rows that are asked for, as of one moment; possibly more.
     ///
@@ -162,13 +167,25 @@ pub struct Fault {
 
 impl Fault {
     /// A fault with a cause.
-    pub fn new(kind: FaultKind, what: impl Into<String>, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self { kind, what: what.into(), source: Some(source.into()) }
+    pub fn new(
+        kind: FaultKind,
+        what: impl Into<String>,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        Self {
+            kind,
+            what: what.into(),
+            source: Some(source.into()),
+        }
     }
 
     /// A fault that needs no further cause.
     pub fn bare(kind: FaultKind, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), source: None }
+        Self {
+            kind,
+            what: what.into(),
+            source: None,
+        }
     }
 }
 
@@ -180,7 +197,9 @@ impl fmt::Display for Fault {
 
 impl StdError for Fault {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn StdError + 'static))
     }
 }
 

@@ -1,1 +1,13 @@
 //! What the tests share: the store contract, scratch projects, small programs. Never shipped.
+//!
+//! | what | where |
+//! |---|---|
+//! | what every store must do | [`contract`], [`store_contract!`] |
+//! | time and ids from a seed | [`chance`] |
+//! | folders that go when the test ends | [`scratch`] |
+//! | plans and commands to try things with | [`sketch`] |
+
+pub mod chance;
+pub mod contract;
+pub mod scratch;
+pub mod sketch;

@@ -1,0 +1,272 @@
+//! What `verify` checks, for every store: the chain, the heads, and that the
+//! rows of the views are the fold of the journal.
+//!
+//! A store feeds it what it holds, in the order in which it was stored. It
+//! reads nothing itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use piton_core::id::StreamId;
+use piton_core::journal::{GENESIS, Hash, Record};
+use piton_core::{Key, Row, Tables};
+
+use crate::store::{Damage, Head, Verdict};
+
+/// The last event of a stream that was met.
+#[derive(Clone, Copy)]
+struct End {
+    count: u64,
+    /// None when it could not be read: then the next one cannot be judged by it.
+    hash: Option<Hash>,
+    time: Timestamp,
+}
+
+const START: End = End {
+    count: 0,
+    hash: Some(GENESIS),
+    time: Timestamp::MIN,
+};
+
+/// The check under way.
+#[derive(Default)]
+pub(crate) struct Audit {
+    verdict: Verdict,
+    fold: Tables,
+    ends: BTreeMap<StreamId, End>,
+    seen: BTreeSet<Key>,
+    /// Events whose meaning is not known: the rows cannot be judged then.
+    unknown: u64,
+}
+
+impl Audit {
+    /// Notes that something is wrong.
+    pub(crate) fn damage(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        self.verdict.damage.push(Damage {
+            place: place.into(),
+            position: None,
+            kind: None,
+            what: what.into(),
+        });
+    }
+
+    fn damage_at(&mut self, record: &Record, what: impl Into<String>) {
+        self.verdict.damage.push(Damage {
+            place: record.stream.to_string(),
+            position: Some(record.stamp.position),
+            kind: Some(record.kind.clone()),
+            what: what.into(),
+        });
+    }
+
+    /// Takes the next event in the order in which they were stored.
+    pub(crate) fn record(&mut self, record: &Record) {
+        self.verdict.events += 1;
+        let before = self.ends.get(&record.stream).copied().unwrap_or(START);
+        let position = record.stamp.position;
+        let mut whole = true;
+        if position != before.count + 1 {
+            whole = false;
+            self.damage_at(record, gap(before.count, position));
+        } else if before
+            .hash
+            .is_some_and(|before| record.compute_hash(&before) != record.hash)
+        {
+            whole = false;
+            self.damage_at(
+                record,
+                "is not what its hash was made of, or does not follow the event before it",
+            );
+        }
+        if record.stamp.time < before.time {
+            whole = false;
+            self.damage_at(
+                record,
+                format!("is older than the event before it ({})", before.time),
+            );
+        }
+        let end = End {
+            count: position,
+            hash: Some(record.hash),
+            time: record.stamp.time,
+        };
+        self.ends.insert(record.stream.clone(), end);
+        match record.event() {
+            Ok(event) => self.fold.fold(&event, &record.stamp),
+            Err(error) => {
+                self.unknown += 1;
+                if whole {
+                    // The hash fits: nobody damaged it, somebody newer wrote it.
+                    let what = format!(
+                        "is whole, but of a kind that this piton does not know (version {})",
+                        record.version
+                    );
+                    self.damage_at(record, what);
+                } else if let Some(source) = std::error::Error::source(&error) {
+                    self.damage_at(record, format!("cannot be read: {source}"));
+                }
+            }
+        }
+    }
+
+    /// Notes that an event is there and cannot be read at all. Its place is
+    /// the name of its stream, if that is known.
+    pub(crate) fn unreadable(&mut self, damage: Damage) {
+        self.unknown += 1;
+        if let Some(position) = damage.position {
+            let end = self
+                .ends
+                .entry(StreamId::named(damage.place.clone()))
+                .or_insert(START);
+            *end = End {
+                count: position,
+                hash: None,
+                ..*end
+            };
+        }
+        self.verdict.damage.push(damage);
+    }
+
+    /// Compares the heads that are kept with the ends that were found.
+    pub(crate) fn heads(&mut self, heads: &[Head]) {
+        self.verdict.streams = heads.len() as u64;
+        for head in heads {
+            let end = self.ends.remove(&head.stream).unwrap_or(START);
+            let place = head.stream.to_string();
+            if end.count < head.count {
+                let missing = head.count - end.count;
+                self.damage(
+                    place,
+                    format!("the last {missing} of {} events are missing", head.count),
+                );
+            } else if end.count > head.count {
+                let more = end.count - head.count;
+                self.damage(
+                    place,
+                    format!(
+                        "{more} events more than the {} that its head counts",
+                        head.count
+                    ),
+                );
+            } else if let Some(found) = end.hash.filter(|found| *found != head.hash) {
+                self.damage(
+                    place,
+                    format!(
+                        "its head names another last event ({} instead of {})",
+                        hex(&head.hash),
+                        hex(&found)
+                    ),
+                );
+            } else if end.hash.is_some() && end.time != head.time {
+                self.damage(place, "its head names another time than its last event");
+            }
+        }
+        for stream in std::mem::take(&mut self.ends).into_keys() {
+            self.damage(stream.to_string(), "its head is missing");
+        }
+    }
+
+    /// Whether rows can be compared: not when the meaning of an event is unknown.
+    pub(crate) fn judges_rows(&self) -> bool {
+        self.unknown == 0
+    }
+
+    /// Compares one row of a view with the fold.
+    pub(crate) fn row(&mut self, row: &Row) {
+        self.verdict.rows += 1;
+        let key = row.key();
+        if self.judges_rows() {
+            match self.fold.get(&key) {
+                Some(folded) if folded == row => {}
+                Some(_) => self.damage(
+                    table_of(&key),
+                    format!("the row of {} is not what the journal says", name_of(&key)),
+                ),
+                None => self.damage(
+                    table_of(&key),
+                    format!("the row of {} is nowhere in the journal", name_of(&key)),
+                ),
+            }
+        }
+        if !self.seen.insert(key.clone()) {
+            self.damage(
+                table_of(&key),
+                format!("the row of {} is there twice", name_of(&key)),
+            );
+        }
+    }
+
+    /// Everything that was found.
+    pub(crate) fn finish(mut self) -> Verdict {
+        if self.judges_rows() {
+            let missing: Vec<Key> = self
+                .fold
+                .iter()
+                .map(|(key, _)| key)
+                .filter(|key| !self.seen.contains(*key))
+                .cloned()
+                .collect();
+            for key in missing {
+                self.damage(
+                    table_of(&key),
+                    format!("the row of {} is missing", name_of(&key)),
+                );
+            }
+        } else {
+            let unknown = self.unknown;
+            self.damage("views", format!("cannot be compared with the journal: {unknown} of its events cannot be understood"));
+        }
+        self.verdict
+    }
+}
+
+fn gap(count: u64, position: u64) -> String {
+    if position <= count {
+        format!("comes after position {count}: it is there twice, or out of order")
+    } else if position == count + 2 {
+        format!("the event before it, {}, is missing", count + 1)
+    } else {
+        format!(
+            "the events before it, {} to {}, are missing",
+            count + 1,
+            position - 1
+        )
+    }
+}
+
+/// The table that a row lies in.
+pub(crate) fn table_of(key: &Key) -> &'static str {
+    match key {
+        Key::Run(_) => "runs",
+        Key::Item(..) => "items",
+        Key::Attempt(_) => "attempts",
+        Key::Decision(_) => "decisions",
+        Key::Entry(_) => "entries",
+        Key::Blocker(..) => "blockers",
+    }
+}
+
+/// A row in words.
+pub(crate) fn name_of(key: &Key) -> String {
+    match key {
+        Key::Run(run) => format!("run {run}"),
+        Key::Item(run, node) => format!("item {run}:{node}"),
+        Key::Attempt(attempt) => format!("attempt {attempt}"),
+        Key::Decision(decision) => format!("decision {decision}"),
+        Key::Entry(position) => format!("entry {position}"),
+        Key::Blocker(spec, task) => {
+            format!(
+                "task `{}` of spec `{}`",
+                task.as_deref().unwrap_or("-"),
+                spec.as_deref().unwrap_or("-")
+            )
+        }
+    }
+}
+
+fn hex(hash: &Hash) -> String {
+    hash.iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}

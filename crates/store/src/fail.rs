@@ -1,0 +1,76 @@
+//! Failpoints: instants at which a test can end the process.
+//!
+//! A program that was built with the feature `failpoints` and that finds
+//! `PITON_FAILPOINT=name` (or `name:N` for the `N`th time, from 1) in its
+//! environment kills itself, as `kill -9` would, when it comes to that point.
+//! Without the feature a failpoint is nothing at all.
+
+/// Every failpoint of this crate, for tests that try them all.
+pub const POINTS: &[&str] = &[
+    "create.begun",
+    "create.filled",
+    "create.before-link",
+    "create.linked",
+    "commit.locked",
+    "commit.begun",
+    "commit.decided",
+    "commit.head",
+    "commit.event",
+    "commit.views",
+    "commit.before-durable",
+    "commit.durable",
+    "checkpoint.before",
+    "checkpoint.after",
+    "heartbeat.before",
+    "heartbeat.after",
+    "backup.copied",
+    "backup.before-link",
+    "backup.linked",
+    "restore.copied",
+    "restore.verified",
+    "restore.kept",
+    "restore.renamed",
+];
+
+/// Ends the process, as `kill -9` would, if a test asked for it at this point.
+#[cfg(not(feature = "failpoints"))]
+#[inline(always)]
+pub fn point(_name: &str) {}
+
+/// Ends the process, as `kill -9` would, if a test asked for it at this point.
+#[cfg(feature = "failpoints")]
+pub fn point(name: &str) {
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    static ARMED: OnceLock<Option<(String, u64)>> = OnceLock::new();
+    static HITS: AtomicU64 = AtomicU64::new(0);
+
+    let Some((armed, nth)) = ARMED.get_or_init(armed) else {
+        return;
+    };
+    if armed == name && HITS.fetch_add(1, Ordering::SeqCst) + 1 == *nth {
+        // Nothing is flushed and nothing is unwound: that is the point.
+        if rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
+            .is_err()
+        {
+            std::process::abort();
+        }
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
+#[cfg(feature = "failpoints")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test arms a failpoint of a child process through its environment"
+)]
+fn armed() -> Option<(String, u64)> {
+    let text = std::env::var("PITON_FAILPOINT").ok()?;
+    Some(match text.split_once(':') {
+        Some((name, nth)) => (name.to_owned(), nth.parse().unwrap_or(1)),
+        None => (text, 1),
+    })
+}

@@ -1,0 +1,131 @@
+//! Exactly the rows that are asked for: no decision works in a test because it
+//! happened to see more than it would see of a database.
+
+use std::collections::BTreeSet;
+
+use piton_core::id::{Node, RunId};
+use piton_core::{Key, Need, Tables};
+
+/// The rows of `all` that `wanted` asks for.
+pub(super) fn pick(all: &Tables, wanted: &[Need]) -> Tables {
+    let mut picked = Picked {
+        all,
+        rows: Tables::default(),
+    };
+    wanted.iter().for_each(|need| picked.need(need));
+    picked.rows
+}
+
+struct Picked<'t> {
+    all: &'t Tables,
+    rows: Tables,
+}
+
+impl Picked<'_> {
+    fn key(&mut self, key: &Key) {
+        if let Some(row) = self.all.get(key) {
+            self.rows.put(row.clone());
+        }
+    }
+
+    fn keys(&mut self, keys: impl IntoIterator<Item = Key>) {
+        keys.into_iter().for_each(|key| self.key(&key));
+    }
+
+    fn need(&mut self, need: &Need) {
+        let all = self.all;
+        match need {
+            Need::Run(run) => self.key(&Key::Run(*run)),
+            Need::Runs => self.keys(all.runs().map(|run| Key::Run(run.id))),
+            Need::RunNamed(name) => self.keys(
+                all.runs()
+                    .filter(|run| run.name == *name)
+                    .map(|run| Key::Run(run.id)),
+            ),
+            Need::Line(run, node) => {
+                self.key(&Key::Item(*run, node.clone()));
+                self.keys(node.ancestors().map(|node| Key::Item(*run, node)));
+            }
+            Need::Subtree(run, node) => self.subtree(*run, node),
+            Need::Tree(run) => self.keys(
+                all.tree(*run)
+                    .map(|item| Key::Item(*run, item.node.clone())),
+            ),
+            Need::Dependents(run, node) => self.dependents(*run, node),
+            Need::Attempt(attempt) => self.key(&Key::Attempt(*attempt)),
+            Need::OpenAttempts(run) => {
+                self.keys(
+                    all.open_attempts()
+                        .filter(|row| row.run == *run)
+                        .map(|row| Key::Attempt(row.id)),
+                );
+            }
+            Need::AttemptsAt(run, node) => {
+                let at = all
+                    .attempts()
+                    .filter(|row| row.run == *run && row.node == *node);
+                self.keys(at.map(|row| Key::Attempt(row.id)));
+            }
+            Need::Decision(decision) => self.key(&Key::Decision(*decision)),
+            Need::DecisionNumbered(number) => {
+                self.keys(
+                    all.decisions()
+                        .filter(|row| row.number == *number)
+                        .map(|row| Key::Decision(row.id)),
+                );
+            }
+            Need::OpenDecisions(run) => {
+                let open = all
+                    .decisions()
+                    .filter(|row| row.verdict.is_none() && run.is_none_or(|run| row.run == run));
+                self.keys(open.map(|row| Key::Decision(row.id)));
+            }
+            Need::RecentEntries(limit) => self.keys(
+                all.entries()
+                    .rev()
+                    .take(*limit)
+                    .map(|row| Key::Entry(row.position)),
+            ),
+            Need::LastEntry(kind) => {
+                self.keys(
+                    all.entries()
+                        .rev()
+                        .find(|row| row.entry.kind == *kind)
+                        .map(|row| Key::Entry(row.position)),
+                );
+            }
+            Need::Blocker { spec, task_id } => {
+                self.key(&Key::Blocker(spec.clone(), task_id.clone()))
+            }
+            Need::Blockers => self.keys(
+                all.blockers()
+                    .map(|row| Key::Blocker(row.spec.clone(), row.task_id.clone())),
+            ),
+            Need::NextDecision | Need::LeaseExpiry(_) => {}
+        }
+    }
+
+    fn subtree(&mut self, run: RunId, node: &Node) {
+        if let Some(top) = self.all.item(run, node) {
+            let all = self.all;
+            self.keys(
+                all.subtree(run, &top.place)
+                    .map(|item| Key::Item(run, item.node.clone())),
+            );
+        }
+    }
+
+    fn dependents(&mut self, run: RunId, node: &Node) {
+        let line: BTreeSet<Node> = std::iter::once(node.clone())
+            .chain(node.ancestors())
+            .collect();
+        let all = self.all;
+        for item in all
+            .tree(run)
+            .filter(|item| item.depends_on.iter().any(|on| line.contains(on)))
+        {
+            self.subtree(run, &item.node);
+            self.keys(item.depends_on.iter().map(|on| Key::Item(run, on.clone())));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! From the answer of a decision to what is stored: records, heads, rows.
+//!
+//! Pure; the stores differ only in where they put the result.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use piton_core::id::{CommandId, RunId, StreamId};
+use piton_core::journal::{Draft, GENESIS, Record, Recorded, Stamp, seal};
+use piton_core::redact::Redactor;
+use piton_core::{Actor, Event};
+
+use crate::clock::{Clock, whole_micros};
+use crate::store::Head;
+
+/// For how long a lease holds when it is taken, in seconds. A holder says well
+/// before its end, by a heartbeat, that it still lives.
+pub const LEASE_TTL_S: u64 = 30;
+
+/// The heads of the streams that a commit locks.
+pub(crate) type Heads = BTreeMap<StreamId, Head>;
+
+/// What a commit is made of, beside the drafts.
+pub(crate) struct Sealer<'s> {
+    pub(crate) clock: &'s dyn Clock,
+    pub(crate) redactor: &'s Redactor,
+    pub(crate) command: CommandId,
+    pub(crate) actor: &'s Actor,
+}
+
+/// The time of a commit: that of the clock, but never behind the last event of
+/// a stream that it may append to.
+pub(crate) fn commit_time(clock: &dyn Clock, heads: &Heads) -> Timestamp {
+    let last = heads
+        .values()
+        .map(|head| head.time)
+        .max()
+        .unwrap_or(Timestamp::MIN);
+    whole_micros(clock.now()).max(last)
+}
+
+impl Sealer<'_> {
+    /// The records of the drafts, chained to the heads, which move along.
+    pub(crate) fn seal(
+        &self,
+        drafts: Vec<Draft>,
+        time: Timestamp,
+        heads: &mut Heads,
+    ) -> Vec<Recorded> {
+        let mut recorded = Vec::with_capacity(drafts.len());
+        for (nth, draft) in drafts.into_iter().enumerate() {
+            let (body, event) = seal(draft.event, self.redactor);
+            let head = heads
+                .entry(draft.stream.clone())
+                .or_insert_with(|| empty_head(draft.stream.clone()));
+            let stamp = Stamp {
+                id: self
+                    .clock
+                    .event_id(time, u32::try_from(nth).unwrap_or(u32::MAX)),
+                position: head.count + 1,
+                time,
+                actor: self.actor.clone(),
+            };
+            let record = Record::new(draft.stream, stamp, &event, body, self.command, &head.hash);
+            head.count += 1;
+            head.hash = record.hash;
+            head.time = time;
+            recorded.push(Recorded { record, event });
+        }
+        recorded
+    }
+}
+
+/// The head of a stream without events.
+pub(crate) fn empty_head(stream: StreamId) -> Head {
+    Head {
+        stream,
+        count: 0,
+        hash: GENESIS,
+        time: Timestamp::MIN,
+    }
+}
+
+/// What an event does to the register of leases.
+pub(crate) enum LeaseChange {
+    /// It is held, with this token, until then.
+    Held(RunId, u64, Timestamp),
+    /// Nobody holds it.
+    Free(RunId),
+}
+
+/// What an event that was stored at `time` does to the register of leases.
+pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange> {
+    match event {
+        Event::LeaseTaken { run, token, .. } => {
+            Some(LeaseChange::Held(*run, *token, later(time, LEASE_TTL_S)))
+        }
+        Event::LeaseLost { run, .. } | Event::LeaseReleased { run, .. } => {
+            Some(LeaseChange::Free(*run))
+        }
+        Event::RunPlanned(_)
+        | Event::ItemPlanned(_)
+        | Event::RunStarted { .. }
+        | Event::RunMoved { .. }
+        | Event::RunAsked { .. }
+        | Event::AttemptStarted { .. }
+        | Event::AttemptEnded { .. }
+        | Event::GateStarted { .. }
+        | Event::GateEnded { .. }
+        | Event::CommitStarted { .. }
+        | Event::CommitEnded { .. }
+        | Event::ItemMoved(_)
+        | Event::ItemStaged { .. }
+        | Event::ItemSkipAsked { .. }
+        | Event::DecisionOpened { .. }
+        | Event::DecisionMade { .. }
+        | Event::EntryLogged(_) => None,
+    }
+}
+
+/// So many seconds after `time`, or the end of time.
+pub(crate) fn later(time: Timestamp, seconds: u64) -> Timestamp {
+    let span = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
+    time.checked_add(span).unwrap_or(Timestamp::MAX)
+}

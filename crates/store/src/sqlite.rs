@@ -1,0 +1,460 @@
+//! The store of one machine: an SQLite database that all of its processes share.
+//!
+//! Durable when [`Store::commit`] returns: a write-ahead log, flushed at each
+//! commit. Writers of all processes stand in a queue ([`place::Queue`]) before
+//! SQLite's own lock; readers wait for nobody. The stored form is described in
+//! `docs/formats/journal.md`.
+
+mod backup;
+mod commit;
+mod fault;
+mod journal;
+mod load;
+mod place;
+mod rows;
+mod schema;
+mod verify;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use piton_core::id::{CommandId, RunId, StreamId};
+use piton_core::journal::Record;
+use piton_core::redact::Redactor;
+use piton_core::{Command, Facts, Need, Rows};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
+use tempfile::TempDir;
+
+pub use self::backup::{Restored, StoreInfo};
+use self::commit::Commit;
+use self::fault::{fault, io_fault, is_about_access, is_in_doubt};
+use self::place::{Identity, Place, Queue, Turn};
+pub use self::schema::SCHEMA_VERSION;
+use self::schema::{Connected, check_version, connect, migrate, use_wal};
+use crate::clock::{Clock, SystemClock, whole_micros};
+use crate::fail;
+use crate::seal::later;
+use crate::store::{CommitError, Committed, Cursor, Fault, FaultKind, Head, Store, Verdict};
+
+/// The log is written back to the database when it holds so many pages: 1 MB.
+const WAL_PAGES_MAX: u32 = 256;
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// To read: no byte of the database or of its log is changed.
+    ReadOnly,
+    /// To read and to write.
+    ReadWrite,
+}
+
+/// How a store is opened.
+pub struct Options {
+    /// What takes secrets out of everything that is stored.
+    pub redactor: Redactor,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// What for.
+    pub access: Access,
+}
+
+impl Options {
+    /// To read and write, by the machine's clock.
+    #[must_use]
+    pub fn new(redactor: Redactor) -> Self {
+        Self {
+            redactor,
+            clock: Arc::new(SystemClock),
+            access: Access::ReadWrite,
+        }
+    }
+
+    /// To read only, by the machine's clock.
+    #[must_use]
+    pub fn read_only() -> Self {
+        Self {
+            access: Access::ReadOnly,
+            ..Self::new(Redactor::rules_only())
+        }
+    }
+
+    /// The same with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("access", &self.access)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A store on SQLite, as one process has it open.
+pub struct SqliteStore {
+    place: Place,
+    /// The file that was opened; none for a private copy.
+    identity: Option<Identity>,
+    options: Options,
+    inner: Mutex<Inner>,
+    /// A flush failed: see [`FaultKind::Flush`].
+    in_doubt: AtomicBool,
+    /// A copy that is read because the folder cannot be written; goes with the store.
+    copy: Option<TempDir>,
+}
+
+struct Inner {
+    connection: Connection,
+    wal_pages: Arc<AtomicU32>,
+    /// None when opened for reading.
+    queue: Option<Queue>,
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore")
+            .field("db", &self.place.db)
+            .field("access", &self.options.access)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SqliteStore {
+    /// Makes an empty store in a folder where there is none; whether it did.
+    ///
+    /// It appears whole or not at all, and of two processes that do this at
+    /// once one finds what the other has made. The folder must be there.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be written, or lies on a network file system.
+    pub fn create_if_missing(dir: &Path) -> Result<bool, Fault> {
+        schema::create_if_missing(&Place::new(dir))
+    }
+
+    /// Opens the store in a folder: that of `journal.db`.
+    ///
+    /// For reading, in a folder that cannot be written, a private copy is
+    /// opened: it shows the moment of opening.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::Missing`] without a store, [`FaultKind::Newer`] when a
+    /// newer piton wrote it, [`FaultKind::Damaged`] for a file that is none,
+    /// [`FaultKind::NetworkFileSystem`], or [`FaultKind::Io`].
+    pub fn open(dir: &Path, options: Options) -> Result<Self, Fault> {
+        let place = Place::new(dir);
+        let Some(identity) = place.identity()? else {
+            return Err(place.missing());
+        };
+        place::refuse_network(&place.dir)?;
+        match options.access {
+            Access::ReadWrite => Self::open_to_write(place, identity, options),
+            Access::ReadOnly => Self::open_to_read(place, identity, options),
+        }
+    }
+
+    fn open_to_write(place: Place, identity: Identity, options: Options) -> Result<Self, Fault> {
+        let queue = Queue::open(&place)?;
+        let mut connected = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let version = check_version(&connected.connection, &place.db)?;
+        let mode: String = connected
+            .connection
+            .pragma_query_value(None, "journal_mode", |row| row.get(0))
+            .map_err(|error| fault("open", &place.db, error))?;
+        if version < SCHEMA_VERSION || mode != "wal" {
+            let turn = queue.turn()?;
+            use_wal(&connected.connection, &place.db)?;
+            migrate(&mut connected.connection, &place.db)?;
+            drop(turn);
+        }
+        Self::opened(place, Some(identity), options, connected, Some(queue), None)
+    }
+
+    fn open_to_read(place: Place, identity: Identity, options: Options) -> Result<Self, Fault> {
+        let direct = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connected| {
+            let version = check_version(&connected.connection, &place.db)?;
+            Ok((version, connected))
+        });
+        match direct {
+            Ok((SCHEMA_VERSION, connected)) => {
+                Self::opened(place, Some(identity), options, connected, None, None)
+            }
+            // An older one is brought up to date in the copy: reading changes nothing.
+            Ok(_) => Self::open_copy(place, options),
+            // SQLite cannot make its -shm in a folder that cannot be written.
+            Err(fault) if is_about_access(&fault) => {
+                Self::open_copy(place, options).map_err(|_| fault)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn open_copy(place: Place, options: Options) -> Result<Self, Fault> {
+        let copy = tempfile::tempdir().map_err(|error| io_fault("copy", &place.db, error))?;
+        let to = Place::new(copy.path());
+        // The lock may be missing: then nobody has written here for long.
+        let queue = Queue::open_to_read(&place);
+        let turn: Option<Turn<'_>> = queue.as_ref().map(Queue::keep_out_writers).transpose()?;
+        std::fs::copy(&place.db, &to.db).map_err(|error| io_fault("copy", &place.db, error))?;
+        match std::fs::copy(place.wal(), to.wal()) {
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(io_fault("copy", &place.wal(), error)),
+        }
+        drop(turn);
+        let mut connected = connect(&to.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        if check_version(&connected.connection, &place.db)? < SCHEMA_VERSION {
+            migrate(&mut connected.connection, &place.db)?;
+        }
+        Self::opened(place, None, options, connected, None, Some(copy))
+    }
+
+    fn opened(
+        place: Place,
+        identity: Option<Identity>,
+        options: Options,
+        connected: Connected,
+        queue: Option<Queue>,
+        copy: Option<TempDir>,
+    ) -> Result<Self, Fault> {
+        let inner = Inner {
+            connection: connected.connection,
+            wal_pages: connected.wal_pages,
+            queue,
+        };
+        let store = Self {
+            place,
+            identity,
+            options,
+            inner: Mutex::new(inner),
+            in_doubt: AtomicBool::new(false),
+            copy,
+        };
+        store.check_place()?;
+        Ok(store)
+    }
+
+    /// The file that is read: the store's own, or the private copy.
+    fn db(&self) -> PathBuf {
+        self.copy
+            .as_ref()
+            .map_or_else(|| self.place.db.clone(), |copy| Place::new(copy.path()).db)
+    }
+
+    /// A fault when the path names another file than the one that is open:
+    /// what is written here would never be found again.
+    fn check_place(&self) -> Result<(), Fault> {
+        if self.identity.is_none() || self.place.identity()? == self.identity {
+            return Ok(());
+        }
+        let what = format!(
+            "{} was replaced or taken away while it was open",
+            self.place.db.display()
+        );
+        Err(Fault::bare(FaultKind::Io, what))
+    }
+
+    fn flush_fault(&self) -> Fault {
+        let what = format!(
+            "a flush of {} failed: what was written last is in doubt until it is opened again",
+            self.place.db.display()
+        );
+        Fault::bare(FaultKind::Flush, what)
+    }
+
+    fn inner(&self) -> Result<MutexGuard<'_, Inner>, Fault> {
+        // A panic rolls the transaction back as it unwinds.
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.in_doubt.load(Ordering::SeqCst) {
+            return Err(self.flush_fault());
+        }
+        Ok(inner)
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Fault> {
+        let mut inner = self.inner()?;
+        self.check_place()?;
+        let answer = inner.connection.transaction().and_then(|tx| read(&tx));
+        answer.map_err(|error| fault("read", &self.place.db, error))
+    }
+
+    fn write_fault(&self, error: rusqlite::Error) -> Fault {
+        if is_in_doubt(&error) {
+            self.in_doubt.store(true, Ordering::SeqCst);
+        }
+        fault("write", &self.place.db, error)
+    }
+
+    /// The queue of writers, of a store that may be written.
+    fn queue<'i>(&self, queue: &'i Option<Queue>) -> Result<&'i Queue, Fault> {
+        queue.as_ref().ok_or_else(|| {
+            Fault::bare(
+                FaultKind::Io,
+                format!("{} is open for reading only", self.place.db.display()),
+            )
+        })
+    }
+
+    /// Writes the log back when it has grown long. The commit before it is
+    /// durable whatever comes of this.
+    fn checkpoint(&self, connection: &Connection, wal_pages: &AtomicU32) {
+        if wal_pages.load(Ordering::Relaxed) < WAL_PAGES_MAX {
+            return;
+        }
+        fail::point("checkpoint.before");
+        // Passive: a reader of an older state only means that the next commit
+        // tries again. When all is written back, the next writer starts the log over.
+        let done = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        if let Err(error) = done {
+            // Notes a failed flush; any other failure comes again.
+            drop(self.write_fault(error));
+        }
+        fail::point("checkpoint.after");
+    }
+
+    fn commit_turn(
+        &self,
+        connection: &mut Connection,
+        id: CommandId,
+        command: &Command,
+        facts: &Facts,
+    ) -> Result<Committed, CommitError> {
+        let tx = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| CommitError::Fault(self.write_fault(error)))?;
+        fail::point("commit.begun");
+        let committed = Commit {
+            connection: &tx,
+            options: &self.options,
+            db: &self.place.db,
+        }
+        .run(id, command, facts)?;
+        if committed.repeated || committed.events.is_empty() {
+            return Ok(committed);
+        }
+        fail::point("commit.before-durable");
+        if let Err(error) = tx.commit() {
+            let in_doubt = is_in_doubt(&error);
+            let fault = self.write_fault(error);
+            // What reached the log before its flush failed may come back when
+            // the log is read again.
+            return Err(if in_doubt {
+                CommitError::Unknown(Fault {
+                    kind: FaultKind::Flush,
+                    ..fault
+                })
+            } else {
+                CommitError::Fault(fault)
+            });
+        }
+        fail::point("commit.durable");
+        Ok(committed)
+    }
+}
+
+impl Store for SqliteStore {
+    fn commit(
+        &self,
+        id: CommandId,
+        command: &Command,
+        facts: &Facts,
+    ) -> Result<Committed, CommitError> {
+        let mut inner = self.inner()?;
+        let Inner {
+            connection,
+            queue,
+            wal_pages,
+        } = &mut *inner;
+        let turn = self.queue(queue)?.turn()?;
+        // Under the lock, so that nobody can put another file in its place.
+        self.check_place()?;
+        fail::point("commit.locked");
+        wal_pages.store(0, Ordering::Relaxed);
+        let outcome = self.commit_turn(connection, id, command, facts);
+        self.checkpoint(connection, wal_pages);
+        drop(turn);
+        outcome
+    }
+
+    fn load(&self, needs: &[Need]) -> Result<Rows, Fault> {
+        let now = whole_micros(self.options.clock.now());
+        self.read(|connection| load::load(connection, needs, now))
+    }
+
+    fn heads(&self) -> Result<Vec<Head>, Fault> {
+        self.read(|connection| {
+            Ok(journal::heads(connection)?
+                .into_iter()
+                .map(|(_, head)| head)
+                .collect())
+        })
+    }
+
+    fn position(&self, stream: &StreamId) -> Result<u64, Fault> {
+        let inner = self.inner()?;
+        self.check_place()?;
+        journal::position(&inner.connection, stream)
+            .map_err(|error| fault("read", &self.place.db, error))
+    }
+
+    fn stream(&self, stream: &StreamId, after: u64, limit: usize) -> Result<Vec<Record>, Fault> {
+        self.read(|connection| journal::stream(connection, stream, after, limit))
+    }
+
+    fn journal(&self, after: Option<&Cursor>, limit: usize) -> Result<Vec<Record>, Fault> {
+        self.read(|connection| journal::merged(connection, after, limit))
+    }
+
+    fn heartbeat(&self, run: RunId, token: u64, ttl_s: u64) -> Result<bool, Fault> {
+        let mut inner = self.inner()?;
+        let Inner {
+            connection,
+            queue,
+            wal_pages,
+        } = &mut *inner;
+        let turn = self.queue(queue)?.turn()?;
+        self.check_place()?;
+        fail::point("heartbeat.before");
+        wal_pages.store(0, Ordering::Relaxed);
+        let expires = later(whole_micros(self.options.clock.now()), ttl_s).as_microsecond();
+        let beat = |connection: &Connection| {
+            // Not flushed; the next commit flushes it along.
+            connection.pragma_update(None, "synchronous", "NORMAL")?;
+            let sql = "UPDATE leases SET expires = ?3 WHERE run = ?1 AND token = ?2";
+            connection.prepare_cached(sql)?.execute(params![
+                run.0.as_bytes().as_slice(),
+                rows::number(token),
+                expires
+            ])
+        };
+        let beaten = beat(connection);
+        // Whatever came of it: a commit must never run without its flush.
+        let restored = connection.pragma_update(None, "synchronous", "FULL");
+        if restored.is_err() {
+            self.in_doubt.store(true, Ordering::SeqCst);
+        }
+        self.checkpoint(connection, wal_pages);
+        drop(turn);
+        fail::point("heartbeat.after");
+        let changed = beaten
+            .and_then(|changed| restored.map(|()| changed))
+            .map_err(|error| self.write_fault(error))?;
+        Ok(changed > 0)
+    }
+
+    fn verify(&self) -> Result<Verdict, Fault> {
+        self.check_place()?;
+        if self.in_doubt.load(Ordering::SeqCst) {
+            return Err(self.flush_fault());
+        }
+        // A connection of its own: it takes its time, and commits go on.
+        let connected = connect(&self.db(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        verify::verify(&connected.connection, &self.place.db)
+    }
+}

@@ -1,0 +1,331 @@
+//! Copies of a store: making one while others write, and putting one back.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+use uuid::Uuid;
+
+use super::fault::{fault, io_fault};
+use super::place::{Place, Queue, put_in_place, refuse_network, sync_dir};
+use super::schema::{check_version, connect, flush, fresh_name, sweep};
+use super::{SqliteStore, verify};
+use crate::clock::{Clock, SystemClock};
+use crate::fail;
+use crate::store::{Fault, FaultKind, Verdict};
+
+/// How large a store is, and what it is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreInfo {
+    /// The database.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// The size of its write-ahead log.
+    pub wal_bytes: u64,
+    /// The version of its tables.
+    pub schema_version: u32,
+    /// The version of SQLite.
+    pub sqlite_version: String,
+    /// Events in all streams.
+    pub events: u64,
+    /// Streams.
+    pub streams: u64,
+    /// Runs.
+    pub runs: u64,
+    /// Entries of the sessions.
+    pub entries: u64,
+    /// Whether a private copy is read, because the folder cannot be written.
+    pub copy: bool,
+}
+
+/// What [`SqliteStore::restore`] did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// Where the store that was there before is kept; none when there was none.
+    pub kept: Option<PathBuf>,
+    /// What was found in the backup.
+    pub verdict: Verdict,
+}
+
+impl SqliteStore {
+    /// How large the store is, and what it is made of.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn info(&self) -> Result<StoreInfo, Fault> {
+        let size = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
+        let counted = self.read(|connection| {
+            let sql = "SELECT (SELECT ifnull(sum(count), 0) FROM streams), (SELECT count(*) FROM streams), \
+                       (SELECT count(*) FROM runs), (SELECT count(*) FROM entries)";
+            connection.query_row(sql, [], |row| Ok([0, 1, 2, 3].map(|column| row.get::<_, i64>(column))))
+        })?;
+        let mut numbers = [0; 4];
+        for (number, counted) in numbers.iter_mut().zip(counted) {
+            let counted = counted.map_err(|error| fault("read", &self.place.db, error))?;
+            *number = u64::try_from(counted).unwrap_or(0);
+        }
+        let [events, streams, runs, entries] = numbers;
+        Ok(StoreInfo {
+            path: self.place.db.clone(),
+            bytes: size(&self.place.db),
+            wal_bytes: size(&self.place.wal()),
+            schema_version: super::SCHEMA_VERSION,
+            sqlite_version: rusqlite::version().to_owned(),
+            events,
+            streams,
+            runs,
+            entries,
+            copy: self.copy.is_some(),
+        })
+    }
+
+    /// Copies the store, as of one moment, into a file that is not there yet;
+    /// others may go on writing. The copy is one file without a log, durable
+    /// when this returns.
+    ///
+    /// What is damaged is copied as it is: the verdict is that on the copy.
+    ///
+    /// # Errors
+    ///
+    /// When `to` is there already, or cannot be written.
+    pub fn backup(&self, to: &Path) -> Result<Verdict, Fault> {
+        self.check_place()?;
+        let taken = || {
+            Fault::bare(
+                FaultKind::Io,
+                format!("there is a file at {} already", to.display()),
+            )
+        };
+        if fs::symlink_metadata(to).is_ok() {
+            return Err(taken());
+        }
+        let dir = match to.parent() {
+            Some(dir) if !dir.as_os_str().is_empty() => dir,
+            Some(_) | None => Path::new("."),
+        };
+        let new = dir.join(format!(".journal-{}.new", Uuid::now_v7()));
+        let made = copy_database(&self.db(), &new).and_then(|()| {
+            let verdict = verify_file(&new)?;
+            fail::point("backup.copied");
+            flush(&new)?;
+            fail::point("backup.before-link");
+            if !put_in_place(&new, to)? {
+                return Err(taken());
+            }
+            fail::point("backup.linked");
+            sync_dir(dir)?;
+            Ok(verdict)
+        });
+        if made.is_err() {
+            remove(&new);
+        }
+        made
+    }
+
+    /// Puts a backup in the place of the store in `dir`, or where there is
+    /// none. The backup is verified first; the present store is kept beside
+    /// under a dated name. Both are whole files: after a crash at any moment
+    /// the old store is in place, or the new one.
+    ///
+    /// # Errors
+    ///
+    /// When the backup is damaged or no backup, when any process has the store
+    /// open, or when the folder cannot be written. Nothing is changed then.
+    pub fn restore(from: &Path, dir: &Path) -> Result<Restored, Fault> {
+        let place = Place::new(dir);
+        refuse_network(&place.dir)?;
+        let queue = Queue::open(&place)?;
+        let Some(turn) = queue.turn_now()? else {
+            return Err(in_use(&place));
+        };
+        sweep(&place);
+        let new = fresh_name(&place);
+        let done = restore_turn(from, &place, &new);
+        if done.is_err() {
+            remove(&new);
+        }
+        drop(turn);
+        done
+    }
+}
+
+fn restore_turn(from: &Path, place: &Place, new: &Path) -> Result<Restored, Fault> {
+    if !from.exists() {
+        return Err(Fault::bare(
+            FaultKind::Missing,
+            format!("there is no backup at {}", from.display()),
+        ));
+    }
+    copy_database(from, new)?;
+    fail::point("restore.copied");
+    let verdict = verify_file(new)?;
+    if let Some(damage) = verdict.damage.first() {
+        let what = format!(
+            "the backup {} is damaged ({}: {})",
+            from.display(),
+            damage.place,
+            damage.what
+        );
+        return Err(Fault::bare(FaultKind::Damaged, what));
+    }
+    flush(new)?;
+    fail::point("restore.verified");
+    let present = close_present(place)?;
+    let kept = match &present {
+        Present::None => None,
+        Present::Whole(_) => Some(keep(place)?),
+        Present::Damaged => Some(keep_with_log(place)?),
+    };
+    fail::point("restore.kept");
+    fs::rename(new, &place.db).map_err(|error| io_fault("replace", &place.db, error))?;
+    drop(fs::remove_file(place.dir.join("journal.db-shm")));
+    fail::point("restore.renamed");
+    place.sync_dir()?;
+    if let Present::Whole(connection) = present {
+        // Only now may others open what lies there.
+        drop(connection);
+    }
+    Ok(Restored { kept, verdict })
+}
+
+fn in_use(place: &Place) -> Fault {
+    Fault::bare(
+        FaultKind::Io,
+        format!("{} is in use by another process", place.db.display()),
+    )
+}
+
+/// The store that is to be replaced.
+enum Present {
+    /// There is none.
+    None,
+    /// Its log is written back, and nobody else can open it while this is held.
+    Whole(Connection),
+    /// SQLite cannot open it: so nobody has it open.
+    Damaged,
+}
+
+/// Writes the log of the present store back into it, and shuts others out.
+fn close_present(place: &Place) -> Result<Present, Fault> {
+    if place.identity()?.is_none() {
+        return Ok(Present::None);
+    }
+    let close = || {
+        let connected = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let connection = connected.connection;
+        let run = || {
+            connection.busy_timeout(Duration::ZERO)?;
+            // Leaving the mode of the log takes that no other connection is
+            // there; staying exclusive keeps it so.
+            connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
+            let mode: String =
+                connection
+                    .pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get(0))?;
+            connection.execute_batch("BEGIN EXCLUSIVE")?;
+            Ok(mode)
+        };
+        let mode = run().map_err(|error| fault("close", &place.db, error))?;
+        if mode == "delete" {
+            Ok(connection)
+        } else {
+            Err(in_use(place))
+        }
+    };
+    match close() {
+        Ok(connection) => Ok(Present::Whole(connection)),
+        Err(fault) if fault.kind == FaultKind::Damaged => Ok(Present::Damaged),
+        Err(fault) if is_busy(&fault) => Err(Fault {
+            source: fault.source,
+            ..in_use(place)
+        }),
+        Err(fault) => Err(fault),
+    }
+}
+
+fn is_busy(fault: &Fault) -> bool {
+    let error = fault
+        .source
+        .as_ref()
+        .and_then(|source| source.downcast_ref::<rusqlite::Error>());
+    let code = error.and_then(rusqlite::Error::sqlite_error_code);
+    matches!(
+        code,
+        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
+    )
+}
+
+/// Gives the present database a second name, which it keeps.
+fn keep(place: &Place) -> Result<PathBuf, Fault> {
+    let now: Timestamp = SystemClock.now();
+    let stem = format!("journal.db.replaced-{}", now.strftime("%Y%m%dT%H%M%SZ"));
+    for nth in 1..100 {
+        let kept = place.dir.join(if nth == 1 {
+            stem.clone()
+        } else {
+            format!("{stem}-{nth}")
+        });
+        match fs::hard_link(&place.db, &kept) {
+            Ok(()) => return Ok(kept),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(io_fault("keep", &place.db, error)),
+        }
+    }
+    Err(Fault::bare(
+        FaultKind::Io,
+        format!("cannot keep {}: all names are taken", place.db.display()),
+    ))
+}
+
+/// The same for one whose log could not be written back: the log goes along.
+fn keep_with_log(place: &Place) -> Result<PathBuf, Fault> {
+    let kept = keep(place)?;
+    let mut log = kept.clone().into_os_string();
+    log.push("-wal");
+    match fs::rename(place.wal(), log) {
+        Ok(()) => Ok(kept),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(kept),
+        Err(error) => Err(io_fault("keep", &place.wal(), error)),
+    }
+}
+
+/// Copies a database, as of one moment, into a new file without a log.
+fn copy_database(from: &Path, new: &Path) -> Result<(), Fault> {
+    let source = connect(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?.connection;
+    check_version(&source, from)?;
+    let copy = || {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut target = Connection::open_with_flags(new, flags)?;
+        let step = Backup::new(&source, &mut target)?.step(-1)?;
+        if step != StepResult::Done {
+            return Err(rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY),
+                None,
+            ));
+        }
+        target.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
+        target.close().map_err(|(_, error)| error)
+    };
+    copy().map_err(|error| fault("copy", from, error))
+}
+
+fn verify_file(db: &Path) -> Result<Verdict, Fault> {
+    let connected = connect(db, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    check_version(&connected.connection, db)?;
+    verify::verify(&connected.connection, db)
+}
+
+fn remove(new: &Path) {
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let mut name = new.as_os_str().to_owned();
+        name.push(end);
+        drop(fs::remove_file(name));
+    }
+}

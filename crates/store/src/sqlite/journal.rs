@@ -1,0 +1,292 @@
+//! Events and heads, as rows and back.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use jiff::Timestamp;
+use piton_core::Actor;
+use piton_core::id::{CommandId, EventId, StreamId};
+use piton_core::journal::{Record, Stamp};
+use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+use uuid::Uuid;
+
+use super::rows::number;
+use crate::store::{Cursor, Head};
+
+/// What a statement selects for [`record`], of `events` and of `streams` as `s`.
+macro_rules! record_columns {
+    () => {
+        "events.position, events.id, events.time, actor, kind, version, body, command, events.hash"
+    };
+}
+
+/// The number of a stream, and its head.
+pub(super) fn head(connection: &Connection, stream: &StreamId) -> Result<Option<(i64, Head)>> {
+    let mut statement =
+        connection.prepare_cached("SELECT id, count, hash, time FROM streams WHERE name = ?1")?;
+    statement
+        .query_row([stream.as_str()], |row| {
+            Ok((row.get(0)?, head_of(stream.clone(), row)?))
+        })
+        .optional()
+}
+
+fn head_of(stream: StreamId, row: &Row<'_>) -> Result<Head> {
+    Ok(Head {
+        stream,
+        count: unsigned(row, 1)?,
+        hash: row.get(2)?,
+        time: time(row, 3)?,
+    })
+}
+
+/// All heads, by name.
+pub(super) fn heads(connection: &Connection) -> Result<Vec<(i64, Head)>> {
+    let mut statement = connection
+        .prepare_cached("SELECT id, count, hash, time, name FROM streams ORDER BY name")?;
+    let heads = statement.query_map([], |row| {
+        Ok((
+            row.get(0)?,
+            head_of(StreamId::named(row.get::<_, String>(4)?), row)?,
+        ))
+    })?;
+    heads.collect()
+}
+
+/// How many events a stream has.
+pub(super) fn position(connection: &Connection, stream: &StreamId) -> Result<u64> {
+    let mut statement = connection.prepare_cached("SELECT count FROM streams WHERE name = ?1")?;
+    let count = statement
+        .query_row([stream.as_str()], |row| unsigned(row, 0))
+        .optional()?;
+    Ok(count.unwrap_or(0))
+}
+
+/// Stores a head, and gives its number.
+pub(super) fn put_head(connection: &Connection, id: Option<i64>, head: &Head) -> Result<i64> {
+    let (count, time) = (number(head.count), head.time.as_microsecond());
+    match id {
+        Some(id) => {
+            let mut update = connection.prepare_cached(
+                "UPDATE streams SET count = ?2, hash = ?3, time = ?4 WHERE id = ?1",
+            )?;
+            update.execute(params![id, count, head.hash, time])?;
+            Ok(id)
+        }
+        None => {
+            let mut insert = connection.prepare_cached(
+                "INSERT INTO streams (name, count, hash, time) VALUES (?1, ?2, ?3, ?4)",
+            )?;
+            insert.insert(params![head.stream.as_str(), count, head.hash, time])
+        }
+    }
+}
+
+/// Appends an event to the stream of that number.
+pub(super) fn append(connection: &Connection, stream: i64, record: &Record) -> Result<()> {
+    let sql = "INSERT INTO events (stream, position, id, time, actor, kind, version, body, command, hash) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    connection.prepare_cached(sql)?.execute(params![
+        stream,
+        number(record.stamp.position),
+        record.stamp.id.0.as_bytes().as_slice(),
+        record.stamp.time.as_microsecond(),
+        record.stamp.actor.to_string(),
+        record.kind,
+        record.version,
+        record.body,
+        record.command.0.as_bytes().as_slice(),
+        record.hash,
+    ])?;
+    Ok(())
+}
+
+/// Reads the columns of [`record_columns`].
+pub(super) fn record(stream: StreamId, row: &Row<'_>) -> Result<Record> {
+    let actor = row.get_ref(3)?.as_str()?;
+    let parsed = Actor::parse(actor);
+    if parsed.to_string() != actor {
+        return Err(FromSqlError::InvalidType.into());
+    }
+    Ok(Record {
+        stream,
+        stamp: Stamp {
+            id: EventId(uuid(row, 1)?),
+            position: unsigned(row, 0)?,
+            time: time(row, 2)?,
+            actor: parsed,
+        },
+        kind: row.get(4)?,
+        version: row.get(5)?,
+        body: row.get(6)?,
+        command: CommandId(uuid(row, 7)?),
+        hash: row.get(8)?,
+    })
+}
+
+fn uuid(row: &Row<'_>, column: usize) -> Result<Uuid> {
+    Ok(Uuid::from_bytes(row.get(column)?))
+}
+
+fn unsigned(row: &Row<'_>, column: usize) -> Result<u64> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|error| FromSqlError::other(error).into())
+}
+
+fn time(row: &Row<'_>, column: usize) -> Result<Timestamp> {
+    Timestamp::from_microsecond(row.get(column)?).map_err(|error| FromSqlError::other(error).into())
+}
+
+/// The events that a command caused, in the order in which they were stored.
+pub(super) fn of_command(connection: &Connection, command: CommandId) -> Result<Vec<Record>> {
+    let sql = concat!(
+        "SELECT ",
+        record_columns!(),
+        ", name FROM events JOIN streams ON streams.id = stream WHERE command = ?1 ORDER BY seq"
+    );
+    let mut statement = connection.prepare_cached(sql)?;
+    let records = statement.query_map([command.0.as_bytes().as_slice()], |row| {
+        record(StreamId::named(row.get::<_, String>(9)?), row)
+    })?;
+    records.collect()
+}
+
+/// Up to `limit` events of one stream after a position.
+pub(super) fn stream(
+    connection: &Connection,
+    stream: &StreamId,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<Record>> {
+    let Some((id, _)) = head(connection, stream)? else {
+        return Ok(Vec::new());
+    };
+    let sql = concat!(
+        "SELECT ",
+        record_columns!(),
+        " FROM events WHERE stream = ?1 AND position > ?2 ORDER BY position LIMIT ?3"
+    );
+    let mut statement = connection.prepare_cached(sql)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let records = statement.query_map(params![id, number(after), limit], |row| {
+        record(stream.clone(), row)
+    })?;
+    records.collect()
+}
+
+/// Every event in the order in which it was stored, with its sequence number.
+pub(super) const ALL: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", name, seq FROM events LEFT JOIN streams ON streams.id = stream ORDER BY seq"
+);
+
+/// The event of one sequence number.
+pub(super) const AT: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", name, seq FROM events LEFT JOIN streams ON streams.id = stream WHERE seq = ?1"
+);
+
+/// Up to `limit` events of all streams after a cursor, by time, stream and position.
+///
+/// No index has this order: within a stream time never runs backwards, so that
+/// the streams, each in its own order, are merged as they are read. The price
+/// is a look at each stream that goes on after the cursor, and no commit pays.
+pub(super) fn merged(
+    connection: &Connection,
+    after: Option<&Cursor>,
+    limit: usize,
+) -> Result<Vec<Record>> {
+    let heads = heads(connection)?;
+    let mut merge = Merge {
+        connection,
+        next: BinaryHeap::new(),
+    };
+    for (nth, (id, head)) in heads.iter().enumerate() {
+        let from = match after {
+            Some(after) => first_after(connection, *id, head, after)?,
+            None => 1,
+        };
+        merge.push(nth, *id, from)?;
+    }
+    let mut records = Vec::new();
+    while records.len() < limit {
+        // The heads are in the order of their names, so that their index
+        // orders events of the same time as their stream does.
+        let Some(Reverse((_, nth, position))) = merge.next.pop() else {
+            break;
+        };
+        let (id, head) = &heads[nth];
+        records.push(merge.read(*id, &head.stream, position)?);
+        merge.push(nth, *id, position + 1)?;
+    }
+    Ok(records)
+}
+
+struct Merge<'c> {
+    connection: &'c Connection,
+    /// The next event of each stream: its time, the stream's index, its position.
+    next: BinaryHeap<Reverse<(i64, usize, u64)>>,
+}
+
+impl Merge<'_> {
+    fn push(&mut self, nth: usize, id: i64, position: u64) -> Result<()> {
+        if let Some(time) = time_at(self.connection, id, position)? {
+            self.next.push(Reverse((time, nth, position)));
+        }
+        Ok(())
+    }
+
+    fn read(&self, id: i64, stream: &StreamId, position: u64) -> Result<Record> {
+        let sql = concat!(
+            "SELECT ",
+            record_columns!(),
+            " FROM events WHERE stream = ?1 AND position = ?2"
+        );
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_row(params![id, number(position)], |row| {
+            record(stream.clone(), row)
+        })
+    }
+}
+
+fn time_at(connection: &Connection, stream: i64, position: u64) -> Result<Option<i64>> {
+    let mut statement =
+        connection.prepare_cached("SELECT time FROM events WHERE stream = ?1 AND position = ?2")?;
+    statement
+        .query_row(params![stream, number(position)], |row| row.get(0))
+        .optional()
+}
+
+/// The first position of a stream that comes after the cursor, by bisection.
+fn first_after(connection: &Connection, id: i64, head: &Head, after: &Cursor) -> Result<u64> {
+    let end = Cursor {
+        time: head.time,
+        stream: head.stream.clone(),
+        position: head.count,
+    };
+    let (mut low, mut high) = (1, head.count + 1);
+    if end <= *after {
+        return Ok(high);
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let Some(micros) = time_at(connection, id, middle)? else {
+            return Ok(high);
+        };
+        let time = Timestamp::from_microsecond(micros).map_err(FromSqlError::other)?;
+        if (Cursor {
+            time,
+            stream: head.stream.clone(),
+            position: middle,
+        }) > *after
+        {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(low)
+}

@@ -1,0 +1,226 @@
+//! Rows as they are asked for: one query a wish.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use piton_core::id::{Node, Place, RunId};
+use piton_core::{Key, Need, Row, Rows, Tables};
+use rusqlite::{Connection, OptionalExtension, Params, Result, params};
+
+use super::rows::{get, number, parse_column};
+
+/// Loads what is asked for, within the transaction that is open.
+pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> Result<Rows> {
+    let mut loader = Loader {
+        connection,
+        tables: Tables::default(),
+        lease_expires: None,
+    };
+    for need in wanted {
+        loader.need(need)?;
+    }
+    // Always: a decision that forgot to ask would give a number out twice.
+    let last: Option<u64> = connection
+        .prepare_cached("SELECT max(number) FROM decisions")?
+        .query_row([], |row| {
+            Ok(row
+                .get::<_, Option<i64>>(0)?
+                .and_then(|number| u64::try_from(number).ok()))
+        })?;
+    Ok(Rows {
+        tables: loader.tables,
+        now,
+        next_decision: last.map_or(1, |last| last + 1),
+        lease_expires: loader.lease_expires,
+    })
+}
+
+struct Loader<'c> {
+    connection: &'c Connection,
+    tables: Tables,
+    lease_expires: Option<Timestamp>,
+}
+
+impl Loader<'_> {
+    fn need(&mut self, need: &Need) -> Result<()> {
+        match need {
+            Need::Run(run) => self.key(&Key::Run(*run)),
+            Need::Runs => self.rows("runs", "SELECT body FROM runs", []),
+            Need::RunNamed(name) => {
+                self.rows("runs", "SELECT body FROM runs WHERE name = ?1", [name])
+            }
+            Need::Line(run, node) => self.line(*run, node),
+            Need::Subtree(run, node) => self.subtree(*run, node),
+            Need::Tree(run) => {
+                self.rows("items", "SELECT body FROM items WHERE run = ?1", [id(run)])
+            }
+            Need::Dependents(run, node) => self.dependents(*run, node),
+            Need::Attempt(attempt) => self.key(&Key::Attempt(*attempt)),
+            Need::OpenAttempts(run) => self.rows(
+                "attempts",
+                "SELECT body FROM attempts WHERE run = ?1 AND open",
+                [id(run)],
+            ),
+            Need::AttemptsAt(run, node) => self.rows(
+                "attempts",
+                "SELECT body FROM attempts WHERE run = ?1 AND node = ?2",
+                params![id(run), node.as_str()],
+            ),
+            Need::Decision(decision) => self.key(&Key::Decision(*decision)),
+            Need::DecisionNumbered(wanted) => self.rows(
+                "decisions",
+                "SELECT body FROM decisions WHERE number = ?1",
+                [number(*wanted)],
+            ),
+            Need::OpenDecisions(Some(run)) => self.rows(
+                "decisions",
+                "SELECT body FROM decisions WHERE run = ?1 AND open",
+                [id(run)],
+            ),
+            Need::OpenDecisions(None) => {
+                self.rows("decisions", "SELECT body FROM decisions WHERE open", [])
+            }
+            Need::RecentEntries(limit) => {
+                let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
+                self.rows(
+                    "entries",
+                    "SELECT body FROM entries ORDER BY position DESC LIMIT ?1",
+                    [limit],
+                )
+            }
+            Need::LastEntry(kind) => {
+                let sql = "SELECT body FROM entries WHERE type = ?1 ORDER BY position DESC LIMIT 1";
+                self.rows("entries", sql, [kind.as_str()])
+            }
+            Need::Blocker { spec, task_id } => {
+                self.key(&Key::Blocker(spec.clone(), task_id.clone()))
+            }
+            Need::Blockers => self.rows("blockers", "SELECT body FROM blockers", []),
+            Need::NextDecision => Ok(()),
+            Need::LeaseExpiry(run) => self.lease(*run),
+        }
+    }
+
+    fn key(&mut self, key: &Key) -> Result<()> {
+        if self.tables.get(key).is_none()
+            && let Some(row) = get(self.connection, key)?
+        {
+            self.tables.put(row);
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, table: &str, sql: &str, params: impl Params) -> Result<()> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        while let Some(row) = rows.next()? {
+            self.tables
+                .put(parse_column(table, row.get_ref(0)?.as_str()?)?);
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, run: RunId, node: &Node) -> Result<()> {
+        self.key(&Key::Item(run, node.clone()))?;
+        node.ancestors()
+            .try_for_each(|node| self.key(&Key::Item(run, node)))
+    }
+
+    fn subtree(&mut self, run: RunId, node: &Node) -> Result<()> {
+        let key = Key::Item(run, node.clone());
+        self.key(&key)?;
+        let Some(Row::Item(top)) = self.tables.get(&key) else {
+            return Ok(());
+        };
+        let (from, to) = below(&top.place);
+        match to {
+            Some(to) => {
+                let sql = "SELECT body FROM items WHERE run = ?1 AND place >= ?2 AND place < ?3";
+                self.rows("items", sql, params![id(&run), from, to])
+            }
+            None => self.rows(
+                "items",
+                "SELECT body FROM items WHERE run = ?1 AND place >= ?2",
+                params![id(&run), from],
+            ),
+        }
+    }
+
+    fn dependents(&mut self, run: RunId, node: &Node) -> Result<()> {
+        let mut found = BTreeSet::new();
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT node FROM dependencies WHERE run = ?1 AND on_node = ?2")?;
+        for on in std::iter::once(node.clone()).chain(node.ancestors()) {
+            let nodes = statement.query_map(params![id(&run), on.as_str()], |row| {
+                row.get::<_, String>(0)
+            })?;
+            for node in nodes {
+                found.insert(Node::named(node?));
+            }
+        }
+        for node in found {
+            self.subtree(run, &node)?;
+            let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, node)) else {
+                continue;
+            };
+            for on in item.depends_on.clone() {
+                self.key(&Key::Item(run, on))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lease(&mut self, run: RunId) -> Result<()> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT expires FROM leases WHERE run = ?1")?;
+        let expires: Option<i64> = statement
+            .query_row([id(&run)], |row| row.get(0))
+            .optional()?;
+        self.lease_expires = expires.and_then(|micros| Timestamp::from_microsecond(micros).ok());
+        Ok(())
+    }
+}
+
+fn id(run: &RunId) -> &[u8] {
+    run.0.as_bytes()
+}
+
+/// The keys of a place and of all below it: from this one, to before that one;
+/// to the end where there is none.
+fn below(place: &Place) -> (Vec<u8>, Option<Vec<u8>>) {
+    let from = place.to_key();
+    let mut to = from.clone();
+    while to.last() == Some(&u8::MAX) {
+        to.pop();
+    }
+    match to.last_mut() {
+        Some(last) => {
+            *last += 1;
+            (from, Some(to))
+        }
+        None => (from, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_keys_holds_a_place_and_what_lies_below_it_and_nothing_else() {
+        let place = Place(vec![1, u32::MAX]);
+        let (from, to) = below(&place);
+        let to = to.expect("there is something after it");
+        let holds = |place: &Place| (&from..&to).contains(&&place.to_key());
+        assert!(holds(&place));
+        assert!(holds(&place.child(0)) && holds(&place.child(u32::MAX)));
+        assert!(
+            !holds(&Place(vec![1]))
+                && !holds(&Place(vec![2]))
+                && !holds(&Place(vec![1, u32::MAX - 1]))
+        );
+        assert_eq!(below(&Place(vec![u32::MAX])).1, None);
+    }
+}

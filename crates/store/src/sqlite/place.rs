@@ -1,0 +1,300 @@
+//! Where a store lies: its files, its lock, and file systems that will not do.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::fault::io_fault;
+use crate::store::{Fault, FaultKind};
+
+/// The files of a store.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The folder.
+    pub(super) dir: PathBuf,
+    /// The database.
+    pub(super) db: PathBuf,
+}
+
+/// Which file a path names just now: device and inode.
+pub(super) type Identity = (u64, u64);
+
+impl Place {
+    pub(super) fn new(dir: &Path) -> Self {
+        // A bare relative path could be taken for a URI by SQLite.
+        let dir = if dir.is_absolute() {
+            dir.to_owned()
+        } else {
+            Path::new(".").join(dir)
+        };
+        Self {
+            db: dir.join("journal.db"),
+            dir,
+        }
+    }
+
+    /// The write-ahead log, as SQLite names it.
+    pub(super) fn wal(&self) -> PathBuf {
+        self.dir.join("journal.db-wal")
+    }
+
+    fn lock_path(&self) -> PathBuf {
+        self.dir.join("journal.lock")
+    }
+
+    /// Which file the database is just now; none when there is none.
+    ///
+    /// Never opens it: closing a second handle would give up the locks that
+    /// SQLite holds on it in this process.
+    pub(super) fn identity(&self) -> Result<Option<Identity>, Fault> {
+        match fs::metadata(&self.db) {
+            Ok(meta) => Ok(Some((meta.dev(), meta.ino()))),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(io_fault("look at", &self.db, error)),
+        }
+    }
+
+    /// The fault of a store that is not there.
+    pub(super) fn missing(&self) -> Fault {
+        Fault::bare(
+            FaultKind::Missing,
+            format!("there is no journal at {}", self.db.display()),
+        )
+    }
+
+    /// Makes what was done to the names in the folder durable.
+    pub(super) fn sync_dir(&self) -> Result<(), Fault> {
+        sync_dir(&self.dir)
+    }
+}
+
+/// Gives a finished file its own name; false when that name is taken.
+pub(super) fn put_in_place(new: &Path, to: &Path) -> Result<bool, Fault> {
+    use std::io::ErrorKind;
+    let linked = match fs::hard_link(new, to) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // Some file systems have no links.
+        Err(_) => rename_without_replacing(new, to),
+    };
+    match linked {
+        Ok(()) => {
+            // What stays of it is swept by the next one to make a store here.
+            drop(fs::remove_file(new));
+            Ok(true)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            drop(fs::remove_file(new));
+            Ok(false)
+        }
+        Err(error) => Err(Fault::new(
+            FaultKind::Io,
+            format!("cannot create {}", to.display()),
+            error,
+        )),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn rename_without_replacing(new: &Path, to: &Path) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, new, CWD, to, RenameFlags::NOREPLACE).map_err(std::io::Error::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_without_replacing(new: &Path, to: &Path) -> std::io::Result<()> {
+    fs::hard_link(new, to)
+}
+
+/// Makes what was done to the names in a folder durable.
+pub(super) fn sync_dir(dir: &Path) -> Result<(), Fault> {
+    File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .map_err(|error| io_fault("flush the folder", dir, error))
+}
+
+/// The queue in which writers of all processes wait for their turn.
+///
+/// SQLite's own waiting is polling with growing pauses, by which one writer
+/// can starve; a lock of the kernel wakes the next one.
+#[derive(Debug)]
+pub(super) struct Queue {
+    file: File,
+    path: PathBuf,
+}
+
+/// A writer's turn; over when this is dropped.
+#[derive(Debug)]
+pub(super) struct Turn<'q>(&'q File);
+
+impl Queue {
+    /// Opens the lock file, and makes it where there is none.
+    pub(super) fn open(place: &Place) -> Result<Self, Fault> {
+        let path = place.lock_path();
+        match OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(&path)
+        {
+            Ok(file) => Ok(Self { file, path }),
+            Err(error) => Err(Fault::new(
+                FaultKind::Io,
+                format!("cannot open the lock {}", path.display()),
+                error,
+            )),
+        }
+    }
+
+    /// The lock file for reading only; none where there is none.
+    pub(super) fn open_to_read(place: &Place) -> Option<Self> {
+        let path = place.lock_path();
+        File::open(&path).ok().map(|file| Self { file, path })
+    }
+
+    /// Waits for a turn to write.
+    pub(super) fn turn(&self) -> Result<Turn<'_>, Fault> {
+        self.file
+            .lock()
+            .map_err(|error| io_fault("lock", &self.path, error))?;
+        Ok(Turn(&self.file))
+    }
+
+    /// Keeps writers out while something is read.
+    pub(super) fn keep_out_writers(&self) -> Result<Turn<'_>, Fault> {
+        self.file
+            .lock_shared()
+            .map_err(|error| io_fault("lock", &self.path, error))?;
+        Ok(Turn(&self.file))
+    }
+
+    /// A turn to write if nobody else has one now.
+    pub(super) fn turn_now(&self) -> Result<Option<Turn<'_>>, Fault> {
+        match self.file.try_lock() {
+            Ok(()) => Ok(Some(Turn(&self.file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(io_fault("lock", &self.path, error)),
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        // It also ends when the file is closed, so that a failure here, for
+        // which no reason is known, delays others and harms nothing.
+        drop(self.0.unlock());
+    }
+}
+
+/// Refuses a folder on a file system whose locks do not hold between machines.
+#[cfg(target_os = "linux")]
+pub(super) fn refuse_network(dir: &Path) -> Result<(), Fault> {
+    let Ok(found) = rustix::fs::statfs(dir) else {
+        return Ok(());
+    };
+    let magic = (found.f_type as u64) & 0xFFFF_FFFF;
+    let kind = if magic == FUSE { fuse_kind(dir) } else { None };
+    match network_name(magic, kind.as_deref()) {
+        Some(name) => Err(Fault::bare(
+            FaultKind::NetworkFileSystem,
+            format!(
+                "{} lies on a network file system ({name}), on which locks do not hold: keep the journal on a local disk, or in PostgreSQL",
+                dir.display()
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a folder on a file system whose locks do not hold between machines.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn refuse_network(_dir: &Path) -> Result<(), Fault> {
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+const FUSE: u64 = 0x6573_5546;
+
+/// The name of a network file system, by the number that Linux gives it
+/// (statfs(2)) and, for those that run outside the kernel, by its kind.
+#[cfg(target_os = "linux")]
+fn network_name(magic: u64, fuse_kind: Option<&str>) -> Option<&'static str> {
+    const FUSE_KINDS: [&str; 9] = [
+        "sshfs",
+        "glusterfs",
+        "s3fs",
+        "rclone",
+        "davfs",
+        "ceph",
+        "gcsfuse",
+        "mount-s3",
+        "juicefs",
+    ];
+    match magic {
+        0x6969 => Some("NFS"),
+        0x517B | 0xFE53_4D42 | 0xFF53_4D42 => Some("SMB"),
+        0x0102_1997 => Some("9P"),
+        0x00C3_6400 => Some("Ceph"),
+        0x5346_414F | 0x6B41_4653 => Some("AFS"),
+        0x0BD0_0BD0 => Some("Lustre"),
+        FUSE => FUSE_KINDS
+            .into_iter()
+            .find(|kind| fuse_kind.is_some_and(|found| found.contains(kind))),
+        _ => None,
+    }
+}
+
+/// The kind of the FUSE file system of a folder, from the list of mounts.
+#[cfg(target_os = "linux")]
+fn fuse_kind(dir: &Path) -> Option<String> {
+    let dev = fs::metadata(dir).ok()?.dev();
+    let dev = format!("{}:{}", rustix::fs::major(dev), rustix::fs::minor(dev));
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let line = mounts
+        .lines()
+        .find(|line| line.split(' ').nth(2) == Some(&dev))?;
+    line.split(" - ")
+        .nth(1)?
+        .split(' ')
+        .next()
+        .map(str::to_owned)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(magic: u64, fuse_kind: Option<&str>, expect: Option<&str>) {
+        assert_eq!(network_name(magic, fuse_kind), expect);
+    }
+
+    #[test]
+    fn file_systems_of_other_machines_are_known_by_number_or_kind() {
+        check(0x6969, None, Some("NFS"));
+        check(0xFF53_4D42, None, Some("SMB"));
+        check(FUSE, Some("fuse.sshfs"), Some("sshfs"));
+        check(FUSE, Some("fuse.rclone"), Some("rclone"));
+    }
+
+    #[test]
+    fn local_file_systems_will_do() {
+        check(0xEF53, None, None);
+        check(0x5846_5342, None, None);
+        check(0x0102_1994, None, None);
+        check(FUSE, Some("fuseblk"), None);
+        check(FUSE, None, None);
+    }
+
+    #[test]
+    fn this_very_folder_will_do() {
+        refuse_network(Path::new(".")).expect("sources are built on a local disk");
+    }
+}

@@ -1,0 +1,241 @@
+//! Making a store, opening it, and bringing an old one up to date.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use uuid::Uuid;
+
+use super::fault::{fault, io_fault};
+use super::place::{Place, Queue, put_in_place, refuse_network};
+use crate::fail;
+use crate::store::{Fault, FaultKind};
+
+/// The version of the tables that this program reads and writes.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What makes version N + 1 out of version N; never changed once released.
+const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [include_str!("v1.sql")];
+
+/// Says in the header of the file whose database it is: `PITN`.
+const APPLICATION_ID: u32 = 0x5049_544E;
+
+/// How long to wait for a program that does not stand in the queue of writers.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A connection, and how many pages its log holds since its last commit.
+pub(super) struct Connected {
+    pub(super) connection: Connection,
+    pub(super) wal_pages: Arc<AtomicU32>,
+}
+
+/// Connects to a database that is there, and looks at what it is.
+///
+/// `flags` say whether for reading only.
+pub(super) fn connect(db: &Path, flags: OpenFlags) -> Result<Connected, Fault> {
+    let open = |error| fault("open", db, error);
+    let mut connection =
+        Connection::open_with_flags(db, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(open)?;
+    // The last one to close would write the whole log back, and every short
+    // command is the last one.
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .map_err(open)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection
+        .pragma_update(None, "synchronous", "FULL")
+        .map_err(open)?;
+    if cfg!(target_os = "macos") {
+        connection
+            .pragma_update(None, "fullfsync", true)
+            .map_err(open)?;
+        connection
+            .pragma_update(None, "checkpoint_fullfsync", true)
+            .map_err(open)?;
+    }
+    let wal_pages = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&wal_pages);
+    // This also takes the place of SQLite's own checkpoint at 1,000 pages.
+    connection
+        .wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
+            counter.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        }))
+        .map_err(open)?;
+    Ok(Connected {
+        connection,
+        wal_pages,
+    })
+}
+
+/// The version of the tables; a fault when it is no journal, or a newer one.
+pub(super) fn check_version(connection: &Connection, db: &Path) -> Result<u32, Fault> {
+    let number = |name: &str| {
+        let value = connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        value.map_err(|error| fault("open", db, error))
+    };
+    let (application, version) = (number("application_id")?, number("user_version")?);
+    let place = db.display();
+    if application != i64::from(APPLICATION_ID) {
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(|error| fault("open", db, error))?;
+        let what = if tables == 0 {
+            "is empty"
+        } else {
+            "is the database of another program"
+        };
+        return Err(Fault::bare(
+            FaultKind::Damaged,
+            format!("{place} {what}, not a journal of piton"),
+        ));
+    }
+    let version = u32::try_from(version).unwrap_or(0);
+    if version > SCHEMA_VERSION {
+        return Err(Fault::bare(
+            FaultKind::Newer,
+            format!(
+                "a newer piton wrote {place} (version {version}; this one knows versions up to {SCHEMA_VERSION})"
+            ),
+        ));
+    }
+    Ok(version)
+}
+
+/// Brings the tables up to date, all steps or none.
+pub(super) fn migrate(connection: &mut Connection, db: &Path) -> Result<(), Fault> {
+    let run = |connection: &mut Connection| {
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Somebody else may have done it while this one waited.
+        let version: u32 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        for step in MIGRATIONS.iter().skip(version as usize) {
+            tx.execute_batch(step)?;
+        }
+        tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        tx.commit()
+    };
+    run(connection).map_err(|error| fault("bring up to date", db, error))
+}
+
+/// Sees to it that a database that is written has a log: one that was put back
+/// from a backup has none.
+pub(super) fn use_wal(connection: &Connection, db: &Path) -> Result<(), Fault> {
+    let mode: String = connection
+        .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+        .map_err(|error| fault("open", db, error))?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    Err(Fault::bare(
+        FaultKind::Io,
+        format!(
+            "cannot keep a write-ahead log beside {} (it stays in mode {mode})",
+            db.display()
+        ),
+    ))
+}
+
+const NEW_PREFIX: &str = ".journal-";
+const NEW_SUFFIX: &str = ".new";
+
+/// A fresh name beside the database, for a file that is not yet in its place.
+pub(super) fn fresh_name(place: &Place) -> std::path::PathBuf {
+    place
+        .dir
+        .join(format!("{NEW_PREFIX}{}{NEW_SUFFIX}", Uuid::now_v7()))
+}
+
+/// Makes a store where there is none; whether it did.
+///
+/// It is made under another name, flushed, and given its own name only when
+/// it is whole: whoever finds it finds all of it.
+pub(super) fn create_if_missing(place: &Place) -> Result<bool, Fault> {
+    if place.identity()?.is_some() {
+        return Ok(false);
+    }
+    refuse_network(&place.dir)?;
+    let queue = Queue::open(place)?;
+    let turn = queue.turn()?;
+    if place.identity()?.is_some() {
+        return Ok(false);
+    }
+    fail::point("create.begun");
+    sweep(place);
+    set_orphans_aside(place)?;
+    let new = fresh_name(place);
+    fill(&new)?;
+    fail::point("create.before-link");
+    put_in_place(&new, &place.db)?;
+    fail::point("create.linked");
+    place.sync_dir()?;
+    drop(turn);
+    Ok(true)
+}
+
+fn fill(new: &Path) -> Result<(), Fault> {
+    let create = |error| fault("create", new, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(new, flags).map_err(create)?;
+    connection
+        .pragma_update(None, "application_id", APPLICATION_ID)
+        .map_err(create)?;
+    use_wal(&connection, new)?;
+    migrate(&mut connection, new)?;
+    fail::point("create.filled");
+    connection.close().map_err(|(_, error)| create(error))?;
+    flush(new)
+}
+
+/// Flushes a finished file that no connection has open.
+pub(super) fn flush(new: &Path) -> Result<(), Fault> {
+    fs::File::open(new)
+        .and_then(|file| file.sync_all())
+        .map_err(|error| io_fault("flush", new, error))
+}
+
+/// Takes away what creators left that died before they were done.
+///
+/// Only the one who holds the lock makes such files, so that all that are
+/// there belong to the dead.
+pub(super) fn sweep(place: &Place) {
+    let Ok(files) = fs::read_dir(&place.dir) else {
+        return;
+    };
+    for file in files.flatten() {
+        let name = file.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let stem = ["-wal", "-shm", "-journal"]
+            .iter()
+            .find_map(|end| name.strip_suffix(end))
+            .unwrap_or(name);
+        let id = stem
+            .strip_prefix(NEW_PREFIX)
+            .and_then(|rest| rest.strip_suffix(NEW_SUFFIX));
+        if id.is_some_and(|id| Uuid::parse_str(id).is_ok()) {
+            drop(fs::remove_file(file.path()));
+        }
+    }
+}
+
+/// A log without its database would be taken for that of the new one, and
+/// would ruin it; but it may be all that somebody has left.
+fn set_orphans_aside(place: &Place) -> Result<(), Fault> {
+    let wal = place.wal();
+    let aside = place
+        .dir
+        .join(format!("journal.db-wal.orphan-{}", Uuid::now_v7()));
+    match fs::rename(&wal, aside) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(io_fault("set aside", &wal, error)),
+    }
+    drop(fs::remove_file(place.dir.join("journal.db-shm")));
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! What the database holds, handed to the audit; damage never stops it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use piton_core::Row;
+use piton_core::id::StreamId;
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::fault::fault;
+use super::journal::{ALL, AT, heads, record};
+use super::rows::{TABLES, Table, columns, number, parse};
+use crate::audit::{Audit, name_of};
+use crate::store::{Damage, Fault, Head, Verdict};
+
+/// Checks everything, as of one moment.
+pub(super) fn verify(connection: &Connection, db: &Path) -> Result<Verdict, Fault> {
+    let tx = connection
+        .unchecked_transaction()
+        .map_err(|error| fault("read", db, error))?;
+    let mut audit = Audit::default();
+    let kept = heads(&tx).unwrap_or_else(|error| {
+        audit.damage("streams", format!("cannot be read: {error}"));
+        Vec::new()
+    });
+    let kept: Vec<Head> = kept.into_iter().map(|(_, head)| head).collect();
+    let expected: u64 = kept.iter().map(|head| head.count).sum();
+    events(&tx, expected, &mut audit);
+    audit.heads(&kept);
+    let mut dependencies = BTreeSet::new();
+    for table in &TABLES {
+        if let Err(error) = rows(&tx, table, &mut dependencies, &mut audit) {
+            audit.damage(table.name, format!("cannot be read to its end: {error}"));
+        }
+    }
+    if let Err(error) = compare_dependencies(&tx, &dependencies, &mut audit) {
+        audit.damage(
+            "dependencies",
+            format!("cannot be read to its end: {error}"),
+        );
+    }
+    if let Err(error) = integrity(&tx, &mut audit) {
+        audit.damage("file", format!("cannot be checked: {error}"));
+    }
+    Ok(audit.finish())
+}
+
+/// Reads the events in their order; where that breaks off, one by one.
+fn events(connection: &Connection, expected: u64, audit: &mut Audit) {
+    let mut last = 0;
+    let Err(error) = scan(connection, &mut last, audit) else {
+        return;
+    };
+    audit.damage(
+        "events",
+        format!("cannot be read in order after number {last}: {error}"),
+    );
+    let mut unreadable: Option<(u64, u64, String)> = None;
+    for seq in last + 1..=expected {
+        let read = connection.prepare_cached(AT).and_then(|mut statement| {
+            statement
+                .query_row([number(seq)], |row| {
+                    event(row, audit);
+                    Ok(())
+                })
+                .optional()
+        });
+        match (read, &mut unreadable) {
+            (Ok(_), _) => {}
+            (Err(_), Some((_, end, _))) if *end + 1 == seq => *end = seq,
+            (Err(error), _) => {
+                report_range(unreadable.take(), audit);
+                unreadable = Some((seq, seq, error.to_string()));
+            }
+        }
+    }
+    report_range(unreadable, audit);
+}
+
+fn report_range(range: Option<(u64, u64, String)>, audit: &mut Audit) {
+    if let Some((from, to, why)) = range {
+        let what = format!("numbers {from} to {to} cannot be read: {why}");
+        audit.unreadable(Damage {
+            place: "events".to_owned(),
+            position: None,
+            kind: None,
+            what,
+        });
+    }
+}
+
+fn scan(connection: &Connection, last: &mut u64, audit: &mut Audit) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(ALL)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let seq = row
+            .get::<_, i64>(10)
+            .ok()
+            .and_then(|seq| u64::try_from(seq).ok())
+            .unwrap_or(*last + 1);
+        if seq > *last + 1 {
+            audit.damage(
+                "events",
+                format!("numbers {} to {} are missing", *last + 1, seq - 1),
+            );
+        }
+        *last = seq;
+        event(row, audit);
+    }
+    Ok(())
+}
+
+/// Hands one event over, or what is wrong with it.
+fn event(row: &rusqlite::Row<'_>, audit: &mut Audit) {
+    let stream = row.get::<_, String>(9);
+    let read = stream.and_then(|stream| record(StreamId::named(stream), row));
+    match read {
+        Ok(record) => audit.record(&record),
+        Err(error) => {
+            let stream = row.get::<_, String>(9);
+            let known = stream.is_ok();
+            audit.unreadable(Damage {
+                place: stream.unwrap_or_else(|_| "events".to_owned()),
+                position: row
+                    .get::<_, i64>(0)
+                    .ok()
+                    .and_then(|position| u64::try_from(position).ok())
+                    .filter(|_| known),
+                kind: row.get(4).ok(),
+                what: if known {
+                    format!("cannot be read: {error}")
+                } else {
+                    "belongs to no stream".to_owned()
+                },
+            });
+        }
+    }
+}
+
+type Dependency = (Vec<u8>, String, String);
+
+fn rows(
+    connection: &Connection,
+    table: &Table,
+    dependencies: &mut BTreeSet<Dependency>,
+    audit: &mut Audit,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(&format!(
+        "SELECT body, {} FROM {}",
+        table.columns, table.name
+    ))?;
+    let width = statement.column_count();
+    let mut rows = statement.query([])?;
+    while let Some(found) = rows.next()? {
+        let body = match found.get_ref(0)? {
+            ValueRef::Text(text) => std::str::from_utf8(text).map_err(|error| error.to_string()),
+            ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) | ValueRef::Blob(_) => {
+                Err("it is no text".to_owned())
+            }
+        };
+        let row = match body
+            .and_then(|body| parse(table.name, body).map_err(|error| error.to_string()))
+        {
+            Ok(row) => row,
+            Err(error) => {
+                audit.damage(
+                    table.name,
+                    format!("the body of a row cannot be read: {error}"),
+                );
+                continue;
+            }
+        };
+        let kept: Vec<Value> = (1..width)
+            .map(|column| found.get(column))
+            .collect::<rusqlite::Result<_>>()?;
+        if kept != columns(&row) {
+            audit.damage(
+                table.name,
+                format!(
+                    "the columns of {} are not those of its body",
+                    name_of(&row.key())
+                ),
+            );
+        }
+        if let Row::Item(item) = &row {
+            let of = |on: &piton_core::Node| {
+                (
+                    item.run.0.as_bytes().to_vec(),
+                    on.as_str().to_owned(),
+                    item.node.as_str().to_owned(),
+                )
+            };
+            dependencies.extend(item.depends_on.iter().map(of));
+        }
+        audit.row(&row);
+    }
+    Ok(())
+}
+
+fn compare_dependencies(
+    connection: &Connection,
+    expected: &BTreeSet<Dependency>,
+    audit: &mut Audit,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare("SELECT run, on_node, node FROM dependencies")?;
+    let found =
+        statement.query_map(params![], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let found: BTreeSet<Dependency> = found.collect::<rusqlite::Result<_>>()?;
+    for (_, on, node) in expected.difference(&found) {
+        audit.damage(
+            "dependencies",
+            format!("`{node}` depends on `{on}`, which is not noted"),
+        );
+    }
+    for (_, on, node) in found.difference(expected) {
+        audit.damage(
+            "dependencies",
+            format!("`{node}` is noted to depend on `{on}` and does not"),
+        );
+    }
+    Ok(())
+}
+
+/// What SQLite itself finds wrong with its pages and indexes.
+fn integrity(connection: &Connection, audit: &mut Audit) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
+    let findings = statement.query_map([], |row| row.get::<_, String>(0))?;
+    for finding in findings {
+        let finding = finding?;
+        if finding != "ok" {
+            audit.damage("file", finding);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,654 @@
+//! What every store must do, as tests: see [`store_contract!`].
+//!
+//! Each function states one claim of [`piton_store::Store`] and tries it on an
+//! empty store with a clock that stands still.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use piton_core::entry::EntryType;
+use piton_core::id::{CommandId, Node, RunId, StreamId};
+use piton_core::journal::{GENESIS, Record};
+use piton_core::redact::Redactor;
+use piton_core::{Command, Event, Key, Need, Refusal};
+use piton_store::{CommitError, Committed, Cursor, MemoryStore, Store};
+use tempfile::TempDir;
+
+use crate::chance::{Ids, TestClock};
+use crate::scratch::{scratch, sqlite_in};
+use crate::sketch::{entry, entry_of, facts, keep, log, plan};
+
+/// A store to be tried, with what moves its time and where it lies.
+pub struct Subject {
+    /// The store.
+    pub store: Box<dyn Store>,
+    /// Its clock.
+    pub clock: TestClock,
+    /// Ids for commands.
+    pub ids: Ids,
+    reopen: Option<Box<dyn Fn() -> Box<dyn Store>>>,
+    _dir: Option<TempDir>,
+}
+
+/// A store in memory.
+#[must_use]
+pub fn memory() -> Subject {
+    let clock = TestClock::seeded(1);
+    let store = MemoryStore::new(Redactor::rules_only(), Arc::new(clock.clone()));
+    Subject {
+        store: Box::new(store),
+        clock,
+        ids: Ids::seeded(2),
+        reopen: None,
+        _dir: None,
+    }
+}
+
+/// A store on SQLite in a scratch folder.
+#[must_use]
+pub fn sqlite() -> Subject {
+    let clock = TestClock::seeded(1);
+    let dir = scratch();
+    let open = {
+        let (path, clock) = (dir.path().to_owned(), clock.clone());
+        move || Box::new(sqlite_in(&path, clock.clone())) as Box<dyn Store>
+    };
+    Subject {
+        store: open(),
+        clock,
+        ids: Ids::seeded(2),
+        reopen: Some(Box::new(open)),
+        _dir: Some(dir),
+    }
+}
+
+impl Subject {
+    /// Commits under a fresh id.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::commit`].
+    pub fn commit(&mut self, command: &Command) -> Result<Committed, CommitError> {
+        self.store.commit(self.ids.command(), command, &facts())
+    }
+
+    /// Logs an entry that is not refused.
+    ///
+    /// # Panics
+    ///
+    /// When the store fails.
+    pub fn log(&mut self, description: &str) -> Committed {
+        self.commit(&log(entry(EntryType::MilestoneReached, description)))
+            .expect("an entry is never refused")
+    }
+
+    /// Keeps a plan under a fresh id.
+    ///
+    /// # Panics
+    ///
+    /// When the name is taken, or the store fails.
+    pub fn plan(&mut self, name: &str, nodes: &[(&str, &[&str])]) -> RunId {
+        let run = self.ids.run();
+        self.commit(&keep(plan(run, name, nodes)))
+            .expect("the name is free");
+        run
+    }
+
+    /// Closes and opens the store, where it is one that is kept.
+    pub fn reopen(&mut self) {
+        if let Some(reopen) = &self.reopen {
+            self.store = Box::new(MemoryStore::default());
+            self.store = reopen();
+        }
+    }
+
+    /// Every event of every stream, in the order for showing.
+    ///
+    /// # Panics
+    ///
+    /// When the store fails.
+    #[must_use]
+    pub fn journal(&self) -> Vec<Record> {
+        self.store
+            .journal(None, usize::MAX)
+            .expect("the store can be read")
+    }
+
+    /// Checks that nothing is wrong with what is stored.
+    ///
+    /// # Panics
+    ///
+    /// When something is.
+    #[track_caller]
+    pub fn assert_whole(&self) {
+        let verdict = self.store.verify().expect("the store can be read");
+        assert_eq!(verdict.damage, [], "damage");
+        assert_eq!(verdict.events, self.journal().len() as u64);
+    }
+
+    fn keys(&self, need: Need) -> BTreeSet<Key> {
+        let rows = self.store.load(&[need]).expect("the store can be read");
+        rows.tables.iter().map(|(key, _)| key.clone()).collect()
+    }
+}
+
+const TREE: &[(&str, &[&str])] = &[
+    ("a", &[]),
+    ("a/one", &[]),
+    ("a/two", &["a/one"]),
+    ("a/two/deep", &[]),
+    ("b", &["a"]),
+    ("b/one", &[]),
+    ("c", &["b/one", "a/one"]),
+    ("c/one", &[]),
+    ("d", &[]),
+];
+
+/// Committed events are there again after the store was closed.
+pub fn what_was_committed_is_there(subject: &mut Subject) {
+    let committed = subject.log("first");
+    assert!(!committed.repeated);
+    assert_eq!(committed.events.len(), 1);
+    subject.plan("auth", TREE);
+    subject.reopen();
+    let journal = subject.journal();
+    assert_eq!(journal.len(), 2 + TREE.len());
+    let stored = journal
+        .iter()
+        .find(|record| **record == committed.events[0].record)
+        .expect("it is there, byte for byte");
+    assert_eq!(
+        stored.event().expect("it is known"),
+        committed.events[0].event
+    );
+    subject.assert_whole();
+}
+
+/// A refusal leaves no event, no row and no position behind.
+pub fn a_refused_command_stores_nothing(subject: &mut Subject) {
+    subject.plan("auth", TREE);
+    let before = (subject.journal(), subject.store.heads().expect("readable"));
+    let again = subject.ids.run();
+    let refused = subject.commit(&keep(plan(again, "auth", &[("a", &[])])));
+    assert!(
+        matches!(refused, Err(CommitError::Refused(Refusal::NameTaken(name))) if name == "auth")
+    );
+    assert_eq!(
+        (subject.journal(), subject.store.heads().expect("readable")),
+        before
+    );
+    assert_eq!(
+        subject
+            .store
+            .position(&StreamId::run(again))
+            .expect("readable"),
+        0
+    );
+    subject.assert_whole();
+}
+
+/// All events of a command are stored, one after the other, or none.
+pub fn a_plan_is_stored_whole(subject: &mut Subject) {
+    let run = subject.plan("auth", TREE);
+    let records = subject
+        .store
+        .stream(&StreamId::run(run), 0, 100)
+        .expect("readable");
+    assert_eq!(records.len(), 1 + TREE.len());
+    let positions: Vec<u64> = records.iter().map(|record| record.stamp.position).collect();
+    assert_eq!(positions, (1..=records.len() as u64).collect::<Vec<_>>());
+    assert!(matches!(records[0].event(), Ok(Event::RunPlanned(_))));
+    let command = records[0].command;
+    assert!(records.iter().all(|record| record.command == command));
+}
+
+/// The same id gives the first outcome again and stores nothing.
+pub fn the_same_command_twice_is_stored_once(subject: &mut Subject) {
+    let id = subject.ids.command();
+    let run = subject.ids.run();
+    let command = keep(plan(run, "auth", TREE));
+    let first = subject
+        .store
+        .commit(id, &command, &facts())
+        .expect("the name is free");
+    subject.clock.step_s(5);
+    subject.reopen();
+    let second = subject
+        .store
+        .commit(id, &command, &facts())
+        .expect("a repetition is no refusal");
+    assert!(!first.repeated && second.repeated);
+    assert_eq!(first.events, second.events);
+    assert_eq!(subject.journal().len(), 1 + TREE.len());
+    subject.assert_whole();
+}
+
+/// Time stands still in a stream while the clock is behind it.
+pub fn time_never_runs_backwards_in_a_stream(subject: &mut Subject) {
+    let first = subject.log("first").events[0].record.stamp.time;
+    subject.clock.step_s(-3_600);
+    let second = subject.log("second").events[0].record.stamp.time;
+    assert_eq!(second, first);
+    subject.clock.step_s(3_601);
+    let third = subject.log("third").events[0].record.stamp.time;
+    assert_eq!(third.duration_since(first), SignedDuration::from_secs(1));
+    subject.assert_whole();
+}
+
+/// What is finer than a microsecond is not stored, and not seen either.
+pub fn times_are_whole_microseconds(subject: &mut Subject) {
+    subject.clock.step(SignedDuration::from_nanos(1_999));
+    let stamped = subject.log("first").events[0].record.stamp.time;
+    assert_eq!(stamped.subsec_nanosecond(), 1_000);
+    let rows = subject
+        .store
+        .load(&[Need::RecentEntries(1)])
+        .expect("readable");
+    assert_eq!(
+        rows.tables.entries().next().expect("it is there").timestamp,
+        stamped
+    );
+    subject.assert_whole();
+}
+
+/// Each event is hashed over its predecessor, from nothing to the head.
+pub fn the_chain_holds_from_first_to_head(subject: &mut Subject) {
+    let run = subject.plan("auth", TREE);
+    for stream in [StreamId::run(run), StreamId::sessions()] {
+        subject.log("between");
+        let head = subject
+            .store
+            .heads()
+            .expect("readable")
+            .into_iter()
+            .find(|head| head.stream == stream)
+            .expect("it has one");
+        let mut hash = GENESIS;
+        for record in subject.store.stream(&stream, 0, 100).expect("readable") {
+            assert_eq!(record.compute_hash(&hash), record.hash);
+            hash = record.hash;
+            assert!(record.stamp.time <= head.time);
+        }
+        assert_eq!(hash, head.hash);
+        assert_eq!(
+            subject.store.position(&stream).expect("readable"),
+            head.count
+        );
+    }
+}
+
+/// A stream is read in pages that neither overlap nor leave anything out.
+pub fn a_stream_is_read_in_pages(subject: &mut Subject) {
+    let sessions = StreamId::sessions();
+    assert_eq!(subject.store.position(&sessions).expect("readable"), 0);
+    assert_eq!(
+        subject.store.stream(&sessions, 0, 10).expect("readable"),
+        []
+    );
+    let stored: Vec<Record> = (0..7)
+        .map(|nth| subject.log(&nth.to_string()).events[0].record.clone())
+        .collect();
+    let mut read = Vec::new();
+    loop {
+        let page = subject
+            .store
+            .stream(&sessions, read.len() as u64, 3)
+            .expect("readable");
+        if page.is_empty() {
+            break;
+        }
+        assert!(page.len() <= 3);
+        read.extend(page);
+    }
+    assert_eq!(read, stored);
+    assert_eq!(
+        subject
+            .store
+            .stream(&sessions, u64::MAX, 3)
+            .expect("readable"),
+        []
+    );
+    assert_eq!(subject.store.stream(&sessions, 0, 0).expect("readable"), []);
+}
+
+/// The journal is ordered by time, stream and position, in pages of any size.
+pub fn the_journal_is_ordered_for_showing(subject: &mut Subject) {
+    subject.log("one");
+    subject.plan("auth", &[("a", &[]), ("b", &[])]);
+    subject.clock.step_s(-10);
+    subject.plan("billing", &[("a", &[])]);
+    subject.log("two");
+    subject.clock.step_s(20);
+    subject.plan("search", &[("a", &[]), ("a/b", &[])]);
+    subject.log("three");
+    let all = subject.journal();
+    let cursors: Vec<Cursor> = all.iter().map(cursor).collect();
+    assert!(cursors.is_sorted() && all.len() == 11, "{cursors:?}");
+    for size in [1, 2, 3, 20] {
+        let mut read: Vec<Record> = Vec::new();
+        loop {
+            let after = read.last().map(cursor);
+            let page = subject
+                .store
+                .journal(after.as_ref(), size)
+                .expect("readable");
+            if page.is_empty() {
+                break;
+            }
+            read.extend(page);
+        }
+        assert_eq!(read, all, "in pages of {size}");
+    }
+    let nowhere = Cursor {
+        time: Timestamp::MIN,
+        stream: StreamId::named("zzz"),
+        position: 9,
+    };
+    assert_eq!(
+        subject.store.journal(Some(&nowhere), 20).expect("readable"),
+        all
+    );
+}
+
+fn cursor(record: &Record) -> Cursor {
+    Cursor {
+        time: record.stamp.time,
+        stream: record.stream.clone(),
+        position: record.stamp.position,
+    }
+}
+
+/// Each wish for items loads exactly what it says.
+pub fn items_are_loaded_as_they_are_asked_for(subject: &mut Subject) {
+    let run = subject.plan("auth", TREE);
+    let other = subject.plan("other", TREE);
+    let items = |nodes: &[&str]| {
+        nodes
+            .iter()
+            .map(|node| Key::Item(run, Node::named(*node)))
+            .collect::<BTreeSet<_>>()
+    };
+    let node = |text: &str| Node::named(text);
+    let all: Vec<&str> = TREE.iter().map(|(node, _)| *node).collect();
+    assert_eq!(subject.keys(Need::Tree(run)), items(&all));
+    assert_eq!(
+        subject.keys(Need::Line(run, node("a/two/deep"))),
+        items(&["a", "a/two", "a/two/deep"])
+    );
+    assert_eq!(
+        subject.keys(Need::Subtree(run, node("a"))),
+        items(&["a", "a/one", "a/two", "a/two/deep"])
+    );
+    assert_eq!(subject.keys(Need::Subtree(run, node("d"))), items(&["d"]));
+    assert_eq!(
+        subject.keys(Need::Subtree(run, node("nowhere"))),
+        items(&[])
+    );
+    // Both `a/two` and `c` depend on `a/one`, and `b` on `a`, which is above it.
+    let dependents = [
+        "a/one",
+        "a/two",
+        "a/two/deep",
+        "c",
+        "c/one",
+        "b/one",
+        "b",
+        "a",
+    ];
+    assert_eq!(
+        subject.keys(Need::Dependents(run, node("a/one"))),
+        items(&dependents)
+    );
+    assert_eq!(subject.keys(Need::Dependents(run, node("d"))), items(&[]));
+    assert!(
+        subject
+            .keys(Need::Tree(other))
+            .is_disjoint(&subject.keys(Need::Tree(run)))
+    );
+    let rows = subject.store.load(&[Need::Tree(run)]).expect("readable");
+    let in_order: Vec<&str> = rows
+        .tables
+        .tree(run)
+        .map(|item| item.node.as_str())
+        .collect();
+    assert_eq!(in_order, all);
+    assert_eq!(
+        rows.tables.next(run).map(|item| item.node.as_str()),
+        Some("a/one")
+    );
+}
+
+/// Each wish for runs loads exactly what it says.
+pub fn runs_are_loaded_as_they_are_asked_for(subject: &mut Subject) {
+    let auth = subject.plan("auth", TREE);
+    let billing = subject.plan("billing", TREE);
+    assert_eq!(subject.keys(Need::Run(auth)), [Key::Run(auth)].into());
+    assert_eq!(
+        subject.keys(Need::RunNamed("billing".to_owned())),
+        [Key::Run(billing)].into()
+    );
+    assert_eq!(subject.keys(Need::RunNamed("bill".to_owned())), [].into());
+    assert_eq!(
+        subject.keys(Need::Runs),
+        [Key::Run(auth), Key::Run(billing)].into()
+    );
+    let row = subject.store.load(&[Need::Run(auth)]).expect("readable");
+    assert_eq!(
+        row.tables
+            .run(auth)
+            .map(|run| (run.name.as_str(), run.open_roots)),
+        Some(("auth", 4))
+    );
+}
+
+/// Each wish for entries loads exactly what it says.
+pub fn entries_are_loaded_as_they_are_asked_for(subject: &mut Subject) {
+    use EntryType::{DebugResolved, TaskBlocked, TaskCompleted};
+    let steps = [
+        (TaskBlocked, "t1"),
+        (TaskBlocked, "t2"),
+        (TaskBlocked, "t1"),
+        (DebugResolved, "t3"),
+        (TaskCompleted, "t2"),
+    ];
+    for (kind, task) in steps {
+        subject
+            .commit(&log(entry_of(kind, task, "words")))
+            .expect("never refused");
+    }
+    subject
+        .commit(&log(entry(TaskBlocked, "of no task")))
+        .expect("never refused");
+    let blocker = |task: Option<&str>| Key::Blocker(None, task.map(str::to_owned));
+    assert_eq!(
+        subject.keys(Need::RecentEntries(2)),
+        [Key::Entry(5), Key::Entry(6)].into()
+    );
+    assert_eq!(subject.keys(Need::RecentEntries(100)).len(), 6);
+    assert_eq!(
+        subject.keys(Need::LastEntry(TaskBlocked)),
+        [Key::Entry(6)].into()
+    );
+    assert_eq!(
+        subject.keys(Need::LastEntry(TaskCompleted)),
+        [Key::Entry(5)].into()
+    );
+    assert_eq!(
+        subject.keys(Need::LastEntry(EntryType::SessionEnded)),
+        [].into()
+    );
+    assert_eq!(
+        subject.keys(Need::Blockers),
+        [blocker(Some("t1")), blocker(None)].into()
+    );
+    let one = Need::Blocker {
+        spec: None,
+        task_id: Some("t1".to_owned()),
+    };
+    assert_eq!(subject.keys(one.clone()), [blocker(Some("t1"))].into());
+    let rows = subject.store.load(&[one]).expect("readable");
+    let positions: Vec<u64> = rows
+        .tables
+        .blockers()
+        .flat_map(|row| &row.entries)
+        .map(|entry| entry.position)
+        .collect();
+    assert_eq!(positions, [1, 3]);
+    let other_spec = Need::Blocker {
+        spec: Some("auth".to_owned()),
+        task_id: Some("t1".to_owned()),
+    };
+    assert_eq!(subject.keys(other_spec), [].into());
+    subject.assert_whole();
+}
+
+/// Nothing is loaded of a store in which nothing is.
+pub fn an_empty_store_has_no_rows(subject: &mut Subject) {
+    let run = RunId(uuid::Uuid::from_u128(1));
+    let rows = subject
+        .store
+        .load(&[
+            Need::Run(run),
+            Need::Runs,
+            Need::NextDecision,
+            Need::LeaseExpiry(run),
+        ])
+        .expect("readable");
+    assert_eq!(rows.tables.iter().count(), 0);
+    assert_eq!((rows.next_decision, rows.lease_expires), (1, None));
+    assert_eq!(subject.store.heads().expect("readable"), []);
+    assert_eq!(subject.store.journal(None, 10).expect("readable"), []);
+    subject.assert_whole();
+}
+
+/// A secret is in no body, no view, and not in what the commit gives back.
+pub fn a_secret_is_stored_nowhere(subject: &mut Subject) {
+    let secret = format!("ghp_{}", "a1B2c3".repeat(6));
+    let committed = subject
+        .commit(&log(entry_of(
+            EntryType::TaskBlocked,
+            "t1",
+            &format!("use {secret} now"),
+        )))
+        .expect("never refused");
+    let given = format!("{committed:?}");
+    let stored = format!("{:?}", subject.journal());
+    let rows = format!(
+        "{:?}",
+        subject
+            .store
+            .load(&[Need::RecentEntries(9), Need::Blockers])
+            .expect("readable")
+    );
+    for text in [given, stored, rows] {
+        assert!(
+            !text.contains(&secret) && text.contains("[redacted:github-token]"),
+            "{text}"
+        );
+    }
+    subject.assert_whole();
+}
+
+/// A heartbeat of nobody's lease says so.
+pub fn a_heartbeat_without_a_lease_is_refused(subject: &mut Subject) {
+    let run = subject.plan("auth", TREE);
+    assert!(!subject.store.heartbeat(run, 1, 30).expect("writable"));
+    let rows = subject
+        .store
+        .load(&[Need::LeaseExpiry(run)])
+        .expect("readable");
+    assert_eq!(rows.lease_expires, None);
+}
+
+/// Ids of commands are remembered however many come after.
+pub fn an_old_command_is_still_known_after_many(subject: &mut Subject) {
+    let first: CommandId = subject.ids.command();
+    let command = log(entry(EntryType::MilestoneReached, "once"));
+    subject
+        .store
+        .commit(first, &command, &facts())
+        .expect("never refused");
+    for nth in 0..300 {
+        subject.log(&nth.to_string());
+    }
+    let again = subject
+        .store
+        .commit(first, &command, &facts())
+        .expect("never refused");
+    assert!(again.repeated);
+    assert_eq!(
+        subject
+            .store
+            .position(&StreamId::sessions())
+            .expect("readable"),
+        301
+    );
+    subject.assert_whole();
+}
+
+/// Two threads that write at once lose nothing of each other.
+pub fn threads_lose_nothing_of_each_other(subject: &mut Subject) {
+    const EACH: usize = 40;
+    std::thread::scope(|scope| {
+        for seed in 0..4 {
+            let store = &subject.store;
+            scope.spawn(move || {
+                let mut ids = Ids::seeded(seed + 100);
+                for nth in 0..EACH {
+                    let command = log(entry(EntryType::MilestoneReached, &format!("{seed} {nth}")));
+                    store
+                        .commit(ids.command(), &command, &facts())
+                        .expect("never refused");
+                }
+            });
+        }
+    });
+    assert_eq!(
+        subject
+            .store
+            .position(&StreamId::sessions())
+            .expect("readable"),
+        4 * EACH as u64
+    );
+    subject.assert_whole();
+}
+
+/// Tests of all claims, for one kind of store: a module of that name, and how
+/// to make a [`Subject`].
+#[macro_export]
+macro_rules! store_contract {
+    ($name:ident, $subject:expr) => {
+        $crate::store_contract!(@claims $name, $subject;
+            what_was_committed_is_there
+            a_refused_command_stores_nothing
+            a_plan_is_stored_whole
+            the_same_command_twice_is_stored_once
+            time_never_runs_backwards_in_a_stream
+            times_are_whole_microseconds
+            the_chain_holds_from_first_to_head
+            a_stream_is_read_in_pages
+            the_journal_is_ordered_for_showing
+            items_are_loaded_as_they_are_asked_for
+            runs_are_loaded_as_they_are_asked_for
+            entries_are_loaded_as_they_are_asked_for
+            an_empty_store_has_no_rows
+            a_secret_is_stored_nowhere
+            a_heartbeat_without_a_lease_is_refused
+            an_old_command_is_still_known_after_many
+            threads_lose_nothing_of_each_other
+        );
+    };
+    (@claims $name:ident, $subject:expr; $($claim:ident)+) => {
+        mod $name {
+            use super::*;
+
+            $(
+                #[test]
+                fn $claim() {
+                    $crate::contract::$claim(&mut $subject());
+                }
+            )+
+        }
+    };
+}
