@@ -701,20 +701,20 @@ fn required_text(
     codes: [&'static str; 2],
     path: Path<'_>,
     report: &mut Report<'_>,
-    words: Words<'_>,
+    (missing, hint): Words<'_>,
 ) {
     let span = span_of(node, key);
     match node.get(key).and_then(Node::as_str) {
         None => {
-            let message = format!("{}; {}", words.0, found(node, key));
-            report.error(codes[0], path.key(key), span, (message, words.1));
+            let message = format!("{missing}; {}", found(node, key));
+            report.error(codes[0], path.key(key), span, (message, hint));
         }
         Some(text) if text.trim().is_empty() => {
             report.error(
                 codes[1],
                 path.key(key),
                 span,
-                (format!("`{key}` is blank"), words.1),
+                (format!("`{key}` is blank"), hint),
             );
         }
         Some(_) => {}
