@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 
 use super::node::{Key, Map, Node, Scalar, Span, Style, Value};
+use super::shallow;
 
 /// How deep collections may be nested.
 pub const DEPTH_MAX: usize = 200;
@@ -50,13 +51,23 @@ pub struct Fault {
 /// unknown tag or a second document is a fault, and reading goes on; a syntax
 /// error ends it. The size of `text` is the caller's to bound.
 pub fn parse(text: &str) -> Parsed {
-    let mut faults = Vec::new();
     if let Some(fault) = unprintable(text) {
-        faults.push(fault);
-        return Parsed { root: None, faults };
+        return Parsed {
+            root: None,
+            faults: vec![fault],
+        };
     }
-    // The parser must see the mark too: byte offsets count it.
+    let (parsed, shallow) = attempt(text);
+    shallow
+        .and_then(|at| shallow::parse(text, at))
+        .unwrap_or(parsed)
+}
+
+/// Reads `text`; when it failed at a line of a quoted text that is not
+/// indented deeper than its key, tells where that line is.
+pub(super) fn attempt(text: &str) -> (Parsed, Option<usize>) {
     let mut builder = Builder::new(text);
+    let mut shallow = None;
     let options = granit_parser::options! {
         block_nesting_limit: DEPTH_MAX,
         flow_nesting_limit: DEPTH_MAX,
@@ -65,9 +76,12 @@ pub fn parse(text: &str) -> Parsed {
         match next {
             Ok((event, span)) => builder.event(event, convert(span)),
             Err(error) => {
-                builder.faults.push(syntax_fault(text, &error));
-                builder.root = None;
-                break;
+                let fault = syntax_fault(text, &error);
+                if *error.kind() == ErrorKind::InvalidQuotedScalarIndent {
+                    shallow = Some(fault.span.start);
+                }
+                builder.faults.push(fault);
+                builder.stopped = true;
             }
         }
         if builder.stopped {
@@ -77,10 +91,11 @@ pub fn parse(text: &str) -> Parsed {
     }
     let mut faults = builder.faults;
     faults.sort_by_key(|fault| fault.span.start);
-    Parsed {
+    let parsed = Parsed {
         root: builder.root,
         faults,
-    }
+    };
+    (parsed, shallow)
 }
 
 fn convert(span: granit_parser::Span) -> Span {

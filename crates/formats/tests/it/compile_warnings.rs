@@ -75,6 +75,15 @@ fn what_has_no_effect() {
 }
 
 #[test]
+fn steps_beside_collections() {
+    check(
+        SIMPLE,
+        &format!("{ITEMS}steps:\n  - prompt: b\n"),
+        "STEPS_IGNORED SPRINT.yaml:6:3 steps",
+    );
+}
+
+#[test]
 fn collections_that_are_not_what_they_seem() {
     check(
         "phases:\n  - {id: a, for-each: step}\n",
@@ -129,6 +138,6 @@ fn a_variable_is_told_once_and_where_it_was_written() {
     assert_eq!(
         lines(&compiled.problems),
         "UNRESOLVED_VARIABLES w.yaml:5:30 phases[0].prompt\n\
-         UNRESOLVED_VARIABLES SPRINT.yaml:54:18"
+         UNRESOLVED_VARIABLES SPRINT.yaml:54:18 collections.step[50].prompt"
     );
 }
