@@ -13,6 +13,7 @@ mod emit;
 mod node;
 mod parse;
 mod scalar;
+mod shallow;
 
 pub use emit::emit;
 pub(crate) use emit::{push_indent, push_key, push_node, push_text};

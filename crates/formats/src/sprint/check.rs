@@ -86,6 +86,7 @@ pub(super) fn sprint(root: &Node, report: &mut Report<'_>) {
     model(root, Path::ROOT, report);
     if let Some(node) = root.get("collections") {
         collections(node, span_of(root, "collections"), report);
+        steps_beside_collections(root, report);
     }
     worktree::check_sprint(root, report);
     limits(root, report);
@@ -109,6 +110,23 @@ pub(super) fn missing_collections(root: &Node, report: &mut Report<'_>) {
         Path::ROOT.key("collections"),
         span,
         ("the sprint has no collections".to_owned(), hint),
+    );
+}
+
+/// Warns of the older form beside the newer one, which alone is read.
+fn steps_beside_collections(root: &Node, report: &mut Report<'_>) {
+    if root.get("steps").is_none() {
+        return;
+    }
+    let span = span_of(root, "steps");
+    report.warning(
+        "STEPS_IGNORED",
+        Path::ROOT.key("steps"),
+        span,
+        (
+            "`steps` has no effect beside `collections`".to_owned(),
+            "move its items into a collection",
+        ),
     );
 }
 
@@ -701,20 +719,20 @@ fn required_text(
     codes: [&'static str; 2],
     path: Path<'_>,
     report: &mut Report<'_>,
-    words: Words<'_>,
+    (missing, hint): Words<'_>,
 ) {
     let span = span_of(node, key);
     match node.get(key).and_then(Node::as_str) {
         None => {
-            let message = format!("{}; {}", words.0, found(node, key));
-            report.error(codes[0], path.key(key), span, (message, words.1));
+            let message = format!("{missing}; {}", found(node, key));
+            report.error(codes[0], path.key(key), span, (message, hint));
         }
         Some(text) if text.trim().is_empty() => {
             report.error(
                 codes[1],
                 path.key(key),
                 span,
-                (format!("`{key}` is blank"), words.1),
+                (format!("`{key}` is blank"), hint),
             );
         }
         Some(_) => {}

@@ -311,8 +311,9 @@ impl<'e, 'w> Expander<'e, 'w> {
             sprint_id: self.sprint_id,
             sprint_name: self.sprint_name,
         };
-        let filled_in = substitute(prompt, &self.with_item(scope, item));
-        self.tell_variables(&filled_in, self.sprint, item.node.get("prompt"), "");
+        let scope = self.with_item(scope, item);
+        let filled_in = substitute(prompt, &scope);
+        self.tell_of_item(&unresolved(&filled_in), &scope);
         self.nodes += 1;
         self.bytes += filled_in.len();
         PhaseNode {
@@ -330,6 +331,7 @@ impl<'e, 'w> Expander<'e, 'w> {
                 id: &item.id,
                 index: item.index,
                 kind: item.kind,
+                collection: item.collection,
             }),
             ..scope
         }
@@ -556,38 +558,39 @@ impl<'e, 'w> Expander<'e, 'w> {
             return;
         }
         let template = place.phase.get("prompt");
-        let source = template.map(|node| slice(&place.workflow.text, node.span));
+        let text = template.map_or("", |node| slice(&place.workflow.text, node.span));
         // What the template does not name came with the item.
-        let from_item = |variable: &&str| !source.is_some_and(|text| text.contains(*variable));
-        let left = unresolved(prompt);
-        let item = scope.item.filter(|_| left.iter().any(from_item));
-        match item {
-            Some(item) => {
-                let node = item.node.get("prompt");
-                self.tell_variables(prompt, self.sprint, node, "");
-            }
-            None => {
-                let phases = Path::ROOT.key("phases");
-                let path = phases.index(place.index);
-                let path = path.key("prompt").to_string();
-                let source = Source {
-                    name: &place.workflow.file,
-                    text: &place.workflow.text,
-                };
-                self.tell_variables(prompt, source, template, &path);
-            }
-        }
+        let (own, of_item): (Vec<&str>, Vec<&str>) = unresolved(prompt)
+            .into_iter()
+            .partition(|variable| scope.item.is_none() || text.contains(variable));
+        self.tell_of_item(&of_item, scope);
+        let phases = Path::ROOT.key("phases");
+        let path = phases.index(place.index);
+        let source = Source {
+            name: &place.workflow.file,
+            text: &place.workflow.text,
+        };
+        self.tell_variables(&own, source, template, path.key("prompt"));
     }
 
-    /// Tells of the variables that are left in `prompt`, once for each place.
+    /// Tells of variables that came with the prompt of an item.
+    fn tell_of_item(&mut self, left: &[&str], scope: &Scope<'_>) {
+        let Some(item) = &scope.item else { return };
+        let collections = Path::ROOT.key("collections");
+        let collection = collections.key(item.collection);
+        let path = collection.index(item.index);
+        let written = item.node.get("prompt");
+        self.tell_variables(left, self.sprint, written, path.key("prompt"));
+    }
+
+    /// Tells of variables that nothing fills in, once for each place.
     fn tell_variables(
         &mut self,
-        prompt: &str,
+        left: &[&str],
         source: Source<'_>,
         written: Option<&Node>,
-        path: &str,
+        path: Path<'_>,
     ) {
-        let left = unresolved(prompt);
         let (Some(first), Some(written)) = (left.first(), written) else {
             return;
         };
@@ -595,7 +598,7 @@ impl<'e, 'w> Expander<'e, 'w> {
         if !self.told.insert((source.name.to_owned(), span.start)) {
             return;
         }
-        let mut problem = Problem::warning("UNRESOLVED_VARIABLES", source.name, path, span).saying(
+        let mut problem = Problem::warning("UNRESOLVED_VARIABLES", source.name, path.to_string(), span).saying(
             format!("nothing fills in {}", left.join(", ")),
             "use item.…, the type of the item, phase.id, phase.index, sprint.id or sprint.name, without blanks inside the braces",
         );

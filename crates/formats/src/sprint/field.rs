@@ -128,20 +128,23 @@ fn closest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
         .map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be changed, added or dropped.
+/// How many letters must be changed, added, dropped or swapped with the next.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(row[j + 1] + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = change.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 /// The place of the value under `key`: of the key itself when the value is
@@ -241,6 +244,7 @@ mod tests {
     fn a_slip_of_the_finger_finds_the_key_that_was_meant() {
         let known = ["prompt", "for-each", "workflow", "gate", "id"];
         assert_eq!(closest("promt", &known), Some("prompt"));
+        assert_eq!(closest("gaet", &known), Some("gate"));
         assert_eq!(closest("foreach", &known), Some("for-each"));
         assert_eq!(closest("description", &known), None);
         assert_eq!(closest("is", &known), None);

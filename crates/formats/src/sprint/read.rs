@@ -541,22 +541,21 @@ impl Reader<'_> {
         let elapsed = map
             .get("stats")
             .and_then(|stats| stats.as_map()?.entry("elapsed"));
-        if let Some((_, value)) = elapsed {
-            if value
-                .text()
-                .is_some_and(|text| !value.is_null() && parse_elapsed(text).is_none())
-            {
-                let stats = Path::ROOT.key("stats");
-                self.report.warning(
-                    "UNREADABLE_DURATION",
-                    stats.key("elapsed"),
-                    value.span,
-                    (
-                        format!("{} is no duration", value.describe()),
-                        "write it as HH:MM:SS",
-                    ),
-                );
-            }
+        let Some((_, value)) = elapsed else { return };
+        if value
+            .text()
+            .is_some_and(|text| !value.is_null() && parse_elapsed(text).is_none())
+        {
+            let stats = Path::ROOT.key("stats");
+            self.report.warning(
+                "UNREADABLE_DURATION",
+                stats.key("elapsed"),
+                value.span,
+                (
+                    format!("{} is no duration", value.describe()),
+                    "write it as HH:MM:SS",
+                ),
+            );
         }
     }
 

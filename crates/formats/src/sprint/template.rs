@@ -25,6 +25,8 @@ pub(super) struct ItemScope<'s> {
     pub(super) index: usize,
     /// The word after `for-each`.
     pub(super) kind: &'s str,
+    /// The collection it stands in.
+    pub(super) collection: &'s str,
 }
 
 impl ItemScope<'_> {
@@ -144,6 +146,7 @@ mod tests {
                 id: "step-0",
                 index: 0,
                 kind: "step",
+                collection: "step",
             }),
             phase: Some(("build", 2)),
             sprint_id: "s1",

@@ -108,18 +108,18 @@ pub(super) fn check_workflow(root: &Node, report: &mut Report<'_>) {
         ("branch-prefix", "WORKFLOW_WORKTREE_INVALID_BRANCH_PREFIX"),
         ("path-prefix", "WORKFLOW_WORKTREE_INVALID_PATH_PREFIX"),
     ] {
-        if let Some((node, span)) = given(worktree, key) {
-            if node.as_str().is_none() {
-                report.error(
-                    code,
-                    path.key(key),
-                    span,
-                    (
-                        format!("`{key}` must be a string, not {}", node.describe()),
-                        "put it in quotes",
-                    ),
-                );
-            }
+        if let Some((node, span)) = given(worktree, key)
+            && node.as_str().is_none()
+        {
+            report.error(
+                code,
+                path.key(key),
+                span,
+                (
+                    format!("`{key}` must be a string, not {}", node.describe()),
+                    "put it in quotes",
+                ),
+            );
         }
     }
     check_cleanup(worktree, path, &WORKFLOW, report);

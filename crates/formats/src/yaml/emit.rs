@@ -366,16 +366,16 @@ mod tests {
                 ]),
             ),
         ]);
-        insta::assert_snapshot!(emit(&node), @r"
-        empty: []
-        list:
-          - id: a
-            'n': 1
-          - - x
-            - |
-              y
-              z
-        ");
+        insta::assert_snapshot!(emit(&node), @r#"
+    empty: []
+    list:
+      - id: a
+        'n': 1
+      - - x
+        - |
+          y
+          z
+    "#);
         assert_eq!(parse(&emit(&node)).root, Some(node));
     }
 }

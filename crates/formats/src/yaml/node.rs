@@ -73,7 +73,7 @@ pub struct Map {
 /// The key of a pair.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// Its text. A key that is a list or mapping has its source here.
+    /// Its text. Of a list or mapping, what JavaScript makes of it for a key.
     pub text: String,
     /// Its place.
     pub span: Span,
@@ -89,7 +89,10 @@ impl PartialEq for Node {
 
 impl PartialEq for Scalar {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text && self.tag == other.tag && (self.is_string() == other.is_string())
+        let same_text = self.text == other.text && self.is_string() == other.is_string();
+        // Nothing, `~` and `null` say the same.
+        self.tag == other.tag
+            && (same_text || (self.kind() == Kind::Null && other.kind() == Kind::Null))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use granit_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 
 use super::node::{Key, Map, Node, Scalar, Span, Style, Value};
+use super::shallow;
 
 /// How deep collections may be nested.
 pub const DEPTH_MAX: usize = 200;
@@ -14,6 +15,9 @@ pub const DEPTH_MAX: usize = 200;
 /// A document of a few lines can otherwise name billions of nodes.
 const ALIAS_NODES_MAX: usize = 100_000;
 const ALIAS_BYTES_MAX: usize = 16 << 20;
+
+const TAB: &str = "a tab where YAML allows only spaces";
+const TAB_HINT: &str = "indent with spaces";
 
 /// How many faults are told; a file with more has one cause for most of them.
 const FAULTS_MAX: usize = 100;
@@ -47,13 +51,23 @@ pub struct Fault {
 /// unknown tag or a second document is a fault, and reading goes on; a syntax
 /// error ends it. The size of `text` is the caller's to bound.
 pub fn parse(text: &str) -> Parsed {
-    let mut faults = Vec::new();
     if let Some(fault) = unprintable(text) {
-        faults.push(fault);
-        return Parsed { root: None, faults };
+        return Parsed {
+            root: None,
+            faults: vec![fault],
+        };
     }
-    // The parser must see the mark too: byte offsets count it.
+    let (parsed, shallow) = attempt(text);
+    shallow
+        .and_then(|at| shallow::parse(text, at))
+        .unwrap_or(parsed)
+}
+
+/// Reads `text`; when it failed at a line of a quoted text that is not
+/// indented deeper than its key, tells where that line is.
+pub(super) fn attempt(text: &str) -> (Parsed, Option<usize>) {
     let mut builder = Builder::new(text);
+    let mut shallow = None;
     let options = granit_parser::options! {
         block_nesting_limit: DEPTH_MAX,
         flow_nesting_limit: DEPTH_MAX,
@@ -62,9 +76,12 @@ pub fn parse(text: &str) -> Parsed {
         match next {
             Ok((event, span)) => builder.event(event, convert(span)),
             Err(error) => {
-                builder.faults.push(syntax_fault(text, &error));
-                builder.root = None;
-                break;
+                let fault = syntax_fault(text, &error);
+                if *error.kind() == ErrorKind::InvalidQuotedScalarIndent {
+                    shallow = Some(fault.span.start);
+                }
+                builder.faults.push(fault);
+                builder.stopped = true;
             }
         }
         if builder.stopped {
@@ -74,10 +91,11 @@ pub fn parse(text: &str) -> Parsed {
     }
     let mut faults = builder.faults;
     faults.sort_by_key(|fault| fault.span.start);
-    Parsed {
+    let parsed = Parsed {
         root: builder.root,
         faults,
-    }
+    };
+    (parsed, shallow)
 }
 
 fn convert(span: granit_parser::Span) -> Span {
@@ -140,23 +158,23 @@ fn syntax_fault(text: &str, error: &ScanError) -> Fault {
         line: count(marker.line()),
         column: count(marker.col() + 1),
     };
-    let (message, hint) = explain(text, span, &format!("{:?}", error.kind()));
+    let kind = format!("{:?}", error.kind());
+    let name = kind.split([' ', '(', '{']).next().unwrap_or_default();
+    let tab = leading_tab(text, start);
+    let (message, hint) = if tab.is_some() || name.contains("Tab") {
+        (TAB.to_owned(), TAB_HINT)
+    } else {
+        explain(name)
+    };
     Fault {
-        span,
+        span: tab.map_or(span, |at| point(text, at)),
         message,
         hint: hint.to_owned(),
     }
 }
 
 /// Words for a syntax error, from its name in the parser.
-fn explain(text: &str, span: Span, name: &str) -> (String, &'static str) {
-    let name = name.split([' ', '(', '{']).next().unwrap_or_default();
-    if name.contains("Tab") || line_is_indented_with_a_tab(text, span) {
-        return (
-            "a tab where YAML allows only spaces".to_owned(),
-            "indent with spaces",
-        );
-    }
+fn explain(name: &str) -> (String, &'static str) {
     match name {
         "RecursionLimitExceeded" => (
             format!("nested deeper than {DEPTH_MAX} levels"),
@@ -183,6 +201,14 @@ fn explain(text: &str, span: Span, name: &str) -> (String, &'static str) {
             "a `: ` inside a text that is not quoted".to_owned(),
             "put the text in quotes, or write it as a `|` block",
         ),
+        "InvalidQuotedScalarIndent" => (
+            "a line of a quoted text that is not indented deeper than its key".to_owned(),
+            "indent the line, or write the text as a `|` block",
+        ),
+        "CommentNotSeparated" => (
+            "a `#` that touches the value before it".to_owned(),
+            "put a blank before the `#`",
+        ),
         "UnknownQuotedScalarEscape" => (
             "an escape that YAML does not know".to_owned(),
             "write `\\\\` for a backslash, or use single quotes",
@@ -201,8 +227,7 @@ fn explain(text: &str, span: Span, name: &str) -> (String, &'static str) {
         | "BlockSequenceEntryNotAllowed"
         | "MappingKeyNotAllowed"
         | "InvalidBlockScalarIndent"
-        | "InvalidFlowScalarIndent"
-        | "InvalidQuotedScalarIndent" => (
+        | "InvalidFlowScalarIndent" => (
             "an indentation that fits nothing above it".to_owned(),
             "align the line with its neighbours of the same level",
         ),
@@ -213,13 +238,17 @@ fn explain(text: &str, span: Span, name: &str) -> (String, &'static str) {
     }
 }
 
-fn line_is_indented_with_a_tab(text: &str, span: Span) -> bool {
-    let before = text.get(..span.start).unwrap_or_default();
+/// The first tab in the indentation of the line of a byte.
+fn leading_tab(text: &str, at: usize) -> Option<usize> {
+    let before = text.get(..at)?;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    text[start..]
-        .chars()
-        .take_while(|c| matches!(c, ' ' | '\t'))
-        .any(|c| c == '\t')
+    let blanks = text[start..]
+        .bytes()
+        .take_while(|b| matches!(b, b' ' | b'\t'));
+    blanks
+        .into_iter()
+        .position(|b| b == b'\t')
+        .map(|tab| start + tab)
 }
 
 /// `InvalidTagEscape` as `invalid tag escape`.
@@ -238,6 +267,7 @@ fn words(name: &str) -> String {
 struct Open {
     anchor: usize,
     span: Span,
+    is_block: bool,
     content: Content,
 }
 
@@ -300,8 +330,14 @@ impl<'t> Builder<'t> {
             Event::DocumentStart(..) => self.document(span),
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = self.tag(tag.as_deref(), span);
+                // The parser gives `~` for a value that is not there.
+                let is_absent = style == ScalarStyle::Plain && span.start == span.end;
                 let scalar = Scalar {
-                    text: text.into_owned(),
+                    text: if is_absent {
+                        String::new()
+                    } else {
+                        text.into_owned()
+                    },
                     style: style_of(style),
                     tag,
                 };
@@ -312,19 +348,21 @@ impl<'t> Builder<'t> {
                 };
                 self.finish(node, anchor);
             }
-            Event::SequenceStart(_, anchor, tag) => {
+            Event::SequenceStart(style, anchor, tag) => {
                 self.tag(tag.as_deref(), span);
                 self.open.push(Open {
                     anchor,
                     span,
+                    is_block: style == StructureStyle::Block,
                     content: Content::Seq(Vec::new()),
                 });
             }
-            Event::MappingStart(_, anchor, tag) => {
+            Event::MappingStart(style, anchor, tag) => {
                 self.tag(tag.as_deref(), span);
                 self.open.push(Open {
                     anchor,
                     span,
+                    is_block: style == StructureStyle::Block,
                     content: Content::Map {
                         pairs: Vec::new(),
                         seen: HashSet::new(),
@@ -378,18 +416,68 @@ impl<'t> Builder<'t> {
                 },
             );
         }
-        let Some(top) = self.open.last_mut() else {
+        let Some(top) = self.open.last() else {
             if self.documents < 2 {
                 self.root = Some(node);
             }
             return;
         };
+        if top.is_block {
+            self.check_line(&node);
+        }
+        let Some(top) = self.open.last_mut() else {
+            return;
+        };
         match &mut top.content {
             Content::Seq(items) => items.push(node),
             Content::Map { key: slot, .. } => match slot.take() {
-                None => *slot = Some(pending_key(self.text, node)),
+                None => *slot = Some(pending_key(node)),
                 Some(pending) => self.pair(pending, node),
             },
+        }
+    }
+
+    /// Checks how the line begins on which a key or an element stands. Some
+    /// readers take a tab there for indentation and a missing key for `null`,
+    /// the one that these files are written for does neither.
+    fn check_line(&mut self, node: &Node) {
+        let Some(Open { content, .. }) = self.open.last() else {
+            return;
+        };
+        let is_key = match content {
+            Content::Map { key, .. } => {
+                if key.is_some() {
+                    return;
+                }
+                true
+            }
+            Content::Seq(_) => false,
+        };
+        let before = &self.text[..node.span.start.min(self.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let lead = &before[line_start..];
+        if !lead
+            .bytes()
+            .all(|b| matches!(b, b' ' | b'\t' | b'-' | b'?'))
+        {
+            return;
+        }
+        let indentation = if is_key {
+            lead
+        } else {
+            lead.rsplit_once('-')
+                .map_or("", |(indentation, _)| indentation)
+        };
+        if let Some(at) = indentation.find('\t') {
+            return self.fault(point(self.text, line_start + at), TAB.to_owned(), TAB_HINT);
+        }
+        let is_absent = node.text() == Some("") && node.span.start == node.span.end;
+        if is_key && is_absent && !lead.contains('?') {
+            self.fault(
+                node.span,
+                "a `:` without a key before it".to_owned(),
+                "write the key, or quote the text if its `:` is meant literally",
+            );
         }
     }
 
@@ -576,7 +664,7 @@ fn style_of(style: ScalarStyle) -> Style {
     }
 }
 
-fn pending_key(text: &str, node: Node) -> PendingKey {
+fn pending_key(node: Node) -> PendingKey {
     let span = node.span;
     match node.value {
         Value::Scalar(scalar) => {
@@ -595,15 +683,27 @@ fn pending_key(text: &str, node: Node) -> PendingKey {
         }
         Value::Seq(_) | Value::Map(_) => PendingKey {
             key: Key {
-                text: text
-                    .get(span.start..span.end)
-                    .unwrap_or_default()
-                    .to_owned(),
+                text: collection_text(&node.value),
                 span,
                 is_collection: true,
             },
             is_merge: false,
         },
+    }
+}
+
+/// The key that JavaScript makes of a list or a mapping.
+fn collection_text(value: &Value) -> String {
+    match value {
+        Value::Scalar(scalar) => scalar.text.clone(),
+        Value::Seq(items) => {
+            let texts: Vec<String> = items
+                .iter()
+                .map(|item| collection_text(&item.value))
+                .collect();
+            texts.join(",")
+        }
+        Value::Map(_) => "[object Object]".to_owned(),
     }
 }
 

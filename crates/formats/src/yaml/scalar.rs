@@ -84,6 +84,8 @@ fn integer(text: &str) -> Option<Kind> {
     }
     Some(match exact {
         Some(value) => Kind::Int(if negative { -value } else { value }),
+        // Summed up digit by digit, a long decimal would be rounded each time.
+        None if radix == 10 => Kind::Float(text.replace('_', "").parse().ok()?),
         None => Kind::Float(if negative { -value } else { value }),
     })
 }
