@@ -6,14 +6,14 @@
 
 mod advance;
 mod people;
+mod planning;
 mod runner;
 mod story;
 
 use crate::command::{Command, Facts};
-use crate::event::{Event, ItemPlanned, RunPlanned};
+use crate::event::Event;
 use crate::journal::Draft;
 use crate::needs::Rows;
-use crate::plan::Plan;
 use crate::refusal::Refusal;
 use story::Story;
 
@@ -26,7 +26,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
     let mut story = Story::new(rows, facts, command.stream());
     let it = &mut story;
     match command {
-        Command::PlanRun(plan) => plan_run(it, plan)?,
+        Command::PlanRun(plan) => planning::plan_run(it, plan)?,
         Command::LogEntry(entry) => it.tell(Event::EntryLogged(entry.clone())),
         Command::StartRun { run, owner, limits } => runner::start_run(it, *run, owner, limits)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
@@ -96,43 +96,4 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         } => people::decide_open(it, *decision, *verb, why.as_deref())?,
     }
     Ok(story.into_drafts())
-}
-
-fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal> {
-    if story.tables.runs().any(|run| run.name == plan.name) {
-        return Err(Refusal::NameTaken(plan.name.clone()));
-    }
-    story.tell(Event::RunPlanned(Box::new(RunPlanned {
-        run: plan.run,
-        name: plan.name.clone(),
-        face: plan.face.clone(),
-        source: plan.source.clone(),
-        policy: plan.policy.clone(),
-        native: plan.native.clone(),
-        past: plan.past.clone(),
-    })));
-    for item in &plan.items {
-        if story.tables.item(plan.run, &item.node).is_some() {
-            return Err(Refusal::BadPlan(format!(
-                "two nodes are named `{}`",
-                item.node
-            )));
-        }
-        if let Some(parent) = item.node.parent()
-            && story.tables.item(plan.run, &parent).is_none()
-        {
-            return Err(Refusal::BadPlan(format!(
-                "`{}` comes before its parent",
-                item.node
-            )));
-        }
-        story.tell(Event::ItemPlanned(Box::new(ItemPlanned {
-            run: plan.run,
-            item: item.clone(),
-        })));
-    }
-    if let Some(node) = plan.past.as_ref().and_then(|past| past.stuck.as_ref()) {
-        advance::ask_about_stuck(story, plan.run, node);
-    }
-    Ok(())
 }

@@ -69,7 +69,7 @@ impl ItemState {
             Working => matches!(to, Ready | Waiting | Done | Failed | Skipped | Blocked),
             Waiting => matches!(to, Ready | Working | Skipped),
             Failed | Blocked => matches!(to, Ready | Working | Skipped),
-            Skipped => matches!(to, Ready | Working),
+            Skipped => matches!(to, Pending | Ready | Working),
             Done => matches!(to, Working),
         }
     }

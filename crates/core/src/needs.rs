@@ -116,17 +116,12 @@ pub fn needs(command: &Command) -> Needs {
         Command::EndGate { run, node, .. } | Command::EndCommit { run, node, .. } => {
             finishing(&mut rows, *run, node)
         }
-        Command::SkipItem { run, node, .. } | Command::RetryItem { run, node, .. } => {
-            changing(&mut rows, *run, node)
+        Command::SkipItem { run, .. } | Command::RetryItem { run, .. } => {
+            changing(&mut rows, *run);
         }
-        Command::Decide {
-            decision,
-            run,
-            node,
-            ..
-        } => {
+        Command::Decide { decision, run, .. } => {
             rows.push(Need::Decision(*decision));
-            changing(&mut rows, *run, node);
+            changing(&mut rows, *run);
         }
         Command::LogEntry(entry) => rows.push(Need::Blocker {
             spec: entry.spec.clone(),
@@ -146,10 +141,11 @@ fn finishing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::NextDecision);
 }
 
-/// What may have to be known when a person changes an item.
-fn changing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
-    finishing(rows, run, node);
-    rows.push(Need::Subtree(run, node.clone()));
+/// What may have to be known when a person changes an item: whatever waits for
+/// anything below it, and whatever it waits for itself, wherever that stands.
+fn changing(rows: &mut Vec<Need>, run: RunId) {
+    rows.push(Need::Tree(run));
+    rows.push(Need::NextDecision);
     rows.push(Need::OpenDecisions(Some(run)));
     rows.push(Need::LeaseExpiry(run));
 }

@@ -282,7 +282,12 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                 });
             }
         }
-        Event::ItemStaged { stage, .. } => row.stage = *stage,
+        Event::ItemStaged { stage, .. } => {
+            row.stage = *stage;
+            if *stage == Stage::Work {
+                row.gate_runs = None;
+            }
+        }
         Event::ItemSkipAsked { .. } => row.skip_asked = true,
         Event::ItemMoved(moved) if moved.node == *node => move_item(&mut row, moved, stamp),
         Event::ItemMoved(child) => count(&mut row.open_children, child),
@@ -336,6 +341,11 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
         ItemState::Working => {
             row.started_at.get_or_insert(stamp.time);
             row.completed_at = None;
+            // What begins anew, at its work or at its gate, has proved nothing yet.
+            if matches!(moved.stage, Some(Stage::Work | Stage::Gate)) {
+                row.gate_runs = None;
+                row.evidence.clear();
+            }
         }
         ItemState::Done => {
             row.completed_at = Some(stamp.time);
@@ -344,12 +354,12 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
             row.evidence.extend(moved.evidence.iter().cloned());
         }
         ItemState::Skipped => row.completed_at = None,
-        ItemState::Ready => {
+        ItemState::Pending | ItemState::Ready => {
             row.completed_at = None;
             row.gate_runs = None;
             row.evidence.clear();
         }
-        ItemState::Pending | ItemState::Waiting | ItemState::Failed | ItemState::Blocked => {}
+        ItemState::Waiting | ItemState::Failed | ItemState::Blocked => {}
     }
 }
 

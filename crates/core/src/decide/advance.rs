@@ -93,7 +93,8 @@ fn close_parent(story: &mut Story<'_>, run: RunId, parent: &Node) {
     }
 }
 
-/// What waited only for `node` becomes ready, with what lies below it.
+/// What waited only for `node` becomes ready, with what lies below it and does
+/// not wait for anything else.
 ///
 /// An item that is left out counts like one that is done: whoever skips it
 /// says that the others can do without it.
@@ -113,19 +114,31 @@ fn release_dependents(story: &mut Story<'_>, run: RunId, node: &Node) {
         .map(|item| item.place.clone())
         .collect();
     for place in waiting {
-        let released: Vec<Node> = story
+        let below: Vec<Node> = story
             .tables
             .subtree(run, &place)
-            .filter(|item| {
-                item.state == ItemState::Pending
-                    && (item.place == place || item.depends_on.is_empty())
-            })
+            .filter(|item| item.place == place || item.depends_on.is_empty())
             .map(|item| item.node.clone())
             .collect();
-        for node in released {
-            story.move_item(run, &node, ItemState::Ready, |_| {});
+        for node in below {
+            if is_pending(story, run, &node) && !is_held_up(story, run, &node) {
+                story.move_item(run, &node, ItemState::Ready, |_| {});
+            }
         }
     }
+}
+
+fn is_pending(story: &Story<'_>, run: RunId, node: &Node) -> bool {
+    story
+        .tables
+        .item(run, node)
+        .is_some_and(|item| item.state == ItemState::Pending)
+}
+
+/// Whether `node` stands below something that waits for others.
+pub(super) fn is_held_up(story: &Story<'_>, run: RunId, node: &Node) -> bool {
+    node.parent()
+        .is_some_and(|parent| is_pending(story, run, &parent))
 }
 
 fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {

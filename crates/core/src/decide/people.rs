@@ -1,13 +1,13 @@
 //! What people may do, from any process, while a runner works or none does.
 
-use super::advance::{after_work, leave_out};
+use super::advance::{after_work, is_held_up, leave_out};
 use super::story::{About, Story};
 use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;
 use crate::id::{DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::refusal::Refusal;
-use crate::run::{Pause, Request, RunState};
+use crate::run::{Asked, Pause, Request, RunState};
 
 /// Notes that the runner is gone, if the run says otherwise.
 fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
@@ -24,8 +24,25 @@ fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
     }
     if row.state == RunState::Running {
         story.move_run(run, RunState::Interrupted, About::reason("its runner died"));
+        ask_again(story, run, row.asked);
     }
     Ok(())
+}
+
+/// A pause that was asked of a runner that died is still wanted; a stop is met
+/// by its death.
+pub(super) fn ask_again(story: &mut Story<'_>, run: RunId, asked: Option<Asked>) {
+    if let Some(Asked {
+        request: Request::Pause,
+        by,
+    }) = asked
+    {
+        story.tell(Event::RunAsked {
+            run,
+            request: Request::Pause,
+            by,
+        });
+    }
 }
 
 pub(super) fn ask_pause(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
@@ -78,6 +95,10 @@ pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusa
     }
     bury_runner(story, run)?;
     match story.run(run)?.state {
+        // Whoever resumes takes back a pause that no runner met.
+        RunState::Interrupted if story.run(run)?.asked.is_some() => {
+            story.move_run(run, RunState::Interrupted, About::default());
+        }
         RunState::Interrupted => {}
         RunState::Paused => {
             let asked: Vec<_> = story
@@ -202,7 +223,7 @@ fn try_again(
         .collect();
     let own_stage = !top.is_leaf()
         && top.open_children == 0
-        && top.state.is_broken()
+        && (top.state.is_broken() || top.state == ItemState::Waiting)
         && top.stage != Stage::Work;
     if broken.is_empty() && !own_stage {
         return Err(Refusal::ItemState {
@@ -212,6 +233,13 @@ fn try_again(
         });
     }
     for leaf in broken {
+        if let Some(busy) = story
+            .above(run, &leaf.node)
+            .iter()
+            .find(|row| is_under_way(row))
+        {
+            return Err(Refusal::BeingWorkedOn(busy.node.clone()));
+        }
         reopen_above(story, run, &leaf.node);
         restart(story, run, &leaf, answer);
     }
@@ -237,12 +265,22 @@ fn may_restart(leaf: &ItemRow, top: &ItemRow) -> bool {
 /// its work was done before.
 fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
     let answer = answer.map(str::to_owned);
-    let again_at = match (item.is_leaf(), item.stage) {
-        (_, Stage::Commit) => Some(Stage::Commit),
-        (false, Stage::Gate | Stage::Fix) => Some(Stage::Gate),
-        (true, Stage::Work | Stage::Gate | Stage::Fix) | (false, Stage::Work) => None,
+    let again_at = match (item.is_leaf(), item.state, item.stage) {
+        (_, ItemState::Failed | ItemState::Blocked, Stage::Commit) => Some(Stage::Commit),
+        (false, ItemState::Failed | ItemState::Blocked, Stage::Gate | Stage::Fix) => {
+            Some(Stage::Gate)
+        }
+        // The agent that mends its gate asked, and is the one to be answered.
+        (false, ItemState::Waiting, _) => Some(Stage::Fix),
+        _ => None,
     };
-    match again_at.filter(|_| item.state.is_broken()) {
+    match again_at {
+        None if waits_for_others(story, run, item) => {
+            story.move_item(run, &item.node, ItemState::Pending, |moved| {
+                moved.stage = Some(Stage::Work);
+                moved.retries = Some(0);
+            });
+        }
         Some(stage) => story.move_item(run, &item.node, ItemState::Working, |moved| {
             moved.stage = Some(stage);
             moved.answer = answer;
@@ -255,15 +293,39 @@ fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&st
     }
 }
 
-/// Items above that failed, or were finished, because of this one go on.
+/// Whether something that was left out has to wait again when it comes back.
+fn waits_for_others(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
+    let unfinished = |on| {
+        story
+            .tables
+            .item(run, on)
+            .is_none_or(|row| !row.state.is_finished())
+    };
+    item.state == ItemState::Skipped
+        && (is_held_up(story, run, &item.node) || item.depends_on.iter().any(unfinished))
+}
+
+/// Items above go on with this one, whatever they had come to without it; what
+/// was asked about them is settled with that.
 fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
     for above in story.above(run, node).into_iter().rev() {
-        let closed = above.state.is_broken() || above.state.is_finished();
-        if closed {
-            story.move_item(run, &above.node, ItemState::Working, |moved| {
-                moved.stage = Some(Stage::Work)
-            });
-        }
+        let to = match above.state {
+            ItemState::Pending | ItemState::Ready => continue,
+            ItemState::Working => {
+                story.stage(run, &above.node, Stage::Work);
+                continue;
+            }
+            ItemState::Skipped if waits_for_others(story, run, &above) => ItemState::Pending,
+            ItemState::Waiting
+            | ItemState::Done
+            | ItemState::Failed
+            | ItemState::Skipped
+            | ItemState::Blocked => ItemState::Working,
+        };
+        story.move_item(run, &above.node, to, |moved| {
+            moved.stage = Some(Stage::Work)
+        });
+        story.settle_own(run, &above.node, Verb::Retry);
     }
 }
 
@@ -310,16 +372,11 @@ pub(super) fn decide_open(
 }
 
 /// At a breakpoint an approval is a resume; when the run has moved on since,
-/// it is a note.
+/// or is paused for another reason, it is a note.
 fn resume_or_settle(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
-    match story.run(run)?.state {
-        RunState::Paused => resume_run(story, run),
-        RunState::New
-        | RunState::Running
-        | RunState::Interrupted
-        | RunState::Waiting
-        | RunState::Blocked
-        | RunState::Done => Ok(()),
+    match story.run(run)?.pause {
+        Some(Pause::Breakpoint { .. }) => resume_run(story, run),
+        Some(Pause::Person { .. } | Pause::File | Pause::Limit { .. }) | None => Ok(()),
     }
 }
 

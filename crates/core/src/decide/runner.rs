@@ -1,6 +1,7 @@
 //! What the runner that holds a run may do.
 
 use super::advance::{after_gate, after_work, finish, give_up, leave_out};
+use super::people::ask_again;
 use super::story::{About, Story};
 use crate::attempt::{Outcome, Report, Role};
 use crate::classify::Category;
@@ -10,7 +11,7 @@ use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::policy::Limits;
 use crate::refusal::Refusal;
-use crate::run::{Asked, Pause, Request, RunState};
+use crate::run::{Pause, RunState};
 
 /// A run, and the token of the runner that says that it holds it.
 pub(super) type Held = (RunId, u64);
@@ -69,18 +70,7 @@ pub(super) fn start_run(
         run,
         limits: limits.clone(),
     });
-    // A pause that was asked of a runner that died is still wanted.
-    if let Some(Asked {
-        request: Request::Pause,
-        by,
-    }) = row.asked
-    {
-        story.tell(Event::RunAsked {
-            run,
-            request: Request::Pause,
-            by,
-        });
-    }
+    ask_again(story, run, row.asked);
     if story.run(run)?.open_roots == 0 {
         story.move_run(run, RunState::Done, About::default());
     }
@@ -160,6 +150,8 @@ pub(super) fn start_attempt(
     let due = item.until.is_none_or(|until| until <= story.rows.now);
     let fits = match (role, item.state, item.stage) {
         (Role::Worker, ItemState::Ready, _) => item.is_leaf(),
+        // Another tool had begun it when the plan was taken over.
+        (Role::Worker, ItemState::Working, Stage::Work) => item.is_leaf() && item.attempt.is_none(),
         (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && due && item.human.is_none(),
         (Role::GateFix, ItemState::Working, Stage::Fix) => item.attempt.is_none(),
         _ => false,
@@ -312,6 +304,8 @@ fn fail(story: &mut Story<'_>, run: RunId, node: &Node, category: Category, erro
     };
     match retry {
         Some((until, retries)) => story.move_item(run, node, ItemState::Waiting, |moved| {
+            // Also when its gate failed: what is tried again is the work.
+            moved.stage = Some(Stage::Work);
             moved.until = Some(until);
             moved.retries = Some(retries);
             moved.error = Some(error.to_owned());
@@ -420,6 +414,7 @@ pub(super) fn end_commit(
     if item.committing.is_none() {
         return Err(wrong_item(item));
     }
+    let skip_asked = item.skip_asked;
     let (commit, error) = match result {
         Ok(commit) => (commit.clone(), None),
         Err(error) => (None, Some(error.clone())),
@@ -432,6 +427,7 @@ pub(super) fn end_commit(
     });
     match error {
         None => finish(story, run, node),
+        Some(_) if skip_asked => leave_out(story, run, node, None),
         Some(error) => give_up(
             story,
             run,

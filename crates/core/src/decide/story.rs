@@ -186,6 +186,20 @@ impl<'a> Story<'a> {
         }
     }
 
+    /// Closes the open questions about `node` itself, except whether to go on
+    /// after it.
+    pub(super) fn settle_own(&mut self, run: RunId, node: &Node, verb: Verb) {
+        let open: Vec<_> = self
+            .tables
+            .open_decisions(run)
+            .filter(|row| row.node == *node && row.kind != DecisionKind::Breakpoint)
+            .map(|row| row.id)
+            .collect();
+        for decision in open {
+            self.tell_unless_made(decision, verb, None);
+        }
+    }
+
     /// Notes the outcome of a decision, unless something else did already.
     pub(super) fn tell_unless_made(&mut self, decision: DecisionId, verb: Verb, why: Option<&str>) {
         if self
