@@ -226,13 +226,25 @@ impl Tables {
         });
         at.and_then(|node| self.item(run, node))
             .or_else(|| self.next(run))
-            .or_else(|| {
-                let end = (run, Place(vec![u32::MAX]));
-                self.places
-                    .range((run, Place::default())..end)
-                    .next_back()
-                    .and_then(|(_, node)| self.item(run, node))
-            })
+            .or_else(|| self.last(run))
+    }
+
+    /// The last item of a run in tree order, a leaf.
+    fn last(&self, run: RunId) -> Option<&ItemRow> {
+        let end = (run, Place(vec![u32::MAX]));
+        let (_, node) = self
+            .places
+            .range((run, Place::default())..end)
+            .next_back()?;
+        self.item(run, node)
+    }
+
+    /// The last root of a run.
+    #[must_use]
+    pub fn last_root(&self, run: RunId) -> Option<&ItemRow> {
+        let last = self.last(run)?;
+        let root = Place(last.place.0.first().copied().into_iter().collect());
+        self.item_at(run, &root)
     }
 
     /// The attempt of that id.

@@ -195,7 +195,11 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
     let state = if past.done {
         RunState::Done
     } else if past.stuck.is_some() {
-        if past.waits { RunState::Waiting } else { RunState::Blocked }
+        if past.waits {
+            RunState::Waiting
+        } else {
+            RunState::Blocked
+        }
     } else if past.pause.is_some() {
         RunState::Paused
     } else if past.started_at.is_some() {

@@ -18,7 +18,12 @@ struct Answer {
     summary: Option<String>,
     #[serde(default)]
     error: Option<String>,
-    #[serde(default, rename = "humanNeeded", alias = "human-needed", alias = "human_needed")]
+    #[serde(
+        default,
+        rename = "humanNeeded",
+        alias = "human-needed",
+        alias = "human_needed"
+    )]
     human: Option<Human>,
 }
 
@@ -34,7 +39,10 @@ enum Status {
 #[serde(untagged)]
 enum Human {
     Reason(String),
-    Whole { reason: String, details: Option<String> },
+    Whole {
+        reason: String,
+        details: Option<String>,
+    },
 }
 
 impl Answer {
@@ -79,9 +87,17 @@ pub fn report(output: &str, ended: &Ended) -> Report {
     if let Some(stopped) = &ended.stopped
         && report.outcome != Outcome::NeedsHuman
     {
-        report.outcome = if stopped.asked { Outcome::Interrupted } else { Outcome::Failed };
+        report.outcome = if stopped.asked {
+            Outcome::Interrupted
+        } else {
+            Outcome::Failed
+        };
         report.error = Some(stopped.why.clone());
-        report.category = (!stopped.asked).then_some(if stopped.late { Category::Timeout } else { Category::Logic });
+        report.category = (!stopped.asked).then_some(if stopped.late {
+            Category::Timeout
+        } else {
+            Category::Logic
+        });
     }
     report.summary = report.summary.map(|text| shorten(&text));
     report.error = report.error.map(|text| shorten(&text));
@@ -97,14 +113,23 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
         Status::Completed if failed_exit => Outcome::Failed,
         Status::Completed => Outcome::Completed,
     };
-    let mut report = Report { summary: answer.summary, ..Report::bare(outcome) };
+    let mut report = Report {
+        summary: answer.summary,
+        ..Report::bare(outcome)
+    };
     match outcome {
         Outcome::NeedsHuman => {
             report.human = Some(match answer.human {
-                Some(Human::Reason(reason)) => HumanNeeded { reason, details: None },
+                Some(Human::Reason(reason)) => HumanNeeded {
+                    reason,
+                    details: None,
+                },
                 Some(Human::Whole { reason, details }) => HumanNeeded { reason, details },
                 None => HumanNeeded {
-                    reason: report.summary.clone().unwrap_or_else(|| "the agent gave no reason".to_owned()),
+                    reason: report
+                        .summary
+                        .clone()
+                        .unwrap_or_else(|| "the agent gave no reason".to_owned()),
                     details: answer.error,
                 },
             });
@@ -112,12 +137,21 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
         Outcome::Failed => {
             let said = answer.error.or_else(|| report.summary.clone());
             let error = match (answer.status, said) {
-                (Status::Completed, _) => format!("the agent said completed, but ended with {}", ending(ended)),
+                (Status::Completed, _) => {
+                    format!("the agent said completed, but ended with {}", ending(ended))
+                }
                 (_, Some(said)) => said,
                 (_, None) => format!("the agent ended with {}", ending(ended)),
             };
             let context = format!("{error}\n{}", last_lines(output, 40));
-            report.category = Some(classify(ended.code, if answer.status == Status::Completed { &context } else { &error }));
+            report.category = Some(classify(
+                ended.code,
+                if answer.status == Status::Completed {
+                    &context
+                } else {
+                    &error
+                },
+            ));
             report.error = Some(error);
         }
         Outcome::Completed | Outcome::Blocked | Outcome::Partial | Outcome::Interrupted => {}
@@ -128,13 +162,21 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
 fn of_exit(output: &str, ended: &Ended) -> Report {
     let last = last_line(output);
     if ended.code == Some(0) {
-        return Report { summary: last, ..Report::bare(Outcome::Completed) };
+        return Report {
+            summary: last,
+            ..Report::bare(Outcome::Completed)
+        };
     }
     // The shell could not start the program, and nothing else was tried.
     if matches!(ended.code, Some(126 | 127)) && lines(output).count() <= 1 {
-        let what = last.unwrap_or_else(|| format!("the shell says status {}", ended.code.unwrap_or(127)));
+        let what =
+            last.unwrap_or_else(|| format!("the shell says status {}", ended.code.unwrap_or(127)));
         if output.trim().is_empty() || is_shell_complaint(&what) {
-            return Report { error: Some(what), cannot_start: true, ..Report::bare(Outcome::Interrupted) };
+            return Report {
+                error: Some(what),
+                cannot_start: true,
+                ..Report::bare(Outcome::Interrupted)
+            };
         }
         return failed(Some(what), output, ended);
     }
@@ -144,7 +186,15 @@ fn of_exit(output: &str, ended: &Ended) -> Report {
 /// Whether a line is the shell's own: `sh: 1: claude: not found`.
 fn is_shell_complaint(line: &str) -> bool {
     let line = line.to_ascii_lowercase();
-    ["not found", "no such file", "permission denied", "cannot execute", "exec format error"].iter().any(|sign| line.ends_with(sign) || line.contains(&format!("{sign}:")))
+    [
+        "not found",
+        "no such file",
+        "permission denied",
+        "cannot execute",
+        "exec format error",
+    ]
+    .iter()
+    .any(|sign| line.ends_with(sign) || line.contains(&format!("{sign}:")))
 }
 
 fn failed(last: Option<String>, output: &str, ended: &Ended) -> Report {
@@ -154,7 +204,11 @@ fn failed(last: Option<String>, output: &str, ended: &Ended) -> Report {
         None => format!("the agent ended with {ending} and printed nothing"),
     };
     let category = classify(ended.code, &last_lines(output, 40));
-    Report { error: Some(error), category: Some(category), ..Report::bare(Outcome::Failed) }
+    Report {
+        error: Some(error),
+        category: Some(category),
+        ..Report::bare(Outcome::Failed)
+    }
 }
 
 /// How a process ended, in words.
@@ -168,7 +222,9 @@ pub fn ending(ended: &Ended) -> String {
 }
 
 fn lines(text: &str) -> impl DoubleEndedIterator<Item = &str> {
-    text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty())
+    text.lines()
+        .map(str::trim_end)
+        .filter(|line| !line.trim().is_empty())
 }
 
 fn last_line(text: &str) -> Option<String> {
@@ -204,7 +260,10 @@ fn find(output: &str) -> Option<Answer> {
                 text.push_str(line);
                 text.push('\n');
             }
-            None if bare.strip_prefix("```").is_some_and(|tag| tag.trim().eq_ignore_ascii_case("json")) => {
+            None if bare
+                .strip_prefix("```")
+                .is_some_and(|tag| tag.trim().eq_ignore_ascii_case("json")) =>
+            {
                 block = Some(String::new());
             }
             None if bare.starts_with('{') => found = read(bare).or(found),
@@ -215,7 +274,9 @@ fn find(output: &str) -> Option<Answer> {
 }
 
 fn read(text: &str) -> Option<Answer> {
-    serde_json::from_str::<Answer>(text.trim()).ok().filter(Answer::fits)
+    serde_json::from_str::<Answer>(text.trim())
+        .ok()
+        .filter(Answer::fits)
 }
 
 /// The text without terminal escapes and other control characters.
@@ -258,39 +319,88 @@ mod tests {
     use super::*;
 
     fn exit(code: i32) -> Ended {
-        Ended { code: Some(code), ..Ended::default() }
+        Ended {
+            code: Some(code),
+            ..Ended::default()
+        }
     }
 
     #[track_caller]
     fn check(output: &str, code: i32, outcome: Outcome, text: Option<&str>) {
         let report = report(output, &exit(code));
-        let said = report.human.as_ref().map(|human| human.reason.as_str()).or(report.error.as_deref()).or(report.summary.as_deref());
+        let said = report
+            .human
+            .as_ref()
+            .map(|human| human.reason.as_str())
+            .or(report.error.as_deref())
+            .or(report.summary.as_deref());
         assert_eq!((report.outcome, said), (outcome, text));
     }
 
     #[test]
     fn without_an_answer_the_exit_status_speaks() {
-        check("working\nall done\n\n", 0, Outcome::Completed, Some("all done"));
+        check(
+            "working\nall done\n\n",
+            0,
+            Outcome::Completed,
+            Some("all done"),
+        );
         check("", 0, Outcome::Completed, None);
         check("boom\n", 3, Outcome::Failed, Some("boom (exit status 3)"));
-        check("", 1, Outcome::Failed, Some("the agent ended with exit status 1 and printed nothing"));
+        check(
+            "",
+            1,
+            Outcome::Failed,
+            Some("the agent ended with exit status 1 and printed nothing"),
+        );
     }
 
     #[test]
     fn the_last_answer_that_fits_counts() {
         let two = "```json\n{\"status\":\"failed\",\"summary\":\"no\"}\n```\nthen\n{\"status\":\"completed\",\"summary\":\"yes\"}\n";
         check(two, 0, Outcome::Completed, Some("yes"));
-        check("{\"status\":\"completed\",\"summary\":\"yes\"}\n{\"status\":\"ok\"}\n{broken", 0, Outcome::Completed, Some("yes"));
-        check("```json\n{\n \"status\": \"failed\",\n \"summary\": \"s\", \"error\": \"e\"\n}\n```", 0, Outcome::Failed, Some("e"));
-        check("```\n{\"status\":\"failed\",\"summary\":\"not tagged, but a line\"}\n```", 0, Outcome::Failed, Some("not tagged, but a line"));
-        check("{\"status\":\"completed\"}", 0, Outcome::Completed, Some("{\"status\":\"completed\"}"));
+        check(
+            "{\"status\":\"completed\",\"summary\":\"yes\"}\n{\"status\":\"ok\"}\n{broken",
+            0,
+            Outcome::Completed,
+            Some("yes"),
+        );
+        check(
+            "```json\n{\n \"status\": \"failed\",\n \"summary\": \"s\", \"error\": \"e\"\n}\n```",
+            0,
+            Outcome::Failed,
+            Some("e"),
+        );
+        check(
+            "```\n{\"status\":\"failed\",\"summary\":\"not tagged, but a line\"}\n```",
+            0,
+            Outcome::Failed,
+            Some("not tagged, but a line"),
+        );
+        check(
+            "{\"status\":\"completed\"}",
+            0,
+            Outcome::Completed,
+            Some("{\"status\":\"completed\"}"),
+        );
     }
 
     #[test]
     fn completed_with_a_bad_exit_is_a_failure() {
         let said = "{\"status\":\"completed\",\"summary\":\"yes\"}";
-        check(said, 1, Outcome::Failed, Some("the agent said completed, but ended with exit status 1"));
-        let report = report(said, &Ended { signal: Some(9), ..Ended::default() });
+        check(
+            said,
+            1,
+            Outcome::Failed,
+            Some("the agent said completed, but ended with exit status 1"),
+        );
+        let report = report(
+            said,
+            &Ended {
+                signal: Some(9),
+                ..Ended::default()
+            },
+        );
         assert_eq!(report.outcome, Outcome::Failed);
     }
 
@@ -298,7 +408,12 @@ mod tests {
     fn needs_human_wins_over_the_exit_status() {
         let said = "{\"status\":\"needs-human\",\"summary\":\"s\",\"humanNeeded\":{\"reason\":\"which key?\",\"details\":\"d\"}}";
         check(said, 1, Outcome::NeedsHuman, Some("which key?"));
-        check("{\"status\":\"needs-human\",\"summary\":\"help\"}", 0, Outcome::NeedsHuman, Some("help"));
+        check(
+            "{\"status\":\"needs-human\",\"summary\":\"help\"}",
+            0,
+            Outcome::NeedsHuman,
+            Some("help"),
+        );
     }
 
     #[test]
@@ -313,16 +428,49 @@ mod tests {
 
     #[test]
     fn a_stop_is_not_the_agents_failure_but_a_timeout_is() {
-        let asked = Stopped { why: "stopped by SIGINT".to_owned(), asked: true, late: false };
-        let stopped = report("half", &Ended { signal: Some(15), stopped: Some(asked), ..Ended::default() });
-        assert_eq!((stopped.outcome, stopped.category), (Outcome::Interrupted, None));
-        let late = Stopped { why: "it ran longer than 2h".to_owned(), asked: false, late: true };
-        let late = report("{\"status\":\"completed\",\"summary\":\"x\"}", &Ended { signal: Some(15), stopped: Some(late), ..Ended::default() });
-        assert_eq!((late.outcome, late.category), (Outcome::Failed, Some(Category::Timeout)));
+        let asked = Stopped {
+            why: "stopped by SIGINT".to_owned(),
+            asked: true,
+            late: false,
+        };
+        let stopped = report(
+            "half",
+            &Ended {
+                signal: Some(15),
+                stopped: Some(asked),
+                ..Ended::default()
+            },
+        );
+        assert_eq!(
+            (stopped.outcome, stopped.category),
+            (Outcome::Interrupted, None)
+        );
+        let late = Stopped {
+            why: "it ran longer than 2h".to_owned(),
+            asked: false,
+            late: true,
+        };
+        let late = report(
+            "{\"status\":\"completed\",\"summary\":\"x\"}",
+            &Ended {
+                signal: Some(15),
+                stopped: Some(late),
+                ..Ended::default()
+            },
+        );
+        assert_eq!(
+            (late.outcome, late.category),
+            (Outcome::Failed, Some(Category::Timeout))
+        );
     }
 
     #[test]
     fn terminal_escapes_and_progress_bars_do_not_hide_an_answer() {
-        check("\u{1b}[32mok\u{1b}[0m\r\u{1b}]0;title\u{7}{\"status\":\"completed\",\"summary\":\"fine\"}", 0, Outcome::Completed, Some("fine"));
+        check(
+            "\u{1b}[32mok\u{1b}[0m\r\u{1b}]0;title\u{7}{\"status\":\"completed\",\"summary\":\"fine\"}",
+            0,
+            Outcome::Completed,
+            Some("fine"),
+        );
     }
 }

@@ -66,9 +66,17 @@ impl Config {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(unreadable(&path, error)),
         };
-        let wrong = |what: String| Failure::new("usage", format!("{}: {what}", path.display())).hint("the keys are listed in docs/guide/configuration.md");
-        let config: Self = toml::from_str(&text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
-        let durations = [Some(&config.agent.wall_timeout), config.agent.idle_timeout.as_ref(), Some(&config.agent.grace)];
+        let wrong = |what: String| {
+            Failure::new("usage", format!("{}: {what}", path.display()))
+                .hint("the keys are listed in docs/guide/configuration.md")
+        };
+        let config: Self = toml::from_str(&text)
+            .map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+        let durations = [
+            Some(&config.agent.wall_timeout),
+            config.agent.idle_timeout.as_ref(),
+            Some(&config.agent.grace),
+        ];
         for text in durations.into_iter().flatten() {
             parse_duration(text).map_err(|error| wrong(error.to_string()))?;
         }

@@ -27,7 +27,10 @@ pub struct Staged {
 ///
 /// When it cannot be written; nothing is left then.
 pub fn stage(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = target
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let mut builder = tempfile::Builder::new();
     let prefix = format!(".{name}.");
@@ -39,7 +42,10 @@ pub fn stage(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
         file.as_file().set_permissions(found.permissions())?;
     }
     file.as_file().sync_data()?;
-    Ok(Staged { temp: file.into_temp_path(), target: target.to_owned() })
+    Ok(Staged {
+        temp: file.into_temp_path(),
+        target: target.to_owned(),
+    })
 }
 
 /// A new file gets the mode of any other that this user makes.
@@ -63,16 +69,29 @@ impl Staged {
     /// When the place cannot be written; the file is as it was.
     pub fn exchange(self) -> io::Result<Displaced> {
         match swap(&self.temp, &self.target) {
-            Ok(()) => Ok(Displaced { old: Some(self.temp), target: self.target }),
+            Ok(()) => Ok(Displaced {
+                old: Some(self.temp),
+                target: self.target,
+            }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.temp.persist_noclobber(&self.target).map_err(|failed| failed.error)?;
-                Ok(Displaced { old: None, target: self.target })
+                self.temp
+                    .persist_noclobber(&self.target)
+                    .map_err(|failed| failed.error)?;
+                Ok(Displaced {
+                    old: None,
+                    target: self.target,
+                })
             }
             Err(error) if is_unsupported(&error) => {
                 let old = fs::read(&self.target)?;
                 let keep = stage(&self.target, &old)?;
-                self.temp.persist(&self.target).map_err(|failed| failed.error)?;
-                Ok(Displaced { old: Some(keep.temp), target: self.target })
+                self.temp
+                    .persist(&self.target)
+                    .map_err(|failed| failed.error)?;
+                Ok(Displaced {
+                    old: Some(keep.temp),
+                    target: self.target,
+                })
             }
             Err(error) => Err(error),
         }
@@ -102,9 +121,13 @@ impl Displaced {
     ///
     /// When the place cannot be written.
     pub fn put_back(mut self) -> io::Result<()> {
-        let Some(old) = self.old.take() else { return Ok(()) };
+        let Some(old) = self.old.take() else {
+            return Ok(());
+        };
         match swap(&old, &self.target) {
-            Err(error) if is_unsupported(&error) => old.persist(&self.target).map_err(|failed| failed.error),
+            Err(error) if is_unsupported(&error) => {
+                old.persist(&self.target).map_err(|failed| failed.error)
+            }
             other => other,
         }
     }
@@ -129,7 +152,10 @@ fn swap(_: &Path, _: &Path) -> io::Result<()> {
 
 fn is_unsupported(error: &io::Error) -> bool {
     // Some file systems know rename but not exchange: EINVAL, ENOSYS, ENOTSUP.
-    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+    )
 }
 
 /// Makes the names in a folder durable.
@@ -160,10 +186,14 @@ mod tests {
     fn what_was_there_comes_out_of_the_exchange() {
         let folder = tempfile::tempdir().expect("a folder");
         let target = folder.path().join("PROGRESS.yaml");
-        let first = stage(&target, b"one").and_then(Staged::exchange).expect("written");
+        let first = stage(&target, b"one")
+            .and_then(Staged::exchange)
+            .expect("written");
         assert_eq!(first.read().expect("read"), None);
         drop(first);
-        let second = stage(&target, b"two").and_then(Staged::exchange).expect("written");
+        let second = stage(&target, b"two")
+            .and_then(Staged::exchange)
+            .expect("written");
         assert_eq!(second.read().expect("read").as_deref(), Some(&b"one"[..]));
         second.put_back().expect("put back");
         assert_eq!(fs::read(&target).expect("read"), b"one");
@@ -179,7 +209,14 @@ mod tests {
         let target = folder.path().join("file");
         fs::write(&target, "x").expect("written");
         fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).expect("set");
-        drop(stage(&target, b"y").and_then(Staged::exchange).expect("written"));
-        assert_eq!(fs::metadata(&target).expect("there").permissions().mode() & 0o777, 0o640);
+        drop(
+            stage(&target, b"y")
+                .and_then(Staged::exchange)
+                .expect("written"),
+        );
+        assert_eq!(
+            fs::metadata(&target).expect("there").permissions().mode() & 0o777,
+            0o640
+        );
     }
 }

@@ -1,11 +1,13 @@
 //! How a verb says that it could not: one shape for text, JSON and exit status.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-use piton_core::refusal::Refusal;
+use piton_core::Refusal;
 use piton_core::run::{Pause, RunState};
+use piton_formats::problem::Problem;
 use piton_store::{CommitError, Fault, FaultKind};
 
 /// What a command ends with. The same for every command.
@@ -93,13 +95,44 @@ pub struct Failure {
     pub hint: Option<String>,
     /// What lies below.
     pub source: Option<Box<dyn Error + Send + Sync>>,
+    /// What is wrong in which files, when that is the reason.
+    pub findings: Option<Box<Findings>>,
+}
+
+/// Problems in files, with the files, so that they can be shown side by side.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// The text of each file that has a problem, by the name that the problem uses.
+    pub sources: BTreeMap<String, String>,
+}
+
+impl Findings {
+    /// How many problems are errors.
+    #[must_use]
+    pub fn errors(&self) -> usize {
+        self.problems
+            .iter()
+            .filter(|problem| problem.is_error())
+            .count()
+    }
 }
 
 impl Failure {
     /// A failure of a known code.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        debug_assert!(CODES.iter().any(|(known, _)| *known == code), "{code} is not in the table");
-        Self { code, message: message.into(), hint: None, source: None }
+        debug_assert!(
+            CODES.iter().any(|(known, _)| *known == code),
+            "{code} is not in the table"
+        );
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+            source: None,
+            findings: None,
+        }
     }
 
     /// Says what to type next.
@@ -116,17 +149,32 @@ impl Failure {
         self
     }
 
+    /// Says what is wrong in which files.
+    #[must_use]
+    pub fn finding(mut self, findings: Findings) -> Self {
+        self.findings = Some(Box::new(findings));
+        self
+    }
+
     /// What the process ends with.
     #[must_use]
     pub fn exit(&self) -> Exit {
-        CODES.iter().find(|(code, _)| *code == self.code).map_or(Exit::Fault, |(_, exit)| *exit)
+        CODES
+            .iter()
+            .find(|(code, _)| *code == self.code)
+            .map_or(Exit::Fault, |(_, exit)| *exit)
     }
 
     /// The causes below, outermost first.
     #[must_use]
     pub fn causes(&self) -> Vec<String> {
-        let first = self.source.as_deref().map(|source| source as &(dyn Error + 'static));
-        std::iter::successors(first, |error| error.source()).map(ToString::to_string).collect()
+        let first = self
+            .source
+            .as_deref()
+            .map(|source| source as &(dyn Error + 'static));
+        std::iter::successors(first, |error| (*error).source())
+            .map(ToString::to_string)
+            .collect()
     }
 }
 
@@ -138,7 +186,9 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn Error + 'static))
     }
 }
 
@@ -151,22 +201,45 @@ pub fn unreadable(path: &std::path::Path, source: io::Error) -> Failure {
 
 /// A file that could not be written.
 pub fn unwritable(path: &std::path::Path, source: io::Error) -> Failure {
-    Failure::new("file.unwritable", format!("cannot write {}", path.display()))
-        .hint("see that the folder is there, that you may write to it and that the disk has room")
-        .because(source)
+    Failure::new(
+        "file.unwritable",
+        format!("cannot write {}", path.display()),
+    )
+    .hint("see that the folder is there, that you may write to it and that the disk has room")
+    .because(source)
 }
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
         let (code, hint) = match fault.kind {
-            FaultKind::Missing => ("store.missing", "a plan that is run begins one: `piton run PLAN`"),
-            FaultKind::Io => ("store.fault", "see that the disk has room and that you may write to `.piton/`, then repeat the command"),
-            FaultKind::Damaged => ("store.damaged", "see what is damaged with `piton journal verify`; bring a backup in with `piton store restore FILE`"),
-            FaultKind::Newer => ("store.newer", "use the newer piton that wrote this store; nothing was changed"),
-            FaultKind::NetworkFileSystem => ("store.network", "keep the project on a local disk, or name another folder with PITON_PROJECT"),
-            FaultKind::Flush => ("store.fault", "see that the disk is well, then repeat the command; `piton journal verify` tells what is there"),
+            FaultKind::Missing => (
+                "store.missing",
+                "a plan that is run begins one: `piton run PLAN`",
+            ),
+            FaultKind::Io => (
+                "store.fault",
+                "see that the disk has room and that you may write to `.piton/`, then repeat the command",
+            ),
+            FaultKind::Damaged => (
+                "store.damaged",
+                "see what is damaged with `piton journal verify`; bring a backup in with `piton store restore FILE`",
+            ),
+            FaultKind::Newer => (
+                "store.newer",
+                "use the newer piton that wrote this store; nothing was changed",
+            ),
+            FaultKind::NetworkFileSystem => (
+                "store.network",
+                "keep the project on a local disk, or name another folder with PITON_PROJECT",
+            ),
+            FaultKind::Flush => (
+                "store.fault",
+                "see that the disk is well, then repeat the command; `piton journal verify` tells what is there",
+            ),
         };
-        Self::new(code, fault.what.clone()).hint(hint).because(FaultCause(fault))
+        Self::new(code, fault.what.clone())
+            .hint(hint)
+            .because(FaultCause(fault))
     }
 }
 
@@ -206,31 +279,70 @@ impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         let message = refusal.to_string();
         match refusal {
-            Refusal::RunState { name, state, pause, at } => run_state(&name, state, pause.as_ref(), at.as_ref().map(ToString::to_string)),
-            Refusal::NameTaken(_) => Self::new("run.state", message).hint("see it with `piton status`"),
-            Refusal::NoSuchRun(_) => Self::new("run.unknown", message).hint("see the runs with `piton status`"),
-            Refusal::NoSuchItem(_) => Self::new("item.unknown", message).hint("see the nodes with `piton status RUN`"),
-            Refusal::NoSuchDecision(_) => Self::new("decision.unknown", message).hint("see what is open with `piton inbox`"),
-            Refusal::Busy { name, holder } => {
-                let hint = format!("follow it with `piton status {name} --watch`, end it with `piton stop {name}`");
-                Self::new("run.busy", format!("run `{name}` is held by {}, since {}", holder.owner, holder.since.strftime("%F %T UTC"))).hint(hint)
+            Refusal::RunState {
+                name,
+                state,
+                pause,
+                at,
+            } => run_state(
+                &name,
+                state,
+                pause.as_ref(),
+                at.as_ref().map(ToString::to_string),
+            ),
+            Refusal::NameTaken(_) => {
+                Self::new("run.state", message).hint("see it with `piton status`")
             }
-            Refusal::Fenced { name } => Self::new("run.fenced", message).hint(format!("see who does with `piton status {name}`")),
+            Refusal::NoSuchRun(_) => {
+                Self::new("run.unknown", message).hint("see the runs with `piton status`")
+            }
+            Refusal::NoSuchItem(_) => {
+                Self::new("item.unknown", message).hint("see the nodes with `piton status RUN`")
+            }
+            Refusal::NoSuchDecision(_) => {
+                Self::new("decision.unknown", message).hint("see what is open with `piton inbox`")
+            }
+            Refusal::Busy { name, holder } => {
+                let hint = format!(
+                    "follow it with `piton status {name} --watch`, end it with `piton stop {name}`"
+                );
+                Self::new(
+                    "run.busy",
+                    format!(
+                        "run `{name}` is held by {}, since {}",
+                        holder.owner,
+                        holder.since.strftime("%F %T UTC")
+                    ),
+                )
+                .hint(hint)
+            }
+            Refusal::Fenced { name } => Self::new("run.fenced", message)
+                .hint(format!("see who does with `piton status {name}`")),
             Refusal::ItemState { node, state, until } => {
                 let message = match until {
-                    Some(until) => format!("`{node}` is {state} until {}", until.strftime("%F %T UTC")),
+                    Some(until) => {
+                        format!("`{node}` is {state} until {}", until.strftime("%F %T UTC"))
+                    }
                     None => message,
                 };
-                Self::new("item.state", message).hint("see where everything stands with `piton status`")
+                Self::new("item.state", message)
+                    .hint("see where everything stands with `piton status`")
             }
-            Refusal::BeingWorkedOn(_) => Self::new("item.being_worked_on", message).hint("stop the run first with `piton stop`, or wait for the agent to end"),
-            Refusal::Decided { .. } => Self::new("decision.decided", message).hint("see what is open with `piton inbox`"),
+            Refusal::BeingWorkedOn(_) => Self::new("item.being_worked_on", message)
+                .hint("stop the run first with `piton stop`, or wait for the agent to end"),
+            Refusal::Decided { .. } => {
+                Self::new("decision.decided", message).hint("see what is open with `piton inbox`")
+            }
             Refusal::WrongVerb { kind, .. } => {
                 let verbs: Vec<&str> = kind.verbs().iter().map(|verb| verb.as_str()).collect();
-                Self::new("decision.wrong_verb", message).hint(format!("what fits is: {}", verbs.join(", ")))
+                Self::new("decision.wrong_verb", message)
+                    .hint(format!("what fits is: {}", verbs.join(", ")))
             }
-            Refusal::EmptyAnswer => Self::new("decision.needs_words", message).hint("say it with `--why TEXT`"),
-            Refusal::BadPlan(_) => Self::new("plan.problems", message).hint("see what is wrong with `piton plan check`"),
+            Refusal::EmptyAnswer => {
+                Self::new("decision.needs_words", message).hint("say it with `--why TEXT`")
+            }
+            Refusal::BadPlan(_) => Self::new("plan.problems", message)
+                .hint("see what is wrong with `piton plan check`"),
         }
     }
 }
@@ -238,7 +350,12 @@ impl From<Refusal> for Failure {
 /// What is said when a run is not in a state in which something can be done:
 /// one sentence and one way out for each row of the table of states.
 #[must_use]
-pub fn run_state(name: &str, state: RunState, pause: Option<&Pause>, at: Option<String>) -> Failure {
+pub fn run_state(
+    name: &str,
+    state: RunState,
+    pause: Option<&Pause>,
+    at: Option<String>,
+) -> Failure {
     let at = at.map(|node| format!(" at {node}")).unwrap_or_default();
     match (state, pause) {
         (RunState::New, _) => Failure::new("run.not_started", format!("run `{name}` has not been started")).hint(format!("start it with `piton run {name}`")),
@@ -268,7 +385,15 @@ mod tests {
 
     #[test]
     fn no_hint_tells_anybody_to_delete_reset_or_force() {
-        for state in [RunState::New, RunState::Running, RunState::Interrupted, RunState::Paused, RunState::Waiting, RunState::Blocked, RunState::Done] {
+        for state in [
+            RunState::New,
+            RunState::Running,
+            RunState::Interrupted,
+            RunState::Paused,
+            RunState::Waiting,
+            RunState::Blocked,
+            RunState::Done,
+        ] {
             let failure = run_state("auth", state, None, None);
             let hint = failure.hint.unwrap_or_default().to_lowercase();
             assert!(!hint.is_empty());

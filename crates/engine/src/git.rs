@@ -19,14 +19,26 @@ struct Said {
 
 fn git(work_tree: &Path, args: &[&str]) -> Result<Said, Failure> {
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-    let call = Call { program: "git", args: &args, cwd: work_tree, env: &[], timeout: TIMEOUT };
+    let call = Call {
+        program: "git",
+        args: &args,
+        cwd: work_tree,
+        env: &[],
+        timeout: TIMEOUT,
+    };
     let output = process::output(&call).map_err(|error| {
-        Failure::new("git.missing", "git could not be started").hint("install git, or leave `auto-commit` out of the sprint's `config`").because(error)
+        Failure::new("git.missing", "git could not be started")
+            .hint("install git, or leave `auto-commit` out of the sprint's `config`")
+            .because(error)
     })?;
     Ok(Said {
         ok: output.exit.success(),
-        out: String::from_utf8_lossy(&output.stdout).trim_end().to_owned(),
-        err: String::from_utf8_lossy(&output.stderr).trim_end().to_owned(),
+        out: String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned(),
+        err: String::from_utf8_lossy(&output.stderr)
+            .trim_end()
+            .to_owned(),
     })
 }
 
@@ -43,7 +55,10 @@ pub fn head(work_tree: &Path) -> Result<Option<String>, Failure> {
 /// Pathspecs for everything but piton's own files.
 fn but(own: &[String]) -> Vec<String> {
     let mut specs = vec![":/".to_owned(), ":(top,exclude).piton".to_owned()];
-    specs.extend(own.iter().map(|path| format!(":(top,exclude,literal){path}")));
+    specs.extend(
+        own.iter()
+            .map(|path| format!(":(top,exclude,literal){path}")),
+    );
     specs
 }
 
@@ -60,7 +75,11 @@ pub fn changes(work_tree: &Path, own: &[String]) -> Result<Vec<String>, Failure>
     if !said.ok {
         return Err(Failure::new("git.missing", format!("git status failed: {}", said.err)).hint("`auto-commit` needs a git repository: make one, or leave it out of the sprint's `config`"));
     }
-    Ok(said.out.lines().map(|line| line.get(3..).unwrap_or(line).to_owned()).collect())
+    Ok(said
+        .out
+        .lines()
+        .map(|line| line.get(3..).unwrap_or(line).to_owned())
+        .collect())
 }
 
 /// Commits what has changed, with the user's identity and hooks; none when
@@ -70,7 +89,11 @@ pub fn changes(work_tree: &Path, own: &[String]) -> Result<Vec<String>, Failure>
 ///
 /// When git cannot be started. A commit that git or a hook refuses is the
 /// inner error: what was said.
-pub fn commit(work_tree: &Path, message: &str, own: &[String]) -> Result<Result<Option<String>, String>, Failure> {
+pub fn commit(
+    work_tree: &Path,
+    message: &str,
+    own: &[String],
+) -> Result<Result<Option<String>, String>, Failure> {
     let specs = but(own);
     let mut add = vec!["add", "--all", "--"];
     add.extend(specs.iter().map(String::as_str));
@@ -93,7 +116,11 @@ pub fn commit(work_tree: &Path, message: &str, own: &[String]) -> Result<Result<
 /// # Errors
 ///
 /// When git cannot be started.
-pub fn made(work_tree: &Path, message: &str, before: Option<&str>) -> Result<Option<String>, Failure> {
+pub fn made(
+    work_tree: &Path,
+    message: &str,
+    before: Option<&str>,
+) -> Result<Option<String>, Failure> {
     let now = head(work_tree)?;
     if now.as_deref() == before {
         return Ok(None);

@@ -84,7 +84,11 @@ impl Project {
     pub fn relative(&self, path: &Path) -> String {
         let inner = path.strip_prefix(&self.root).unwrap_or(path);
         let text = inner.to_string_lossy();
-        if text.is_empty() { ".".to_owned() } else { text.into_owned() }
+        if text.is_empty() {
+            ".".to_owned()
+        } else {
+            text.into_owned()
+        }
     }
 
     /// The path that the journal keeps as `relative`.
@@ -119,11 +123,19 @@ fn find_git(start: &Path) -> Option<Git> {
 }
 
 fn plain(folder: &Path) -> Git {
-    Git { work_tree: folder.to_owned(), home_root: folder.to_owned(), home: folder.join(HOME) }
+    Git {
+        work_tree: folder.to_owned(),
+        home_root: folder.to_owned(),
+        home: folder.join(HOME),
+    }
 }
 
 fn bare(work_tree: &Path, common: &Path) -> Git {
-    Git { work_tree: work_tree.to_owned(), home_root: common.to_owned(), home: common.join("piton") }
+    Git {
+        work_tree: work_tree.to_owned(),
+        home_root: common.to_owned(),
+        home: common.join("piton"),
+    }
 }
 
 fn is_bare(folder: &Path) -> bool {
@@ -139,7 +151,11 @@ fn linked(folder: &Path, dot_git: &Path) -> Option<Git> {
     let common = fs::canonicalize(git_dir.join(common.trim())).ok()?;
     if common.file_name().is_some_and(|name| name == ".git") {
         let main = common.parent()?;
-        return Some(Git { work_tree: folder.to_owned(), home_root: main.to_owned(), home: main.join(HOME) });
+        return Some(Git {
+            work_tree: folder.to_owned(),
+            home_root: main.to_owned(),
+            home: main.join(HOME),
+        });
     }
     Some(bare(folder, &common))
 }

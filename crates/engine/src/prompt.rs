@@ -73,16 +73,28 @@ pub struct Ingredients<'a> {
 #[must_use]
 pub fn worker(templates: &Templates, of: &Ingredients<'_>) -> String {
     let variables = variables(of);
-    let fill = |own: &Option<String>, default: &str| expand(own.as_deref().unwrap_or(default), &variables);
-    let mut parts = vec![fill(&templates.header, HEADER), fill(&templates.position, POSITION)];
+    let fill =
+        |own: &Option<String>, default: &str| expand(own.as_deref().unwrap_or(default), &variables);
+    let mut parts = vec![
+        fill(&templates.header, HEADER),
+        fill(&templates.position, POSITION),
+    ];
     if of.item.error.is_some() {
         parts.push(fill(&templates.retry_warning, RETRY_WARNING));
     }
     if let Some(answer) = &of.item.answer {
         parts.push(format!("## A person answered\n\n{answer}"));
     }
-    parts.push(format!("## Your task\n\n{}", of.item.prompt.as_deref().unwrap_or_default().trim_end()));
-    parts.extend(templates.instructions.as_deref().map(|text| expand(text, &variables)));
+    parts.push(format!(
+        "## Your task\n\n{}",
+        of.item.prompt.as_deref().unwrap_or_default().trim_end()
+    ));
+    parts.extend(
+        templates
+            .instructions
+            .as_deref()
+            .map(|text| expand(text, &variables)),
+    );
     parts.extend(context(&of.context));
     parts.push(fill(&templates.result_reporting, RESULT_REPORTING));
     join(&parts)
@@ -93,21 +105,40 @@ pub fn worker(templates: &Templates, of: &Ingredients<'_>) -> String {
 pub fn gate_fix(templates: &Templates, of: &Ingredients<'_>) -> String {
     let variables = variables(of);
     let runs = of.item.gate_runs.clone().unwrap_or_default();
-    let task = of.item.gate.as_ref().map_or("", |gate| gate.on_fail_prompt.trim_end());
-    let code = runs.exit.map_or_else(|| "none".to_owned(), |code| code.to_string());
+    let task = of
+        .item
+        .gate
+        .as_ref()
+        .map_or("", |gate| gate.on_fail_prompt.trim_end());
+    let code = runs
+        .exit
+        .map_or_else(|| "none".to_owned(), |code| code.to_string());
     let output = tail(&runs.output, OUTPUT_CHARS_MAX);
     let fence = fence_for(output);
     let parts = [
         expand(templates.header.as_deref().unwrap_or(HEADER), &variables),
-        format!("## Your task\n\nThe check of **{}** failed. {task}", of.item.node),
+        format!(
+            "## Your task\n\nThe check of **{}** failed. {task}",
+            of.item.node
+        ),
         format!("## Output of the check (exit status {code})\n\n{fence}\n{output}\n{fence}"),
-        expand(templates.result_reporting.as_deref().unwrap_or(RESULT_REPORTING), &variables),
+        expand(
+            templates
+                .result_reporting
+                .as_deref()
+                .unwrap_or(RESULT_REPORTING),
+            &variables,
+        ),
     ];
     join(&parts)
 }
 
 fn join(parts: &[String]) -> String {
-    let parts: Vec<&str> = parts.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = parts
+        .iter()
+        .map(|part| part.trim_end())
+        .filter(|part| !part.is_empty())
+        .collect();
     let mut text = parts.join("\n\n");
     text.push('\n');
     text
@@ -120,9 +151,14 @@ fn context(files: &[(String, String)]) -> Option<String> {
         let part: String = content.chars().take(left).collect();
         let cut = part.len() < content.len();
         left -= part.chars().count();
-        text.push_str(&format!("## Shared context ({name})\n\n{}\n", part.trim_end()));
+        text.push_str(&format!(
+            "## Shared context ({name})\n\n{}\n",
+            part.trim_end()
+        ));
         if cut {
-            text.push_str(&format!("\n(The rest of {name} is left out: it is too long.)\n"));
+            text.push_str(&format!(
+                "\n(The rest of {name} is left out: it is too long.)\n"
+            ));
         }
         text.push('\n');
     }
@@ -140,7 +176,9 @@ fn tail(text: &str, chars_max: usize) -> &str {
     if count <= chars_max {
         return text;
     }
-    text.char_indices().nth(count - chars_max).map_or(text, |(start, _)| &text[start..])
+    text.char_indices()
+        .nth(count - chars_max)
+        .map_or(text, |(start, _)| &text[start..])
 }
 
 fn variables(of: &Ingredients<'_>) -> BTreeMap<String, String> {
@@ -149,12 +187,18 @@ fn variables(of: &Ingredients<'_>) -> BTreeMap<String, String> {
         ("iteration".to_owned(), of.iteration.to_string()),
         ("node".to_owned(), of.item.node.to_string()),
         ("retry-count".to_owned(), of.item.retries.to_string()),
-        ("error".to_owned(), of.item.error.clone().unwrap_or_default()),
+        (
+            "error".to_owned(),
+            of.item.error.clone().unwrap_or_default(),
+        ),
     ]);
     for (index, name) in ["phase", "step", "sub-phase"].into_iter().enumerate() {
         let level = of.levels.get(index).cloned().unwrap_or_default();
         let position = match of.levels.get(index) {
-            Some(level) => format!(", {name} {} of {} (`{}`)", level.index, level.total, level.id),
+            Some(level) => format!(
+                ", {name} {} of {} (`{}`)",
+                level.index, level.total, level.id
+            ),
             None => String::new(),
         };
         known.insert(format!("{name}.position"), position);
@@ -173,7 +217,9 @@ fn expand(template: &str, variables: &BTreeMap<String, String>) -> String {
     while let Some(start) = rest.find("{{") {
         out.push_str(&rest[..start]);
         let inner = &rest[start + 2..];
-        let known = inner.find("}}").and_then(|end| Some((end, variables.get(inner[..end].trim())?)));
+        let known = inner
+            .find("}}")
+            .and_then(|end| Some((end, variables.get(inner[..end].trim())?)));
         match known {
             Some((end, value)) => {
                 out.push_str(value);
@@ -195,8 +241,14 @@ mod tests {
 
     #[test]
     fn variables_are_put_in_once_and_unknown_ones_stay() {
-        let variables = BTreeMap::from([("a".to_owned(), "{{b}}".to_owned()), ("b".to_owned(), "x".to_owned())]);
-        assert_eq!(expand("{{a}} {{ b }} {{c}} {{", &variables), "{{b}} x {{c}} {{");
+        let variables = BTreeMap::from([
+            ("a".to_owned(), "{{b}}".to_owned()),
+            ("b".to_owned(), "x".to_owned()),
+        ]);
+        assert_eq!(
+            expand("{{a}} {{ b }} {{c}} {{", &variables),
+            "{{b}} x {{c}} {{"
+        );
     }
 
     #[test]

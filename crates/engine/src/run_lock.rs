@@ -33,7 +33,12 @@ pub fn take(project: &Project, run: RunId) -> Result<Option<RunLock>, Failure> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(fault)?;
     }
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(fault)?;
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(fault)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(RunLock { _file: file })),
         Err(TryLockError::WouldBlock) => Ok(None),

@@ -31,18 +31,28 @@ impl World {
     /// # Errors
     ///
     /// When the present folder cannot be told: it was taken away.
-    #[expect(clippy::disallowed_methods, reason = "this is the place that reads the environment")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the place that reads the environment"
+    )]
     pub fn real() -> std::io::Result<Self> {
         let env: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
         let fixed = env.get(TEST_CLOCK).and_then(|text| text.parse().ok());
-        Ok(Self { cwd: std::env::current_dir()?, env, fixed })
+        Ok(Self {
+            cwd: std::env::current_dir()?,
+            env,
+            fixed,
+        })
     }
 
     /// The time.
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "this is the place that reads the clock")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the place that reads the clock"
+    )]
     pub fn now(&self) -> Timestamp {
         self.fixed.unwrap_or_else(Timestamp::now)
     }
@@ -62,26 +72,40 @@ impl World {
     /// The value of a variable; none for an empty one.
     #[must_use]
     pub fn var(&self, name: &str) -> Option<&str> {
-        self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.env
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
     }
 
     /// Who is at the keyboard.
     #[must_use]
     pub fn user(&self) -> &str {
-        ["PITON_USER", "USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.var(name)).unwrap_or("somebody")
+        ["PITON_USER", "USER", "LOGNAME", "USERNAME"]
+            .iter()
+            .find_map(|name| self.var(name))
+            .unwrap_or("somebody")
     }
 
     /// What a person's commands bring with them.
     #[must_use]
     pub fn facts(&self, holder_gone: bool) -> Facts {
-        Facts { actor: Actor::Person(self.user().to_owned()), decision: DecisionId(self.id()), holder_gone }
+        Facts {
+            actor: Actor::Person(self.user().to_owned()),
+            decision: DecisionId(self.id()),
+            holder_gone,
+        }
     }
 
     /// Takes secrets out of text: known forms of keys, and the values of
     /// variables whose names look secret.
     #[must_use]
     pub fn redactor(&self) -> Redactor {
-        Redactor::with_variables(self.env.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+        Redactor::with_variables(
+            self.env
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_str())),
+        )
     }
 
     /// A path as it was typed, seen from the present folder.

@@ -28,8 +28,8 @@ pub use compile::{Compilation, Lookup, Options, Workflows, compile};
 pub use elapsed::{format_elapsed, parse_elapsed};
 pub use export::Exporter;
 pub use import::import;
-pub use native::FACE;
 pub use layout::{Layout, detect_layout};
+pub use native::FACE;
 pub use progress::{
     Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, Limits, PhaseNode, PhaseStatus,
     Progress, RetryPolicy, SprintStatus, Stats, Worktree,

@@ -209,12 +209,30 @@ pub(super) fn give_up(
 /// A person is asked what is to become of a node that ended badly, or that
 /// somebody needs a person for.
 pub(super) fn ask_about_stuck(story: &mut Story<'_>, run: RunId, node: &Node) {
-    let Some(item) = story.tables.item(run, node) else { return };
+    let Some(item) = story.tables.item(run, node) else {
+        return;
+    };
     let details = item.error.clone();
     if let Some(human) = item.human.clone() {
-        story.ask(DecisionKind::HumanNeeded, run, node, human.reason, human.details.or(details));
+        story.ask(
+            DecisionKind::HumanNeeded,
+            run,
+            node,
+            human.reason,
+            human.details.or(details),
+        );
         return;
     }
-    let what = if item.state == ItemState::Blocked { "is blocked" } else { "failed" };
-    story.ask(DecisionKind::BlockedNode, run, node, format!("`{node}` {what}: what now?"), details);
+    let what = if item.state == ItemState::Blocked {
+        "is blocked"
+    } else {
+        "failed"
+    };
+    story.ask(
+        DecisionKind::BlockedNode,
+        run,
+        node,
+        format!("`{node}` {what}: what now?"),
+        details,
+    );
 }

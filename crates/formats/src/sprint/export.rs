@@ -7,13 +7,13 @@ use piton_core::item::{Evidence, GateRuns};
 use piton_core::run::Pause;
 use piton_core::{ItemRow, ItemState, RunId, RunRow, RunState, Tables};
 
+use super::format_elapsed;
 use super::import::{list_of, show_time, status_of};
 use super::native::{self, NodeRest, unkeys};
 use super::progress::{
-    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus, Progress,
-    SprintStatus, Stats,
+    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
+    Progress, SprintStatus, Stats,
 };
-use super::format_elapsed;
 
 /// Makes the document of a run, again and again.
 ///
@@ -30,7 +30,11 @@ impl Exporter {
     #[must_use]
     pub fn new(tables: &Tables, run: RunId) -> Self {
         let sprint = native::sprint(tables.run(run).and_then(|row| row.native.as_ref()));
-        Self { run, sprint, rests: HashMap::new() }
+        Self {
+            run,
+            sprint,
+            rests: HashMap::new(),
+        }
     }
 
     /// The sprint's own settings, without phases and state.
@@ -64,16 +68,23 @@ impl Exporter {
 
     fn rest(&mut self, item: &ItemRow) -> &NodeRest {
         if !self.rests.contains_key(&item.node) {
-            self.rests.insert(item.node.clone(), NodeRest::unpack(item.native.as_ref()));
+            self.rests
+                .insert(item.node.clone(), NodeRest::unpack(item.native.as_ref()));
         }
         &self.rests[&item.node]
     }
 }
 
 /// Hands every node of at least `depth` to its parent.
-fn close(stack: &mut Vec<(usize, PhaseNode, Vec<PhaseNode>, bool)>, roots: &mut Vec<PhaseNode>, depth: usize) {
+fn close(
+    stack: &mut Vec<(usize, PhaseNode, Vec<PhaseNode>, bool)>,
+    roots: &mut Vec<PhaseNode>,
+    depth: usize,
+) {
     while stack.last().is_some_and(|(at, ..)| *at >= depth) {
-        let Some((at, mut node, children, keeps_list)) = stack.pop() else { return };
+        let Some((at, mut node, children, keeps_list)) = stack.pop() else {
+            return;
+        };
         if keeps_list {
             node.children = list_of(at, children);
         } else {
@@ -87,13 +98,24 @@ fn close(stack: &mut Vec<(usize, PhaseNode, Vec<PhaseNode>, bool)>, roots: &mut 
 }
 
 fn current(tables: &Tables, run: RunId) -> Current {
-    let place = tables.pointer(run).map(|item| item.place.0.clone()).unwrap_or_default();
+    let place = tables
+        .pointer(run)
+        .map(|item| item.place.0.clone())
+        .unwrap_or_default();
     let at = |level: usize| place.get(level).map(|index| *index as usize);
-    Current { phase: at(0).unwrap_or(0), step: at(1), sub_phase: at(2) }
+    Current {
+        phase: at(0).unwrap_or(0),
+        step: at(1),
+        sub_phase: at(2),
+    }
 }
 
 fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
-    let same_status = rest.status.as_deref().and_then(PhaseStatus::parse).filter(|_| is_as_taken_over(item));
+    let same_status = rest
+        .status
+        .as_deref()
+        .and_then(PhaseStatus::parse)
+        .filter(|_| is_as_taken_over(item));
     let show = |time: Option<Timestamp>, kept: &Option<String>| match (time, kept) {
         (Some(time), Some(text)) if text.parse().ok() == Some(time) => Some(text.clone()),
         (Some(time), _) => Some(show_time(time)),
@@ -117,7 +139,11 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             extra: unkeys(rest.gate_extra.as_deref()),
         }),
         gate_tracking: item.gate_runs.as_ref().map(|runs| tracking(item, runs)),
-        depends_on: item.depends_on.iter().map(|on| own_id(on.as_str())).collect(),
+        depends_on: item
+            .depends_on
+            .iter()
+            .map(|on| own_id(on.as_str()))
+            .collect(),
         injected: rest.injected,
         injected_at: rest.injected_at.clone(),
         started_at: show(item.started_at, &rest.started_at),
@@ -159,10 +185,13 @@ fn own_id(path: &str) -> String {
 }
 
 fn commit(item: &ItemRow) -> Option<String> {
-    item.evidence.iter().rev().find_map(|evidence| match evidence {
-        Evidence::Committed { commit } => Some(commit.clone()),
-        Evidence::GatePassed | Evidence::NoneAsked | Evidence::TakenOver => None,
-    })
+    item.evidence
+        .iter()
+        .rev()
+        .find_map(|evidence| match evidence {
+            Evidence::Committed { commit } => Some(commit.clone()),
+            Evidence::GatePassed | Evidence::NoneAsked | Evidence::TakenOver => None,
+        })
 }
 
 fn tracking(item: &ItemRow, runs: &GateRuns) -> GateTracking {
@@ -185,7 +214,9 @@ fn tracking(item: &ItemRow, runs: &GateRuns) -> GateTracking {
 
 fn elapsed(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<String> {
     let seconds = to?.as_second().saturating_sub(from?.as_second());
-    u64::try_from(seconds).ok().map(|seconds| format_elapsed(std::time::Duration::from_secs(seconds)))
+    u64::try_from(seconds)
+        .ok()
+        .map(|seconds| format_elapsed(std::time::Duration::from_secs(seconds)))
 }
 
 /// What stands at the top: only what belongs to the present state.
@@ -206,7 +237,11 @@ fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
         RunState::Waiting => SprintStatus::NeedsHuman,
         RunState::Interrupted => {
             progress.interrupted_at = Some(since);
-            progress.interrupted_signal = run.reason.as_deref().filter(|reason| reason.starts_with("SIG")).map(str::to_owned);
+            progress.interrupted_signal = run
+                .reason
+                .as_deref()
+                .filter(|reason| reason.starts_with("SIG"))
+                .map(str::to_owned);
             SprintStatus::Interrupted
         }
         RunState::Blocked => {
@@ -222,7 +257,9 @@ fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
                     progress.breakpoint_phase_id = Some(own_id(node.as_str()));
                     SprintStatus::PausedAtBreakpoint
                 }
-                Some(Pause::Person { .. } | Pause::File | Pause::Limit { .. }) | None => SprintStatus::Paused,
+                Some(Pause::Person { .. } | Pause::File | Pause::Limit { .. }) | None => {
+                    SprintStatus::Paused
+                }
             }
         }
     };

@@ -23,7 +23,12 @@ pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan
     let mut items = Vec::new();
     let finished = progress.status == SprintStatus::Completed;
     for (node, index, id) in siblings(&progress.phases, None) {
-        let above = Inherited { siblings: &progress.phases, finished, closed: false, pending: false };
+        let above = Inherited {
+            siblings: &progress.phases,
+            finished,
+            closed: false,
+            pending: false,
+        };
         plant(&mut items, node, id, &Place::default().child(index), &above);
     }
     Plan {
@@ -63,11 +68,25 @@ struct Inherited<'a> {
     pending: bool,
 }
 
-fn plant(items: &mut Vec<PlannedItem>, node: &PhaseNode, path: Node, place: &Place, above: &Inherited<'_>) {
+fn plant(
+    items: &mut Vec<PlannedItem>,
+    node: &PhaseNode,
+    path: Node,
+    place: &Place,
+    above: &Inherited<'_>,
+) {
     let children = node.children.as_slice();
     let parent = path.parent();
-    let depends_on = node.depends_on.iter().map(|id| Node::child(parent.as_ref(), id, 1)).collect();
-    let waits = above.pending || !node.depends_on.iter().all(|id| is_finished(above.siblings, id));
+    let depends_on = node
+        .depends_on
+        .iter()
+        .map(|id| Node::child(parent.as_ref(), id, 1))
+        .collect();
+    let waits = above.pending
+        || !node
+            .depends_on
+            .iter()
+            .all(|id| is_finished(above.siblings, id));
     let state = state(node, children, above, waits);
     let mut rest = NodeRest::of(node);
     let past = past_of(node, state, &mut rest);
@@ -96,12 +115,25 @@ fn plant(items: &mut Vec<PlannedItem>, node: &PhaseNode, path: Node, place: &Pla
 }
 
 fn is_finished(siblings: &[PhaseNode], id: &str) -> bool {
-    let finished = |node: &&PhaseNode| matches!(node.status, PhaseStatus::Completed | PhaseStatus::Skipped);
-    siblings.iter().find(|node| node.id == id).is_some_and(|node| finished(&node))
+    let finished =
+        |node: &&PhaseNode| matches!(node.status, PhaseStatus::Completed | PhaseStatus::Skipped);
+    siblings
+        .iter()
+        .find(|node| node.id == id)
+        .is_some_and(|node| finished(&node))
 }
 
-fn state(node: &PhaseNode, children: &[PhaseNode], above: &Inherited<'_>, waits: bool) -> ItemState {
-    let untouched = if waits { ItemState::Pending } else { ItemState::Ready };
+fn state(
+    node: &PhaseNode,
+    children: &[PhaseNode],
+    above: &Inherited<'_>,
+    waits: bool,
+) -> ItemState {
+    let untouched = if waits {
+        ItemState::Pending
+    } else {
+        ItemState::Ready
+    };
     let state = match node.status {
         PhaseStatus::Completed => ItemState::Done,
         PhaseStatus::Skipped => ItemState::Skipped,
@@ -212,15 +244,25 @@ fn policy(progress: &Progress) -> Policy {
 
 fn retry(progress: &Progress) -> Retry {
     let default = Retry::default();
-    let Some(retry) = progress.retry_policy() else { return default };
+    let Some(retry) = progress.retry_policy() else {
+        return default;
+    };
     let millis = |time: &std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let backoff_ms: Vec<u64> = retry.backoff.iter().map(millis).collect();
     Retry {
-        retries_max: retry
-            .attempts_max
-            .map_or(default.retries_max, |count| u32::try_from(count).unwrap_or(u32::MAX)),
-        backoff_ms: if backoff_ms.is_empty() { vec![1_000] } else { backoff_ms },
-        categories: retry.categories.iter().filter_map(|name| Category::parse(name)).collect(),
+        retries_max: retry.attempts_max.map_or(default.retries_max, |count| {
+            u32::try_from(count).unwrap_or(u32::MAX)
+        }),
+        backoff_ms: if backoff_ms.is_empty() {
+            vec![1_000]
+        } else {
+            backoff_ms
+        },
+        categories: retry
+            .categories
+            .iter()
+            .filter_map(|name| Category::parse(name))
+            .collect(),
     }
 }
 
@@ -228,19 +270,34 @@ fn past(progress: &Progress, items: &[PlannedItem]) -> Option<RunPast> {
     if progress.status == SprintStatus::NotStarted && !progress.phases.iter().any(is_touched) {
         return None;
     }
-    let leaf = |item: &&PlannedItem| !items.iter().any(|other| other.node.parent().as_ref() == Some(&item.node));
-    let stopped = matches!(progress.status, SprintStatus::Blocked | SprintStatus::NeedsHuman);
-    let stuck = items
-        .iter()
-        .filter(|_| stopped)
-        .find(|item| matches!(item.state, ItemState::Failed | ItemState::Blocked | ItemState::Waiting) && leaf(item));
+    let leaf = |item: &&PlannedItem| {
+        !items
+            .iter()
+            .any(|other| other.node.parent().as_ref() == Some(&item.node))
+    };
+    let stopped = matches!(
+        progress.status,
+        SprintStatus::Blocked | SprintStatus::NeedsHuman
+    );
+    let stuck = items.iter().filter(|_| stopped).find(|item| {
+        matches!(
+            item.state,
+            ItemState::Failed | ItemState::Blocked | ItemState::Waiting
+        ) && leaf(item)
+    });
     let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
-    let iterations = progress.stats.current_iteration.and_then(|count| u32::try_from(count).ok());
+    let iterations = progress
+        .stats
+        .current_iteration
+        .and_then(|count| u32::try_from(count).ok());
     Some(RunPast {
         // A sprint that was touched has been started, whether or not it says when.
-        started_at: time(&progress.stats.started_at).or(Some(Timestamp::UNIX_EPOCH)).filter(|_| {
-            progress.status != SprintStatus::NotStarted || progress.phases.iter().any(is_touched)
-        }),
+        started_at: time(&progress.stats.started_at)
+            .or(Some(Timestamp::UNIX_EPOCH))
+            .filter(|_| {
+                progress.status != SprintStatus::NotStarted
+                    || progress.phases.iter().any(is_touched)
+            }),
         completed_at: time(&progress.stats.completed_at),
         done: progress.status == SprintStatus::Completed,
         pause: pause(progress, items),
@@ -255,13 +312,22 @@ fn pause(progress: &Progress, items: &[PlannedItem]) -> Option<Pause> {
     match progress.status {
         SprintStatus::PausedAtBreakpoint => {
             let id = progress.breakpoint_phase_id.as_deref();
-            let node = items.iter().find(|item| Some(item.id.as_str()) == id).or(items.first())?;
-            Some(Pause::Breakpoint { node: node.node.clone() })
+            let node = items
+                .iter()
+                .find(|item| Some(item.id.as_str()) == id)
+                .or(items.first())?;
+            Some(Pause::Breakpoint {
+                node: node.node.clone(),
+            })
         }
         SprintStatus::Paused => Some(match reason.strip_prefix("limit ") {
-            Some(limit) => Pause::Limit { limit: limit.to_owned() },
+            Some(limit) => Pause::Limit {
+                limit: limit.to_owned(),
+            },
             None if reason.contains("PAUSE") => Pause::File,
-            None => Pause::Person { by: "somebody before piton".to_owned() },
+            None => Pause::Person {
+                by: "somebody before piton".to_owned(),
+            },
         }),
         SprintStatus::NotStarted
         | SprintStatus::InProgress
@@ -274,5 +340,9 @@ fn pause(progress: &Progress, items: &[PlannedItem]) -> Option<Pause> {
 
 /// Whether a node holds a list, be it empty.
 pub(super) fn list_of(depth: usize, nodes: Vec<PhaseNode>) -> Children {
-    if depth == 1 { Children::Steps(nodes) } else { Children::Phases(nodes) }
+    if depth == 1 {
+        Children::Steps(nodes)
+    } else {
+        Children::Phases(nodes)
+    }
 }

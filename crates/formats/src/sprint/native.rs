@@ -19,13 +19,22 @@ pub(super) fn of_sprint(progress: &Progress) -> Native {
         last_activity: None,
         ..progress.clone()
     };
-    Native { face: FACE.to_owned(), version: VERSION, body: render_progress(&rest) }
+    Native {
+        face: FACE.to_owned(),
+        version: VERSION,
+        body: render_progress(&rest),
+    }
 }
 
 /// The sprint that [`of_sprint`] kept; an empty one for another format.
 pub(super) fn sprint(native: Option<&Native>) -> Progress {
-    let Some(native) = native.filter(|native| native.face == FACE) else { return Progress::default() };
-    let (progress, _) = parse_progress(Source { name: "journal", text: &native.body });
+    let Some(native) = native.filter(|native| native.face == FACE) else {
+        return Progress::default();
+    };
+    let (progress, _) = parse_progress(Source {
+        name: "journal",
+        text: &native.body,
+    });
     progress.unwrap_or_default()
 }
 
@@ -74,7 +83,8 @@ pub(super) struct NodeRest {
 
 impl NodeRest {
     pub(super) fn of(node: &PhaseNode) -> Self {
-        let empty_list = !matches!(node.children, Children::None) && node.children.as_slice().is_empty();
+        let empty_list =
+            !matches!(node.children, Children::None) && node.children.as_slice().is_empty();
         let timeout = node.gate.as_ref().map(|gate| gate.timeout_s);
         Self {
             parallel: node.parallel,
@@ -92,7 +102,10 @@ impl NodeRest {
             extra: keys(&node.extra),
             gate_extra: node.gate.as_ref().and_then(|gate| keys(&gate.extra)),
             gate_tracking: None,
-            human_extra: node.human_needed.as_ref().and_then(|human| keys(&human.extra)),
+            human_extra: node
+                .human_needed
+                .as_ref()
+                .and_then(|human| keys(&human.extra)),
         }
     }
 
@@ -101,7 +114,11 @@ impl NodeRest {
             return None;
         }
         let body = serde_json::to_string(self).expect("plain fields");
-        Some(Native { face: FACE.to_owned(), version: VERSION, body })
+        Some(Native {
+            face: FACE.to_owned(),
+            version: VERSION,
+            body,
+        })
     }
 
     pub(super) fn unpack(native: Option<&Native>) -> Self {
@@ -114,12 +131,24 @@ impl NodeRest {
 
 /// Unknown keys as the text of a YAML map.
 fn keys(extra: &[(String, Node)]) -> Option<String> {
-    (!extra.is_empty()).then(|| emit(&Node::map(extra.iter().map(|(key, value)| (key.clone(), value.clone())))))
+    (!extra.is_empty()).then(|| {
+        emit(&Node::map(
+            extra
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        ))
+    })
 }
 
 /// The unknown keys of such a text.
 pub(super) fn unkeys(text: Option<&str>) -> Vec<(String, Node)> {
-    let Some(node) = text.and_then(|text| parse(text).root) else { return Vec::new() };
-    let Some(map) = node.as_map() else { return Vec::new() };
-    map.iter().map(|(key, value)| (key.text.clone(), value.clone())).collect()
+    let Some(node) = text.and_then(|text| parse(text).root) else {
+        return Vec::new();
+    };
+    let Some(map) = node.as_map() else {
+        return Vec::new();
+    };
+    map.iter()
+        .map(|(key, value)| (key.text.clone(), value.clone()))
+        .collect()
 }
