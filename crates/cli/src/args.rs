@@ -32,7 +32,9 @@ pub(crate) enum Command {
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
     /// Show where everything stands
-    #[command(after_help = "Examples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --json | jq .run.counters")]
+    #[command(
+        after_help = "Examples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --json | jq .run.counters"
+    )]
     Status {
         /// The run: its name, the path of its plan, or the beginning of its id
         run: Option<String>,
@@ -43,7 +45,9 @@ pub(crate) enum Command {
     /// List everything that waits for a person
     Inbox,
     /// Decide what is open
-    #[command(after_help = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve")]
+    #[command(
+        after_help = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve"
+    )]
     Decide {
         /// The decision, as `piton inbox` names it
         id: String,
@@ -72,7 +76,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Plan(PlanCommand),
     /// Record a session event
-    #[command(after_help = "Types: session_started, session_ended, task_completed, task_blocked, debug_resolved,\nscope_override, milestone_reached.\n\nExamples:\n  piton log task_completed --spec auth --task 1.2 --description 'JWT validation'\n  piton log task_blocked --task 1.3 --description 'no key' --data owner=ops")]
+    #[command(
+        after_help = "Types: session_started, session_ended, task_completed, task_blocked, debug_resolved,\nscope_override, milestone_reached.\n\nExamples:\n  piton log task_completed --spec auth --task 1.2 --description 'JWT validation'\n  piton log task_blocked --task 1.3 --description 'no key' --data owner=ops"
+    )]
     Log(LogArgs),
     /// Show what happened lately, the last task, the unresolved blockers
     Recent {
@@ -87,7 +93,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Store(StoreCommand),
     /// Print the completions of a shell
-    #[command(after_help = "Example:\n  piton completions bash > ~/.local/share/bash-completion/completions/piton")]
+    #[command(
+        after_help = "Example:\n  piton completions bash > ~/.local/share/bash-completion/completions/piton"
+    )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -163,7 +171,9 @@ pub(crate) enum VerbArg {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanCommand {
     /// Compile a sprint to PROGRESS.yaml
-    #[command(after_help = "Examples:\n  piton plan compile sprints/2026-01-15_auth\n  piton plan compile . --workflows workflows -o - --strict")]
+    #[command(
+        after_help = "Examples:\n  piton plan compile sprints/2026-01-15_auth\n  piton plan compile . --workflows workflows -o - --strict"
+    )]
     Compile {
         /// The sprint's folder, or its SPRINT.yaml
         sprint: PathBuf,
@@ -230,7 +240,9 @@ pub(crate) struct LogArgs {
 
 fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.to_owned())),
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.to_owned()))
+        }
         Some(_) | None => Err("write it as KEY=VALUE".to_owned()),
     }
 }
@@ -238,7 +250,9 @@ fn pair(text: &str) -> Result<(String, String), String> {
 #[derive(Debug, Subcommand)]
 pub(crate) enum JournalCommand {
     /// Print events in the order in which they were stored
-    #[command(after_help = "Examples:\n  piton journal show --since 2h\n  piton journal show --since 2026-01-15 --json | jq -r .kind")]
+    #[command(
+        after_help = "Examples:\n  piton journal show --since 2h\n  piton journal show --since 2026-01-15 --json | jq -r .kind"
+    )]
     Show {
         /// From this time, so long ago, or from this event on
         #[arg(long, value_name = "TIME|DURATION|ID")]

@@ -14,7 +14,9 @@ use piton_engine::verbs::journal::Shown;
 use piton_engine::verbs::{inbox, journal, log, run, status, store};
 use piton_engine::{Exit, Failure, World};
 
-use crate::args::{Args, Command, JournalCommand, LogArgs, PlanCommand, RunArgs, StoreCommand, VerbArg};
+use crate::args::{
+    Args, Command, JournalCommand, LogArgs, PlanCommand, RunArgs, StoreCommand, VerbArg,
+};
 use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
 use crate::show;
 
@@ -44,7 +46,11 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
         }
         Command::Man => {
             let mut text = Vec::new();
-            clap_mangen::Man::new(Args::command()).render(&mut text).map_err(|error| Failure::new("store.fault", "the page cannot be made").because(error))?;
+            clap_mangen::Man::new(Args::command())
+                .render(&mut text)
+                .map_err(|error| {
+                    Failure::new("store.fault", "the page cannot be made").because(error)
+                })?;
             output.data(&String::from_utf8_lossy(&text));
             Ok(Exit::Done)
         }
@@ -68,7 +74,11 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
         agent: args.agent,
         workflows: args.workflows,
         model: args.model,
-        limits: Limits { iterations_max: args.max_iterations, tasks_max: None, time_box_s: args.time_box },
+        limits: Limits {
+            iterations_max: args.max_iterations,
+            tasks_max: None,
+            time_box_s: args.time_box,
+        },
         wait: args.wait,
         once: args.once,
         dry_run: args.dry_run,
@@ -76,7 +86,9 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
         from: args.from,
         ignore: args.ignore,
     };
-    let answer = run::run(world, &request, &mut |notice| notify(world, &notice, output))?;
+    let answer = run::run(world, &request, &mut |notice| {
+        notify(world, &notice, output)
+    })?;
     match answer {
         run::Answer::Dry(nodes) => {
             show_dry(&nodes, output);
@@ -116,9 +128,14 @@ fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
         }
         Notice::Waiting(until) => {
             if let Some(until) = until {
-                output.note(&format!("{DIM}waiting {} before the next attempt{DIM:#}", show::progress::seconds(world.now(), *until)));
+                output.note(&format!(
+                    "{DIM}waiting {} before the next attempt{DIM:#}",
+                    show::progress::seconds(world.now(), *until)
+                ));
             } else {
-                output.note(&format!("{DIM}waiting for a person: see `piton inbox`{DIM:#}"));
+                output.note(&format!(
+                    "{DIM}waiting for a person: see `piton inbox`{DIM:#}"
+                ));
             }
         }
     }
@@ -130,11 +147,20 @@ fn show_end(row: &piton_core::RunRow, output: &mut Output) {
     match (row.state, &row.pause) {
         (RunState::Done, _) => output.note(&format!("{GREEN}run `{name}` is done{GREEN:#}")),
         (RunState::Paused, Some(piton_core::run::Pause::Limit { limit })) => {
-            output.note(&format!("{YELLOW}run `{name}` reached its limit: {limit}{YELLOW:#}"));
-            output.hint(&format!("go on with `piton run {name}`; the limit is counted anew"));
+            output.note(&format!(
+                "{YELLOW}run `{name}` reached its limit: {limit}{YELLOW:#}"
+            ));
+            output.hint(&format!(
+                "go on with `piton run {name}`; the limit is counted anew"
+            ));
         }
         (state, pause) => {
-            let failure = piton_engine::failure::run_state(name, state, pause.as_ref(), row.at.as_ref().map(ToString::to_string));
+            let failure = piton_engine::failure::run_state(
+                name,
+                state,
+                pause.as_ref(),
+                row.at.as_ref().map(ToString::to_string),
+            );
             output.note(&format!("{YELLOW}{}{YELLOW:#}", failure.message));
             if let Some(hint) = &failure.hint {
                 output.hint(hint);
@@ -150,24 +176,44 @@ fn show_dry(nodes: &[run::DryNode], output: &mut Output) {
     }
     let mut text = String::new();
     for node in nodes {
-        let model = node.model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
+        let model = node
+            .model
+            .as_ref()
+            .map(|model| format!(" ({model})"))
+            .unwrap_or_default();
         let gate = if node.gate { ", then its check" } else { "" };
-        let stop = if node.breakpoint { ", then a pause for people" } else { "" };
+        let stop = if node.breakpoint {
+            ", then a pause for people"
+        } else {
+            ""
+        };
         text.push_str(&format!("{}{model}{gate}{stop}\n", node.node));
     }
     output.data(&text);
-    output.note(&format!("{DIM}{} to do; nothing was started{DIM:#}", count(nodes.len(), "node")));
+    output.note(&format!(
+        "{DIM}{} to do; nothing was started{DIM:#}",
+        count(nodes.len(), "node")
+    ));
 }
 
 fn count(number: usize, word: &str) -> String {
     format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
-fn show_status(world: &World, run: Option<&str>, watch: bool, output: &mut Output) -> Result<Exit, Failure> {
+fn show_status(
+    world: &World,
+    run: Option<&str>,
+    watch: bool,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     loop {
         let answer = status::status(world, run)?;
         if output.json {
-            let going = if watch { output.json_line(&answer) } else { output.json(&answer) };
+            let going = if watch {
+                output.json_line(&answer)
+            } else {
+                output.json(&answer)
+            };
             if going == Going::Over {
                 return Ok(Exit::Done);
             }
@@ -202,11 +248,18 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     }
     let mut text = String::new();
     for question in &open {
-        text.push_str(&format!("{BOLD}{}{BOLD:#}  {}  {DIM}{} at {}{DIM:#}\n", question.id, question.question, question.run, question.node));
+        text.push_str(&format!(
+            "{BOLD}{}{BOLD:#}  {}  {DIM}{} at {}{DIM:#}\n",
+            question.id, question.question, question.run, question.node
+        ));
         for line in question.details.iter().flat_map(|details| details.lines()) {
             text.push_str(&format!("    {line}\n"));
         }
-        let ways: Vec<String> = question.verbs.iter().map(|verb| way(&question.id, *verb)).collect();
+        let ways: Vec<String> = question
+            .verbs
+            .iter()
+            .map(|verb| way(&question.id, *verb))
+            .collect();
         text.push_str(&format!("    {CYAN}{}{CYAN:#}\n", ways.join("\n    ")));
     }
     output.data(&text);
@@ -220,10 +273,19 @@ fn way(id: &str, verb: Verb) -> String {
     }
 }
 
-fn steer(world: &World, run: Option<&str>, wish: Wish, output: &mut Output) -> Result<Exit, Failure> {
+fn steer(
+    world: &World,
+    run: Option<&str>,
+    wish: Wish,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let outcome = control::control(world, run, wish)?;
     if outcome.asked && !output.json {
-        let what = if wish == Wish::Stop { "stops now" } else { "pauses at the next boundary" };
+        let what = if wish == Wish::Stop {
+            "stops now"
+        } else {
+            "pauses at the next boundary"
+        };
         output.note(&format!("run `{}` {what}", outcome.run));
         return Ok(Exit::Done);
     }
@@ -249,7 +311,12 @@ fn show_outcome(outcome: &Outcome, output: &mut Output) -> Exit {
 
 fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Result<Exit, Failure> {
     match command {
-        PlanCommand::Compile { sprint, workflows, output: file, strict } => {
+        PlanCommand::Compile {
+            sprint,
+            workflows,
+            output: file,
+            strict,
+        } => {
             let target = match file {
                 None if output.json => Target::Caller,
                 None => Target::Beside,
@@ -260,7 +327,11 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
             let compiled = compile_sprint(world, &sprint, workflows.as_deref(), strict, &target)?;
             Ok(show_compiled(&compiled, target == Target::Caller, output))
         }
-        PlanCommand::Check { sprint, workflows, strict } => {
+        PlanCommand::Check {
+            sprint,
+            workflows,
+            strict,
+        } => {
             let sprint = sprint_path(world, &sprint)?;
             let compiled = check_sprint(world, &sprint, workflows.as_deref(), strict);
             let exit = show_compiled(&compiled, false, output);
@@ -281,11 +352,16 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
 }
 
 fn show_compiled(compiled: &Compiled, to_stdout: bool, output: &mut Output) -> Exit {
-    let exit = if compiled.progress.is_some() { Exit::Done } else { Exit::No };
+    let exit = if compiled.progress.is_some() {
+        Exit::Done
+    } else {
+        Exit::No
+    };
     if output.json {
         let mut value = serde_json::json!({ "problems": compiled.findings.problems });
         if let Some(progress) = compiled.progress.as_ref().filter(|_| to_stdout) {
-            value["progress"] = serde_json::to_value(progress).expect("a sprint can be said in JSON");
+            value["progress"] =
+                serde_json::to_value(progress).expect("a sprint can be said in JSON");
         }
         if let Some(written) = &compiled.written {
             value["written"] = written.to_string_lossy().into();
@@ -302,17 +378,30 @@ fn show_compiled(compiled: &Compiled, to_stdout: bool, output: &mut Output) -> E
     }
     let errors = compiled.findings.errors();
     if errors > 0 {
-        output.note(&format!("{RED}{}; nothing was written{RED:#}", count(errors, "error")));
+        output.note(&format!(
+            "{RED}{}; nothing was written{RED:#}",
+            count(errors, "error")
+        ));
     }
     exit
 }
 
 fn log_entry(world: &World, args: LogArgs, output: &mut Output) -> Result<Exit, Failure> {
     let mut data: std::collections::BTreeMap<String, String> = args.data.into_iter().collect();
-    data.extend(args.description.map(|text| ("description".to_owned(), text)));
+    data.extend(
+        args.description
+            .map(|text| ("description".to_owned(), text)),
+    );
     data.extend(args.notes.map(|text| ("notes".to_owned(), text)));
-    let entry = Entry { kind: log::entry_type(&args.kind)?, spec: args.spec, task_id: args.task, data };
-    let row = log::log(world, entry, &mut |text| output.note(&format!("{DIM}{text}{DIM:#}")))?;
+    let entry = Entry {
+        kind: log::entry_type(&args.kind)?,
+        spec: args.spec,
+        task_id: args.task,
+        data,
+    };
+    let row = log::log(world, entry, &mut |text| {
+        output.note(&format!("{DIM}{text}{DIM:#}"))
+    })?;
     if output.json {
         output.json(&row);
     } else {
@@ -322,8 +411,17 @@ fn log_entry(world: &World, args: LogArgs, output: &mut Output) -> Result<Exit, 
 }
 
 fn describe(row: &EntryRow) -> String {
-    let spec = row.entry.spec.as_ref().map(|spec| format!(" [{spec}]")).unwrap_or_default();
-    format!("{}{spec} {}", row.entry.kind.as_str(), show::progress::first_line(&row.entry.title()))
+    let spec = row
+        .entry
+        .spec
+        .as_ref()
+        .map(|spec| format!(" [{spec}]"))
+        .unwrap_or_default();
+    format!(
+        "{}{spec} {}",
+        row.entry.kind.as_str(),
+        show::progress::first_line(&row.entry.title())
+    )
 }
 
 fn show_recent(world: &World, number: usize, output: &mut Output) -> Result<Exit, Failure> {
@@ -334,10 +432,18 @@ fn show_recent(world: &World, number: usize, output: &mut Output) -> Result<Exit
     }
     let mut text = format!("{}\n", recent.summary);
     for row in &recent.entries {
-        text.push_str(&format!("{DIM}{}{DIM:#}  {}\n", local(row.timestamp), describe(row)));
+        text.push_str(&format!(
+            "{DIM}{}{DIM:#}  {}\n",
+            local(row.timestamp),
+            describe(row)
+        ));
     }
     if let Some(task) = &recent.last_task {
-        let spec = recent.last_spec.as_ref().map(|spec| format!(" of {spec}")).unwrap_or_default();
+        let spec = recent
+            .last_spec
+            .as_ref()
+            .map(|spec| format!(" of {spec}"))
+            .unwrap_or_default();
         text.push_str(&format!("Last task: {task}{spec}\n"));
     }
     if !recent.unresolved_blockers.is_empty() {
@@ -351,22 +457,36 @@ fn show_recent(world: &World, number: usize, output: &mut Output) -> Result<Exit
 }
 
 fn local(time: Timestamp) -> String {
-    time.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %H:%M").to_string()
+    time.to_zoned(jiff::tz::TimeZone::system())
+        .strftime("%F %H:%M")
+        .to_string()
 }
 
-fn journal_command(world: &World, command: JournalCommand, output: &mut Output) -> Result<Exit, Failure> {
+fn journal_command(
+    world: &World,
+    command: JournalCommand,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     match command {
         JournalCommand::Show { since } => {
-            let since = since.map(|text| journal::parse_since(world, &text)).transpose()?;
+            let since = since
+                .map(|text| journal::parse_since(world, &text))
+                .transpose()?;
             journal::events(world, since.as_ref(), &mut |record| {
                 let shown = Shown::from(record);
-                let going = if output.json { output.json_line(&shown) } else { output.data(&event_line(&shown)) };
+                let going = if output.json {
+                    output.json_line(&shown)
+                } else {
+                    output.data(&event_line(&shown))
+                };
                 going == Going::On
             })?;
             Ok(Exit::Done)
         }
         JournalCommand::Export => {
-            journal::events(world, None, &mut |record| output.json_line(&Shown::from(record)) == Going::On)?;
+            journal::events(world, None, &mut |record| {
+                output.json_line(&Shown::from(record)) == Going::On
+            })?;
             Ok(Exit::Done)
         }
         JournalCommand::Verify => verify(world, output),
@@ -374,14 +494,27 @@ fn journal_command(world: &World, command: JournalCommand, output: &mut Output) 
 }
 
 fn event_line(event: &Shown) -> String {
-    let stream = event.stream.strip_prefix("run:").map_or(event.stream.as_str(), |id| &id[..id.len().min(8)]);
+    let stream = event
+        .stream
+        .strip_prefix("run:")
+        .map_or(event.stream.as_str(), |id| &id[..id.len().min(8)]);
     let body = show::progress::first_line(&event.body.to_string());
-    format!("{DIM}{} {stream}:{}{DIM:#} {BOLD}{}{BOLD:#} {body} {DIM}{}{DIM:#}\n", event.time.strftime("%FT%TZ"), event.position, event.kind, event.actor)
+    format!(
+        "{DIM}{} {stream}:{}{DIM:#} {BOLD}{}{BOLD:#} {body} {DIM}{}{DIM:#}\n",
+        event.time.strftime("%FT%TZ"),
+        event.position,
+        event.kind,
+        event.actor
+    )
 }
 
 fn verify(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     let verdict = journal::verify(world)?;
-    let exit = if verdict.damage.is_empty() { Exit::Done } else { Exit::Damaged };
+    let exit = if verdict.damage.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Damaged
+    };
     if output.json {
         let damage: Vec<_> = verdict
             .damage
@@ -392,15 +525,33 @@ fn verify(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     for damage in &verdict.damage {
-        let position = damage.position.map(|position| format!(", event {position}")).unwrap_or_default();
-        let kind = damage.kind.as_ref().map(|kind| format!(" ({kind})")).unwrap_or_default();
-        output.note(&format!("{RED}damaged:{RED:#} {}{position}{kind}: {}", damage.place, damage.what));
+        let position = damage
+            .position
+            .map(|position| format!(", event {position}"))
+            .unwrap_or_default();
+        let kind = damage
+            .kind
+            .as_ref()
+            .map(|kind| format!(" ({kind})"))
+            .unwrap_or_default();
+        output.note(&format!(
+            "{RED}damaged:{RED:#} {}{position}{kind}: {}",
+            damage.place, damage.what
+        ));
     }
-    let checked = format!("{} in {}, {} of views", count_u64(verdict.events, "event"), count_u64(verdict.streams, "stream"), count_u64(verdict.rows, "row"));
+    let checked = format!(
+        "{} in {}, {} of views",
+        count_u64(verdict.events, "event"),
+        count_u64(verdict.streams, "stream"),
+        count_u64(verdict.rows, "row")
+    );
     if exit == Exit::Done {
         output.data(&format!("{GREEN}all is well:{GREEN:#} {checked}\n"));
     } else {
-        output.note(&format!("{RED}{} among {checked}{RED:#}", count(verdict.damage.len(), "thing that is wrong").replace("wrongs", "wrong")));
+        output.note(&format!(
+            "{RED}{} among {checked}{RED:#}",
+            count(verdict.damage.len(), "thing that is wrong").replace("wrongs", "wrong")
+        ));
         output.hint("nothing was changed; bring a backup in with `piton store restore FILE`, or save what is there with `piton journal export`");
     }
     Ok(exit)
@@ -410,7 +561,11 @@ fn count_u64(number: u64, word: &str) -> String {
     format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
-fn store_command(world: &World, command: StoreCommand, output: &mut Output) -> Result<Exit, Failure> {
+fn store_command(
+    world: &World,
+    command: StoreCommand,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     match command {
         StoreCommand::Info => {
             let info = store::info(world)?;

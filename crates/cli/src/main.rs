@@ -28,7 +28,9 @@ fn main() -> ExitCode {
             failure.exit()
         }),
         Err(error) => {
-            let failure = Failure::new("file.unreadable", "the present folder cannot be read").because(error).hint("change to a folder that exists");
+            let failure = Failure::new("file.unreadable", "the present folder cannot be read")
+                .because(error)
+                .hint("change to a folder that exists");
             output.failure(&failure);
             Exit::Damaged
         }

@@ -35,7 +35,11 @@ impl Output {
     pub(crate) fn data(&mut self, text: &str) -> Going {
         self.clear_live();
         let mut stdout = anstream::stdout().lock();
-        going(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+        going(
+            stdout
+                .write_all(text.as_bytes())
+                .and_then(|()| stdout.flush()),
+        )
     }
 
     /// Prints one JSON value on one line.
@@ -43,15 +47,24 @@ impl Output {
         let mut text = serde_json::to_string(value).expect("what piton prints can be said in JSON");
         text.push('\n');
         let mut stdout = io::stdout().lock();
-        going(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+        going(
+            stdout
+                .write_all(text.as_bytes())
+                .and_then(|()| stdout.flush()),
+        )
     }
 
     /// Prints one JSON value for people to read as well.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Going {
-        let mut text = serde_json::to_string_pretty(value).expect("what piton prints can be said in JSON");
+        let mut text =
+            serde_json::to_string_pretty(value).expect("what piton prints can be said in JSON");
         text.push('\n');
         let mut stdout = io::stdout().lock();
-        going(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+        going(
+            stdout
+                .write_all(text.as_bytes())
+                .and_then(|()| stdout.flush()),
+        )
     }
 
     /// Says something that is not data.
@@ -93,7 +106,10 @@ impl Output {
             self.note(&value.to_string());
             return;
         }
-        self.note(&format!("{RED}error:{RED:#} {} {DIM}[{}]{DIM:#}", failure.message, failure.code));
+        self.note(&format!(
+            "{RED}error:{RED:#} {} {DIM}[{}]{DIM:#}",
+            failure.message, failure.code
+        ));
         for cause in failure.causes() {
             self.note(&format!("  because: {cause}"));
         }
@@ -157,12 +173,20 @@ fn going(result: io::Result<()>) -> Going {
 /// Nothing can be said about a stderr that nobody reads.
 fn to_stderr(text: &str) {
     let mut stderr = anstream::stderr().lock();
-    stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()).ok();
+    stderr
+        .write_all(text.as_bytes())
+        .and_then(|()| stderr.flush())
+        .ok();
 }
 
 /// The width of the terminal, in characters.
 pub(crate) fn width() -> usize {
-    let of = |result: rustix::io::Result<rustix::termios::Winsize>| result.ok().map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
+    let of = |result: rustix::io::Result<rustix::termios::Winsize>| {
+        result
+            .ok()
+            .map(|size| usize::from(size.ws_col))
+            .filter(|width| *width > 0)
+    };
     of(rustix::termios::tcgetwinsize(io::stderr()))
         .or_else(|| of(rustix::termios::tcgetwinsize(io::stdout())))
         .unwrap_or(100)

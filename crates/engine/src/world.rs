@@ -109,7 +109,10 @@ impl World {
     }
 
     /// Lets some time pass.
-    #[expect(clippy::disallowed_methods, reason = "this is the place that makes the world")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the place that makes the world"
+    )]
     pub fn pause(&self, time: std::time::Duration) {
         std::thread::sleep(time);
     }

@@ -20,13 +20,22 @@ fn one(problem: &Problem, findings: &Findings, renderer: &Renderer) -> String {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(problem.message.as_str()).id(problem.code.as_ref());
-    let source = findings.sources.get(&problem.file).map(String::as_str).filter(|source| !source.is_empty());
+    let title = level
+        .primary_title(problem.message.as_str())
+        .id(problem.code.as_ref());
+    let source = findings
+        .sources
+        .get(&problem.file)
+        .map(String::as_str)
+        .filter(|source| !source.is_empty());
     let mut group = match source {
         Some(source) => {
             let end = problem.bytes.end.min(source.len());
             let start = problem.bytes.start.min(end);
-            let snippet = Snippet::source(source).path(problem.file.as_str()).fold(true).annotation(AnnotationKind::Primary.span(start..end));
+            let snippet = Snippet::source(source)
+                .path(problem.file.as_str())
+                .fold(true)
+                .annotation(AnnotationKind::Primary.span(start..end));
             title.element(snippet)
         }
         None => title.element(annotate_snippets::Origin::path(problem.file.as_str())),
