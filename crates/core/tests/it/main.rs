@@ -4,6 +4,8 @@ mod dependencies;
 mod gates;
 mod leases;
 mod people;
+
+mod plans;
 mod pointer;
 mod runner;
 mod sequences;
