@@ -14,7 +14,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::attempt::{Report, Role};
+use crate::attempt::{Outcome, Report, Role};
 use crate::command::Command;
 use crate::event::GateReport;
 use crate::id::{AttemptId, Node, RunId};
@@ -329,6 +329,12 @@ impl RunLoop {
         };
         match *next {
             Next::Look => vec![Effect::Look],
+            Next::Effect(Effect::StartAgent { attempt, node, .. }) if self.stopping.is_some() => {
+                self.take_back_attempt(attempt, node)
+            }
+            Next::Effect(Effect::RunGate { node, .. }) if self.stopping.is_some() => {
+                self.take_back_gate(node)
+            }
             Next::Effect(effect) => {
                 if let Effect::StartAgent { node, .. }
                 | Effect::RunGate { node, .. }
@@ -339,6 +345,37 @@ impl RunLoop {
                 vec![effect]
             }
         }
+    }
+
+    /// The reason to stop came while the intent was being stored: nothing is
+    /// started any more, and the intent gets its outcome.
+    fn take_back_attempt(&mut self, attempt: AttemptId, node: Node) -> Vec<Effect> {
+        let (run, token) = (self.run, self.token);
+        let report = Box::new(Report::bare(Outcome::Interrupted));
+        let command = Command::EndAttempt {
+            run,
+            token,
+            attempt,
+            node,
+            report,
+        };
+        self.commit(command, Next::Look)
+    }
+
+    /// The gate was not run, or nobody knows how it ended: it is run again.
+    fn take_back_gate(&mut self, node: Node) -> Vec<Effect> {
+        let (run, token) = (self.run, self.token);
+        let report = GateReport {
+            interrupted: true,
+            ..GateReport::default()
+        };
+        let command = Command::EndGate {
+            run,
+            token,
+            node,
+            report,
+        };
+        self.commit(command, Next::Look)
     }
 
     fn refused(&mut self, refusal: Refusal) -> Vec<Effect> {
@@ -402,6 +439,8 @@ impl RunLoop {
         if row.state != RunState::Running {
             return self.at_rest(&row);
         }
+        // The run goes on, so nobody misses the agent that was not there.
+        self.cannot_start = None;
         if let Some(effects) = self.asked(&row, pause_file) {
             return effects;
         }
@@ -527,19 +566,7 @@ impl RunLoop {
             Stage::Work => self.start_agent(item, Role::Worker, attempt),
             Stage::Fix => self.start_agent(item, Role::GateFix, attempt),
             Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
-                let report = GateReport {
-                    interrupted: true,
-                    ..GateReport::default()
-                };
-                self.commit(
-                    Command::EndGate {
-                        run,
-                        token,
-                        node,
-                        report,
-                    },
-                    Next::Look,
-                )
+                self.take_back_gate(node)
             }
             Stage::Gate => {
                 let number = item.gate_runs.as_ref().map_or(0, |runs| runs.runs) + 1;
