@@ -177,11 +177,17 @@ pub struct RunLoop {
     options: Options,
     tables: Tables,
     doing: Doing,
+    /// Items at which a dead runner may have left a gate or a commit open.
+    left_open: Vec<Node>,
     stopping: Option<String>,
     waited: bool,
     finished_nodes: u32,
     cannot_start: Option<String>,
     refusals: u32,
+}
+
+fn is_left_open(item: &ItemRow) -> bool {
+    item.committing.is_some() || item.gate_runs.as_ref().is_some_and(|runs| runs.open)
 }
 
 /// After so many refusals in a row the loop gives up rather than spin.
@@ -192,7 +198,13 @@ impl RunLoop {
     /// Its first effect is [`Effect::Look`].
     #[must_use]
     pub fn new(run: RunId, token: u64, options: Options, tables: Tables) -> Self {
+        let left_open = tables
+            .tree(run)
+            .filter(|item| is_left_open(item))
+            .map(|item| item.node.clone())
+            .collect();
         Self {
+            left_open,
             run,
             token,
             options,
@@ -433,6 +445,9 @@ impl RunLoop {
         if let Some((attempt, node)) = left {
             return vec![Effect::SettleAgent { attempt, node }];
         }
+        if let Some(effects) = self.settle_what_was_left() {
+            return effects;
+        }
         let Some(row) = self.run().cloned() else {
             return self.finish(Ending::State);
         };
@@ -452,6 +467,24 @@ impl RunLoop {
             return self.interrupt("nothing is left that can be started".to_owned());
         };
         self.work_on(&item, &row, now, attempt)
+    }
+
+    /// A commit that a dead runner may have made is looked for before another
+    /// one can hide it; a gate that nobody saw the end of is run again.
+    fn settle_what_was_left(&mut self) -> Option<Vec<Effect>> {
+        while let Some(node) = self.left_open.pop() {
+            let Some(item) = self.tables.item(self.run, &node) else {
+                continue;
+            };
+            if item.committing.is_some() {
+                self.doing = Doing::Working(node.clone());
+                return Some(vec![Effect::MakeCommit { node, settle: true }]);
+            }
+            if is_left_open(item) {
+                return Some(self.take_back_gate(node));
+            }
+        }
+        None
     }
 
     /// The run is not running any more: it is over, or it waits.

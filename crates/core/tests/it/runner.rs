@@ -229,6 +229,38 @@ fn a_commit_that_a_dead_runner_left_is_settled_and_not_made_twice() {
     );
 }
 
+#[test]
+fn what_a_dead_runner_left_comes_before_what_came_back_since() {
+    let policy = Policy {
+        auto_commit: true,
+        ..Policy::default()
+    };
+    let mut world = World::with_policy("a\nbuild", policy);
+    let token = world.start();
+    let run = world.run;
+    world.skip("a");
+    world.complete(token, "build");
+    world.ok(Command::StartCommit {
+        run,
+        token,
+        node: node("build"),
+        head: None,
+    });
+    world.holder_gone = true;
+    world.retry("a");
+    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    assert_eq!(
+        bench.first(),
+        Effect::MakeCommit {
+            node: node("build"),
+            settle: true
+        }
+    );
+    let effects = bench.step(Input::CommitEnded(Ok(None)));
+    let effect = bench.drive(effects);
+    bench.agent_on(effect, "a");
+}
+
 // Stops.
 
 #[test]
