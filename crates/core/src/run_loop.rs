@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::attempt::{Outcome, Report, Role};
 use crate::command::Command;
-use crate::event::GateReport;
+use crate::event::{Event, GateReport};
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::journal::Recorded;
@@ -318,19 +318,16 @@ impl RunLoop {
     fn absorb(&mut self, events: &[Recorded]) {
         for recorded in events {
             self.tables.fold(&recorded.event, &recorded.record.stamp);
-            match &recorded.event {
-                crate::Event::AttemptEnded { attempt, .. } => {
-                    self.tables.take(&Key::Attempt(*attempt));
-                }
-                crate::Event::ItemMoved(moved) => {
-                    let leaf = self
-                        .tables
-                        .item(self.run, &moved.node)
-                        .is_some_and(ItemRow::is_leaf);
-                    self.finished_nodes +=
-                        u32::from(leaf && (moved.to.is_finished() || moved.to.is_broken()));
-                }
-                _ => {}
+            if let Event::AttemptEnded { attempt, .. } = &recorded.event {
+                self.tables.take(&Key::Attempt(*attempt));
+            }
+            if let Event::ItemMoved(moved) = &recorded.event {
+                let leaf = self
+                    .tables
+                    .item(self.run, &moved.node)
+                    .is_some_and(ItemRow::is_leaf);
+                self.finished_nodes +=
+                    u32::from(leaf && (moved.to.is_finished() || moved.to.is_broken()));
             }
         }
     }
@@ -392,12 +389,14 @@ impl RunLoop {
 
     fn refused(&mut self, refusal: Refusal) -> Vec<Effect> {
         self.refusals += 1;
-        match refusal {
-            Refusal::Fenced { .. } => self.finish(Ending::Fenced),
-            refusal if self.refusals >= REFUSALS_MAX => self.finish(Ending::Refused(refusal)),
-            // Somebody was quicker: look again and decide anew.
-            _ => self.look(),
+        if matches!(refusal, Refusal::Fenced { .. }) {
+            return self.finish(Ending::Fenced);
         }
+        if self.refusals >= REFUSALS_MAX {
+            return self.finish(Ending::Refused(refusal));
+        }
+        // Somebody was quicker: look again and decide anew.
+        self.look()
     }
 
     fn worked(&mut self, command: impl FnOnce(RunId, u64, Node) -> Command) -> Vec<Effect> {

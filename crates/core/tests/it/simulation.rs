@@ -22,7 +22,7 @@ use piton_core::{
 use crate::plans::draw_plan;
 use crate::world::{LEASE, World, needs_human, start_run};
 
-const SEEDS: u64 = 1_500;
+const SEEDS: u32 = 1_500;
 
 /// After so many effects a run counts as one that never ends.
 const EFFECTS_MAX: u32 = 20_000;
@@ -47,8 +47,12 @@ impl Rng {
         usize::try_from(self.next() >> 11).expect("53 bits fit") % n
     }
 
-    fn percent(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
+    fn small(&mut self, n: u32) -> u32 {
+        u32::try_from(self.next() % u64::from(n)).expect("below a u32")
+    }
+
+    fn percent(&mut self, percent: u32) -> bool {
+        self.small(100) < percent
     }
 }
 
@@ -116,9 +120,9 @@ impl Script {
 #[derive(Clone, Copy)]
 struct Chaos {
     /// Crashes, in percent of the places where one may happen.
-    crashes: usize,
+    crashes: u32,
     /// Signals to the runner, likewise.
-    signals: usize,
+    signals: u32,
     /// What people may do out of turn.
     meddling: u32,
 }
@@ -157,8 +161,8 @@ struct Sim {
 }
 
 impl Sim {
-    fn new(seed: u64, chaos: Chaos) -> Self {
-        let mut rng = Rng::new(seed);
+    fn new(seed: u32, chaos: Chaos) -> Self {
+        let mut rng = Rng::new(u64::from(seed));
         let text = draw_plan(&mut |below| rng.below(below));
         let policy = Policy {
             retry: Retry {
@@ -169,8 +173,8 @@ impl Sim {
             ..Policy::default()
         };
         let limits = Limits {
-            iterations_max: rng.percent(30).then(|| 1 + rng.next() as u32 % 4),
-            tasks_max: rng.percent(20).then(|| 1 + rng.next() as u32 % 3),
+            iterations_max: rng.percent(30).then(|| 1 + rng.small(4)),
+            tasks_max: rng.percent(20).then(|| 1 + rng.small(3)),
             time_box_s: rng.percent(30).then(|| 120 + rng.next() % 300),
         };
         let options = Options {
@@ -180,10 +184,10 @@ impl Sim {
             ..Options::default()
         };
         let mut world = World::with_policy(&text, policy);
-        world.thorough = seed % 8 == 0;
+        world.thorough = seed.is_multiple_of(8);
         Self {
             world,
-            script: Script(seed),
+            script: Script(u64::from(seed)),
             rng,
             chaos,
             limits,
@@ -197,7 +201,7 @@ impl Sim {
     }
 
     /// Runs and runs again until the run is done.
-    fn to_the_end(mut self) -> Self {
+    fn carried_through(mut self) -> Self {
         while self.world.state() != RunState::Done {
             // Nobody but this one runner is ever started, so whoever held the
             // run before is gone.
@@ -633,7 +637,7 @@ impl Sim {
     clippy::disallowed_methods,
     reason = "how long a test may take is a matter of the machine that it runs on"
 )]
-fn seeds() -> u64 {
+fn seeds() -> u32 {
     std::env::var("PITON_SIM_SEEDS")
         .ok()
         .and_then(|text| text.parse().ok())
@@ -641,7 +645,7 @@ fn seeds() -> u64 {
 }
 
 /// Tries every seed; the first that fails is named.
-fn for_each_seed(part: u64, claim: impl Fn(u64)) {
+fn for_each_seed(part: u32, claim: impl Fn(u32)) {
     for seed in 0..seeds() / part {
         if let Err(cause) = catch_unwind(AssertUnwindSafe(|| claim(seed))) {
             let why = cause
@@ -656,15 +660,15 @@ fn for_each_seed(part: u64, claim: impl Fn(u64)) {
 #[test]
 fn a_run_that_is_cut_short_anywhere_ends_as_the_undisturbed_one_does() {
     for_each_seed(1, |seed| {
-        let calm = Sim::new(seed, CALM).to_the_end();
+        let calm = Sim::new(seed, CALM).carried_through();
         calm.check_end();
-        let crashes = 1 + seed as usize % 12;
+        let crashes = 1 + seed % 12;
         let chaos = Chaos {
             crashes,
-            signals: seed as usize % 3,
+            signals: seed % 3,
             meddling: 0,
         };
-        let cut = Sim::new(seed, chaos).to_the_end();
+        let cut = Sim::new(seed, chaos).carried_through();
         cut.check_end();
         assert_eq!(calm.tree(), cut.tree());
         assert_eq!(calm.verdicts(), cut.verdicts());
@@ -685,10 +689,10 @@ fn a_run_that_is_cut_short_anywhere_ends_as_the_undisturbed_one_does() {
 fn a_run_ends_whatever_people_do_and_wherever_it_crashes() {
     for_each_seed(2, |seed| {
         let chaos = Chaos {
-            crashes: seed as usize % 7,
-            signals: seed as usize % 3,
-            meddling: 4 + seed as u32 % 20,
+            crashes: seed % 7,
+            signals: seed % 3,
+            meddling: 4 + seed % 20,
         };
-        Sim::new(seed, chaos).to_the_end().check_end();
+        Sim::new(seed, chaos).carried_through().check_end();
     });
 }
