@@ -188,12 +188,6 @@ impl Mirror {
         })
     }
 
-    /// The sprint's own settings.
-    #[must_use]
-    pub fn settings(&self) -> &piton_formats::sprint::Progress {
-        self.exporter.settings()
-    }
-
     /// Notes that the run has changed.
     pub fn mark(&mut self) {
         self.behind = true;

@@ -20,7 +20,7 @@ use piton_core::{
     Actor, AttemptId, Command, DecisionId, Facts, Need, Recorded, RunId, RunRow, RunState,
     StreamId, Tables,
 };
-use piton_formats::sprint::FACE;
+use piton_formats::sprint::{Exporter, FACE};
 use piton_store::{CommitError, Store as _, fail};
 
 use crate::failure::{Failure, Findings, unwritable};
@@ -30,6 +30,7 @@ use crate::process::{self, Exit, Running};
 use crate::prompt::Templates;
 use crate::session::Session;
 use crate::spool::Spool;
+use crate::verbs::run::support::refuse_unsupported;
 
 /// How often the runner looks for events of others while it waits.
 const TICK: Duration = Duration::from_millis(150);
@@ -153,6 +154,8 @@ fn start(
         .run(run)
         .cloned()
         .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))?;
+    let settings = Exporter::new(&before, run);
+    refuse_unsupported(settings.settings(), &job.ignore)?;
     refuse_dirty(session, &row, &before)?;
     let limits = row.policy.limits.overridden_by(&job.limits);
     let facts = Facts {
@@ -184,18 +187,7 @@ fn start(
     let seen = session.store.position(&StreamId::run(run))?;
     let lp = RunLoop::new(run, token, options, rows.tables);
     let mirror = open_mirror(session, &row, lp.tables(), tell);
-    let templates = mirror
-        .as_ref()
-        .map(|mirror| templates(mirror.settings()))
-        .unwrap_or_default();
-    if let Some(mirror) = &mirror {
-        crate::verbs::run::refuse_unsupported(mirror.settings(), &job.ignore).inspect_err(
-            |_| {
-                // Nothing was started: the run is as it was, and free.
-                release(session, run, token);
-            },
-        )?;
-    }
+    let templates = templates(settings.settings());
     let beat = session.world.now();
     let mut runner = Runner {
         session,

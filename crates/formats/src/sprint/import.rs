@@ -29,7 +29,13 @@ pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan
             closed: false,
             pending: false,
         };
-        plant(&mut items, node, id, &Place::default().child(index), &above);
+        plant(
+            &mut items,
+            node,
+            &id,
+            &Place::default().child(index),
+            &above,
+        );
     }
     Plan {
         run,
@@ -71,7 +77,7 @@ struct Inherited<'a> {
 fn plant(
     items: &mut Vec<PlannedItem>,
     node: &PhaseNode,
-    path: Node,
+    path: &Node,
     place: &Place,
     above: &Inherited<'_>,
 ) {
@@ -109,8 +115,8 @@ fn plant(
         closed: above.closed || state.is_finished(),
         pending: state == ItemState::Pending,
     };
-    for (child, index, id) in siblings(children, Some(&path)) {
-        plant(items, child, id, &place.child(index), &below);
+    for (child, index, id) in siblings(children, Some(path)) {
+        plant(items, child, &id, &place.child(index), &below);
     }
 }
 
