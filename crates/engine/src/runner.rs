@@ -17,8 +17,8 @@ use piton_core::attempt::{Outcome, Report};
 use piton_core::policy::Limits;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
-    Actor, AttemptId, Command, DecisionId, Facts, Need, Recorded, RunId, RunRow, RunState,
-    StreamId, Tables,
+    Actor, AttemptId, Command, DecisionId, Facts, ItemRow, ItemState, Need, Recorded, RunId,
+    RunRow, RunState, StreamId, Tables,
 };
 use piton_formats::sprint::{Exporter, FACE};
 use piton_store::{CommitError, Store as _, fail};
@@ -149,14 +149,11 @@ fn start(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<RunRow, Failure> {
     let run = job.run;
-    let before = session.load(&[Need::Tree(run), Need::Run(run)])?.tables;
-    let row = before
-        .run(run)
-        .cloned()
-        .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))?;
-    let settings = Exporter::new(&before, run);
+    let rows = session.load(&[Need::Run(run)])?;
+    let row = known(rows.tables.run(run))?;
+    let settings = Exporter::new(&rows.tables, run);
     refuse_unsupported(settings.settings(), &job.ignore)?;
-    refuse_dirty(session, &row, &before)?;
+    refuse_dirty(session, &row)?;
     let limits = row.policy.limits.overridden_by(&job.limits);
     let facts = Facts {
         holder_gone: true,
@@ -164,17 +161,8 @@ fn start(
     };
     let owner = owner();
     let started = session.commit(&Command::StartRun { run, owner, limits }, &facts)?;
-    let rows = session.load(&[
-        Need::Run(run),
-        Need::Tree(run),
-        Need::OpenAttempts(run),
-        Need::OpenDecisions(Some(run)),
-    ])?;
-    let row = rows
-        .tables
-        .run(run)
-        .cloned()
-        .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))?;
+    let (tables, seen) = picture(session, run)?;
+    let row = known(tables.run(run))?;
     let token = row.fence;
     let spool_at = session.project.home.join("spool").join(run.to_string());
     let spool = Spool::open(&spool_at).map_err(|error| unwritable(&spool_at, error))?;
@@ -184,8 +172,7 @@ fn start(
         wait: job.wait,
         once: job.once,
     };
-    let seen = session.store.position(&StreamId::run(run))?;
-    let lp = RunLoop::new(run, token, options, rows.tables);
+    let lp = RunLoop::new(run, token, options, tables);
     let mirror = open_mirror(session, &row, lp.tables(), tell);
     let templates = templates(settings.settings());
     let beat = session.world.now();
@@ -213,13 +200,34 @@ fn start(
     runner.drive(tell)
 }
 
+fn known(row: Option<&RunRow>) -> Result<RunRow, Failure> {
+    row.cloned().ok_or_else(|| {
+        Failure::new("run.unknown", "the run is gone").hint("see the runs with `piton status`")
+    })
+}
+
+/// The rows of a run, and the position of the last event that is in them.
+fn picture(session: &Session<'_>, run: RunId) -> Result<(Tables, u64), Failure> {
+    let needs = [
+        Need::Run(run),
+        Need::Tree(run),
+        Need::OpenAttempts(run),
+        Need::OpenDecisions(Some(run)),
+    ];
+    let stream = StreamId::run(run);
+    loop {
+        let before = session.store.position(&stream)?;
+        let rows = session.load(&needs)?;
+        // Whoever wrote in between is seen whole the next time round.
+        if session.store.position(&stream)? == before {
+            return Ok((rows.tables, before));
+        }
+    }
+}
+
 /// A dirty work tree would be committed as if an agent had made it so.
-fn refuse_dirty(session: &Session<'_>, row: &RunRow, tables: &Tables) -> Result<(), Failure> {
-    let half_done = tables.tree(row.id).any(|item| {
-        item.is_task() && item.state == piton_core::ItemState::Working
-            || item.attempts > 0 && !item.state.is_finished()
-    });
-    if !row.policy.auto_commit || half_done {
+fn refuse_dirty(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+    if !row.policy.auto_commit || is_half_done(session, row)? {
         return Ok(());
     }
     let changes = git::changes(&session.project.work_tree, &own_files(session, row))?;
@@ -240,6 +248,16 @@ fn refuse_dirty(session: &Session<'_>, row: &RunRow, tables: &Tables) -> Result<
         ),
     )
     .hint("commit them or put them aside with `git stash`, then run again"))
+}
+
+/// Whether a task was begun: what has changed since belongs to it.
+fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
+    let rows = session.load(&[Need::Tree(row.id)])?;
+    let begun = |item: &ItemRow| {
+        let task = item.is_task() && item.state == ItemState::Working;
+        task || (item.attempts > 0 && !item.state.is_finished())
+    };
+    Ok(rows.tables.tree(row.id).any(begun))
 }
 
 /// The files that piton writes into the work tree itself, by their paths in it.
@@ -702,6 +720,8 @@ impl Runner<'_, '_> {
         match ending {
             Ending::State => {}
             Ending::CannotStart(error) => {
+                let redactor = self.session.world.redactor();
+                let error = redactor.redact(&error);
                 return Err(Failure::new("agent.cannot_start", format!("the agent cannot be started: {error}"))
                     .hint("see that the command works in a shell, then run again: nothing was counted against the node"));
             }
@@ -713,10 +733,7 @@ impl Runner<'_, '_> {
             }
             Ending::Refused(refusal) => return Err(refusal.into()),
         }
-        self.lp
-            .run()
-            .cloned()
-            .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))
+        known(self.lp.run())
     }
 }
 

@@ -149,32 +149,39 @@ fn find(world: &World, request: &Request) -> Result<Found, Failure> {
     let Some(plan) = &request.plan else {
         return find_here(world);
     };
-    let looks_like_path = plan.contains('/') || world.path(plan).exists();
-    if !looks_like_path {
-        let project = Project::find(world, &world.cwd);
+    let here = Project::find(world, &world.cwd);
+    if !plan.contains('/') && !world.path(plan).exists() {
         return Ok(Found {
-            project,
+            project: here,
             sprint: None,
             run: Some(plan.clone()),
         });
     }
     let sprint = sprint_path(world, Path::new(plan))?;
-    if !sprint.file.is_file()
-        && !sprint.progress().is_file()
-        && request.from.is_none()
-        && !takeover::backup(&sprint).is_file()
-    {
-        return Err(Failure::new(
+    let holds_plan =
+        sprint.file.is_file() || sprint.progress().is_file() || takeover::backup(&sprint).is_file();
+    if holds_plan || request.from.is_some() {
+        return Ok(Found {
+            project: Project::find(world, &sprint.folder),
+            sprint: Some(sprint),
+            run: None,
+        });
+    }
+    // A folder that only happens to be named like a run does not hide the run.
+    let session = Session::read(world, &world.cwd)?;
+    let run = session.and_then(|session| session.run_named(plan).ok());
+    match run {
+        Some(run) => Ok(Found {
+            project: here,
+            sprint: None,
+            run: Some(run.name),
+        }),
+        None => Err(Failure::new(
             "plan.none",
             format!("{} holds no plan", sprint.shown.display()),
         )
-        .hint("a plan is a folder with a SPRINT.yaml; see docs/guide/sprints.md"));
+        .hint("a plan is a folder with a SPRINT.yaml; see docs/guide/sprints.md")),
     }
-    Ok(Found {
-        project: Project::find(world, &sprint.folder),
-        sprint: Some(sprint),
-        run: None,
-    })
 }
 
 fn find_here(world: &World) -> Result<Found, Failure> {
