@@ -193,11 +193,14 @@ fn start(
         beat,
         stop_reason: None,
     };
-    runner.end_survivors(tell)?;
     for recorded in &started.events {
         tell(Notice::Event(recorded, runner.lp.tables()));
     }
-    runner.drive(tell)
+    let result = runner.end_survivors(tell).and_then(|()| runner.drive(tell));
+    if let Err(failure) = &result {
+        runner.abandon(failure);
+    }
+    result
 }
 
 fn known(row: Option<&RunRow>) -> Result<RunRow, Failure> {
@@ -289,20 +292,6 @@ fn facts(session: &Session<'_>) -> Facts {
     }
 }
 
-fn release(session: &Session<'_>, run: RunId, token: u64) {
-    let interrupt = Command::InterruptRun {
-        run,
-        token,
-        reason: "not started".to_owned(),
-    };
-    let facts = facts(session);
-    // Best effort: a lease that stays is taken by the next runner all the same.
-    session.commit(&interrupt, &facts).ok();
-    session
-        .commit(&Command::ReleaseRun { run, token }, &facts)
-        .ok();
-}
-
 fn open_mirror(
     session: &Session<'_>,
     row: &RunRow,
@@ -365,7 +354,6 @@ impl Runner<'_, '_> {
             )));
         }
         if let Some(survivor) = ended.left.first() {
-            release(self.session, self.row.id, self.lp.token());
             return Err(Failure::new(
                 "agent.cannot_start",
                 format!(
@@ -387,6 +375,27 @@ impl Runner<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The runner cannot go on: nothing that it started is left alone, and the
+    /// run is given back if the store still takes anything.
+    ///
+    /// The intent of an agent that worked stays open; the next runner settles it.
+    fn abandon(&mut self, failure: &Failure) {
+        if let Some(work) = self.work.take() {
+            work.running.terminate();
+            while !matches!(self.receiver.recv(), Ok(Message::Exited(_)) | Err(_)) {}
+        }
+        let (run, token) = (self.row.id, self.lp.token());
+        let reason = failure.message.clone();
+        let facts = facts(self.session);
+        // Best effort: a lease that stays is taken by the next runner all the same.
+        self.session
+            .commit(&Command::InterruptRun { run, token, reason }, &facts)
+            .ok();
+        self.session
+            .commit(&Command::ReleaseRun { run, token }, &facts)
+            .ok();
     }
 
     fn drive(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<RunRow, Failure> {

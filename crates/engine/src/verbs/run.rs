@@ -111,7 +111,7 @@ pub fn run(
     if let Some(fresh) = fresh {
         fresh.keep_present(&session, tell)?;
         session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
-        if fresh.taken_over {
+        if fresh.taken_over.is_some() {
             takeover::set_aside(&fresh.sprint.progress(), tell)?;
         }
     }
@@ -316,8 +316,8 @@ enum Prepared {
 struct Fresh {
     plan: piton_core::plan::Plan,
     sprint: SprintPath,
-    /// Whether it was a `PROGRESS.yaml` already.
-    taken_over: bool,
+    /// The text of the `PROGRESS.yaml` that it was made of, if it was.
+    taken_over: Option<String>,
 }
 
 impl Fresh {
@@ -332,11 +332,13 @@ impl Fresh {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<(), Failure> {
         let progress = self.sprint.progress();
-        let Ok(text) = fs::read_to_string(&progress) else {
+        let Ok(present) = fs::read(&progress) else {
             return Ok(());
         };
-        if !(self.taken_over && takeover::is_own_style(&text)) {
-            let suffix = if self.taken_over {
+        let text = std::str::from_utf8(&present).unwrap_or_default();
+        let whole = self.taken_over.as_deref() == Some(text) && takeover::is_own_style(text);
+        if !whole {
+            let suffix = if self.taken_over.is_some() {
                 "before-piton"
             } else {
                 "before-recompile"
@@ -348,7 +350,7 @@ impl Fresh {
                 copy.display()
             )));
         }
-        adopt(&session.project.home, self.plan.run, &text)
+        adopt(&session.project.home, self.plan.run, &present)
             .map_err(|error| unwritable(&session.project.home, error))
     }
 }
@@ -375,13 +377,13 @@ fn prepare(
     let (progress, taken_over) = if let Some(from) = &request.from {
         let path = world.path(from);
         let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
-        (takeover::take_over(&path, &text)?, true)
+        (takeover::take_over(&path, &text)?, Some(text))
     } else if request.recompile {
-        (compile(world, request, sprint, tell)?, false)
+        (compile(world, request, sprint, tell)?, None)
     } else {
         match takeover::present(sprint, tell)? {
-            Some(progress) => (progress, true),
-            None => (compile(world, request, sprint, tell)?, false),
+            Some((progress, text)) => (progress, Some(text)),
+            None => (compile(world, request, sprint, tell)?, None),
         }
     };
     support::refuse_unsupported(&progress, &request.ignore)?;

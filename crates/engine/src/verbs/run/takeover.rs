@@ -24,7 +24,7 @@ use crate::runner::Notice;
 pub(super) fn present(
     sprint: &SprintPath,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Option<Progress>, Failure> {
+) -> Result<Option<(Progress, String)>, Failure> {
     let path = sprint.progress();
     let text = match fs::read(&path) {
         Ok(bytes) => Some(
@@ -47,7 +47,7 @@ pub(super) fn present(
                 }
             };
             report_checksum(&path, &text, tell);
-            Ok(Some(progress))
+            Ok(Some((progress, text)))
         }
         _ if backup(sprint).is_file() => Err(damaged(sprint, "is missing")),
         _ => Ok(None),
