@@ -37,9 +37,15 @@ impl Category {
     /// The category of that name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::Network, Self::RateLimit, Self::Timeout, Self::Validation, Self::Logic]
-            .into_iter()
-            .find(|category| category.as_str() == name)
+        [
+            Self::Network,
+            Self::RateLimit,
+            Self::Timeout,
+            Self::Validation,
+            Self::Logic,
+        ]
+        .into_iter()
+        .find(|category| category.as_str() == name)
     }
 }
 
@@ -68,6 +74,8 @@ const SIGNS: &[(Category, &[&str])] = &[
             "name resolution",
             "no route to host",
             "fetch failed",
+            "connection failed",
+            "unable to connect",
             "502 bad gateway",
             "503 service unavailable",
             "service unavailable",
@@ -76,9 +84,31 @@ const SIGNS: &[(Category, &[&str])] = &[
     ),
     (
         Category::RateLimit,
-        &["rate limit", "rate-limit", "rate_limit", "ratelimit", "too many requests", "429", "quota exceeded", "overloaded", "usage limit"],
+        &[
+            "rate limit",
+            "rate-limit",
+            "rate_limit",
+            "ratelimit",
+            "too many requests",
+            "429",
+            "quota exceeded",
+            "overloaded",
+            "throttled",
+            "throttling",
+            "request limit",
+            "usage limit",
+        ],
     ),
-    (Category::Timeout, &["timed out", "timeout", "time out", "etimedout", "deadline exceeded"]),
+    (
+        Category::Timeout,
+        &[
+            "timed out",
+            "timeout",
+            "time out",
+            "etimedout",
+            "deadline exceeded",
+        ],
+    ),
     (
         Category::Validation,
         &[
@@ -94,6 +124,11 @@ const SIGNS: &[(Category, &[&str])] = &[
             "tests failed",
             "lint",
             "does not match",
+            "malformed",
+            "parse error",
+            "required field",
+            "missing required",
+            "unexpected token",
         ],
     ),
 ];
@@ -136,12 +171,20 @@ mod tests {
 
     #[test]
     fn failures_are_told_apart_by_status_and_words() {
-        check(Some(1), "connect ECONNREFUSED 127.0.0.1:5432", Category::Network);
+        check(
+            Some(1),
+            "connect ECONNREFUSED 127.0.0.1:5432",
+            Category::Network,
+        );
         check(Some(1), "Error: 429 Too Many Requests", Category::RateLimit);
         check(Some(124), "", Category::Timeout);
         check(Some(137), "killed", Category::Timeout);
         check(None, "the request timed out", Category::Timeout);
-        check(Some(2), "TypeError: x is not a function", Category::Validation);
+        check(
+            Some(2),
+            "TypeError: x is not a function",
+            Category::Validation,
+        );
         check(Some(1), "3 tests failed", Category::Validation);
         check(Some(1), "I could not find the function", Category::Logic);
         check(Some(1), "expected 14290 rows", Category::Logic);
@@ -150,6 +193,10 @@ mod tests {
     #[test]
     fn the_first_category_in_the_order_wins() {
         check(None, "network error: request timed out", Category::Network);
-        check(None, "rate limit exceeded, timeout while waiting", Category::RateLimit);
+        check(
+            None,
+            "rate limit exceeded, timeout while waiting",
+            Category::RateLimit,
+        );
     }
 }

@@ -1,39 +1,99 @@
 //! What a command leads to, or why not: all rules live here.
+//!
+//! A decision is told as a story: each event is folded into a copy of the rows
+//! as soon as it is told, so that what follows sees what came before. Who may
+//! do what in which state of a run is the table in `docs/formats/sprint-yaml.md`.
+
+mod advance;
+mod people;
+mod planning;
+mod runner;
+mod story;
 
 use crate::command::{Command, Facts};
-use crate::event::{Event, ItemPlanned, RunPlanned};
+use crate::event::Event;
 use crate::journal::Draft;
 use crate::needs::Rows;
-use crate::plan::Plan;
 use crate::refusal::Refusal;
+use story::Story;
 
 /// What `command` leads to.
 ///
 /// # Errors
 ///
 /// A [`Refusal`] when the command does not fit the state; nothing is stored then.
-pub fn decide(rows: &Rows, command: &Command, _facts: &Facts) -> Result<Vec<Draft>, Refusal> {
-    let events = match command {
-        Command::PlanRun(plan) => plan_run(rows, plan)?,
-        Command::LogEntry(entry) => vec![Event::EntryLogged(entry.clone())],
-        _ => Vec::new(),
-    };
-    Ok(events.into_iter().map(|event| Draft { stream: command.stream(), event }).collect())
-}
-
-fn plan_run(rows: &Rows, plan: &Plan) -> Result<Vec<Event>, Refusal> {
-    if rows.tables.runs().any(|run| run.name == plan.name) {
-        return Err(Refusal::NameTaken(plan.name.clone()));
+pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft>, Refusal> {
+    let mut story = Story::new(rows, facts, command.stream());
+    let it = &mut story;
+    match command {
+        Command::PlanRun(plan) => planning::plan_run(it, plan)?,
+        Command::LogEntry(entry) => it.tell(Event::EntryLogged(entry.clone())),
+        Command::StartRun { run, owner, limits } => runner::start_run(it, *run, owner, limits)?,
+        Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
+        Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
+        Command::PauseRun { run, token, pause } => runner::pause_run(it, *run, *token, pause)?,
+        Command::InterruptRun { run, token, reason } => {
+            runner::interrupt_run(it, *run, *token, reason)?
+        }
+        Command::StartAttempt {
+            run,
+            token,
+            attempt,
+            node,
+            role,
+            agent,
+            model,
+        } => {
+            runner::start_attempt(
+                it,
+                (*run, *token),
+                node,
+                *role,
+                *attempt,
+                (agent, model.as_deref()),
+            )?;
+        }
+        Command::EndAttempt {
+            run,
+            token,
+            attempt,
+            node,
+            report,
+        } => {
+            runner::end_attempt(it, (*run, *token), node, *attempt, report)?;
+        }
+        Command::StartGate { run, token, node } => runner::start_gate(it, (*run, *token), node)?,
+        Command::EndGate {
+            run,
+            token,
+            node,
+            report,
+        } => runner::end_gate(it, (*run, *token), node, report)?,
+        Command::StartCommit {
+            run,
+            token,
+            node,
+            head,
+        } => runner::start_commit(it, (*run, *token), node, head.clone())?,
+        Command::EndCommit {
+            run,
+            token,
+            node,
+            result,
+        } => runner::end_commit(it, (*run, *token), node, result)?,
+        Command::AskPause { run } => people::ask_pause(it, *run)?,
+        Command::AskStop { run } => people::ask_stop(it, *run)?,
+        Command::ResumeRun { run } => people::resume_run(it, *run)?,
+        Command::SkipItem { run, node, why } => people::skip_item(it, *run, node, why.as_deref())?,
+        Command::RetryItem { run, node, why } => {
+            people::retry_item(it, *run, node, why.as_deref())?
+        }
+        Command::Decide {
+            decision,
+            verb,
+            why,
+            ..
+        } => people::decide_open(it, *decision, *verb, why.as_deref())?,
     }
-    let run = RunPlanned {
-        run: plan.run,
-        name: plan.name.clone(),
-        face: plan.face.clone(),
-        source: plan.source.clone(),
-        policy: plan.policy.clone(),
-        native: plan.native.clone(),
-        past: plan.past.clone(),
-    };
-    let items = plan.items.iter().map(|item| Event::ItemPlanned(Box::new(ItemPlanned { run: plan.run, item: item.clone() })));
-    Ok(std::iter::once(Event::RunPlanned(Box::new(run))).chain(items).collect())
+    Ok(story.into_drafts())
 }

@@ -23,12 +23,18 @@ pub fn parse_duration(text: &str) -> Result<u64, NotADuration> {
         let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
         let count: u64 = rest[..digits].parse().map_err(|_| wrong())?;
         let unit = rest[digits..].chars().next().ok_or_else(wrong)?;
-        let index = UNITS.iter().position(|(name, _)| *name == unit).ok_or_else(wrong)?;
+        let index = UNITS
+            .iter()
+            .position(|(name, _)| *name == unit)
+            .ok_or_else(wrong)?;
         if index < next_unit {
             return Err(wrong());
         }
         next_unit = index + 1;
-        total = count.checked_mul(UNITS[index].1).and_then(|s| total.checked_add(s)).ok_or_else(wrong)?;
+        total = count
+            .checked_mul(UNITS[index].1)
+            .and_then(|s| total.checked_add(s))
+            .ok_or_else(wrong)?;
         rest = rest[digits + unit.len_utf8()..].trim_start();
     }
     if total == 0 { Err(wrong()) } else { Ok(total) }
@@ -37,7 +43,12 @@ pub fn parse_duration(text: &str) -> Result<u64, NotADuration> {
 /// A span of time as native files show it: `HH:MM:SS`, hours growing as needed.
 #[must_use]
 pub fn clock(seconds: u64) -> String {
-    format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
+    format!(
+        "{:02}:{:02}:{:02}",
+        seconds / 3_600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
 }
 
 /// A span of time for people: `1h 02m`, `3m 20s`, `12s`.
@@ -67,7 +78,19 @@ mod tests {
         check("1h 30m", Some(5_400));
         check("4h", Some(14_400));
         check("2d", Some(172_800));
-        for wrong in ["", "4", "h", "30m1h", "1h1h", "-1s", "1.5h", "0s", "99999999999999999999s", "1w", "999999999999999999d"] {
+        for wrong in [
+            "",
+            "4",
+            "h",
+            "30m1h",
+            "1h1h",
+            "-1s",
+            "1.5h",
+            "0s",
+            "99999999999999999999s",
+            "1w",
+            "999999999999999999d",
+        ] {
             check(wrong, None);
         }
     }

@@ -51,7 +51,10 @@ impl EntryType {
     /// The type of that name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        ENTRY_TYPES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+        ENTRY_TYPES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, kind)| *kind)
     }
 }
 
@@ -76,7 +79,10 @@ impl Entry {
     /// The entry in one line: its task and its description.
     #[must_use]
     pub fn title(&self) -> String {
-        let what = self.data.get("description").map_or(self.kind.as_str(), String::as_str);
+        let what = self
+            .data
+            .get("description")
+            .map_or(self.kind.as_str(), String::as_str);
         match &self.task_id {
             Some(task) => format!("{task}: {what}"),
             None => what.to_owned(),

@@ -80,6 +80,8 @@ pub enum Event {
         run: RunId,
         /// What was asked.
         request: Request,
+        /// Who asked.
+        by: String,
     },
     /// An agent is about to be started: an intent, durable before the start.
     AttemptStarted {

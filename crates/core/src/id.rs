@@ -140,7 +140,9 @@ impl Node {
     /// The node above, if there is one.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
-        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
+        self.0
+            .rsplit_once('/')
+            .map(|(parent, _)| Self(parent.to_owned()))
     }
 
     /// The nodes above, nearest first.
@@ -190,7 +192,10 @@ impl Place {
     /// the most significant first.
     #[must_use]
     pub fn to_key(&self) -> Vec<u8> {
-        self.0.iter().flat_map(|index| index.to_be_bytes()).collect()
+        self.0
+            .iter()
+            .flat_map(|index| index.to_be_bytes())
+            .collect()
     }
 }
 
@@ -210,7 +215,13 @@ mod tests {
 
     #[test]
     fn the_order_of_keys_is_the_order_of_the_tree() {
-        let mut places = vec![Place(vec![1]), Place(vec![0, 300]), Place(vec![0]), Place(vec![0, 2, 9]), Place(vec![0, 2])];
+        let mut places = vec![
+            Place(vec![1]),
+            Place(vec![0, 300]),
+            Place(vec![0]),
+            Place(vec![0, 2, 9]),
+            Place(vec![0, 2]),
+        ];
         places.sort();
         let mut by_key = places.clone();
         by_key.sort_by_key(Place::to_key);

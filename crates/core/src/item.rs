@@ -69,7 +69,7 @@ impl ItemState {
             Working => matches!(to, Ready | Waiting | Done | Failed | Skipped | Blocked),
             Waiting => matches!(to, Ready | Working | Skipped),
             Failed | Blocked => matches!(to, Ready | Working | Skipped),
-            Skipped => matches!(to, Ready | Working),
+            Skipped => matches!(to, Pending | Ready | Working),
             Done => matches!(to, Working),
         }
     }
@@ -242,7 +242,11 @@ impl ItemRow {
         match self.state {
             ItemState::Ready | ItemState::Waiting => self.is_leaf(),
             ItemState::Working => self.is_leaf() || self.stage != Stage::Work,
-            ItemState::Pending | ItemState::Done | ItemState::Failed | ItemState::Skipped | ItemState::Blocked => false,
+            ItemState::Pending
+            | ItemState::Done
+            | ItemState::Failed
+            | ItemState::Skipped
+            | ItemState::Blocked => false,
         }
     }
 

@@ -71,7 +71,9 @@ pub struct Recorded {
 
 /// Why a stored body is not an event that this program knows.
 #[derive(Debug, Error)]
-#[error("event {position} of {stream} (`{kind}`, version {version}) is not one that this piton knows")]
+#[error(
+    "event {position} of {stream} (`{kind}`, version {version}) is not one that this piton knows"
+)]
 pub struct UnknownEvent {
     /// The stream.
     pub stream: StreamId,
@@ -96,8 +98,12 @@ pub struct UnknownEvent {
 pub fn seal(event: Event, redactor: &Redactor) -> (String, Event) {
     #[derive(Serialize)]
     struct Body<'a>(&'a Event);
-    let value = serde_json::to_value(Body(&event)).expect("an event holds nothing that JSON cannot say");
-    let body = value.get("body").cloned().unwrap_or(serde_json::Value::Null);
+    let value =
+        serde_json::to_value(Body(&event)).expect("an event holds nothing that JSON cannot say");
+    let body = value
+        .get("body")
+        .cloned()
+        .unwrap_or(serde_json::Value::Null);
     let text = body.to_string();
     if !redactor.suspects(&text) {
         return (text, event);
@@ -122,7 +128,14 @@ fn open(kind: &str, body: &str) -> Result<Event, serde_json::Error> {
 impl Record {
     /// Makes the record of a sealed event.
     #[must_use]
-    pub fn new(stream: StreamId, stamp: Stamp, event: &Event, body: String, command: CommandId, previous: &Hash) -> Self {
+    pub fn new(
+        stream: StreamId,
+        stamp: Stamp,
+        event: &Event,
+        body: String,
+        command: CommandId,
+        previous: &Hash,
+    ) -> Self {
         let mut record = Self {
             stream,
             stamp,
@@ -202,13 +215,22 @@ mod tests {
             time: Timestamp::UNIX_EPOCH,
             actor: Actor::Person("ada".to_owned()),
         };
-        Record::new(StreamId::sessions(), stamp, &event, body, CommandId(Uuid::from_u128(8)), &GENESIS)
+        Record::new(
+            StreamId::sessions(),
+            stamp,
+            &event,
+            body,
+            CommandId(Uuid::from_u128(8)),
+            &GENESIS,
+        )
     }
 
     #[test]
     fn a_record_reads_back_as_the_event_it_was_made_of() {
         let record = record();
-        let Ok(Event::EntryLogged(entry)) = record.event() else { panic!("{record:?}") };
+        let Ok(Event::EntryLogged(entry)) = record.event() else {
+            panic!("{record:?}")
+        };
         assert_eq!(entry.spec.as_deref(), Some("auth"));
         assert_eq!(entry.task_id, None);
     }
@@ -249,11 +271,17 @@ mod tests {
             kind: EntryType::TaskBlocked,
             spec: None,
             task_id: None,
-            data: [("notes".to_owned(), "use ghp_0123456789abcdefghijABCDEFGHIJ456789 now".to_owned())].into(),
+            data: [(
+                "notes".to_owned(),
+                "use ghp_0123456789abcdefghijABCDEFGHIJ456789 now".to_owned(),
+            )]
+            .into(),
         }));
         let (body, event) = seal(event, &Redactor::rules_only());
         assert!(!body.contains("ghp_0123"), "{body}");
-        let Event::EntryLogged(entry) = event else { panic!("{event:?}") };
+        let Event::EntryLogged(entry) = event else {
+            panic!("{event:?}")
+        };
         assert_eq!(entry.data["notes"], "use [redacted:github-token] now");
     }
 }

@@ -85,33 +85,53 @@ pub fn needs(command: &Command) -> Needs {
         rows.push(Need::Run(run));
     }
     match command {
-        Command::PlanRun(plan) => rows.push(Need::RunNamed(plan.name.clone())),
+        Command::PlanRun(plan) => {
+            rows.push(Need::RunNamed(plan.name.clone()));
+            rows.push(Need::NextDecision);
+        }
         Command::StartRun { run, .. } => {
             rows.push(Need::LeaseExpiry(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
         }
-        Command::ContinueRun { .. } | Command::ReleaseRun { .. } | Command::PauseRun { .. } | Command::InterruptRun { .. } => {}
+        Command::ContinueRun { .. }
+        | Command::ReleaseRun { .. }
+        | Command::PauseRun { .. }
+        | Command::InterruptRun { .. } => {}
         Command::AskPause { run } | Command::AskStop { run } => rows.push(Need::LeaseExpiry(*run)),
         Command::ResumeRun { run } => {
             rows.push(Need::LeaseExpiry(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
         }
-        Command::StartAttempt { run, node, .. } | Command::StartGate { run, node, .. } | Command::StartCommit { run, node, .. } => {
+        Command::StartAttempt { run, node, .. }
+        | Command::StartGate { run, node, .. }
+        | Command::StartCommit { run, node, .. } => {
             rows.push(Need::Line(*run, node.clone()));
         }
-        Command::EndAttempt { run, node, attempt, .. } => {
+        Command::EndAttempt {
+            run, node, attempt, ..
+        } => {
             rows.push(Need::Attempt(*attempt));
             finishing(&mut rows, *run, node);
         }
-        Command::EndGate { run, node, .. } | Command::EndCommit { run, node, .. } => finishing(&mut rows, *run, node),
-        Command::SkipItem { run, node, .. } | Command::RetryItem { run, node, .. } => changing(&mut rows, *run, node),
-        Command::Decide { decision, run, node, .. } => {
-            rows.push(Need::Decision(*decision));
-            changing(&mut rows, *run, node);
+        Command::EndGate { run, node, .. } | Command::EndCommit { run, node, .. } => {
+            finishing(&mut rows, *run, node)
         }
-        Command::LogEntry(entry) => rows.push(Need::Blocker { spec: entry.spec.clone(), task_id: entry.task_id.clone() }),
+        Command::SkipItem { run, .. } | Command::RetryItem { run, .. } => {
+            changing(&mut rows, *run);
+        }
+        Command::Decide { decision, run, .. } => {
+            rows.push(Need::Decision(*decision));
+            changing(&mut rows, *run);
+        }
+        Command::LogEntry(entry) => rows.push(Need::Blocker {
+            spec: entry.spec.clone(),
+            task_id: entry.task_id.clone(),
+        }),
     }
-    Needs { streams: vec![command.stream()], rows }
+    Needs {
+        streams: vec![command.stream()],
+        rows,
+    }
 }
 
 /// What may have to be known when an item is finished or fails.
@@ -121,10 +141,11 @@ fn finishing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::NextDecision);
 }
 
-/// What may have to be known when a person changes an item.
-fn changing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
-    finishing(rows, run, node);
-    rows.push(Need::Subtree(run, node.clone()));
+/// What may have to be known when a person changes an item: whatever waits for
+/// anything below it, and whatever it waits for itself, wherever that stands.
+fn changing(rows: &mut Vec<Need>, run: RunId) {
+    rows.push(Need::Tree(run));
+    rows.push(Need::NextDecision);
     rows.push(Need::OpenDecisions(Some(run)));
     rows.push(Need::LeaseExpiry(run));
 }

@@ -109,6 +109,13 @@ pub struct RunPast {
     /// Why it was paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
+    /// The node that failed, or that waits for a person, when the run stood
+    /// still because of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<Node>,
+    /// Whether that node waits for a person, rather than having failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
     /// Agents started in all.
     #[serde(default)]
     pub iterations: u32,

@@ -41,7 +41,11 @@ impl Retry {
         let index = usize::try_from(retries).unwrap_or(usize::MAX).min(last);
         let wait_ms = self.backoff_ms.get(index).copied().unwrap_or(1_000);
         // A wait longer than a year is a typing mistake, and must not overflow.
-        let wait = SignedDuration::from_millis(i64::try_from(wait_ms).unwrap_or(i64::MAX).min(31_536_000_000));
+        let wait = SignedDuration::from_millis(
+            i64::try_from(wait_ms)
+                .unwrap_or(i64::MAX)
+                .min(31_536_000_000),
+        );
         Some(now.checked_add(wait).unwrap_or(Timestamp::MAX))
     }
 }
@@ -109,7 +113,10 @@ mod tests {
 
     #[test]
     fn a_backoff_beyond_all_time_does_not_overflow() {
-        let retry = Retry { backoff_ms: vec![u64::MAX], ..Retry::default() };
+        let retry = Retry {
+            backoff_ms: vec![u64::MAX],
+            ..Retry::default()
+        };
         assert!(retry.next(Category::Network, 0, Timestamp::MAX).is_some());
     }
 }

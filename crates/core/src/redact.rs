@@ -23,31 +23,131 @@ struct Rule {
 }
 
 const RULES: &[Rule] = &[
-    Rule { name: "private-key", hints: &["-----begin"], form: r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----(?P<secret>.*?)(-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\z)" },
-    Rule { name: "github-token", hints: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], form: r"\bgh[pousr]_[A-Za-z0-9]{30,255}\b" },
-    Rule { name: "github-token", hints: &["github_pat_"], form: r"\bgithub_pat_[A-Za-z0-9_]{22,255}\b" },
-    Rule { name: "gitlab-token", hints: &["glpat-", "gldt-", "glrt-"], form: r"\bgl(pat|dt|rt)-[A-Za-z0-9_\-]{20,}" },
-    Rule { name: "anthropic-key", hints: &["sk-ant-"], form: r"\bsk-ant-[A-Za-z0-9_\-]{16,}" },
-    Rule { name: "openai-key", hints: &["sk-"], form: r"\bsk-(proj-|svcacct-|admin-|or-v1-)?[A-Za-z0-9_\-]{20,}" },
-    Rule { name: "aws-access-key", hints: &["akia", "asia", "abia", "acca"], form: r"\b(AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b" },
-    Rule { name: "google-key", hints: &["aiza"], form: r"\bAIza[A-Za-z0-9_\-]{35}" },
-    Rule { name: "google-oauth", hints: &["ya29."], form: r"\bya29\.[A-Za-z0-9_\-]{20,}" },
-    Rule { name: "slack-token", hints: &["xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xapp-"], form: r"\b(xox[abprs]|xapp)-[A-Za-z0-9\-]{10,}" },
-    Rule { name: "slack-webhook", hints: &["hooks.slack.com"], form: r"https://hooks\.slack\.com/(services|workflows)/(?P<secret>[A-Za-z0-9/+_\-]{20,})" },
-    Rule { name: "stripe-key", hints: &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"], form: r"\b((sk|rk)_(live|test)|whsec)_[A-Za-z0-9]{16,}" },
-    Rule { name: "npm-token", hints: &["npm_"], form: r"\bnpm_[A-Za-z0-9]{36}\b" },
-    Rule { name: "pypi-token", hints: &["pypi-"], form: r"\bpypi-[A-Za-z0-9_\-]{50,}" },
-    Rule { name: "crates-token", hints: &["cio"], form: r"\bcio[A-Za-z0-9]{32}\b" },
-    Rule { name: "huggingface-token", hints: &["hf_"], form: r"\bhf_[A-Za-z0-9]{30,}\b" },
-    Rule { name: "sendgrid-key", hints: &["sg."], form: r"\bSG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}" },
-    Rule { name: "digitalocean-token", hints: &["dop_v1_", "doo_v1_", "dor_v1_"], form: r"\bdo[opr]_v1_[a-f0-9]{64}\b" },
-    Rule { name: "linear-key", hints: &["lin_api_", "lin_oauth_"], form: r"\blin_(api|oauth)_[A-Za-z0-9]{32,}" },
-    Rule { name: "databricks-token", hints: &["dapi"], form: r"\bdapi[a-f0-9]{32}\b" },
-    Rule { name: "age-key", hints: &["age-secret-key-"], form: r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}" },
-    Rule { name: "jwt", hints: &["eyj"], form: r"\beyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]*" },
-    Rule { name: "bearer", hints: &["bearer "], form: r"(?i)\bbearer\s+(?P<secret>[A-Za-z0-9._~+/\-]{20,}=*)" },
-    Rule { name: "basic-auth", hints: &["basic "], form: r"(?i)\bauthorization\s*:\s*basic\s+(?P<secret>[A-Za-z0-9+/]{8,}=*)" },
-    Rule { name: "url-password", hints: &["://"], form: r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s:/@]*:(?P<secret>[^\s:/@]{3,})@" },
+    Rule {
+        name: "private-key",
+        hints: &["-----begin"],
+        form: r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----(?P<secret>.*?)(-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\z)",
+    },
+    Rule {
+        name: "github-token",
+        hints: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
+        form: r"\bgh[pousr]_[A-Za-z0-9]{30,255}\b",
+    },
+    Rule {
+        name: "github-token",
+        hints: &["github_pat_"],
+        form: r"\bgithub_pat_[A-Za-z0-9_]{22,255}\b",
+    },
+    Rule {
+        name: "gitlab-token",
+        hints: &["glpat-", "gldt-", "glrt-"],
+        form: r"\bgl(pat|dt|rt)-[A-Za-z0-9_\-]{20,}",
+    },
+    Rule {
+        name: "anthropic-key",
+        hints: &["sk-ant-"],
+        form: r"\bsk-ant-[A-Za-z0-9_\-]{16,}",
+    },
+    Rule {
+        name: "openai-key",
+        hints: &["sk-"],
+        form: r"\bsk-(proj-|svcacct-|admin-|or-v1-)?[A-Za-z0-9_\-]{20,}",
+    },
+    Rule {
+        name: "aws-access-key",
+        hints: &["akia", "asia", "abia", "acca"],
+        form: r"\b(AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
+    },
+    Rule {
+        name: "google-key",
+        hints: &["aiza"],
+        form: r"\bAIza[A-Za-z0-9_\-]{35}",
+    },
+    Rule {
+        name: "google-oauth",
+        hints: &["ya29."],
+        form: r"\bya29\.[A-Za-z0-9_\-]{20,}",
+    },
+    Rule {
+        name: "slack-token",
+        hints: &["xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xapp-"],
+        form: r"\b(xox[abprs]|xapp)-[A-Za-z0-9\-]{10,}",
+    },
+    Rule {
+        name: "slack-webhook",
+        hints: &["hooks.slack.com"],
+        form: r"https://hooks\.slack\.com/(services|workflows)/(?P<secret>[A-Za-z0-9/+_\-]{20,})",
+    },
+    Rule {
+        name: "stripe-key",
+        hints: &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"],
+        form: r"\b((sk|rk)_(live|test)|whsec)_[A-Za-z0-9]{16,}",
+    },
+    Rule {
+        name: "npm-token",
+        hints: &["npm_"],
+        form: r"\bnpm_[A-Za-z0-9]{36}\b",
+    },
+    Rule {
+        name: "pypi-token",
+        hints: &["pypi-"],
+        form: r"\bpypi-[A-Za-z0-9_\-]{50,}",
+    },
+    Rule {
+        name: "crates-token",
+        hints: &["cio"],
+        form: r"\bcio[A-Za-z0-9]{32}\b",
+    },
+    Rule {
+        name: "huggingface-token",
+        hints: &["hf_"],
+        form: r"\bhf_[A-Za-z0-9]{30,}\b",
+    },
+    Rule {
+        name: "sendgrid-key",
+        hints: &["sg."],
+        form: r"\bSG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}",
+    },
+    Rule {
+        name: "digitalocean-token",
+        hints: &["dop_v1_", "doo_v1_", "dor_v1_"],
+        form: r"\bdo[opr]_v1_[a-f0-9]{64}\b",
+    },
+    Rule {
+        name: "linear-key",
+        hints: &["lin_api_", "lin_oauth_"],
+        form: r"\blin_(api|oauth)_[A-Za-z0-9]{32,}",
+    },
+    Rule {
+        name: "databricks-token",
+        hints: &["dapi"],
+        form: r"\bdapi[a-f0-9]{32}\b",
+    },
+    Rule {
+        name: "age-key",
+        hints: &["age-secret-key-"],
+        form: r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}",
+    },
+    Rule {
+        name: "jwt",
+        hints: &["eyj"],
+        form: r"\beyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]*",
+    },
+    Rule {
+        name: "bearer",
+        hints: &["bearer "],
+        form: r"(?i)\bbearer\s+(?P<secret>[A-Za-z0-9._~+/\-]{20,}=*)",
+    },
+    Rule {
+        name: "basic-auth",
+        hints: &["basic "],
+        form: r"(?i)\bauthorization\s*:\s*basic\s+(?P<secret>[A-Za-z0-9+/]{8,}=*)",
+    },
+    Rule {
+        name: "url-password",
+        hints: &["://"],
+        form: r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s:/@]*:(?P<secret>[^\s:/@]{3,})@",
+    },
     Rule {
         name: "assigned-secret",
         hints: &["key", "token", "secret", "passw", "credential"],
@@ -62,27 +162,51 @@ fn mark(name: &str) -> String {
 
 fn regex(index: usize) -> &'static Regex {
     static COMPILED: [OnceLock<Regex>; RULES.len()] = [const { OnceLock::new() }; RULES.len()];
-    COMPILED[index].get_or_init(|| Regex::new(RULES[index].form).expect("every rule is compiled by a test"))
+    COMPILED[index]
+        .get_or_init(|| Regex::new(RULES[index].form).expect("every rule is compiled by a test"))
 }
 
 fn hints() -> &'static (AhoCorasick, Vec<usize>) {
     static HINTS: OnceLock<(AhoCorasick, Vec<usize>)> = OnceLock::new();
     HINTS.get_or_init(|| {
-        let pairs: Vec<(&str, usize)> =
-            RULES.iter().enumerate().flat_map(|(index, rule)| rule.hints.iter().map(move |hint| (*hint, index))).collect();
+        let pairs: Vec<(&str, usize)> = RULES
+            .iter()
+            .enumerate()
+            .flat_map(|(index, rule)| rule.hints.iter().map(move |hint| (*hint, index)))
+            .collect();
         let automaton = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .build(pairs.iter().map(|(hint, _)| *hint))
             .expect("a few short fixed texts");
-        (automaton, pairs.into_iter().map(|(_, index)| index).collect())
+        (
+            automaton,
+            pairs.into_iter().map(|(_, index)| index).collect(),
+        )
     })
 }
 
 /// Whether a variable of that name is taken to hold a secret.
 #[must_use]
 pub fn looks_secret(name: &str) -> bool {
-    const ENDS: [&str; 9] = ["KEY", "KEYS", "TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "CREDENTIALS"];
-    const WITHIN: [&str; 6] = ["_TOKEN_", "_SECRET_", "_PASSWORD_", "APIKEY", "_KEY_", "SECRET_"];
+    const ENDS: [&str; 9] = [
+        "KEY",
+        "KEYS",
+        "TOKEN",
+        "TOKENS",
+        "SECRET",
+        "SECRETS",
+        "PASSWORD",
+        "PASSWD",
+        "CREDENTIALS",
+    ];
+    const WITHIN: [&str; 6] = [
+        "_TOKEN_",
+        "_SECRET_",
+        "_PASSWORD_",
+        "APIKEY",
+        "_KEY_",
+        "SECRET_",
+    ];
     let name = name.to_ascii_uppercase();
     ENDS.iter().any(|end| name.ends_with(end)) || WITHIN.iter().any(|part| name.contains(part))
 }
@@ -101,7 +225,10 @@ impl Redactor {
     /// A redactor that knows the forms of keys, and no values.
     #[must_use]
     pub fn rules_only() -> Self {
-        Self { values: None, marks: Vec::new() }
+        Self {
+            values: None,
+            marks: Vec::new(),
+        }
     }
 
     /// A redactor that also knows the values of the variables whose names look
@@ -129,14 +256,24 @@ impl Redactor {
         }
         // The longest value wins, lest a secret that begins with another one
         // be taken out by half.
-        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values).ok();
-        Self { values: automaton, marks }
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&values)
+            .ok();
+        Self {
+            values: automaton,
+            marks,
+        }
     }
 
     /// Whether the text may hold a secret; when not, it certainly holds none.
     #[must_use]
     pub fn suspects(&self, text: &str) -> bool {
-        hints().0.is_match(text) || self.values.as_ref().is_some_and(|values| values.is_match(text))
+        hints().0.is_match(text)
+            || self
+                .values
+                .as_ref()
+                .is_some_and(|values| values.is_match(text))
     }
 
     /// The text without its secrets.
@@ -173,9 +310,15 @@ impl Redactor {
                     false
                 }
             }
-            serde_json::Value::Array(items) => items.iter_mut().fold(false, |any, item| self.redact_json(item) | any),
-            serde_json::Value::Object(map) => map.values_mut().fold(false, |any, item| self.redact_json(item) | any),
-            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => false,
+            serde_json::Value::Array(items) => items
+                .iter_mut()
+                .fold(false, |any, item| self.redact_json(item) | any),
+            serde_json::Value::Object(map) => map
+                .values_mut()
+                .fold(false, |any, item| self.redact_json(item) | any),
+            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {
+                false
+            }
         }
     }
 }
@@ -204,7 +347,8 @@ fn redact_rule(index: usize, text: &str) -> Option<String> {
 /// word, a path or a variable after `token:` is prose or code, not a secret.
 fn is_placeholder(index: usize, value: &str) -> bool {
     RULES[index].name == "assigned-secret"
-        && !(value.chars().any(|c| c.is_ascii_digit()) && value.chars().any(|c| c.is_ascii_alphabetic()))
+        && !(value.chars().any(|c| c.is_ascii_digit())
+            && value.chars().any(|c| c.is_ascii_alphabetic()))
 }
 
 #[cfg(test)]
@@ -226,7 +370,13 @@ mod tests {
     fn every_rule_compiles_and_its_hints_are_lower_case() {
         for (index, rule) in RULES.iter().enumerate() {
             let _ = regex(index);
-            assert!(rule.hints.iter().all(|hint| *hint == hint.to_ascii_lowercase()), "{}", rule.name);
+            assert!(
+                rule.hints
+                    .iter()
+                    .all(|hint| *hint == hint.to_ascii_lowercase()),
+                "{}",
+                rule.name
+            );
         }
     }
 
@@ -243,13 +393,28 @@ mod tests {
             ("AIza", 35, "google-key"),
             ("npm_", 36, "npm-token"),
         ] {
-            check(&format!("use {} now", key(prefix, chars)), &format!("use [redacted:{name}] now"));
+            check(
+                &format!("use {} now", key(prefix, chars)),
+                &format!("use [redacted:{name}] now"),
+            );
         }
         check("id AKIAABCDEFGHIJKLMNOP.", "id [redacted:aws-access-key].");
-        check("postgres://app:hunter22@db/x", "postgres://app:[redacted:url-password]@db/x");
-        check(&format!("Authorization: Bearer {}", key("", 30)), "Authorization: Bearer [redacted:bearer]");
-        check("API_KEY=abc123def456ghi7", "API_KEY=[redacted:assigned-secret]");
-        check("\"password\": \"correct4horse!battery\"", "\"password\": \"[redacted:assigned-secret]\"");
+        check(
+            "postgres://app:hunter22@db/x",
+            "postgres://app:[redacted:url-password]@db/x",
+        );
+        check(
+            &format!("Authorization: Bearer {}", key("", 30)),
+            "Authorization: Bearer [redacted:bearer]",
+        );
+        check(
+            "API_KEY=abc123def456ghi7",
+            "API_KEY=[redacted:assigned-secret]",
+        );
+        check(
+            "\"password\": \"correct4horse!battery\"",
+            "\"password\": \"[redacted:assigned-secret]\"",
+        );
     }
 
     #[test]
@@ -283,18 +448,36 @@ mod tests {
             ("TOKEN", "ab"),
             ("HOME", "/home/ada"),
         ]);
-        assert_eq!(redactor.redact("say open sesame please ab /home/ada"), "say [redacted:env:LONGER_SECRET] ab /home/ada");
-        assert_eq!(redactor.redact("say open sesame!"), "say [redacted:env:MY_SECRET]!");
+        assert_eq!(
+            redactor.redact("say open sesame please ab /home/ada"),
+            "say [redacted:env:LONGER_SECRET] ab /home/ada"
+        );
+        assert_eq!(
+            redactor.redact("say open sesame!"),
+            "say [redacted:env:MY_SECRET]!"
+        );
         assert!(redactor.suspects("open sesame"));
         assert!(!redactor.suspects("nothing here"));
     }
 
     #[test]
     fn names_of_variables_tell_secrets_from_settings() {
-        for name in ["GITHUB_TOKEN", "aws_secret_access_key", "DB_PASSWORD", "OPENAI_API_KEY", "STRIPE_SECRET_TEST"] {
+        for name in [
+            "GITHUB_TOKEN",
+            "aws_secret_access_key",
+            "DB_PASSWORD",
+            "OPENAI_API_KEY",
+            "STRIPE_SECRET_TEST",
+        ] {
             assert!(looks_secret(name), "{name}");
         }
-        for name in ["HOME", "PATH", "KEYBOARD", "TOKENIZERS_PARALLELISM", "PITON_RUN"] {
+        for name in [
+            "HOME",
+            "PATH",
+            "KEYBOARD",
+            "TOKENIZERS_PARALLELISM",
+            "PITON_RUN",
+        ] {
             assert!(!looks_secret(name), "{name}");
         }
     }

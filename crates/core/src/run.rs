@@ -97,6 +97,15 @@ pub enum Request {
     Stop,
 }
 
+/// A request that the live runner has not met yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// What was asked.
+    pub request: Request,
+    /// Who asked.
+    pub by: String,
+}
+
 /// Who holds a run, and since when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
@@ -161,7 +170,7 @@ pub struct RunRow {
     pub tasks: u32,
     /// What somebody asked of the live runner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request: Option<Request>,
+    pub asked: Option<Asked>,
     /// Who holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,

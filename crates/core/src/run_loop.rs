@@ -1,1 +1,654 @@
-//! What a runner does next: to come.
+//! What a runner does next: one pure `step` between inputs and effects.
+//!
+//! The loop holds the rows of its run and folds every event into them, its own
+//! as they are committed and those of others as they are seen. It never acts
+//! on the world: the engine carries its effects out and tells what came of
+//! them. Between two effects there is always an input, so that a crash at any
+//! point leaves the journal with what was decided and nothing else.
+//!
+//! ```text
+//!   Look -> Looked -> (settle what a dead runner left)
+//!                  -> (pause, stop, limits)
+//!                  -> Commit(start) -> Committed -> StartAgent -> AgentEnded -> Commit(end) -> Committed -> Look
+//! ```
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::attempt::{Outcome, Report, Role};
+use crate::command::Command;
+use crate::event::{Event, GateReport};
+use crate::id::{AttemptId, Node, RunId};
+use crate::item::{ItemRow, ItemState, Stage};
+use crate::journal::Recorded;
+use crate::refusal::Refusal;
+use crate::run::{Pause, Request, RunRow, RunState};
+use crate::tables::{Key, Tables};
+
+/// How this invocation is to behave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The agent, as recorded with each attempt.
+    pub agent: String,
+    /// The model for nodes whose plan names none.
+    pub model: Option<String>,
+    /// Stay and go on when a person has decided, instead of ending.
+    pub wait: bool,
+    /// End after one node.
+    pub once: bool,
+}
+
+/// What the world tells the loop.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// The engine looked around at a boundary.
+    Looked {
+        /// Events of others since the last input.
+        events: Vec<Recorded>,
+        /// There is a file that asks for a pause.
+        pause_file: bool,
+        /// A fresh id, should an attempt begin.
+        attempt: AttemptId,
+    },
+    /// The command was carried out.
+    Committed(Vec<Recorded>),
+    /// The command was refused.
+    Refused(Refusal),
+    /// Somebody else changed the run while an agent works or the loop waits.
+    Changed(Vec<Recorded>),
+    /// The agent is gone, with all its children.
+    AgentEnded {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Its item.
+        node: Node,
+        /// What came of it.
+        report: Box<Report>,
+    },
+    /// The gate is gone, with all its children.
+    GateEnded(GateReport),
+    /// The commit was made (none when nothing had changed), or why not.
+    CommitEnded(Result<Option<String>, String>),
+    /// The time that was waited for has come.
+    Time,
+    /// Somebody wants the runner to stop: a signal.
+    Stop {
+        /// Why, in one line.
+        reason: String,
+    },
+}
+
+/// What the loop wants from the world.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Look for events of others and for a pause file. Answered by [`Input::Looked`].
+    Look,
+    /// Carry out a command. Answered by [`Input::Committed`] or [`Input::Refused`].
+    Commit(Command),
+    /// Start an agent. Answered by [`Input::AgentEnded`].
+    StartAgent {
+        /// The attempt, whose intent is durable.
+        attempt: AttemptId,
+        /// Its item.
+        node: Node,
+        /// What for.
+        role: Role,
+        /// When the time box of this invocation ends.
+        until: Option<Timestamp>,
+    },
+    /// Find out what became of an agent whose runner died: end what survived,
+    /// keep what it said. Answered by [`Input::AgentEnded`].
+    SettleAgent {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Its item.
+        node: Node,
+    },
+    /// Run the gate of an item. Answered by [`Input::GateEnded`].
+    RunGate {
+        /// The item.
+        node: Node,
+        /// Which run of the script, from 1.
+        number: u32,
+    },
+    /// Commit what changed. Answered by [`Input::CommitEnded`].
+    MakeCommit {
+        /// The item.
+        node: Node,
+        /// A dead runner may have made it already.
+        settle: bool,
+    },
+    /// Learn what `HEAD` is, for the intent to commit: answered by
+    /// carrying out the command with it.
+    CommitIntent {
+        /// The item.
+        node: Node,
+    },
+    /// End the agent or the gate that works now: politely first, then not.
+    StopWork {
+        /// At once.
+        kill: bool,
+    },
+    /// Wait for a time, or for a change. Answered by [`Input::Time`] or [`Input::Changed`].
+    WaitUntil(Timestamp),
+    /// Wait for a change. Answered by [`Input::Changed`].
+    WaitForPerson,
+    /// The invocation is over.
+    Finish(Ending),
+}
+
+/// Why an invocation is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The state of the run says it.
+    State,
+    /// The agent's program cannot be started.
+    CannotStart(String),
+    /// Somebody else holds the run now.
+    Fenced,
+    /// The store refuses what the loop is sure of, again and again.
+    Refused(Refusal),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Doing {
+    /// Between two nodes: the engine looks around.
+    Looking,
+    /// A command is on its way; what it leads to when it is carried out.
+    Committing(Box<Next>),
+    /// An agent or a gate works, or a commit is being made, on this item.
+    Working(Node),
+    /// Waiting for a time or a person.
+    Waiting,
+    /// Over.
+    Finished,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Next {
+    Look,
+    Effect(Effect),
+}
+
+/// The loop of one invocation of `piton run`.
+#[derive(Clone, Debug)]
+pub struct RunLoop {
+    run: RunId,
+    token: u64,
+    options: Options,
+    tables: Tables,
+    doing: Doing,
+    /// Items at which a dead runner may have left a gate or a commit open.
+    left_open: Vec<Node>,
+    stopping: Option<String>,
+    waited: bool,
+    finished_nodes: u32,
+    cannot_start: Option<String>,
+    refusals: u32,
+}
+
+fn is_left_open(item: &ItemRow) -> bool {
+    item.committing.is_some() || item.gate_runs.as_ref().is_some_and(|runs| runs.open)
+}
+
+/// After so many refusals in a row the loop gives up rather than spin.
+const REFUSALS_MAX: u32 = 5;
+
+impl RunLoop {
+    /// A loop over the rows of a run that was just started with `token`.
+    /// Its first effect is [`Effect::Look`].
+    #[must_use]
+    pub fn new(run: RunId, token: u64, options: Options, tables: Tables) -> Self {
+        let left_open = tables
+            .tree(run)
+            .filter(|item| is_left_open(item))
+            .map(|item| item.node.clone())
+            .collect();
+        Self {
+            left_open,
+            run,
+            token,
+            options,
+            tables,
+            doing: Doing::Looking,
+            stopping: None,
+            waited: false,
+            finished_nodes: 0,
+            cannot_start: None,
+            refusals: 0,
+        }
+    }
+
+    /// The rows of the run, as of the last input.
+    #[must_use]
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// The row of the run.
+    #[must_use]
+    pub fn run(&self) -> Option<&RunRow> {
+        self.tables.run(self.run)
+    }
+
+    /// What the agent is asked to use for an item.
+    #[must_use]
+    pub fn model<'a>(&'a self, item: &'a ItemRow) -> Option<&'a str> {
+        item.model.as_deref().or(self.options.model.as_deref())
+    }
+
+    /// Takes an input in, at a time, and says what is to be done.
+    pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Looked {
+                events,
+                pause_file,
+                attempt,
+            } => {
+                self.absorb(&events);
+                self.boundary(now, pause_file, attempt)
+            }
+            Input::Committed(events) => {
+                self.refusals = 0;
+                self.absorb(&events);
+                self.carry_on()
+            }
+            Input::Refused(refusal) => self.refused(refusal),
+            Input::Changed(events) => {
+                self.absorb(&events);
+                self.changed()
+            }
+            Input::AgentEnded {
+                attempt,
+                node,
+                report,
+            } => {
+                if report.cannot_start {
+                    self.cannot_start.clone_from(&report.error);
+                }
+                let (run, token) = (self.run, self.token);
+                self.commit(
+                    Command::EndAttempt {
+                        run,
+                        token,
+                        attempt,
+                        node,
+                        report,
+                    },
+                    Next::Look,
+                )
+            }
+            Input::GateEnded(report) => self.worked(|run, token, node| Command::EndGate {
+                run,
+                token,
+                node,
+                report,
+            }),
+            Input::CommitEnded(result) => self.worked(|run, token, node| Command::EndCommit {
+                run,
+                token,
+                node,
+                result,
+            }),
+            Input::Time => match self.doing {
+                Doing::Working(_) => vec![Effect::StopWork { kill: false }],
+                Doing::Waiting => self.look(),
+                Doing::Looking | Doing::Committing(_) | Doing::Finished => Vec::new(),
+            },
+            Input::Stop { reason } => self.stop(reason),
+        }
+    }
+
+    fn look(&mut self) -> Vec<Effect> {
+        self.doing = Doing::Looking;
+        vec![Effect::Look]
+    }
+
+    fn commit(&mut self, command: Command, next: Next) -> Vec<Effect> {
+        self.doing = Doing::Committing(Box::new(next));
+        vec![Effect::Commit(command)]
+    }
+
+    fn finish(&mut self, ending: Ending) -> Vec<Effect> {
+        self.doing = Doing::Finished;
+        vec![Effect::Finish(ending)]
+    }
+
+    /// Folds events into the rows, and lets go of what is over: the memory of
+    /// a run does not grow with its attempts.
+    fn absorb(&mut self, events: &[Recorded]) {
+        for recorded in events {
+            self.tables.fold(&recorded.event, &recorded.record.stamp);
+            if let Event::AttemptEnded { attempt, .. } = &recorded.event {
+                self.tables.take(&Key::Attempt(*attempt));
+            }
+            if let Event::ItemMoved(moved) = &recorded.event {
+                let leaf = self
+                    .tables
+                    .item(self.run, &moved.node)
+                    .is_some_and(ItemRow::is_leaf);
+                self.finished_nodes +=
+                    u32::from(leaf && (moved.to.is_finished() || moved.to.is_broken()));
+            }
+        }
+    }
+
+    fn carry_on(&mut self) -> Vec<Effect> {
+        let Doing::Committing(next) = std::mem::replace(&mut self.doing, Doing::Looking) else {
+            return Vec::new();
+        };
+        match *next {
+            Next::Look => vec![Effect::Look],
+            Next::Effect(Effect::StartAgent { attempt, node, .. }) if self.stopping.is_some() => {
+                self.take_back_attempt(attempt, node)
+            }
+            Next::Effect(Effect::RunGate { node, .. }) if self.stopping.is_some() => {
+                self.take_back_gate(node)
+            }
+            Next::Effect(effect) => {
+                if let Effect::StartAgent { node, .. }
+                | Effect::RunGate { node, .. }
+                | Effect::MakeCommit { node, .. } = &effect
+                {
+                    self.doing = Doing::Working(node.clone());
+                }
+                vec![effect]
+            }
+        }
+    }
+
+    /// The reason to stop came while the intent was being stored: nothing is
+    /// started any more, and the intent gets its outcome.
+    fn take_back_attempt(&mut self, attempt: AttemptId, node: Node) -> Vec<Effect> {
+        let (run, token) = (self.run, self.token);
+        let report = Box::new(Report::bare(Outcome::Interrupted));
+        let command = Command::EndAttempt {
+            run,
+            token,
+            attempt,
+            node,
+            report,
+        };
+        self.commit(command, Next::Look)
+    }
+
+    /// The gate was not run, or nobody knows how it ended: it is run again.
+    fn take_back_gate(&mut self, node: Node) -> Vec<Effect> {
+        let (run, token) = (self.run, self.token);
+        let report = GateReport {
+            interrupted: true,
+            ..GateReport::default()
+        };
+        let command = Command::EndGate {
+            run,
+            token,
+            node,
+            report,
+        };
+        self.commit(command, Next::Look)
+    }
+
+    fn refused(&mut self, refusal: Refusal) -> Vec<Effect> {
+        self.refusals += 1;
+        if matches!(refusal, Refusal::Fenced { .. }) {
+            return self.finish(Ending::Fenced);
+        }
+        if self.refusals >= REFUSALS_MAX {
+            return self.finish(Ending::Refused(refusal));
+        }
+        // Somebody was quicker: look again and decide anew.
+        self.look()
+    }
+
+    fn worked(&mut self, command: impl FnOnce(RunId, u64, Node) -> Command) -> Vec<Effect> {
+        let Doing::Working(node) = self.doing.clone() else {
+            return Vec::new();
+        };
+        let command = command(self.run, self.token, node);
+        self.commit(command, Next::Look)
+    }
+
+    /// The first reason to stop is polite. The second is not, so that an agent
+    /// that ignores the first cannot hold the loop for ever.
+    fn stop(&mut self, reason: String) -> Vec<Effect> {
+        let again = self.stopping.is_some();
+        self.stopping.get_or_insert(reason);
+        match self.doing {
+            Doing::Working(_) => vec![Effect::StopWork { kill: again }],
+            Doing::Waiting => self.look(),
+            Doing::Looking | Doing::Committing(_) | Doing::Finished => Vec::new(),
+        }
+    }
+
+    fn changed(&mut self) -> Vec<Effect> {
+        let asked = self.run().and_then(|run| run.asked.clone());
+        if let Some(asked) =
+            asked.filter(|asked| asked.request == Request::Stop && self.stopping.is_none())
+        {
+            return self.stop(format!("stopped by {}", asked.by));
+        }
+        match self.doing {
+            Doing::Waiting => self.look(),
+            Doing::Looking | Doing::Committing(_) | Doing::Working(_) | Doing::Finished => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// Between two nodes: everything that was asked of the runner takes effect here.
+    fn boundary(&mut self, now: Timestamp, pause_file: bool, attempt: AttemptId) -> Vec<Effect> {
+        let left = self
+            .tables
+            .open_attempts()
+            .map(|row| (row.id, row.node.clone()))
+            .next();
+        if let Some((attempt, node)) = left {
+            return vec![Effect::SettleAgent { attempt, node }];
+        }
+        if let Some(effects) = self.settle_what_was_left() {
+            return effects;
+        }
+        let Some(row) = self.run().cloned() else {
+            return self.finish(Ending::State);
+        };
+        if row.state != RunState::Running {
+            return self.at_rest(&row);
+        }
+        // The run goes on, so nobody misses the agent that was not there.
+        self.cannot_start = None;
+        if let Some(effects) = self.asked(&row, pause_file) {
+            return effects;
+        }
+        if let Some(limit) = self.limit_reached(&row, now) {
+            return self.pause(Pause::Limit { limit });
+        }
+        let Some(item) = self.tables.next(self.run).cloned() else {
+            // Whatever is left can only be done by somebody else.
+            return self.interrupt("nothing is left that can be started".to_owned());
+        };
+        self.work_on(&item, &row, now, attempt)
+    }
+
+    /// A commit that a dead runner may have made is looked for before another
+    /// one can hide it; a gate that nobody saw the end of is run again.
+    fn settle_what_was_left(&mut self) -> Option<Vec<Effect>> {
+        while let Some(node) = self.left_open.pop() {
+            let Some(item) = self.tables.item(self.run, &node) else {
+                continue;
+            };
+            if item.committing.is_some() {
+                self.doing = Doing::Working(node.clone());
+                return Some(vec![Effect::MakeCommit { node, settle: true }]);
+            }
+            if is_left_open(item) {
+                return Some(self.take_back_gate(node));
+            }
+        }
+        None
+    }
+
+    /// The run is not running any more: it is over, or it waits.
+    fn at_rest(&mut self, row: &RunRow) -> Vec<Effect> {
+        if let Some(error) = self.cannot_start.take() {
+            return self.finish(Ending::CannotStart(error));
+        }
+        let waits = match row.state {
+            RunState::Waiting | RunState::Blocked => true,
+            RunState::Paused => matches!(
+                row.pause,
+                Some(Pause::Breakpoint { .. } | Pause::Person { .. } | Pause::File)
+            ),
+            RunState::New | RunState::Running | RunState::Interrupted | RunState::Done => false,
+        };
+        if self.stopping.is_none() && self.options.wait && waits {
+            self.waited = true;
+            self.doing = Doing::Waiting;
+            return vec![Effect::WaitForPerson];
+        }
+        if self.waited && row.state == RunState::Interrupted && self.stopping.is_none() {
+            self.waited = false;
+            let (run, token) = (self.run, self.token);
+            return self.commit(Command::ContinueRun { run, token }, Next::Look);
+        }
+        self.finish(Ending::State)
+    }
+
+    /// What people asked for, if they did.
+    fn asked(&mut self, row: &RunRow, pause_file: bool) -> Option<Vec<Effect>> {
+        if let Some(reason) = self.stopping.clone() {
+            return Some(self.interrupt(reason));
+        }
+        match &row.asked {
+            Some(asked) if asked.request == Request::Stop => {
+                return Some(self.interrupt(format!("stopped by {}", asked.by)));
+            }
+            Some(asked) => {
+                return Some(self.pause(Pause::Person {
+                    by: asked.by.clone(),
+                }));
+            }
+            None => {}
+        }
+        pause_file.then(|| self.pause(Pause::File))
+    }
+
+    fn pause(&mut self, pause: Pause) -> Vec<Effect> {
+        let (run, token) = (self.run, self.token);
+        self.commit(Command::PauseRun { run, token, pause }, Next::Look)
+    }
+
+    fn interrupt(&mut self, reason: String) -> Vec<Effect> {
+        let (run, token) = (self.run, self.token);
+        self.commit(Command::InterruptRun { run, token, reason }, Next::Look)
+    }
+
+    fn time_box_end(&self) -> Option<Timestamp> {
+        let row = self.run()?;
+        let seconds = i64::try_from(row.limits.time_box_s?).unwrap_or(i64::MAX / 4);
+        row.invoked_at?
+            .checked_add(SignedDuration::from_secs(seconds))
+            .ok()
+    }
+
+    /// The limit that this invocation has reached, in words.
+    fn limit_reached(&self, row: &RunRow, now: Timestamp) -> Option<String> {
+        if let Some(max) = row
+            .limits
+            .iterations_max
+            .filter(|max| row.iterations >= *max)
+        {
+            // What needs no further agent is still done: a gate, a commit.
+            let needs_agent = self
+                .tables
+                .next(self.run)
+                .is_none_or(|item| matches!(item.stage, Stage::Work | Stage::Fix));
+            if needs_agent {
+                return Some(format!("max-iterations ({max})"));
+            }
+        }
+        if let Some(max) = row.limits.tasks_max.filter(|max| row.tasks >= *max) {
+            return Some(format!("max-tasks ({max})"));
+        }
+        if self.time_box_end().is_some_and(|end| now >= end) {
+            let seconds = row.limits.time_box_s.unwrap_or(0);
+            return Some(format!("time-box ({})", crate::duration::spoken(seconds)));
+        }
+        (self.options.once && self.finished_nodes > 0).then(|| "once".to_owned())
+    }
+
+    fn work_on(
+        &mut self,
+        item: &ItemRow,
+        row: &RunRow,
+        now: Timestamp,
+        attempt: AttemptId,
+    ) -> Vec<Effect> {
+        let node = item.node.clone();
+        if item.state == ItemState::Waiting {
+            let wait = item.until.filter(|until| *until > now);
+            if let Some(until) = wait {
+                self.doing = Doing::Waiting;
+                return vec![Effect::WaitUntil(
+                    self.time_box_end().map_or(until, |end| end.min(until)),
+                )];
+            }
+            return self.start_agent(item, Role::Worker, attempt);
+        }
+        let (run, token) = (row.id, self.token);
+        match item.stage {
+            Stage::Work => self.start_agent(item, Role::Worker, attempt),
+            Stage::Fix => self.start_agent(item, Role::GateFix, attempt),
+            Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
+                self.take_back_gate(node)
+            }
+            Stage::Gate => {
+                let number = item.gate_runs.as_ref().map_or(0, |runs| runs.runs) + 1;
+                let effect = Effect::RunGate {
+                    node: node.clone(),
+                    number,
+                };
+                self.commit(
+                    Command::StartGate { run, token, node },
+                    Next::Effect(effect),
+                )
+            }
+            Stage::Commit if item.committing.is_some() => {
+                self.doing = Doing::Working(node.clone());
+                vec![Effect::MakeCommit { node, settle: true }]
+            }
+            Stage::Commit => {
+                let effect = Effect::MakeCommit {
+                    node: node.clone(),
+                    settle: false,
+                };
+                self.doing = Doing::Committing(Box::new(Next::Effect(effect)));
+                vec![Effect::CommitIntent { node }]
+            }
+        }
+    }
+
+    fn start_agent(&mut self, item: &ItemRow, role: Role, attempt: AttemptId) -> Vec<Effect> {
+        let node = item.node.clone();
+        let effect = Effect::StartAgent {
+            attempt,
+            node: node.clone(),
+            role,
+            until: self.time_box_end(),
+        };
+        let command = Command::StartAttempt {
+            run: self.run,
+            token: self.token,
+            attempt,
+            node,
+            role,
+            agent: self.options.agent.clone(),
+            model: self.model(item).map(str::to_owned),
+        };
+        self.commit(command, Next::Effect(effect))
+    }
+
+    /// The runner's token.
+    #[must_use]
+    pub fn token(&self) -> u64 {
+        self.token
+    }
+}

@@ -91,7 +91,8 @@ impl Tables {
         self.unlist(&key);
         match &row {
             Row::Item(item) => {
-                self.places.insert((item.run, item.place.clone()), item.node.clone());
+                self.places
+                    .insert((item.run, item.place.clone()), item.node.clone());
                 if item.is_actionable() {
                     self.actionable.insert((item.run, item.place.clone()));
                 }
@@ -158,7 +159,13 @@ impl Tables {
 
     /// All runs, the oldest first.
     pub fn runs(&self) -> impl Iterator<Item = &RunRow> {
-        self.rows.values().filter_map(|row| if let Row::Run(run) = row { Some(&**run) } else { None })
+        self.rows.values().filter_map(|row| {
+            if let Row::Run(run) = row {
+                Some(&**run)
+            } else {
+                None
+            }
+        })
     }
 
     /// The item of that node.
@@ -173,7 +180,9 @@ impl Tables {
     /// The item at that place.
     #[must_use]
     pub fn item_at(&self, run: RunId, place: &Place) -> Option<&ItemRow> {
-        self.places.get(&(run, place.clone())).and_then(|node| self.item(run, node))
+        self.places
+            .get(&(run, place.clone()))
+            .and_then(|node| self.item(run, node))
     }
 
     /// The items of a run, in tree order.
@@ -217,13 +226,25 @@ impl Tables {
         });
         at.and_then(|node| self.item(run, node))
             .or_else(|| self.next(run))
-            .or_else(|| {
-                let end = (run, Place(vec![u32::MAX]));
-                self.places
-                    .range((run, Place::default())..end)
-                    .next_back()
-                    .and_then(|(_, node)| self.item(run, node))
-            })
+            .or_else(|| self.last(run))
+    }
+
+    /// The last item of a run in tree order, a leaf.
+    fn last(&self, run: RunId) -> Option<&ItemRow> {
+        let end = (run, Place(vec![u32::MAX]));
+        let (_, node) = self
+            .places
+            .range((run, Place::default())..end)
+            .next_back()?;
+        self.item(run, node)
+    }
+
+    /// The last root of a run.
+    #[must_use]
+    pub fn last_root(&self, run: RunId) -> Option<&ItemRow> {
+        let last = self.last(run)?;
+        let root = Place(last.place.0.first().copied().into_iter().collect());
+        self.item_at(run, &root)
     }
 
     /// The attempt of that id.
@@ -237,7 +258,13 @@ impl Tables {
 
     /// All attempts, the oldest first.
     pub fn attempts(&self) -> impl Iterator<Item = &AttemptRow> {
-        self.rows.values().filter_map(|row| if let Row::Attempt(attempt) = row { Some(&**attempt) } else { None })
+        self.rows.values().filter_map(|row| {
+            if let Row::Attempt(attempt) = row {
+                Some(&**attempt)
+            } else {
+                None
+            }
+        })
     }
 
     /// The attempts without an outcome.
@@ -261,7 +288,8 @@ impl Tables {
 
     /// The decisions of a run that nobody has made.
     pub fn open_decisions(&self, run: RunId) -> impl Iterator<Item = &DecisionRow> {
-        self.decisions().filter(move |row| row.run == run && row.verdict.is_none())
+        self.decisions()
+            .filter(move |row| row.run == run && row.verdict.is_none())
     }
 
     /// The number that the next decision will have, if all are here.
@@ -272,17 +300,31 @@ impl Tables {
 
     /// All entries, the oldest first.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &EntryRow> {
-        self.rows.values().filter_map(|row| if let Row::Entry(entry) = row { Some(&**entry) } else { None })
+        self.rows.values().filter_map(|row| {
+            if let Row::Entry(entry) = row {
+                Some(&**entry)
+            } else {
+                None
+            }
+        })
     }
 
     /// The blocked tasks that nothing has completed since.
     pub fn blockers(&self) -> impl Iterator<Item = &BlockerRow> {
-        self.rows.values().filter_map(|row| if let Row::Blocker(blocker) = row { Some(&**blocker) } else { None })
+        self.rows.values().filter_map(|row| {
+            if let Row::Blocker(blocker) = row {
+                Some(&**blocker)
+            } else {
+                None
+            }
+        })
     }
 
     /// When the first item that waits for a time may be tried again.
     #[must_use]
     pub fn next_time(&self, run: RunId) -> Option<Timestamp> {
-        self.next(run).filter(|item| item.state == ItemState::Waiting).and_then(|item| item.until)
+        self.next(run)
+            .filter(|item| item.state == ItemState::Waiting)
+            .and_then(|item| item.until)
     }
 }

@@ -4,14 +4,14 @@
 //! any other row: whatever a change depends on stands in the event, so that a
 //! table can be thrown away and rebuilt from the journal alone.
 
-use crate::attempt::AttemptRow;
+use crate::attempt::{AttemptRow, Outcome};
 use crate::decision::{DecisionRow, Verdict};
 use crate::entry::{BlockerRow, EntryRow, EntryType};
 use crate::event::{Event, GateReport, ItemMoved, ItemPlanned, RunPlanned};
 use crate::id::{Node, RunId};
 use crate::item::{CommitIntent, Evidence, GateRuns, ItemRow, ItemState, Stage};
 use crate::journal::Stamp;
-use crate::run::{Holder, RunRow, RunState};
+use crate::run::{Asked, Holder, RunRow, RunState};
 use crate::tables::{Key, Row};
 
 /// The rows that `event` changes, each once.
@@ -20,15 +20,22 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
     let item = |run: &RunId, node: &Node| Key::Item(*run, node.clone());
     match event {
         Event::RunPlanned(planned) => vec![Key::Run(planned.run)],
-        Event::ItemPlanned(planned) => vec![item(&planned.run, &planned.item.node), above(planned.run, &planned.item.node)],
+        Event::ItemPlanned(planned) => vec![
+            item(&planned.run, &planned.item.node),
+            above(planned.run, &planned.item.node),
+        ],
         Event::LeaseTaken { run, .. }
         | Event::LeaseLost { run, .. }
         | Event::LeaseReleased { run, .. }
         | Event::RunStarted { run, .. }
         | Event::RunMoved { run, .. }
         | Event::RunAsked { run, .. } => vec![Key::Run(*run)],
-        Event::AttemptStarted { attempt, run, node, .. } => vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)],
-        Event::AttemptEnded { attempt, run, node, .. } => vec![Key::Attempt(*attempt), item(run, node)],
+        Event::AttemptStarted {
+            attempt, run, node, ..
+        } => vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)],
+        Event::AttemptEnded {
+            attempt, run, node, ..
+        } => vec![Key::Attempt(*attempt), item(run, node)],
         Event::GateStarted { run, node, .. }
         | Event::GateEnded { run, node, .. }
         | Event::CommitStarted { run, node, .. }
@@ -36,10 +43,15 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::ItemStaged { run, node, .. }
         | Event::ItemSkipAsked { run, node } => vec![item(run, node)],
         Event::ItemMoved(moved) => item_moved(moved),
-        Event::DecisionOpened { decision, .. } | Event::DecisionMade { decision, .. } => vec![Key::Decision(*decision)],
+        Event::DecisionOpened { decision, .. } | Event::DecisionMade { decision, .. } => {
+            vec![Key::Decision(*decision)]
+        }
         Event::EntryLogged(entry) => {
             let mut keys = vec![Key::Entry(stamp.position)];
-            if matches!(entry.kind, EntryType::TaskBlocked | EntryType::TaskCompleted) {
+            if matches!(
+                entry.kind,
+                EntryType::TaskBlocked | EntryType::TaskCompleted
+            ) {
                 keys.push(Key::Blocker(entry.spec.clone(), entry.task_id.clone()));
             }
             keys
@@ -49,7 +61,8 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
 
 /// The row that counts this node among its children: its parent, or the run.
 fn above(run: RunId, node: &Node) -> Key {
-    node.parent().map_or(Key::Run(run), |parent| Key::Item(run, parent))
+    node.parent()
+        .map_or(Key::Run(run), |parent| Key::Item(run, parent))
 }
 
 fn item_moved(moved: &ItemMoved) -> Vec<Key> {
@@ -71,11 +84,17 @@ fn item_moved(moved: &ItemMoved) -> Vec<Key> {
 pub fn apply(key: &Key, before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Row> {
     match key {
         Key::Run(_) => run_row(before, event, stamp).map(|row| Row::Run(Box::new(row))),
-        Key::Item(_, node) => item_row(node, before, event, stamp).map(|row| Row::Item(Box::new(row))),
+        Key::Item(_, node) => {
+            item_row(node, before, event, stamp).map(|row| Row::Item(Box::new(row)))
+        }
         Key::Attempt(_) => attempt_row(before, event, stamp).map(|row| Row::Attempt(Box::new(row))),
-        Key::Decision(_) => decision_row(before, event, stamp).map(|row| Row::Decision(Box::new(row))),
+        Key::Decision(_) => {
+            decision_row(before, event, stamp).map(|row| Row::Decision(Box::new(row)))
+        }
         Key::Entry(_) => entry_row(event, stamp).map(|row| Row::Entry(Box::new(row))),
-        Key::Blocker(..) => blocker_row(before, event, stamp).map(|row| Row::Blocker(Box::new(row))),
+        Key::Blocker(..) => {
+            blocker_row(before, event, stamp).map(|row| Row::Blocker(Box::new(row)))
+        }
     }
 }
 
@@ -83,12 +102,20 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
     if let Event::RunPlanned(planned) = event {
         return Some(planned_run(planned, stamp));
     }
-    let Some(Row::Run(row)) = before else { return None };
+    let Some(Row::Run(row)) = before else {
+        return None;
+    };
     let mut row = *row;
     match event {
-        Event::ItemPlanned(planned) => row.open_roots += u32::from(!planned.item.state.is_finished()),
+        Event::ItemPlanned(planned) => {
+            row.open_roots += u32::from(!planned.item.state.is_finished())
+        }
         Event::LeaseTaken { owner, token, .. } => {
-            row.holder = Some(Holder { owner: owner.clone(), token: *token, since: stamp.time });
+            row.holder = Some(Holder {
+                owner: owner.clone(),
+                token: *token,
+                since: stamp.time,
+            });
             row.fence = *token;
         }
         Event::LeaseLost { .. } | Event::LeaseReleased { .. } => row.holder = None,
@@ -101,14 +128,25 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             row.tasks = 0;
             row.started_at.get_or_insert(stamp.time);
         }
-        Event::RunMoved { to, pause, at, reason, .. } => {
+        Event::RunMoved {
+            to,
+            pause,
+            at,
+            reason,
+            ..
+        } => {
             enter(&mut row, *to, stamp);
             row.pause = pause.clone();
             row.at = at.clone();
             row.reason = reason.clone();
             row.completed_at = (*to == RunState::Done).then_some(stamp.time);
         }
-        Event::RunAsked { request, .. } => row.request = Some(*request),
+        Event::RunAsked { request, by, .. } => {
+            row.asked = Some(Asked {
+                request: *request,
+                by: by.clone(),
+            })
+        }
         Event::AttemptStarted { .. } => {
             row.iterations += 1;
             row.iterations_total += 1;
@@ -140,7 +178,7 @@ fn enter(row: &mut RunRow, to: RunState, stamp: &Stamp) {
     row.pause = None;
     row.at = None;
     row.reason = None;
-    row.request = None;
+    row.asked = None;
 }
 
 /// Keeps a count of unfinished children true.
@@ -154,12 +192,23 @@ fn count(open: &mut u32, moved: &ItemMoved) {
 
 fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
     let past = planned.past.clone().unwrap_or_default();
-    let state = match (&past.pause, past.done, past.started_at) {
-        (_, true, _) => RunState::Done,
-        (Some(_), false, _) => RunState::Paused,
-        (None, false, Some(_)) => RunState::Interrupted,
-        (None, false, None) => RunState::New,
+    let state = if past.done {
+        RunState::Done
+    } else if past.stuck.is_some() {
+        if past.waits {
+            RunState::Waiting
+        } else {
+            RunState::Blocked
+        }
+    } else if past.pause.is_some() {
+        RunState::Paused
+    } else if past.started_at.is_some() {
+        RunState::Interrupted
+    } else {
+        RunState::New
     };
+    let stuck = matches!(state, RunState::Blocked | RunState::Waiting);
+    let at = past.stuck.filter(|_| stuck);
     RunRow {
         id: planned.run,
         name: planned.name.clone(),
@@ -167,7 +216,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         source: planned.source.clone(),
         state,
         pause: past.pause.filter(|_| state == RunState::Paused),
-        at: None,
+        at,
         reason: None,
         since: stamp.time,
         policy: planned.policy.clone(),
@@ -181,7 +230,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         iterations: 0,
         iterations_total: past.iterations,
         tasks: 0,
-        request: None,
+        asked: None,
         holder: None,
         fence: 0,
         open_roots: 0,
@@ -194,7 +243,9 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
     {
         return Some(planned_item(planned));
     }
-    let Some(Row::Item(row)) = before else { return None };
+    let Some(Row::Item(row)) = before else {
+        return None;
+    };
     let mut row = *row;
     match event {
         Event::ItemPlanned(child) => {
@@ -205,22 +256,42 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.attempts += 1;
             row.attempt = Some(*attempt);
         }
-        Event::AttemptEnded { .. } => row.attempt = None,
+        Event::AttemptEnded { report, .. } => {
+            row.attempt = None;
+            // What a mending agent says is about the gate, not about the item.
+            if report.outcome == Outcome::Completed
+                && row.stage == Stage::Work
+                && report.summary.is_some()
+            {
+                row.summary.clone_from(&report.summary);
+            }
+        }
         Event::GateStarted { number, .. } => {
             let runs = row.gate_runs.get_or_insert_default();
             runs.runs = *number;
             runs.open = true;
             runs.passed = false;
         }
-        Event::GateEnded { report, .. } => gate_ended(row.gate_runs.get_or_insert_default(), report),
-        Event::CommitStarted { head, .. } => row.committing = Some(CommitIntent { head: head.clone() }),
+        Event::GateEnded { report, .. } => {
+            gate_ended(row.gate_runs.get_or_insert_default(), report)
+        }
+        Event::CommitStarted { head, .. } => {
+            row.committing = Some(CommitIntent { head: head.clone() })
+        }
         Event::CommitEnded { commit, .. } => {
             row.committing = None;
             if let Some(commit) = commit {
-                row.evidence.push(Evidence::Committed { commit: commit.clone() });
+                row.evidence.push(Evidence::Committed {
+                    commit: commit.clone(),
+                });
             }
         }
-        Event::ItemStaged { stage, .. } => row.stage = *stage,
+        Event::ItemStaged { stage, .. } => {
+            row.stage = *stage;
+            if *stage == Stage::Work {
+                row.gate_runs = None;
+            }
+        }
         Event::ItemSkipAsked { .. } => row.skip_asked = true,
         Event::ItemMoved(moved) if moved.node == *node => move_item(&mut row, moved, stamp),
         Event::ItemMoved(child) => count(&mut row.open_children, child),
@@ -274,6 +345,11 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
         ItemState::Working => {
             row.started_at.get_or_insert(stamp.time);
             row.completed_at = None;
+            // What begins anew, at its work or at its gate, has proved nothing yet.
+            if matches!(moved.stage, Some(Stage::Work | Stage::Gate)) {
+                row.gate_runs = None;
+                row.evidence.clear();
+            }
         }
         ItemState::Done => {
             row.completed_at = Some(stamp.time);
@@ -282,12 +358,12 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
             row.evidence.extend(moved.evidence.iter().cloned());
         }
         ItemState::Skipped => row.completed_at = None,
-        ItemState::Ready => {
+        ItemState::Pending | ItemState::Ready => {
             row.completed_at = None;
             row.gate_runs = None;
             row.evidence.clear();
         }
-        ItemState::Pending | ItemState::Waiting | ItemState::Failed | ItemState::Blocked => {}
+        ItemState::Waiting | ItemState::Failed | ItemState::Blocked => {}
     }
 }
 
@@ -320,14 +396,28 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         answer: None,
         gate_runs: None,
         committing: None,
-        evidence: if item.state == ItemState::Done { vec![Evidence::TakenOver] } else { Vec::new() },
+        evidence: if item.state == ItemState::Done {
+            vec![Evidence::TakenOver]
+        } else {
+            Vec::new()
+        },
         attempt: None,
         skip_asked: false,
     }
 }
 
 fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<AttemptRow> {
-    if let Event::AttemptStarted { attempt, run, node, number, role, agent, model, iteration } = event {
+    if let Event::AttemptStarted {
+        attempt,
+        run,
+        node,
+        number,
+        role,
+        agent,
+        model,
+        iteration,
+    } = event
+    {
         return Some(AttemptRow {
             id: *attempt,
             run: *run,
@@ -342,7 +432,9 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
             report: None,
         });
     }
-    let Some(Row::Attempt(row)) = before else { return None };
+    let Some(Row::Attempt(row)) = before else {
+        return None;
+    };
     let mut row = *row;
     if let Event::AttemptEnded { report, .. } = event {
         row.ended_at = Some(stamp.time);
@@ -352,7 +444,16 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
 }
 
 fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<DecisionRow> {
-    if let Event::DecisionOpened { decision, number, decision_kind, run, node, question, details } = event {
+    if let Event::DecisionOpened {
+        decision,
+        number,
+        decision_kind,
+        run,
+        node,
+        question,
+        details,
+    } = event
+    {
         return Some(DecisionRow {
             id: *decision,
             number: *number,
@@ -365,17 +466,31 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
             verdict: None,
         });
     }
-    let Some(Row::Decision(row)) = before else { return None };
+    let Some(Row::Decision(row)) = before else {
+        return None;
+    };
     let mut row = *row;
     if let Event::DecisionMade { verb, why, .. } = event {
-        row.verdict = Some(Verdict { verb: *verb, why: why.clone(), by: stamp.actor.to_string(), at: stamp.time });
+        row.verdict = Some(Verdict {
+            verb: *verb,
+            why: why.clone(),
+            by: stamp.actor.to_string(),
+            at: stamp.time,
+        });
     }
     Some(row)
 }
 
 fn entry_row(event: &Event, stamp: &Stamp) -> Option<EntryRow> {
-    let Event::EntryLogged(entry) = event else { return None };
-    Some(EntryRow { id: stamp.id, position: stamp.position, timestamp: stamp.time, entry: (**entry).clone() })
+    let Event::EntryLogged(entry) = event else {
+        return None;
+    };
+    Some(EntryRow {
+        id: stamp.id,
+        position: stamp.position,
+        timestamp: stamp.time,
+        entry: (**entry).clone(),
+    })
 }
 
 fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<BlockerRow> {
@@ -385,7 +500,11 @@ fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Bloc
     }
     let mut row = match before {
         Some(Row::Blocker(row)) => *row,
-        Some(_) | None => BlockerRow { spec: entry.entry.spec.clone(), task_id: entry.entry.task_id.clone(), entries: Vec::new() },
+        Some(_) | None => BlockerRow {
+            spec: entry.entry.spec.clone(),
+            task_id: entry.entry.task_id.clone(),
+            entries: Vec::new(),
+        },
     };
     row.entries.push(entry);
     Some(row)

@@ -1,1 +1,27 @@
 //! The verbs; the loop; agents; files on disk; git; the clock.
+//!
+//! The verbs are plain functions over plain data; whoever translates them for
+//! a terminal, for HTTP or for MCP adds nothing of their own. Nothing here
+//! prints. What the rules are: see `piton_core`. What the files mean: see
+//! `piton_formats`.
+
+pub mod answer;
+pub mod config;
+pub mod exchange;
+pub mod failure;
+pub mod git;
+pub mod mirror;
+pub mod process;
+pub mod project;
+pub mod prompt;
+pub mod run_lock;
+pub mod runner;
+pub mod session;
+pub mod spool;
+pub mod verbs;
+pub mod world;
+
+pub use failure::{Exit, Failure, Findings};
+pub use piton_formats::problem;
+pub use runner::Notice;
+pub use world::World;

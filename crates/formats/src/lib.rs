@@ -1,1 +1,14 @@
 //! Native files of agent loops to and from the core types. Text in, text out.
+//!
+//! - [`yaml`]: a spanned tree of a YAML document, and a writer whose output
+//!   every YAML reader takes for the same strings.
+//! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
+//! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
+//!   `PROGRESS.yaml` read and written.
+//!
+//! Nothing here opens a file, asks for the time or reads the environment, and
+//! no input makes it panic.
+
+pub mod problem;
+pub mod sprint;
+pub mod yaml;

@@ -1,0 +1,238 @@
+//! How an item goes on: from work to gate to commit to done, and what that
+//! means for the items above it and for those that wait for it.
+
+use super::story::{About, Story};
+use crate::decision::DecisionKind;
+use crate::id::{Node, RunId};
+use crate::item::{Evidence, ItemState, Stage};
+use crate::run::{Pause, RunState};
+
+/// The work on `node` is done: what comes next for it.
+pub(super) fn after_work(story: &mut Story<'_>, run: RunId, node: &Node) {
+    let Some(item) = story.tables.item(run, node) else {
+        return;
+    };
+    if item.skip_asked {
+        leave_out(story, run, node, None);
+        return;
+    }
+    if item.gate.is_some() {
+        story.stage(run, node, Stage::Gate);
+    } else {
+        after_gate(story, run, node);
+    }
+}
+
+/// The gate of `node` passed, or it has none.
+pub(super) fn after_gate(story: &mut Story<'_>, run: RunId, node: &Node) {
+    let commits = story
+        .tables
+        .run(run)
+        .is_some_and(|row| row.policy.auto_commit);
+    let Some(item) = story.tables.item(run, node) else {
+        return;
+    };
+    if commits && item.is_task() {
+        story.stage(run, node, Stage::Commit);
+    } else {
+        finish(story, run, node);
+    }
+}
+
+/// `node` is done, with all that this brings about.
+pub(super) fn finish(story: &mut Story<'_>, run: RunId, node: &Node) {
+    let Some(item) = story.tables.item(run, node) else {
+        return;
+    };
+    let passed = item.gate_runs.as_ref().is_some_and(|runs| runs.passed);
+    let evidence = match (passed, item.is_leaf()) {
+        (true, _) => vec![Evidence::GatePassed],
+        (false, true) if item.gate.is_none() => vec![Evidence::NoneAsked],
+        (false, _) => Vec::new(),
+    };
+    let task = item.is_task();
+    story.move_item(run, node, ItemState::Done, |moved| {
+        moved.evidence = evidence;
+        moved.task = task;
+    });
+    after_finish(story, run, node);
+}
+
+/// `node` is left out, with all that this brings about.
+pub(super) fn leave_out(story: &mut Story<'_>, run: RunId, node: &Node, why: Option<&str>) {
+    story.move_item(run, node, ItemState::Skipped, |moved| {
+        moved.summary = why.map(str::to_owned)
+    });
+    after_finish(story, run, node);
+}
+
+fn after_finish(story: &mut Story<'_>, run: RunId, node: &Node) {
+    release_dependents(story, run, node);
+    stop_at_breakpoint(story, run, node);
+    match node.parent() {
+        Some(parent) => close_parent(story, run, &parent),
+        None => complete_run(story, run),
+    }
+}
+
+/// The parent is next when the last of its children is finished.
+fn close_parent(story: &mut Story<'_>, run: RunId, parent: &Node) {
+    let Some(row) = story.tables.item(run, parent) else {
+        return;
+    };
+    if row.open_children > 0 {
+        return;
+    }
+    match row.state {
+        ItemState::Working => after_work(story, run, parent),
+        // Everything below it was skipped before it was ever started.
+        ItemState::Ready | ItemState::Pending | ItemState::Waiting => {
+            leave_out(story, run, parent, None)
+        }
+        ItemState::Done | ItemState::Failed | ItemState::Skipped | ItemState::Blocked => {}
+    }
+}
+
+/// What waited only for `node` becomes ready, with what lies below it and does
+/// not wait for anything else.
+///
+/// An item that is left out counts like one that is done: whoever skips it
+/// says that the others can do without it.
+fn release_dependents(story: &mut Story<'_>, run: RunId, node: &Node) {
+    let waiting: Vec<_> = story
+        .tables
+        .tree(run)
+        .filter(|item| item.state == ItemState::Pending && item.depends_on.contains(node))
+        .filter(|item| {
+            item.depends_on.iter().all(|on| {
+                story
+                    .tables
+                    .item(run, on)
+                    .is_some_and(|row| row.state.is_finished())
+            })
+        })
+        .map(|item| item.place.clone())
+        .collect();
+    for place in waiting {
+        let below: Vec<Node> = story
+            .tables
+            .subtree(run, &place)
+            .filter(|item| item.place == place || item.depends_on.is_empty())
+            .map(|item| item.node.clone())
+            .collect();
+        for node in below {
+            if is_pending(story, run, &node) && !is_held_up(story, run, &node) {
+                story.move_item(run, &node, ItemState::Ready, |_| {});
+            }
+        }
+    }
+}
+
+fn is_pending(story: &Story<'_>, run: RunId, node: &Node) -> bool {
+    story
+        .tables
+        .item(run, node)
+        .is_some_and(|item| item.state == ItemState::Pending)
+}
+
+/// Whether `node` stands below something that waits for others.
+pub(super) fn is_held_up(story: &Story<'_>, run: RunId, node: &Node) -> bool {
+    node.parent()
+        .is_some_and(|parent| is_pending(story, run, &parent))
+}
+
+fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {
+    let stops = story
+        .tables
+        .item(run, node)
+        .is_some_and(|item| item.breakpoint && item.state == ItemState::Done);
+    if !stops {
+        return;
+    }
+    if story
+        .tables
+        .run(run)
+        .is_some_and(|row| row.state == RunState::Running)
+    {
+        story.move_run(
+            run,
+            RunState::Paused,
+            About::pause(Pause::Breakpoint { node: node.clone() }),
+        );
+    }
+    let question = format!("`{node}` is finished, and the plan stops here for a look");
+    story.ask(DecisionKind::Breakpoint, run, node, question, None);
+}
+
+fn complete_run(story: &mut Story<'_>, run: RunId) {
+    let finished = story
+        .tables
+        .run(run)
+        .is_some_and(|row| row.open_roots == 0 && row.state == RunState::Running);
+    if finished {
+        story.move_run(run, RunState::Done, About::default());
+    }
+}
+
+/// `node` ended badly, for good: it shows on every item above it, the run is
+/// blocked, and a person is asked.
+pub(super) fn give_up(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    state: ItemState,
+    error: &str,
+) {
+    story.move_item(run, node, state, |moved| {
+        moved.error = Some(error.to_owned())
+    });
+    let named = format!(
+        "{}: {error}",
+        node.as_str().rsplit('/').next().unwrap_or_default()
+    );
+    for above in story.above(run, node) {
+        if above.state.may_become(state) {
+            story.move_item(run, &above.node, state, |moved| {
+                moved.error = Some(named.clone())
+            });
+        }
+    }
+    let about = About {
+        at: Some(node.clone()),
+        reason: Some(error.to_owned()),
+        pause: None,
+    };
+    story.move_run(run, RunState::Blocked, about);
+    ask_about_stuck(story, run, node);
+}
+
+/// A person is asked what is to become of a node that ended badly, or that
+/// somebody needs a person for.
+pub(super) fn ask_about_stuck(story: &mut Story<'_>, run: RunId, node: &Node) {
+    let Some(item) = story.tables.item(run, node) else {
+        return;
+    };
+    let details = item.error.clone();
+    if let Some(human) = item.human.clone() {
+        story.ask(
+            DecisionKind::HumanNeeded,
+            run,
+            node,
+            human.reason,
+            human.details.or(details),
+        );
+        return;
+    }
+    let what = if item.state == ItemState::Blocked {
+        "is blocked"
+    } else {
+        "failed"
+    };
+    story.ask(
+        DecisionKind::BlockedNode,
+        run,
+        node,
+        format!("`{node}` {what}: what now?"),
+        details,
+    );
+}

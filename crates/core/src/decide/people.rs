@@ -1,0 +1,435 @@
+//! What people may do, from any process, while a runner works or none does.
+
+use super::advance::{after_work, is_held_up, leave_out};
+use super::story::{About, Story};
+use crate::decision::{DecisionKind, Verb};
+use crate::event::Event;
+use crate::id::{DecisionId, Node, RunId};
+use crate::item::{ItemRow, ItemState, Stage};
+use crate::refusal::Refusal;
+use crate::run::{Asked, Pause, Request, RunState};
+
+/// Notes that the runner is gone, if the run says otherwise.
+fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
+    if story.is_held(run) {
+        return Ok(());
+    }
+    let row = story.run(run)?.clone();
+    if let Some(holder) = row.holder {
+        story.tell(Event::LeaseLost {
+            run,
+            owner: holder.owner,
+            token: holder.token,
+        });
+    }
+    if row.state == RunState::Running {
+        story.move_run(run, RunState::Interrupted, About::reason("its runner died"));
+        ask_again(story, run, row.asked);
+    }
+    Ok(())
+}
+
+/// A pause that was asked of a runner that died is still wanted; a stop is met
+/// by its death.
+pub(super) fn ask_again(story: &mut Story<'_>, run: RunId, asked: Option<Asked>) {
+    if let Some(Asked {
+        request: Request::Pause,
+        by,
+    }) = asked
+    {
+        story.tell(Event::RunAsked {
+            run,
+            request: Request::Pause,
+            by,
+        });
+    }
+}
+
+pub(super) fn ask_pause(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
+    bury_runner(story, run)?;
+    let by = story.facts.actor.to_string();
+    match story.run(run)?.state {
+        RunState::Running => story.tell(Event::RunAsked {
+            run,
+            request: Request::Pause,
+            by,
+        }),
+        RunState::New | RunState::Interrupted => {
+            story.move_run(run, RunState::Paused, About::pause(Pause::Person { by }))
+        }
+        RunState::Paused | RunState::Waiting | RunState::Blocked | RunState::Done => {
+            return Err(story.wrong_state(run));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn ask_stop(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
+    let was_running = story.run(run)?.state == RunState::Running;
+    bury_runner(story, run)?;
+    let held = story.is_held(run);
+    if !was_running && !held {
+        return Err(story.wrong_state(run));
+    }
+    if held {
+        let by = story.facts.actor.to_string();
+        story.tell(Event::RunAsked {
+            run,
+            request: Request::Stop,
+            by,
+        });
+    }
+    Ok(())
+}
+
+pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
+    let row = story.run(run)?.clone();
+    if row.state == RunState::Running
+        && story.is_held(run)
+        && let Some(holder) = row.holder
+    {
+        return Err(Refusal::Busy {
+            name: row.name,
+            holder,
+        });
+    }
+    bury_runner(story, run)?;
+    match story.run(run)?.state {
+        // Whoever resumes takes back a pause that no runner met.
+        RunState::Interrupted if story.run(run)?.asked.is_some() => {
+            story.move_run(run, RunState::Interrupted, About::default());
+        }
+        RunState::Interrupted => {}
+        RunState::Paused => {
+            let asked: Vec<_> = story
+                .tables
+                .open_decisions(run)
+                .filter(|row| row.kind == DecisionKind::Breakpoint)
+                .map(|row| row.id)
+                .collect();
+            for decision in asked {
+                story.tell(Event::DecisionMade {
+                    decision,
+                    verb: Verb::Approve,
+                    why: None,
+                });
+            }
+            let finished = story.run(run)?.open_roots == 0;
+            let to = if finished {
+                RunState::Done
+            } else {
+                RunState::Interrupted
+            };
+            story.move_run(run, to, About::default());
+        }
+        RunState::New
+        | RunState::Running
+        | RunState::Waiting
+        | RunState::Blocked
+        | RunState::Done => {
+            return Err(story.wrong_state(run));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an agent, a gate or a commit is under way on the item.
+fn is_under_way(item: &ItemRow) -> bool {
+    item.attempt.is_some()
+        || item.committing.is_some()
+        || item.gate_runs.as_ref().is_some_and(|runs| runs.open)
+}
+
+pub(super) fn skip_item(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    why: Option<&str>,
+) -> Result<(), Refusal> {
+    bury_runner(story, run)?;
+    if story.run(run)?.state == RunState::Done {
+        return Err(story.wrong_state(run));
+    }
+    let top = story.item(run, node)?.clone();
+    if top.state.is_finished() {
+        return Err(Refusal::ItemState {
+            node: node.clone(),
+            state: top.state,
+            until: None,
+        });
+    }
+    reopen_above(story, run, node);
+    let below: Vec<Node> = story
+        .tables
+        .subtree(run, &top.place)
+        .map(|item| item.node.clone())
+        .collect();
+    // What is under way ends first, and what holds others is left out with the
+    // last of them rather than done: see `end_attempt` and `after_work`.
+    for node in &below {
+        let row = story.item(run, node)?;
+        let later = is_under_way(row) || (row.state == ItemState::Working && row.open_children > 0);
+        if later && !row.skip_asked {
+            story.tell(Event::ItemSkipAsked {
+                run,
+                node: node.clone(),
+            });
+        }
+    }
+    // Leaves first, so that no node is left out before what lies below it.
+    for node in below.iter().rev() {
+        let row = story.item(run, node)?;
+        if !row.state.is_finished() && !is_under_way(row) && row.open_children == 0 {
+            leave_out(story, run, node, why);
+        }
+    }
+    story.settle(run, node, Verb::Skip, why);
+    wake(story, run);
+    Ok(())
+}
+
+pub(super) fn retry_item(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    why: Option<&str>,
+) -> Result<(), Refusal> {
+    try_again(story, run, node, None)?;
+    story.settle(run, node, Verb::Retry, why);
+    wake(story, run);
+    Ok(())
+}
+
+/// Makes `node` ready again, or, when it holds others, what ended badly below it.
+fn try_again(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    answer: Option<&str>,
+) -> Result<(), Refusal> {
+    bury_runner(story, run)?;
+    if story.run(run)?.state == RunState::Done {
+        return Err(story.wrong_state(run));
+    }
+    let top = story.item(run, node)?.clone();
+    if is_under_way(&top) {
+        return Err(Refusal::BeingWorkedOn(node.clone()));
+    }
+    let broken: Vec<ItemRow> = story
+        .tables
+        .subtree(run, &top.place)
+        .filter(|item| item.is_leaf() && may_restart(item, &top))
+        .cloned()
+        .collect();
+    let own_stage = !top.is_leaf()
+        && top.open_children == 0
+        && (top.state.is_broken() || top.state == ItemState::Waiting)
+        && top.stage != Stage::Work;
+    if broken.is_empty() && !own_stage {
+        return Err(Refusal::ItemState {
+            node: node.clone(),
+            state: top.state,
+            until: None,
+        });
+    }
+    for leaf in broken {
+        if let Some(busy) = story
+            .above(run, &leaf.node)
+            .iter()
+            .find(|row| is_under_way(row))
+        {
+            return Err(Refusal::BeingWorkedOn(busy.node.clone()));
+        }
+        reopen_above(story, run, &leaf.node);
+        restart(story, run, &leaf, answer);
+    }
+    if own_stage {
+        reopen_above(story, run, node);
+        restart(story, run, &top, answer);
+    }
+    Ok(())
+}
+
+/// Whether trying `top` again tries this leaf again.
+fn may_restart(leaf: &ItemRow, top: &ItemRow) -> bool {
+    match leaf.state {
+        ItemState::Failed | ItemState::Blocked | ItemState::Waiting => true,
+        // What somebody left out comes back only by its own name, or with the
+        // whole of what was left out.
+        ItemState::Skipped => leaf.node == top.node || top.state == ItemState::Skipped,
+        ItemState::Pending | ItemState::Ready | ItemState::Working | ItemState::Done => false,
+    }
+}
+
+/// Starts an item again: at its work, or at the stage at which it failed when
+/// its work was done before.
+fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
+    let answer = answer.map(str::to_owned);
+    let again_at = match (item.is_leaf(), item.state, item.stage) {
+        (_, ItemState::Failed | ItemState::Blocked, Stage::Commit) => Some(Stage::Commit),
+        (false, ItemState::Failed | ItemState::Blocked, Stage::Gate | Stage::Fix) => {
+            Some(Stage::Gate)
+        }
+        // The agent that mends its gate asked, and is the one to be answered.
+        (false, ItemState::Waiting, _) => Some(Stage::Fix),
+        _ => None,
+    };
+    match again_at {
+        None if waits_for_others(story, run, item) => {
+            story.move_item(run, &item.node, ItemState::Pending, |moved| {
+                moved.stage = Some(Stage::Work);
+                moved.retries = Some(0);
+            });
+        }
+        Some(stage) => story.move_item(run, &item.node, ItemState::Working, |moved| {
+            moved.stage = Some(stage);
+            moved.answer = answer;
+        }),
+        None => story.move_item(run, &item.node, ItemState::Ready, |moved| {
+            moved.stage = Some(Stage::Work);
+            moved.retries = Some(0);
+            moved.answer = answer;
+        }),
+    }
+}
+
+/// Whether something that was left out has to wait again when it comes back.
+fn waits_for_others(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
+    let unfinished = |on| {
+        story
+            .tables
+            .item(run, on)
+            .is_none_or(|row| !row.state.is_finished())
+    };
+    item.state == ItemState::Skipped
+        && (is_held_up(story, run, &item.node) || item.depends_on.iter().any(unfinished))
+}
+
+/// Whether something else below `above` than `node` ended badly, which must go
+/// on to show.
+fn another_is_broken(story: &Story<'_>, above: &ItemRow, node: &Node) -> bool {
+    story
+        .tables
+        .subtree(above.run, &above.place)
+        .filter(|item| item.state.is_broken())
+        .any(|item| !item.node.is_within(node) && !node.is_within(&item.node))
+}
+
+/// Items above go on with this one, whatever they had come to without it; what
+/// was asked about them is settled with that.
+fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
+    for above in story.above(run, node).into_iter().rev() {
+        let to = match above.state {
+            ItemState::Pending | ItemState::Ready => continue,
+            ItemState::Working => {
+                story.stage(run, &above.node, Stage::Work);
+                continue;
+            }
+            ItemState::Failed | ItemState::Blocked if another_is_broken(story, &above, node) => {
+                continue;
+            }
+            ItemState::Skipped if waits_for_others(story, run, &above) => ItemState::Pending,
+            ItemState::Waiting
+            | ItemState::Done
+            | ItemState::Failed
+            | ItemState::Skipped
+            | ItemState::Blocked => ItemState::Working,
+        };
+        story.move_item(run, &above.node, to, |moved| {
+            moved.stage = Some(Stage::Work)
+        });
+        story.settle_own(run, &above.node, Verb::Retry);
+    }
+}
+
+pub(super) fn decide_open(
+    story: &mut Story<'_>,
+    id: DecisionId,
+    verb: Verb,
+    why: Option<&str>,
+) -> Result<(), Refusal> {
+    let Some(row) = story.tables.decision(id).cloned() else {
+        return Err(Refusal::NoSuchDecision(id.to_string()));
+    };
+    if let Some(verdict) = row.verdict {
+        return Err(Refusal::Decided {
+            number: row.number,
+            verb: verdict.verb,
+        });
+    }
+    if !row.kind.verbs().contains(&verb) {
+        return Err(Refusal::WrongVerb {
+            kind: row.kind,
+            verb,
+        });
+    }
+    let why = why.map(str::trim).filter(|why| !why.is_empty());
+    match verb {
+        Verb::Approve => {
+            resume_or_settle(story, row.run)?;
+            story.tell_unless_made(id, verb, why);
+            return Ok(());
+        }
+        Verb::Answer => {
+            let Some(answer) = why else {
+                return Err(Refusal::EmptyAnswer);
+            };
+            try_again(story, row.run, &row.node, Some(answer))?;
+        }
+        Verb::Retry => try_again(story, row.run, &row.node, None)?,
+        Verb::Skip => return skip_item(story, row.run, &row.node, why),
+    }
+    story.settle(row.run, &row.node, verb, why);
+    wake(story, row.run);
+    Ok(())
+}
+
+/// At a breakpoint an approval is a resume; when the run has moved on since,
+/// or is paused for another reason, it is a note.
+fn resume_or_settle(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
+    match story.run(run)?.pause {
+        Some(Pause::Breakpoint { .. }) => resume_run(story, run),
+        Some(Pause::Person { .. } | Pause::File | Pause::Limit { .. }) | None => Ok(()),
+    }
+}
+
+/// When the last open question about a node is settled, the run may go on.
+fn wake(story: &mut Story<'_>, run: RunId) {
+    let Some(row) = story.tables.run(run) else {
+        return;
+    };
+    let held_up = matches!(row.state, RunState::Waiting | RunState::Blocked);
+    let open = story
+        .tables
+        .open_decisions(run)
+        .any(|row| row.kind != DecisionKind::Breakpoint);
+    if held_up && !open {
+        story.move_run(run, RunState::Interrupted, About::default());
+    }
+    close_emptied(story, run);
+}
+
+/// A parent whose last open child was left out while it had failed goes on to
+/// its own gate, or is done.
+fn close_emptied(story: &mut Story<'_>, run: RunId) {
+    let emptied: Vec<Node> = story
+        .tables
+        .tree(run)
+        .filter(|item| {
+            item.state == ItemState::Working
+                && !item.is_leaf()
+                && item.open_children == 0
+                && item.stage == Stage::Work
+        })
+        .map(|item| item.node.clone())
+        .collect();
+    for node in emptied.into_iter().rev() {
+        if story
+            .tables
+            .item(run, &node)
+            .is_some_and(|item| item.state == ItemState::Working)
+        {
+            after_work(story, run, &node);
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! What the runner that holds a run may do.
+
+use super::advance::{after_gate, after_work, finish, give_up, leave_out};
+use super::people::ask_again;
+use super::story::{About, Story};
+use crate::attempt::{Outcome, Report, Role};
+use crate::classify::Category;
+use crate::decision::DecisionKind;
+use crate::event::{Event, GateReport};
+use crate::id::{AttemptId, Node, RunId};
+use crate::item::{ItemRow, ItemState, Stage};
+use crate::policy::Limits;
+use crate::refusal::Refusal;
+use crate::run::{Pause, RunState};
+
+/// A run, and the token of the runner that says that it holds it.
+pub(super) type Held = (RunId, u64);
+
+/// Refuses a runner that no longer holds the run.
+fn guard(story: &Story<'_>, (run, token): Held) -> Result<(), Refusal> {
+    let row = story.run(run)?;
+    match &row.holder {
+        Some(holder) if holder.token == token => Ok(()),
+        Some(_) | None => Err(Refusal::Fenced {
+            name: row.name.clone(),
+        }),
+    }
+}
+
+pub(super) fn start_run(
+    story: &mut Story<'_>,
+    run: RunId,
+    owner: &str,
+    limits: &Limits,
+) -> Result<(), Refusal> {
+    let row = story.run(run)?.clone();
+    if let Some(holder) = row.holder {
+        if story.is_held(run) {
+            return Err(Refusal::Busy {
+                name: row.name,
+                holder,
+            });
+        }
+        story.tell(Event::LeaseLost {
+            run,
+            owner: holder.owner,
+            token: holder.token,
+        });
+    }
+    if row.state == RunState::Running {
+        story.move_run(run, RunState::Interrupted, About::reason("its runner died"));
+    }
+    match story.run(run)?.state {
+        RunState::New | RunState::Interrupted => {}
+        RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => {}
+        RunState::Running
+        | RunState::Paused
+        | RunState::Waiting
+        | RunState::Blocked
+        | RunState::Done => {
+            return Err(story.wrong_state(run));
+        }
+    }
+    story.tell(Event::LeaseTaken {
+        run,
+        owner: owner.to_owned(),
+        token: row.fence + 1,
+    });
+    story.tell(Event::RunStarted {
+        run,
+        limits: limits.clone(),
+    });
+    ask_again(story, run, row.asked);
+    if story.run(run)?.open_roots == 0 {
+        story.move_run(run, RunState::Done, About::default());
+    }
+    Ok(())
+}
+
+pub(super) fn continue_run(story: &mut Story<'_>, run: RunId, token: u64) -> Result<(), Refusal> {
+    guard(story, (run, token))?;
+    if story.run(run)?.state != RunState::Interrupted {
+        return Err(story.wrong_state(run));
+    }
+    let to = if story.run(run)?.open_roots == 0 {
+        RunState::Done
+    } else {
+        RunState::Running
+    };
+    story.move_run(run, to, About::default());
+    Ok(())
+}
+
+pub(super) fn release_run(story: &mut Story<'_>, run: RunId, token: u64) -> Result<(), Refusal> {
+    guard(story, (run, token))?;
+    story.tell(Event::LeaseReleased { run, token });
+    Ok(())
+}
+
+pub(super) fn pause_run(
+    story: &mut Story<'_>,
+    run: RunId,
+    token: u64,
+    pause: &Pause,
+) -> Result<(), Refusal> {
+    guard(story, (run, token))?;
+    if story.run(run)?.state != RunState::Running {
+        return Err(story.wrong_state(run));
+    }
+    story.move_run(run, RunState::Paused, About::pause(pause.clone()));
+    Ok(())
+}
+
+pub(super) fn interrupt_run(
+    story: &mut Story<'_>,
+    run: RunId,
+    token: u64,
+    reason: &str,
+) -> Result<(), Refusal> {
+    guard(story, (run, token))?;
+    if story.run(run)?.state != RunState::Running {
+        return Err(story.wrong_state(run));
+    }
+    story.move_run(run, RunState::Interrupted, About::reason(reason));
+    Ok(())
+}
+
+fn wrong_item(item: &ItemRow) -> Refusal {
+    Refusal::ItemState {
+        node: item.node.clone(),
+        state: item.state,
+        until: item.until,
+    }
+}
+
+pub(super) fn start_attempt(
+    story: &mut Story<'_>,
+    held: Held,
+    node: &Node,
+    role: Role,
+    attempt: AttemptId,
+    (agent, model): (&str, Option<&str>),
+) -> Result<(), Refusal> {
+    guard(story, held)?;
+    let run = held.0;
+    if story.run(run)?.state != RunState::Running {
+        return Err(story.wrong_state(run));
+    }
+    let item = story.item(run, node)?.clone();
+    let due = item.until.is_none_or(|until| until <= story.rows.now);
+    let fits = match (role, item.state, item.stage) {
+        (Role::Worker, ItemState::Ready, _) => item.is_leaf(),
+        // Another tool had begun it when the plan was taken over.
+        (Role::Worker, ItemState::Working, Stage::Work) => item.is_leaf() && item.attempt.is_none(),
+        (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && due && item.human.is_none(),
+        (Role::GateFix, ItemState::Working, Stage::Fix) => item.attempt.is_none(),
+        _ => false,
+    };
+    if !fits {
+        return Err(wrong_item(&item));
+    }
+    for above in story.above(run, node).into_iter().rev() {
+        match above.state {
+            ItemState::Ready => story.move_item(run, &above.node, ItemState::Working, |_| {}),
+            ItemState::Working => {}
+            ItemState::Pending
+            | ItemState::Waiting
+            | ItemState::Done
+            | ItemState::Failed
+            | ItemState::Skipped
+            | ItemState::Blocked => return Err(wrong_item(&above)),
+        }
+    }
+    if item.state != ItemState::Working {
+        story.move_item(run, node, ItemState::Working, |moved| {
+            moved.stage = Some(Stage::Work)
+        });
+    }
+    let iteration = story.run(run)?.iterations_total + 1;
+    story.tell(Event::AttemptStarted {
+        attempt,
+        run,
+        node: node.clone(),
+        number: item.attempts + 1,
+        role,
+        agent: agent.to_owned(),
+        model: model.map(str::to_owned),
+        iteration,
+    });
+    Ok(())
+}
+
+pub(super) fn end_attempt(
+    story: &mut Story<'_>,
+    held: Held,
+    node: &Node,
+    attempt: AttemptId,
+    report: &Report,
+) -> Result<(), Refusal> {
+    guard(story, held)?;
+    let run = held.0;
+    let item = story.item(run, node)?.clone();
+    if item.attempt != Some(attempt) {
+        return Err(wrong_item(&item));
+    }
+    let role = story
+        .tables
+        .attempt(attempt)
+        .map_or(Role::Worker, |row| row.role);
+    story.tell(Event::AttemptEnded {
+        attempt,
+        run,
+        node: node.clone(),
+        report: Box::new(report.clone()),
+    });
+    if item.skip_asked {
+        leave_out(story, run, node, None);
+        return Ok(());
+    }
+    let error = report
+        .error
+        .as_deref()
+        .or(report.summary.as_deref())
+        .unwrap_or("no reason was given");
+    match (report.outcome, role) {
+        (Outcome::NeedsHuman, _) => wait_for_person(story, run, node, report),
+        (Outcome::Interrupted, Role::Worker) => put_back(story, run, node, report),
+        // The intent to mend stays; the next runner starts another agent.
+        (Outcome::Interrupted, Role::GateFix) => {}
+        (
+            Outcome::Completed | Outcome::Failed | Outcome::Partial | Outcome::Blocked,
+            Role::GateFix,
+        ) => {
+            story.stage(run, node, Stage::Gate);
+        }
+        (Outcome::Completed, Role::Worker) => {
+            after_work(story, run, node);
+        }
+        (Outcome::Failed | Outcome::Partial, Role::Worker) => {
+            let category = report.category.unwrap_or(Category::Logic);
+            fail(story, run, node, category, error);
+        }
+        (Outcome::Blocked, Role::Worker) => give_up(story, run, node, ItemState::Blocked, error),
+    }
+    if report.cannot_start && story.run(run)?.state == RunState::Running {
+        story.move_run(run, RunState::Interrupted, About::reason(error));
+    }
+    Ok(())
+}
+
+fn put_back(story: &mut Story<'_>, run: RunId, node: &Node, report: &Report) {
+    story.move_item(run, node, ItemState::Ready, |moved| {
+        moved.stage = Some(Stage::Work);
+        moved.error.clone_from(
+            &report
+                .error
+                .as_ref()
+                .filter(|_| report.cannot_start)
+                .cloned(),
+        );
+    });
+}
+
+fn wait_for_person(story: &mut Story<'_>, run: RunId, node: &Node, report: &Report) {
+    let human = report
+        .human
+        .clone()
+        .unwrap_or_else(|| crate::attempt::HumanNeeded {
+            reason: report
+                .error
+                .clone()
+                .or_else(|| report.summary.clone())
+                .unwrap_or_else(|| "the agent gave no reason".to_owned()),
+            details: None,
+        });
+    story.move_item(run, node, ItemState::Waiting, |moved| {
+        moved.human = Some(human.clone())
+    });
+    let about = About {
+        at: Some(node.clone()),
+        reason: Some(human.reason.clone()),
+        pause: None,
+    };
+    story.move_run(run, RunState::Waiting, about);
+    story.ask(
+        DecisionKind::HumanNeeded,
+        run,
+        node,
+        human.reason,
+        human.details,
+    );
+}
+
+/// A failure: another try if the plan allows it, otherwise the end.
+fn fail(story: &mut Story<'_>, run: RunId, node: &Node, category: Category, error: &str) {
+    let now = story.rows.now;
+    let retry = match (story.tables.run(run), story.tables.item(run, node)) {
+        (Some(row), Some(item)) if item.is_leaf() => row
+            .policy
+            .retry
+            .next(category, item.retries, now)
+            .map(|until| (until, item.retries + 1)),
+        _ => None,
+    };
+    match retry {
+        Some((until, retries)) => story.move_item(run, node, ItemState::Waiting, |moved| {
+            // Also when its gate failed: what is tried again is the work.
+            moved.stage = Some(Stage::Work);
+            moved.until = Some(until);
+            moved.retries = Some(retries);
+            moved.error = Some(error.to_owned());
+        }),
+        None => give_up(story, run, node, ItemState::Failed, error),
+    }
+}
+
+pub(super) fn start_gate(story: &mut Story<'_>, held: Held, node: &Node) -> Result<(), Refusal> {
+    guard(story, held)?;
+    let run = held.0;
+    if story.run(run)?.state != RunState::Running {
+        return Err(story.wrong_state(run));
+    }
+    let item = story.item(run, node)?.clone();
+    let open = item.gate_runs.as_ref().is_some_and(|runs| runs.open);
+    if item.state != ItemState::Working || item.stage != Stage::Gate || open {
+        return Err(wrong_item(&item));
+    }
+    let number = item.gate_runs.map_or(0, |runs| runs.runs) + 1;
+    story.tell(Event::GateStarted {
+        run,
+        node: node.clone(),
+        number,
+    });
+    Ok(())
+}
+
+pub(super) fn end_gate(
+    story: &mut Story<'_>,
+    held: Held,
+    node: &Node,
+    report: &GateReport,
+) -> Result<(), Refusal> {
+    guard(story, held)?;
+    let run = held.0;
+    let item = story.item(run, node)?.clone();
+    if !item.gate_runs.as_ref().is_some_and(|runs| runs.open) {
+        return Err(wrong_item(&item));
+    }
+    let runs = item.gate_runs.map_or(0, |runs| runs.runs);
+    story.tell(Event::GateEnded {
+        run,
+        node: node.clone(),
+        report: report.clone(),
+    });
+    if item.skip_asked {
+        leave_out(story, run, node, None);
+    } else if report.interrupted {
+        // The stage stays; the next runner runs the script again.
+    } else if report.passed {
+        after_gate(story, run, node);
+    } else if runs < item.gate.map_or(0, |gate| gate.runs_max) {
+        story.stage(run, node, Stage::Fix);
+    } else {
+        let why = report.error.as_deref().unwrap_or("it did not pass");
+        let times = if runs == 1 {
+            "1 run".to_owned()
+        } else {
+            format!("{runs} runs")
+        };
+        fail(
+            story,
+            run,
+            node,
+            Category::Validation,
+            &format!("gate failed after {times}: {why}"),
+        );
+    }
+    Ok(())
+}
+
+pub(super) fn start_commit(
+    story: &mut Story<'_>,
+    held: Held,
+    node: &Node,
+    head: Option<String>,
+) -> Result<(), Refusal> {
+    guard(story, held)?;
+    let run = held.0;
+    if story.run(run)?.state != RunState::Running {
+        return Err(story.wrong_state(run));
+    }
+    let item = story.item(run, node)?;
+    if item.state != ItemState::Working || item.stage != Stage::Commit || item.committing.is_some()
+    {
+        return Err(wrong_item(item));
+    }
+    story.tell(Event::CommitStarted {
+        run,
+        node: node.clone(),
+        head,
+    });
+    Ok(())
+}
+
+pub(super) fn end_commit(
+    story: &mut Story<'_>,
+    held: Held,
+    node: &Node,
+    result: &Result<Option<String>, String>,
+) -> Result<(), Refusal> {
+    guard(story, held)?;
+    let run = held.0;
+    let item = story.item(run, node)?;
+    if item.committing.is_none() {
+        return Err(wrong_item(item));
+    }
+    let skip_asked = item.skip_asked;
+    let (commit, error) = match result {
+        Ok(commit) => (commit.clone(), None),
+        Err(error) => (None, Some(error.clone())),
+    };
+    story.tell(Event::CommitEnded {
+        run,
+        node: node.clone(),
+        commit,
+        error: error.clone(),
+    });
+    match error {
+        None => finish(story, run, node),
+        Some(_) if skip_asked => leave_out(story, run, node, None),
+        Some(error) => give_up(
+            story,
+            run,
+            node,
+            ItemState::Failed,
+            &format!("commit failed: {error}"),
+        ),
+    }
+    Ok(())
+}

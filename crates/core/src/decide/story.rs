@@ -1,0 +1,248 @@
+//! The telling of a decision: events, and the rows as each one leaves them.
+
+use uuid::Uuid;
+
+use crate::command::Facts;
+use crate::decision::{DecisionKind, Verb};
+use crate::event::{Event, ItemMoved};
+use crate::id::{DecisionId, EventId, Node, RunId, StreamId};
+use crate::item::{ItemRow, ItemState, Stage};
+use crate::journal::{Draft, Stamp};
+use crate::needs::Rows;
+use crate::refusal::Refusal;
+use crate::run::{Pause, RunRow, RunState};
+use crate::tables::Tables;
+
+/// A decision while it is being made.
+pub(super) struct Story<'a> {
+    /// The rows that were asked for, as the events told so far leave them.
+    pub(super) tables: Tables,
+    /// The rows as they were.
+    pub(super) rows: &'a Rows,
+    /// What the caller knows.
+    pub(super) facts: &'a Facts,
+    stream: StreamId,
+    next_decision: u64,
+    drafts: Vec<Draft>,
+}
+
+impl<'a> Story<'a> {
+    pub(super) fn new(rows: &'a Rows, facts: &'a Facts, stream: StreamId) -> Self {
+        Self {
+            tables: rows.tables.clone(),
+            rows,
+            facts,
+            stream,
+            next_decision: rows.next_decision,
+            drafts: Vec::new(),
+        }
+    }
+
+    pub(super) fn into_drafts(self) -> Vec<Draft> {
+        self.drafts
+    }
+
+    /// Adds an event to the story.
+    pub(super) fn tell(&mut self, event: Event) {
+        // The id and the position are given by the store; no rule reads them.
+        let stamp = Stamp {
+            id: EventId(Uuid::nil()),
+            position: u64::try_from(self.drafts.len()).unwrap_or(u64::MAX),
+            time: self.rows.now,
+            actor: self.facts.actor.clone(),
+        };
+        self.tables.fold(&event, &stamp);
+        self.drafts.push(Draft {
+            stream: self.stream.clone(),
+            event,
+        });
+    }
+
+    pub(super) fn run(&self, run: RunId) -> Result<&RunRow, Refusal> {
+        self.tables.run(run).ok_or(Refusal::NoSuchRun(run))
+    }
+
+    pub(super) fn item(&self, run: RunId, node: &Node) -> Result<&ItemRow, Refusal> {
+        self.tables
+            .item(run, node)
+            .ok_or_else(|| Refusal::NoSuchItem(node.clone()))
+    }
+
+    /// The run is in another state than the command needs.
+    pub(super) fn wrong_state(&self, run: RunId) -> Refusal {
+        match self.tables.run(run) {
+            None => Refusal::NoSuchRun(run),
+            Some(row) => Refusal::RunState {
+                name: row.name.clone(),
+                state: row.state,
+                pause: row.pause.clone(),
+                at: row.at.clone(),
+            },
+        }
+    }
+
+    /// Whether somebody who is not known to be gone holds the run.
+    pub(super) fn is_held(&self, run: RunId) -> bool {
+        let held = self.tables.run(run).is_some_and(|row| row.holder.is_some());
+        let expired = self
+            .rows
+            .lease_expires
+            .is_none_or(|until| until <= self.rows.now);
+        held && !self.facts.holder_gone && !expired
+    }
+
+    pub(super) fn move_run(&mut self, run: RunId, to: RunState, about: About) {
+        let Some(row) = self.tables.run(run) else {
+            return;
+        };
+        let from = row.state;
+        self.tell(Event::RunMoved {
+            run,
+            from,
+            to,
+            pause: about.pause,
+            at: about.at,
+            reason: about.reason,
+        });
+    }
+
+    /// Moves an item and completes the move with `more`.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such way: the rules above ask before they move.
+    pub(super) fn move_item(
+        &mut self,
+        run: RunId,
+        node: &Node,
+        to: ItemState,
+        more: impl FnOnce(&mut ItemMoved),
+    ) {
+        let Some(row) = self.tables.item(run, node) else {
+            return;
+        };
+        assert!(
+            row.state.may_become(to),
+            "`{node}` cannot go from {} to {to}",
+            row.state
+        );
+        let mut moved = ItemMoved::bare(run, node.clone(), row.state, to);
+        more(&mut moved);
+        self.tell(Event::ItemMoved(Box::new(moved)));
+    }
+
+    pub(super) fn stage(&mut self, run: RunId, node: &Node, stage: Stage) {
+        if self
+            .tables
+            .item(run, node)
+            .is_some_and(|row| row.stage != stage)
+        {
+            self.tell(Event::ItemStaged {
+                run,
+                node: node.clone(),
+                stage,
+            });
+        }
+    }
+
+    pub(super) fn ask(
+        &mut self,
+        kind: DecisionKind,
+        run: RunId,
+        node: &Node,
+        question: String,
+        details: Option<String>,
+    ) {
+        let number = self.next_decision;
+        self.next_decision += 1;
+        // One fresh id comes in with the facts; a second question of the same
+        // story, which only two breakpoints at once can lead to, derives its own.
+        let fresh = self.facts.decision.0.as_u128() + u128::from(number - self.rows.next_decision);
+        self.tell(Event::DecisionOpened {
+            decision: DecisionId(Uuid::from_u128(fresh)),
+            number,
+            decision_kind: kind,
+            run,
+            node: node.clone(),
+            question,
+            details,
+        });
+    }
+
+    /// Closes the open questions about `node` and what lies below it.
+    pub(super) fn settle(&mut self, run: RunId, node: &Node, verb: Verb, why: Option<&str>) {
+        let open: Vec<_> = self
+            .tables
+            .open_decisions(run)
+            .filter(|row| row.node.is_within(node))
+            .map(|row| row.id)
+            .collect();
+        for decision in open {
+            self.tell(Event::DecisionMade {
+                decision,
+                verb,
+                why: why.map(str::to_owned),
+            });
+        }
+    }
+
+    /// Closes the open questions about `node` itself, except whether to go on
+    /// after it.
+    pub(super) fn settle_own(&mut self, run: RunId, node: &Node, verb: Verb) {
+        let open: Vec<_> = self
+            .tables
+            .open_decisions(run)
+            .filter(|row| row.node == *node && row.kind != DecisionKind::Breakpoint)
+            .map(|row| row.id)
+            .collect();
+        for decision in open {
+            self.tell_unless_made(decision, verb, None);
+        }
+    }
+
+    /// Notes the outcome of a decision, unless something else did already.
+    pub(super) fn tell_unless_made(&mut self, decision: DecisionId, verb: Verb, why: Option<&str>) {
+        if self
+            .tables
+            .decision(decision)
+            .is_some_and(|row| row.verdict.is_none())
+        {
+            self.tell(Event::DecisionMade {
+                decision,
+                verb,
+                why: why.map(str::to_owned),
+            });
+        }
+    }
+
+    /// The items above `node`, nearest first.
+    pub(super) fn above(&self, run: RunId, node: &Node) -> Vec<ItemRow> {
+        node.ancestors()
+            .filter_map(|node| self.tables.item(run, &node).cloned())
+            .collect()
+    }
+}
+
+/// What a change of a run's state is about.
+#[derive(Default)]
+pub(super) struct About {
+    pub(super) pause: Option<Pause>,
+    pub(super) at: Option<Node>,
+    pub(super) reason: Option<String>,
+}
+
+impl About {
+    pub(super) fn reason(reason: impl Into<String>) -> Self {
+        Self {
+            reason: Some(reason.into()),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn pause(pause: Pause) -> Self {
+        Self {
+            pause: Some(pause),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Who holds a run, for how long, and what is written down of it.
+
+use piton_core::journal::{GENESIS, Record, seal};
+use piton_core::policy::Limits;
+use piton_core::redact::Redactor;
+use piton_core::{Command, Event, Refusal, RunState};
+
+use crate::world::{LEASE, World, start_run};
+
+#[test]
+fn a_held_run_is_busy_and_its_holder_is_named() {
+    let (mut world, _) = World::running("a");
+    let refusal = world.refused(start_run(world.run, Limits::default()));
+    let Refusal::Busy { holder, .. } = refusal else {
+        panic!("{refusal:?}")
+    };
+    assert_eq!(holder.owner, "host, process 1");
+}
+
+#[test]
+fn a_run_whose_holder_is_gone_is_taken_over_at_once() {
+    let (mut world, old) = World::running("a");
+    world.holder_gone = true;
+    assert!(world.start() > old);
+}
+
+#[test]
+fn a_run_whose_lease_ran_out_is_taken_over_and_not_a_moment_earlier() {
+    let (mut world, old) = World::running("a");
+    world.pass(LEASE.as_secs() - 1);
+    let early = start_run(world.run, Limits::default());
+    assert!(matches!(world.refused(early), Refusal::Busy { .. }));
+    world.pass(1);
+    assert!(world.start() > old);
+}
+
+#[test]
+fn a_lease_of_which_nothing_is_known_holds_nobody_off() {
+    let (mut world, old) = World::running("a");
+    world.lease_expires = None;
+    assert!(world.start() > old);
+}
+
+#[test]
+fn tokens_only_grow_also_over_a_run_that_was_given_back() {
+    let (mut world, mut last) = World::running("a");
+    let run = world.run;
+    for _ in 0..3 {
+        let token = last;
+        let reason = "stop".to_owned();
+        world.ok(Command::InterruptRun { run, token, reason });
+        world.ok(Command::ReleaseRun { run, token });
+        last = world.start();
+        assert!(last > token);
+    }
+    assert_eq!(world.run_row().invocations, 4);
+}
+
+#[test]
+fn a_runner_that_gave_up_its_lease_without_a_word_is_buried_by_the_next_who_looks() {
+    let (mut world, token) = World::running("a\nb");
+    let run = world.run;
+    world.ok(Command::ReleaseRun { run, token });
+    assert_eq!(world.state(), RunState::Running);
+    world.skip("b");
+    assert_eq!(world.state(), RunState::Interrupted);
+}
+
+#[test]
+fn what_a_person_does_while_a_runner_lives_takes_nothing_from_it() {
+    let (mut world, token) = World::running("a\nb\nc");
+    world.skip("b");
+    assert_eq!(world.state(), RunState::Running);
+    world.complete(token, "a");
+    world.complete(token, "c");
+    assert_eq!(world.state(), RunState::Done);
+}
+
+#[test]
+fn every_event_of_a_whole_life_reads_back_as_it_was_written() {
+    let (mut world, token) = World::running("a gate=2 break\n  s1\nb after=a");
+    world.complete(token, "a/s1");
+    world.gate(token, "a", false);
+    world.mend(token, "a");
+    world.gate(token, "a", true);
+    world.decide(piton_core::Verb::Approve, Some("fine"));
+    world.holder_gone = true;
+    let token = world.start();
+    world.fail(token, "b");
+    world.skip("b");
+    let mut previous = GENESIS;
+    for recorded in &world.journal {
+        let (body, sealed) = seal(recorded.event.clone(), &Redactor::rules_only());
+        assert_eq!(sealed, recorded.event);
+        let record = Record::new(
+            recorded.record.stream.clone(),
+            recorded.record.stamp.clone(),
+            &sealed,
+            body,
+            recorded.record.command,
+            &previous,
+        );
+        previous = record.hash;
+        let read: Event = record.event().expect("it was written a moment ago");
+        assert_eq!(read, recorded.event);
+    }
+    assert_eq!(world.folded(), world.tables);
+}

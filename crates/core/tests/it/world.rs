@@ -1,0 +1,818 @@
+//! A world small enough to hold in the hand: one store in memory, one clock.
+//!
+//! It hands a decision only the rows that [`needs`] asks for, and checks that
+//! the same would have been decided from all of them: a forgotten wish shows.
+//! After every commit all that must always hold is checked.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use piton_core::attempt::{HumanNeeded, Report};
+use piton_core::classify::Category;
+use piton_core::event::GateReport;
+use piton_core::journal::{GENESIS, Record, Stamp};
+use piton_core::plan::{Gate, Plan, PlannedItem, RunPast};
+use piton_core::policy::{Limits, Policy};
+use piton_core::{
+    Actor, AttemptId, Command, CommandId, DecisionId, DecisionKind, Draft, Event, EventId, Facts,
+    ItemRow, ItemState, Key, Need, Node, Outcome, Place, Recorded, Refusal, Role, Row, Rows, RunId,
+    RunRow, RunState, Stage, Tables, Verb, decide, needs,
+};
+use uuid::Uuid;
+
+/// How long a lease lasts in this world.
+pub(crate) const LEASE: SignedDuration = SignedDuration::from_secs(30);
+
+/// A number that no decision should ever get: it was not asked for.
+const NOT_ASKED_FOR: u64 = 1 << 40;
+
+pub(crate) struct World {
+    pub(crate) run: RunId,
+    pub(crate) tables: Tables,
+    pub(crate) journal: Vec<Recorded>,
+    pub(crate) now: Timestamp,
+    pub(crate) lease_expires: Option<Timestamp>,
+    pub(crate) holder_gone: bool,
+    /// Whether the plan came from elsewhere, where other rules held.
+    taken_over: bool,
+    /// Whether every commit is checked, which costs most of its time.
+    pub(crate) thorough: bool,
+    ids: u128,
+}
+
+/// An id that says in a debugger what it is of.
+fn id(space: u128, number: u128) -> Uuid {
+    Uuid::from_u128(space << 64 | number << 16)
+}
+
+pub(crate) fn node(text: &str) -> Node {
+    Node::named(text)
+}
+
+impl World {
+    /// A world without any run.
+    pub(crate) fn empty() -> Self {
+        Self {
+            run: RunId(id(1, 1)),
+            tables: Tables::default(),
+            journal: Vec::new(),
+            now: Timestamp::from_second(1_000_000).expect("in range"),
+            lease_expires: None,
+            holder_gone: false,
+            taken_over: false,
+            thorough: true,
+            ids: 0,
+        }
+    }
+
+    /// A world with one run: see [`plan`] for the text.
+    pub(crate) fn planned(text: &str) -> Self {
+        Self::with_policy(text, Policy::default())
+    }
+
+    pub(crate) fn with_policy(text: &str, policy: Policy) -> Self {
+        let mut world = Self::empty();
+        let plan = Plan {
+            policy,
+            ..plan(world.run, text)
+        };
+        world.ok(Command::PlanRun(Box::new(plan)));
+        world
+    }
+
+    /// A world with a run that another tool began.
+    pub(crate) fn taken_over(text: &str, past: RunPast) -> Self {
+        let mut world = Self::empty();
+        world.taken_over = true;
+        let plan = Plan {
+            past: Some(past),
+            ..plan(world.run, text)
+        };
+        world.ok(Command::PlanRun(Box::new(plan)));
+        world
+    }
+
+    /// A world with a run that is being worked on, and the runner's token.
+    pub(crate) fn running(text: &str) -> (Self, u64) {
+        let mut world = Self::planned(text);
+        let token = world.start();
+        (world, token)
+    }
+
+    pub(crate) fn fresh_attempt(&mut self) -> AttemptId {
+        self.ids += 1;
+        AttemptId(id(2, self.ids))
+    }
+
+    pub(crate) fn pass(&mut self, seconds: i64) {
+        self.now += SignedDuration::from_secs(seconds);
+    }
+
+    /// Decides on the rows that the command asks for, and stores the answer.
+    pub(crate) fn commit(&mut self, command: &Command) -> Result<Vec<Recorded>, Refusal> {
+        self.ids += 1;
+        let facts = Facts {
+            actor: Actor::Person("ada".to_owned()),
+            decision: DecisionId(id(3, self.ids)),
+            holder_gone: self.holder_gone,
+        };
+        let drafts = decide(&self.rows(&needs(command).rows), command, &facts);
+        if self.thorough {
+            assert_eq!(
+                drafts,
+                decide(&self.all_rows(), command, &facts),
+                "{command:?} did not ask for all that its decision depends on"
+            );
+        }
+        let command_id = CommandId(id(4, self.ids));
+        let drafts = drafts?;
+        let stored: Vec<_> = drafts
+            .into_iter()
+            .map(|draft| self.store(draft, &facts.actor, command_id))
+            .collect();
+        if self.thorough {
+            self.check();
+        }
+        Ok(stored)
+    }
+
+    fn store(&mut self, draft: Draft, actor: &Actor, command: CommandId) -> Recorded {
+        let position = self.journal.len() as u64 + 1;
+        let stamp = Stamp {
+            id: EventId(id(5, u128::from(position))),
+            position,
+            time: self.now,
+            actor: actor.clone(),
+        };
+        self.check_event(&draft.event);
+        self.tables.fold(&draft.event, &stamp);
+        if let Event::LeaseTaken { .. } = draft.event {
+            self.lease_expires = Some(self.now + LEASE);
+        }
+        let record = Record {
+            stream: draft.stream,
+            stamp,
+            kind: draft.event.kind().to_owned(),
+            version: draft.event.version(),
+            body: String::new(),
+            command,
+            hash: GENESIS,
+        };
+        let recorded = Recorded {
+            record,
+            event: draft.event,
+        };
+        self.journal.push(recorded.clone());
+        recorded
+    }
+
+    fn rows(&self, wanted: &[Need]) -> Rows {
+        let mut rows = Rows {
+            tables: Tables::default(),
+            now: self.now,
+            next_decision: NOT_ASKED_FOR,
+            lease_expires: None,
+        };
+        for need in wanted {
+            match need {
+                Need::NextDecision => rows.next_decision = self.tables.next_decision(),
+                Need::LeaseExpiry(_) => rows.lease_expires = self.lease_expires,
+                _ => self
+                    .wanted(need)
+                    .into_iter()
+                    .for_each(|row| rows.tables.put(row)),
+            }
+        }
+        rows
+    }
+
+    fn all_rows(&self) -> Rows {
+        Rows {
+            tables: self.tables.clone(),
+            now: self.now,
+            next_decision: self.tables.next_decision(),
+            lease_expires: self.lease_expires,
+        }
+    }
+
+    /// The rows of one wish, and none besides.
+    pub(crate) fn wanted(&self, need: &Need) -> Vec<Row> {
+        let item = |row: &ItemRow| Row::Item(Box::new(row.clone()));
+        let below = |run: &RunId, top: &Node| -> Vec<Row> {
+            self.tables.item(*run, top).map_or_else(Vec::new, |top| {
+                self.tables.subtree(*run, &top.place).map(item).collect()
+            })
+        };
+        let get = |key: Key| self.tables.get(&key).cloned();
+        match need {
+            Need::Run(run) => get(Key::Run(*run)).into_iter().collect(),
+            Need::RunNamed(name) => {
+                let named = self.tables.runs().filter(|run| run.name == *name);
+                named.map(|run| Row::Run(Box::new(run.clone()))).collect()
+            }
+            Need::Line(run, node) => std::iter::once(node.clone())
+                .chain(node.ancestors())
+                .filter_map(|node| get(Key::Item(*run, node)))
+                .collect(),
+            Need::Subtree(run, node) => below(run, node),
+            Need::Tree(run) => self.tables.tree(*run).map(item).collect(),
+            Need::Dependents(run, node) => {
+                let line: Vec<_> = std::iter::once(node.clone())
+                    .chain(node.ancestors())
+                    .collect();
+                let waits =
+                    |item: &&ItemRow| item.depends_on.iter().any(|other| line.contains(other));
+                self.tables
+                    .tree(*run)
+                    .filter(waits)
+                    .flat_map(|item| {
+                        let on = item.depends_on.iter();
+                        let on = on.filter_map(|on| get(Key::Item(*run, on.clone())));
+                        below(run, &item.node).into_iter().chain(on)
+                    })
+                    .collect()
+            }
+            Need::Attempt(attempt) => get(Key::Attempt(*attempt)).into_iter().collect(),
+            Need::OpenAttempts(run) => {
+                let open = self.tables.open_attempts().filter(|row| row.run == *run);
+                open.map(|row| Row::Attempt(Box::new(row.clone())))
+                    .collect()
+            }
+            Need::Decision(decision) => get(Key::Decision(*decision)).into_iter().collect(),
+            Need::OpenDecisions(Some(run)) => {
+                let open = self.tables.open_decisions(*run);
+                open.map(|row| Row::Decision(Box::new(row.clone())))
+                    .collect()
+            }
+            Need::Blocker { spec, task_id } => get(Key::Blocker(spec.clone(), task_id.clone()))
+                .into_iter()
+                .collect(),
+            Need::NextDecision
+            | Need::LeaseExpiry(_)
+            | Need::Runs
+            | Need::AttemptsAt(..)
+            | Need::DecisionNumbered(_)
+            | Need::OpenDecisions(None)
+            | Need::RecentEntries(_)
+            | Need::LastEntry(_)
+            | Need::Blockers => panic!("no command asks for {need:?}"),
+        }
+    }
+
+    // What a caller of the store would do.
+
+    #[track_caller]
+    pub(crate) fn ok(&mut self, command: Command) -> Vec<Recorded> {
+        match self.commit(&command) {
+            Ok(stored) => stored,
+            Err(refusal) => panic!("{command:?} is refused: {refusal}"),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn refused(&mut self, command: Command) -> Refusal {
+        let before = self.journal.len();
+        match self.commit(&command) {
+            Ok(_) => panic!("{command:?} is not refused"),
+            Err(refusal) => {
+                assert_eq!(self.journal.len(), before, "a refusal stores nothing");
+                refusal
+            }
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn start(&mut self) -> u64 {
+        self.start_within(Limits::default())
+    }
+
+    #[track_caller]
+    pub(crate) fn start_within(&mut self, limits: Limits) -> u64 {
+        self.ok(start_run(self.run, limits));
+        self.run_row().fence
+    }
+
+    /// Notes the intent to start an agent.
+    #[track_caller]
+    pub(crate) fn begin(&mut self, token: u64, at: &str) -> AttemptId {
+        self.begin_as(token, at, Role::Worker)
+    }
+
+    #[track_caller]
+    pub(crate) fn begin_as(&mut self, token: u64, at: &str, role: Role) -> AttemptId {
+        let attempt = self.fresh_attempt();
+        self.ok(start_attempt(self.run, token, attempt, at, role));
+        attempt
+    }
+
+    #[track_caller]
+    pub(crate) fn end(&mut self, token: u64, at: &str, attempt: AttemptId, report: Report) {
+        self.ok(end_attempt(self.run, token, attempt, at, report));
+    }
+
+    /// Starts an agent on a node and ends it with that outcome.
+    #[track_caller]
+    pub(crate) fn work(&mut self, token: u64, at: &str, report: Report) {
+        let attempt = self.begin(token, at);
+        self.end(token, at, attempt, report);
+    }
+
+    #[track_caller]
+    pub(crate) fn complete(&mut self, token: u64, at: &str) {
+        self.work(token, at, Report::bare(Outcome::Completed));
+    }
+
+    #[track_caller]
+    pub(crate) fn fail(&mut self, token: u64, at: &str) {
+        self.work(token, at, failure(Category::Logic, "it broke"));
+    }
+
+    #[track_caller]
+    pub(crate) fn gate(&mut self, token: u64, at: &str, passed: bool) {
+        let (run, node) = (self.run, node(at));
+        self.ok(Command::StartGate {
+            run,
+            token,
+            node: node.clone(),
+        });
+        let report = GateReport {
+            passed,
+            exit: Some(i32::from(!passed)),
+            ..GateReport::default()
+        };
+        self.ok(Command::EndGate {
+            run,
+            token,
+            node,
+            report,
+        });
+    }
+
+    #[track_caller]
+    pub(crate) fn mend(&mut self, token: u64, at: &str) {
+        let attempt = self.begin_as(token, at, Role::GateFix);
+        self.end(token, at, attempt, Report::bare(Outcome::Completed));
+    }
+
+    #[track_caller]
+    pub(crate) fn make_commit(&mut self, token: u64, at: &str, result: Result<&str, &str>) {
+        let (run, node) = (self.run, node(at));
+        self.ok(Command::StartCommit {
+            run,
+            token,
+            node: node.clone(),
+            head: None,
+        });
+        let result = result
+            .map(|commit| Some(commit.to_owned()))
+            .map_err(str::to_owned);
+        self.ok(Command::EndCommit {
+            run,
+            token,
+            node,
+            result,
+        });
+    }
+
+    #[track_caller]
+    pub(crate) fn skip(&mut self, at: &str) {
+        self.ok(skip_item(self.run, at));
+    }
+
+    #[track_caller]
+    pub(crate) fn retry(&mut self, at: &str) {
+        self.ok(retry_item(self.run, at));
+    }
+
+    /// The only open question.
+    #[track_caller]
+    pub(crate) fn question(&self) -> DecisionId {
+        let open: Vec<_> = self.tables.open_decisions(self.run).collect();
+        assert_eq!(open.len(), 1, "one open question: {open:?}");
+        open[0].id
+    }
+
+    #[track_caller]
+    pub(crate) fn decide(&mut self, verb: Verb, why: Option<&str>) {
+        let command = self.answer_to(self.question(), verb, why);
+        self.ok(command);
+    }
+
+    pub(crate) fn answer_to(&self, decision: DecisionId, verb: Verb, why: Option<&str>) -> Command {
+        let row = self.tables.decision(decision).expect("it was asked");
+        Command::Decide {
+            decision,
+            run: row.run,
+            node: row.node.clone(),
+            verb,
+            why: why.map(str::to_owned),
+        }
+    }
+
+    // What is to be seen.
+
+    #[track_caller]
+    pub(crate) fn run_row(&self) -> &RunRow {
+        self.tables.run(self.run).expect("the run was planned")
+    }
+
+    #[track_caller]
+    pub(crate) fn state(&self) -> RunState {
+        self.run_row().state
+    }
+
+    #[track_caller]
+    pub(crate) fn item(&self, at: &str) -> &ItemRow {
+        self.tables
+            .item(self.run, &node(at))
+            .unwrap_or_else(|| panic!("no node {at}"))
+    }
+
+    /// The states of some nodes, for one look at many.
+    #[track_caller]
+    pub(crate) fn states(&self, nodes: &[&str]) -> Vec<&'static str> {
+        nodes
+            .iter()
+            .map(|at| self.item(at).state.as_str())
+            .collect()
+    }
+
+    /// The node that the runner turns to next.
+    pub(crate) fn next(&self) -> Option<&str> {
+        self.tables.next(self.run).map(|item| item.node.as_str())
+    }
+
+    pub(crate) fn pointer(&self) -> Option<&str> {
+        self.tables.pointer(self.run).map(|item| item.node.as_str())
+    }
+
+    // What must always hold.
+
+    /// What must hold when an event comes to the rows that it is about.
+    fn check_event(&self, event: &Event) {
+        match event {
+            Event::RunMoved { run, from, .. } => {
+                assert_eq!(self.tables.run(*run).map(|row| row.state), Some(*from));
+            }
+            Event::ItemMoved(moved) => {
+                let row = self.tables.item(moved.run, &moved.node).expect("an item");
+                assert_eq!(row.state, moved.from, "{moved:?}");
+                assert!(moved.from.may_become(moved.to), "{moved:?}");
+                assert_eq!(row.attempt, None, "an agent works on it: {moved:?}");
+                if moved.to == ItemState::Ready && moved.from == ItemState::Pending {
+                    assert!(self.is_free(row), "{} is not free", row.node);
+                }
+            }
+            Event::AttemptStarted {
+                attempt, run, node, ..
+            } => {
+                assert_eq!(self.tables.attempt(*attempt), None);
+                assert_eq!(
+                    self.tables.item(*run, node).map(|row| row.attempt),
+                    Some(None)
+                );
+            }
+            Event::AttemptEnded { attempt, .. } => {
+                let row = self.tables.attempt(*attempt).expect("it was started");
+                assert_eq!(row.report, None, "a second outcome");
+            }
+            Event::DecisionOpened {
+                decision, number, ..
+            } => {
+                assert_eq!(self.tables.decision(*decision), None);
+                assert_eq!(*number, self.tables.next_decision());
+            }
+            Event::DecisionMade { decision, .. } => {
+                let row = self.tables.decision(*decision).expect("it was asked");
+                assert_eq!(row.verdict, None, "decided twice");
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether everything that an item waits for is finished.
+    fn is_free(&self, item: &ItemRow) -> bool {
+        item.depends_on.iter().all(|on| {
+            self.tables
+                .item(item.run, on)
+                .is_some_and(|on| on.state.is_finished())
+        })
+    }
+
+    fn parent(&self, item: &ItemRow) -> Option<&ItemRow> {
+        item.node
+            .parent()
+            .and_then(|parent| self.tables.item(item.run, &parent))
+    }
+
+    pub(crate) fn check(&self) {
+        if self.tables.run(self.run).is_none() {
+            return;
+        }
+        for item in self.tables.tree(self.run) {
+            self.check_counts(item);
+            self.check_attempt(item);
+            self.check_dependencies(item);
+            self.check_family(item);
+        }
+        let roots = self
+            .tables
+            .tree(self.run)
+            .filter(|item| item.place.depth() == 1 && !item.state.is_finished())
+            .count();
+        assert_eq!(self.run_row().open_roots as usize, roots, "open roots");
+        self.check_run();
+    }
+
+    fn check_counts(&self, item: &ItemRow) {
+        let children = || {
+            self.tables
+                .subtree(self.run, &item.place)
+                .filter(|child| child.place.depth() == item.place.depth() + 1)
+        };
+        let open = children()
+            .filter(|child| !child.state.is_finished())
+            .count();
+        assert_eq!(item.children as usize, children().count(), "{}", item.node);
+        assert_eq!(item.open_children as usize, open, "{}", item.node);
+    }
+
+    fn check_attempt(&self, item: &ItemRow) {
+        let open: Vec<_> = self
+            .tables
+            .open_attempts()
+            .filter(|row| row.node == item.node)
+            .map(|row| row.id)
+            .collect();
+        assert_eq!(open, item.attempt.into_iter().collect::<Vec<_>>());
+        let worked_on = item.is_leaf() && item.state == ItemState::Working;
+        if worked_on && item.stage == Stage::Work && !self.taken_over {
+            assert!(item.attempt.is_some(), "nobody works on {}", item.node);
+        }
+        let gate_open = item.gate_runs.as_ref().is_some_and(|runs| runs.open);
+        if item.attempt.is_some() || item.committing.is_some() || gate_open {
+            assert_eq!(item.state, ItemState::Working, "{}", item.node);
+        }
+    }
+
+    fn check_dependencies(&self, item: &ItemRow) {
+        if self.taken_over {
+            return;
+        }
+        let held_up = self
+            .parent(item)
+            .is_some_and(|parent| parent.state == ItemState::Pending);
+        match item.state {
+            ItemState::Pending => assert!(
+                held_up || !self.is_free(item),
+                "{} waits for nothing",
+                item.node
+            ),
+            ItemState::Ready => assert!(!held_up, "{} is ahead of its parent", item.node),
+            ItemState::Working
+            | ItemState::Waiting
+            | ItemState::Done
+            | ItemState::Failed
+            | ItemState::Skipped
+            | ItemState::Blocked => {}
+        }
+    }
+
+    fn check_family(&self, item: &ItemRow) {
+        if self.taken_over {
+            return;
+        }
+        if item.state.is_finished() {
+            assert_eq!(item.open_children, 0, "{} is finished too soon", item.node);
+        }
+        if !item.is_leaf() && item.stage != Stage::Work && item.state == ItemState::Working {
+            assert_eq!(
+                item.open_children, 0,
+                "{} is not at its gate yet",
+                item.node
+            );
+        }
+        let broken = item.state.is_broken();
+        if broken && let Some(parent) = self.parent(item) {
+            assert!(
+                parent.state.is_broken() || self.tables.open_attempts().count() > 0,
+                "the failure of {} does not show above it",
+                item.node
+            );
+        }
+    }
+
+    fn check_run(&self) {
+        let run = self.run_row();
+        let open: Vec<_> = self.tables.open_decisions(self.run).collect();
+        let numbers: BTreeSet<_> = self.tables.decisions().map(|row| row.number).collect();
+        assert_eq!(numbers.len(), self.tables.decisions().count());
+        if self.tables.tree(self.run).next().is_some() {
+            assert!(self.pointer().is_some(), "the pointer names nothing");
+        }
+        if self.taken_over {
+            return;
+        }
+        for question in &open {
+            let state = self.item(question.node.as_str()).state;
+            let fits = question.kind == DecisionKind::Breakpoint
+                || state.is_broken()
+                || state == ItemState::Waiting;
+            assert!(fits, "{question:?} is about an item that is {state}");
+        }
+        let asked = |kind| open.iter().any(|question| question.kind == kind);
+        match (&run.state, &run.pause) {
+            (RunState::Waiting | RunState::Blocked, _) => assert!(
+                asked(DecisionKind::HumanNeeded) || asked(DecisionKind::BlockedNode),
+                "there is no way out of {}",
+                run.state
+            ),
+            (RunState::Done, _) => assert_eq!(run.open_roots, 0),
+            (RunState::New | RunState::Interrupted | RunState::Running, _) => {
+                let something = self.tables.next(self.run).is_some()
+                    || self.tables.open_attempts().next().is_some()
+                    || run.open_roots == 0;
+                assert!(something, "{} and nothing can be started", run.state);
+            }
+            (RunState::Paused, _) => assert!(run.pause.is_some()),
+        }
+    }
+
+    /// The rows, made anew from the journal alone.
+    pub(crate) fn folded(&self) -> Tables {
+        let mut tables = Tables::default();
+        for recorded in &self.journal {
+            tables.fold(&recorded.event, &recorded.record.stamp);
+        }
+        tables
+    }
+}
+
+// Commands in few words.
+
+pub(crate) fn start_run(run: RunId, limits: Limits) -> Command {
+    Command::StartRun {
+        run,
+        owner: "host, process 1".to_owned(),
+        limits,
+    }
+}
+
+pub(crate) fn start_attempt(
+    run: RunId,
+    token: u64,
+    attempt: AttemptId,
+    at: &str,
+    role: Role,
+) -> Command {
+    Command::StartAttempt {
+        run,
+        token,
+        attempt,
+        node: node(at),
+        role,
+        agent: "sh".to_owned(),
+        model: None,
+    }
+}
+
+pub(crate) fn end_attempt(
+    run: RunId,
+    token: u64,
+    attempt: AttemptId,
+    at: &str,
+    report: Report,
+) -> Command {
+    Command::EndAttempt {
+        run,
+        token,
+        attempt,
+        node: node(at),
+        report: Box::new(report),
+    }
+}
+
+pub(crate) fn skip_item(run: RunId, at: &str) -> Command {
+    Command::SkipItem {
+        run,
+        node: node(at),
+        why: None,
+    }
+}
+
+pub(crate) fn retry_item(run: RunId, at: &str) -> Command {
+    Command::RetryItem {
+        run,
+        node: node(at),
+        why: None,
+    }
+}
+
+// Reports in few words.
+
+pub(crate) fn failure(category: Category, error: &str) -> Report {
+    Report {
+        error: Some(error.to_owned()),
+        category: Some(category),
+        ..Report::bare(Outcome::Failed)
+    }
+}
+
+pub(crate) fn needs_human(question: &str) -> Report {
+    Report {
+        human: Some(HumanNeeded {
+            reason: question.to_owned(),
+            details: None,
+        }),
+        ..Report::bare(Outcome::NeedsHuman)
+    }
+}
+
+// Plans in few words.
+
+/// Reads a plan: a node a line, two spaces a level, then what it has:
+/// `gate=3`, `break`, `after=NODE,NODE`, `state=done`.
+pub(crate) fn plan(run: RunId, text: &str) -> Plan {
+    let mut items: Vec<PlannedItem> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let depth = (line.len() - line.trim_start().len()) / 2;
+        let parent = items
+            .iter()
+            .rev()
+            .find(|item| item.place.depth() == depth)
+            .filter(|_| depth > 0);
+        let siblings = items
+            .iter()
+            .filter(|item| item.node.parent() == parent.map(|parent| parent.node.clone()))
+            .count();
+        let place = parent.map_or_else(Place::default, |parent| parent.place.clone());
+        let pending = parent.is_some_and(|parent| parent.state == ItemState::Pending);
+        let mut words = line.split_whitespace();
+        let id = words.next().expect("a line names a node");
+        let mut item = PlannedItem {
+            node: Node::child(parent.map(|parent| &parent.node), id, 1),
+            id: id.to_owned(),
+            place: place.child(u32::try_from(siblings).expect("few siblings")),
+            state: if pending {
+                ItemState::Pending
+            } else {
+                ItemState::Ready
+            },
+            prompt: Some(format!("do {id}")),
+            model: None,
+            gate: None,
+            breakpoint: false,
+            depends_on: Vec::new(),
+            native: None,
+            past: piton_core::plan::Past::default(),
+        };
+        words.for_each(|word| furnish(&mut item, word));
+        items.push(item);
+    }
+    Plan {
+        run,
+        name: "auth".to_owned(),
+        face: "sprint-yaml".to_owned(),
+        source: "sprints/auth/SPRINT.yaml".to_owned(),
+        policy: Policy::default(),
+        native: None,
+        past: None,
+        items,
+    }
+}
+
+fn furnish(item: &mut PlannedItem, word: &str) {
+    match word.split_once('=') {
+        None if word == "break" => item.breakpoint = true,
+        Some(("gate", runs)) => {
+            item.gate = Some(Gate {
+                script: "make test".to_owned(),
+                on_fail_prompt: "mend it".to_owned(),
+                runs_max: runs.parse().expect("a number of runs"),
+                timeout_s: 60,
+            });
+        }
+        Some(("after", nodes)) => {
+            item.depends_on = nodes.split(',').map(node).collect();
+            item.state = ItemState::Pending;
+        }
+        Some(("state", state)) => {
+            item.state = ALL_ITEM_STATES
+                .into_iter()
+                .find(|known| known.as_str() == state)
+                .expect("a state");
+        }
+        Some(_) | None => panic!("`{word}` says nothing about a node"),
+    }
+}
+
+pub(crate) const ALL_ITEM_STATES: [ItemState; 8] = [
+    ItemState::Pending,
+    ItemState::Ready,
+    ItemState::Working,
+    ItemState::Waiting,
+    ItemState::Done,
+    ItemState::Failed,
+    ItemState::Skipped,
+    ItemState::Blocked,
+];

@@ -1,0 +1,476 @@
+//! What an agent said came of its work.
+//!
+//! The result is the last fenced `json` block or JSON line that fits
+//! `{status, summary, error?, humanNeeded?}`; without one the exit status
+//! speaks, and the last line is the summary.
+
+use piton_core::attempt::{HumanNeeded, Outcome, Report};
+use piton_core::classify::{Category, classify};
+use serde::Deserialize;
+
+/// Longest text that is kept of a summary or an error, in characters.
+const TEXT_CHARS_MAX: usize = 4_000;
+
+#[derive(Deserialize)]
+struct Answer {
+    status: Status,
+    #[serde(default)]
+    summary: Option<String>,
+    #[serde(default)]
+    error: Option<String>,
+    #[serde(
+        default,
+        rename = "humanNeeded",
+        alias = "human-needed",
+        alias = "human_needed"
+    )]
+    human: Option<Human>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+enum Status {
+    Completed,
+    Failed,
+    NeedsHuman,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Human {
+    Reason(String),
+    Whole {
+        reason: String,
+        details: Option<String>,
+    },
+}
+
+impl Answer {
+    /// Whether it says enough to be an answer and not any JSON with a status.
+    fn fits(&self) -> bool {
+        self.summary.is_some()
+            || (self.status == Status::Failed && self.error.is_some())
+            || (self.status == Status::NeedsHuman && self.human.is_some())
+    }
+}
+
+/// How the agent's process ended, as far as the report needs it.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    /// Its exit status.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// What it was stopped for, in words: `it ran longer than 2h`.
+    pub stopped: Option<Stopped>,
+}
+
+/// Why piton stopped an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// In words.
+    pub why: String,
+    /// Somebody asked for it: nothing is the agent's fault.
+    pub asked: bool,
+    /// It took too long.
+    pub late: bool,
+}
+
+/// Makes a report of what an agent printed (the end of it) and how it ended.
+#[must_use]
+pub fn report(output: &str, ended: &Ended) -> Report {
+    let output = strip_ansi(output);
+    let mut report = match find(&output) {
+        Some(answer) => of_answer(answer, &output, ended),
+        None => of_exit(&output, ended),
+    };
+    if let Some(stopped) = &ended.stopped
+        && report.outcome != Outcome::NeedsHuman
+    {
+        report.outcome = if stopped.asked {
+            Outcome::Interrupted
+        } else {
+            Outcome::Failed
+        };
+        report.error = Some(stopped.why.clone());
+        report.category = (!stopped.asked).then_some(if stopped.late {
+            Category::Timeout
+        } else {
+            Category::Logic
+        });
+    }
+    report.summary = report.summary.map(|text| shorten(&text));
+    report.error = report.error.map(|text| shorten(&text));
+    report
+}
+
+fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
+    let failed_exit = ended.code != Some(0);
+    let outcome = match answer.status {
+        Status::NeedsHuman => Outcome::NeedsHuman,
+        Status::Failed => Outcome::Failed,
+        // A program that fails after it said that all is well is not believed.
+        Status::Completed if failed_exit => Outcome::Failed,
+        Status::Completed => Outcome::Completed,
+    };
+    let mut report = Report {
+        summary: answer.summary,
+        ..Report::bare(outcome)
+    };
+    match outcome {
+        Outcome::NeedsHuman => {
+            report.human = Some(match answer.human {
+                Some(Human::Reason(reason)) => HumanNeeded {
+                    reason,
+                    details: None,
+                },
+                Some(Human::Whole { reason, details }) => HumanNeeded { reason, details },
+                None => HumanNeeded {
+                    reason: report
+                        .summary
+                        .clone()
+                        .unwrap_or_else(|| "the agent gave no reason".to_owned()),
+                    details: answer.error,
+                },
+            });
+        }
+        Outcome::Failed => {
+            let said = answer.error.or_else(|| report.summary.clone());
+            let error = match (answer.status, said) {
+                (Status::Completed, _) => {
+                    format!("the agent said completed, but ended with {}", ending(ended))
+                }
+                (_, Some(said)) => said,
+                (_, None) => format!("the agent ended with {}", ending(ended)),
+            };
+            let context = format!("{error}\n{}", last_lines(output, 40));
+            report.category = Some(classify(
+                ended.code,
+                if answer.status == Status::Completed {
+                    &context
+                } else {
+                    &error
+                },
+            ));
+            report.error = Some(error);
+        }
+        Outcome::Completed | Outcome::Blocked | Outcome::Partial | Outcome::Interrupted => {}
+    }
+    report
+}
+
+fn of_exit(output: &str, ended: &Ended) -> Report {
+    let last = last_line(output);
+    if ended.code == Some(0) {
+        return Report {
+            summary: last,
+            ..Report::bare(Outcome::Completed)
+        };
+    }
+    // The shell could not start the program, and nothing else was tried.
+    if matches!(ended.code, Some(126 | 127)) && lines(output).count() <= 1 {
+        let what =
+            last.unwrap_or_else(|| format!("the shell says status {}", ended.code.unwrap_or(127)));
+        if output.trim().is_empty() || is_shell_complaint(&what) {
+            return Report {
+                error: Some(what),
+                cannot_start: true,
+                ..Report::bare(Outcome::Interrupted)
+            };
+        }
+        return failed(Some(what), output, ended);
+    }
+    failed(last, output, ended)
+}
+
+/// Whether a line is the shell's own: `sh: 1: claude: not found`.
+fn is_shell_complaint(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    [
+        "not found",
+        "no such file",
+        "permission denied",
+        "cannot execute",
+        "exec format error",
+    ]
+    .iter()
+    .any(|sign| line.ends_with(sign) || line.contains(&format!("{sign}:")))
+}
+
+fn failed(last: Option<String>, output: &str, ended: &Ended) -> Report {
+    let ending = ending(ended);
+    let error = match last {
+        Some(last) => format!("{last} ({ending})"),
+        None => format!("the agent ended with {ending} and printed nothing"),
+    };
+    let category = classify(ended.code, &last_lines(output, 40));
+    Report {
+        error: Some(error),
+        category: Some(category),
+        ..Report::bare(Outcome::Failed)
+    }
+}
+
+/// How a process ended, in words.
+#[must_use]
+pub fn ending(ended: &Ended) -> String {
+    match (ended.code, ended.signal) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "an unknown status".to_owned(),
+    }
+}
+
+fn lines(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    text.lines()
+        .map(str::trim_end)
+        .filter(|line| !line.trim().is_empty())
+}
+
+fn last_line(text: &str) -> Option<String> {
+    lines(text).next_back().map(|line| line.trim().to_owned())
+}
+
+fn last_lines(text: &str, count: usize) -> String {
+    let mut last: Vec<&str> = lines(text).rev().take(count).collect();
+    last.reverse();
+    last.join("\n")
+}
+
+fn shorten(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(TEXT_CHARS_MAX) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The last block or line that fits.
+fn find(output: &str) -> Option<Answer> {
+    let mut found = None;
+    let mut block: Option<String> = None;
+    for line in output.lines() {
+        let bare = line.trim();
+        match &mut block {
+            Some(text) if bare.starts_with("```") => {
+                found = read(text).or(found);
+                block = None;
+            }
+            Some(text) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            None if bare
+                .strip_prefix("```")
+                .is_some_and(|tag| tag.trim().eq_ignore_ascii_case("json")) =>
+            {
+                block = Some(String::new());
+            }
+            None if bare.starts_with('{') => found = read(bare).or(found),
+            None => {}
+        }
+    }
+    found
+}
+
+fn read(text: &str) -> Option<Answer> {
+    serde_json::from_str::<Answer>(text.trim())
+        .ok()
+        .filter(Answer::fits)
+}
+
+/// The text without terminal escapes and other control characters.
+fn strip_ansi(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => skip_escape(&mut chars),
+            '\r' if chars.peek() != Some(&'\n') => out.push('\n'),
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match chars.next() {
+        Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
+        // A title or a link: up to BEL or ESC \.
+        Some(']') => {
+            while let Some(c) = chars.next() {
+                if c == '\u{7}' {
+                    break;
+                }
+                if c == '\u{1b}' {
+                    chars.next();
+                    break;
+                }
+            }
+        }
+        Some(_) | None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exit(code: i32) -> Ended {
+        Ended {
+            code: Some(code),
+            ..Ended::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(output: &str, code: i32, outcome: Outcome, text: Option<&str>) {
+        let report = report(output, &exit(code));
+        let said = report
+            .human
+            .as_ref()
+            .map(|human| human.reason.as_str())
+            .or(report.error.as_deref())
+            .or(report.summary.as_deref());
+        assert_eq!((report.outcome, said), (outcome, text));
+    }
+
+    #[test]
+    fn without_an_answer_the_exit_status_speaks() {
+        check(
+            "working\nall done\n\n",
+            0,
+            Outcome::Completed,
+            Some("all done"),
+        );
+        check("", 0, Outcome::Completed, None);
+        check("boom\n", 3, Outcome::Failed, Some("boom (exit status 3)"));
+        check(
+            "",
+            1,
+            Outcome::Failed,
+            Some("the agent ended with exit status 1 and printed nothing"),
+        );
+    }
+
+    #[test]
+    fn the_last_answer_that_fits_counts() {
+        let two = "```json\n{\"status\":\"failed\",\"summary\":\"no\"}\n```\nthen\n{\"status\":\"completed\",\"summary\":\"yes\"}\n";
+        check(two, 0, Outcome::Completed, Some("yes"));
+        check(
+            "{\"status\":\"completed\",\"summary\":\"yes\"}\n{\"status\":\"ok\"}\n{broken",
+            0,
+            Outcome::Completed,
+            Some("yes"),
+        );
+        check(
+            "```json\n{\n \"status\": \"failed\",\n \"summary\": \"s\", \"error\": \"e\"\n}\n```",
+            0,
+            Outcome::Failed,
+            Some("e"),
+        );
+        check(
+            "```\n{\"status\":\"failed\",\"summary\":\"not tagged, but a line\"}\n```",
+            0,
+            Outcome::Failed,
+            Some("not tagged, but a line"),
+        );
+        check(
+            "{\"status\":\"completed\"}",
+            0,
+            Outcome::Completed,
+            Some("{\"status\":\"completed\"}"),
+        );
+    }
+
+    #[test]
+    fn completed_with_a_bad_exit_is_a_failure() {
+        let said = "{\"status\":\"completed\",\"summary\":\"yes\"}";
+        check(
+            said,
+            1,
+            Outcome::Failed,
+            Some("the agent said completed, but ended with exit status 1"),
+        );
+        let report = report(
+            said,
+            &Ended {
+                signal: Some(9),
+                ..Ended::default()
+            },
+        );
+        assert_eq!(report.outcome, Outcome::Failed);
+    }
+
+    #[test]
+    fn needs_human_wins_over_the_exit_status() {
+        let said = "{\"status\":\"needs-human\",\"summary\":\"s\",\"humanNeeded\":{\"reason\":\"which key?\",\"details\":\"d\"}}";
+        check(said, 1, Outcome::NeedsHuman, Some("which key?"));
+        check(
+            "{\"status\":\"needs-human\",\"summary\":\"help\"}",
+            0,
+            Outcome::NeedsHuman,
+            Some("help"),
+        );
+    }
+
+    #[test]
+    fn a_program_that_the_shell_cannot_start_was_not_tried() {
+        let missing = report("sh: 1: claude: not found\n", &exit(127));
+        assert!(missing.cannot_start);
+        assert_eq!(missing.outcome, Outcome::Interrupted);
+        assert!(report("", &exit(126)).cannot_start);
+        assert!(!report("I worked\nand then\nsh: 1: x: not found", &exit(127)).cannot_start);
+        assert!(!report("done some\n", &exit(1)).cannot_start);
+    }
+
+    #[test]
+    fn a_stop_is_not_the_agents_failure_but_a_timeout_is() {
+        let asked = Stopped {
+            why: "stopped by SIGINT".to_owned(),
+            asked: true,
+            late: false,
+        };
+        let stopped = report(
+            "half",
+            &Ended {
+                signal: Some(15),
+                stopped: Some(asked),
+                ..Ended::default()
+            },
+        );
+        assert_eq!(
+            (stopped.outcome, stopped.category),
+            (Outcome::Interrupted, None)
+        );
+        let late = Stopped {
+            why: "it ran longer than 2h".to_owned(),
+            asked: false,
+            late: true,
+        };
+        let late = report(
+            "{\"status\":\"completed\",\"summary\":\"x\"}",
+            &Ended {
+                signal: Some(15),
+                stopped: Some(late),
+                ..Ended::default()
+            },
+        );
+        assert_eq!(
+            (late.outcome, late.category),
+            (Outcome::Failed, Some(Category::Timeout))
+        );
+    }
+
+    #[test]
+    fn terminal_escapes_and_progress_bars_do_not_hide_an_answer() {
+        check(
+            "\u{1b}[32mok\u{1b}[0m\r\u{1b}]0;title\u{7}{\"status\":\"completed\",\"summary\":\"fine\"}",
+            0,
+            Outcome::Completed,
+            Some("fine"),
+        );
+    }
+}

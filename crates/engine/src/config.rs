@@ -1,0 +1,110 @@
+//! `.piton/config.toml`: what a project says of how it is run. All optional.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use piton_core::duration::parse_duration;
+use serde::Deserialize;
+
+use crate::failure::{Failure, unreadable};
+use crate::project::Project;
+
+/// The settings of a project.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Config {
+    /// Which agent works, and what bounds it.
+    pub agent: AgentConfig,
+}
+
+/// The table `[agent]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct AgentConfig {
+    /// The agent that works when no `--agent` is given: a name from
+    /// `commands`, else a shell command.
+    #[serde(rename = "use")]
+    pub use_: Option<String>,
+    /// Names for shell commands.
+    pub commands: BTreeMap<String, String>,
+    /// Longest life of an agent, as a duration.
+    pub wall_timeout: String,
+    /// Longest time in which an agent prints nothing; off when absent.
+    pub idle_timeout: Option<String>,
+    /// Between asking an agent to end and ending it.
+    pub grace: String,
+    /// Most bytes that an agent may print.
+    pub output_bytes_max: u64,
+}
+
+impl Default for AgentConfig {
+    fn default() -> Self {
+        Self {
+            use_: None,
+            commands: BTreeMap::new(),
+            wall_timeout: "2h".to_owned(),
+            idle_timeout: None,
+            grace: "5s".to_owned(),
+            output_bytes_max: 256 << 20,
+        }
+    }
+}
+
+impl Config {
+    /// Reads the settings; defaults where there is no file.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, is no TOML, or has a key or a value that
+    /// nobody knows.
+    pub fn load(project: &Project) -> Result<Self, Failure> {
+        let path = project.home.join("config.toml");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(unreadable(&path, error)),
+        };
+        let wrong = |what: String| {
+            Failure::new("usage", format!("{}: {what}", path.display()))
+                .hint("the keys are listed in docs/guide/configuration.md")
+        };
+        let config: Self = toml::from_str(&text)
+            .map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+        let durations = [
+            Some(&config.agent.wall_timeout),
+            config.agent.idle_timeout.as_ref(),
+            Some(&config.agent.grace),
+        ];
+        for text in durations.into_iter().flatten() {
+            parse_duration(text).map_err(|error| wrong(error.to_string()))?;
+        }
+        Ok(config)
+    }
+
+    /// The shell command that `agent` names, or is.
+    ///
+    /// `sh:CMD` is always a command.
+    #[must_use]
+    pub fn command<'a>(&'a self, agent: &'a str) -> &'a str {
+        match agent.strip_prefix("sh:") {
+            Some(command) => command,
+            None => self.agent.commands.get(agent).map_or(agent, String::as_str),
+        }
+    }
+}
+
+impl AgentConfig {
+    /// What bounds an agent.
+    #[must_use]
+    pub fn limits(&self) -> crate::process::Limits {
+        let seconds = |text: &str| parse_duration(text).ok().map(Duration::from_secs);
+        crate::process::Limits {
+            wall: seconds(&self.wall_timeout),
+            idle: self.idle_timeout.as_deref().and_then(seconds),
+            output_bytes_max: Some(self.output_bytes_max),
+            grace: seconds(&self.grace).unwrap_or(Duration::from_secs(5)),
+        }
+    }
+}

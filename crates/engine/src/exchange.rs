@@ -1,0 +1,222 @@
+//! Replacing a file so that a power cut leaves the old one or the new one, and
+//! nobody's work is lost.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 of some bytes, in hex.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A new version of a file, beside it and on stable storage, not yet in its place.
+#[derive(Debug)]
+pub struct Staged {
+    temp: tempfile::TempPath,
+    target: PathBuf,
+}
+
+/// Writes a new version of `target` beside it.
+///
+/// # Errors
+///
+/// When it cannot be written; nothing is left then.
+pub fn stage(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
+    let folder = target
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let mut builder = tempfile::Builder::new();
+    let prefix = format!(".{name}.");
+    builder.prefix(&prefix).suffix(".tmp");
+    ordinary_mode(&mut builder);
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    if let Ok(found) = fs::metadata(target) {
+        file.as_file().set_permissions(found.permissions())?;
+    }
+    file.as_file().sync_data()?;
+    Ok(Staged {
+        temp: file.into_temp_path(),
+        target: target.to_owned(),
+    })
+}
+
+/// A new file gets the mode of any other that this user makes.
+#[cfg(unix)]
+fn ordinary_mode(builder: &mut tempfile::Builder<'_, '_>) {
+    use std::os::unix::fs::PermissionsExt as _;
+    builder.permissions(fs::Permissions::from_mode(0o666));
+}
+
+#[cfg(not(unix))]
+fn ordinary_mode(_: &mut tempfile::Builder<'_, '_>) {}
+
+impl Staged {
+    /// Puts the new version into its place, and gives back what was there.
+    ///
+    /// The file that came out is in nobody's way: it is gone unless
+    /// [`Displaced::put_back`] is called.
+    ///
+    /// # Errors
+    ///
+    /// When the place cannot be written; the file is as it was.
+    pub fn exchange(self) -> io::Result<Displaced> {
+        match swap(&self.temp, &self.target) {
+            Ok(()) => Ok(Displaced {
+                old: Some(self.temp),
+                target: self.target,
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.temp
+                    .persist_noclobber(&self.target)
+                    .map_err(|failed| failed.error)?;
+                Ok(Displaced {
+                    old: None,
+                    target: self.target,
+                })
+            }
+            Err(error) if is_unsupported(&error) => {
+                let old = fs::read(&self.target)?;
+                let keep = stage(&self.target, &old)?;
+                self.temp
+                    .persist(&self.target)
+                    .map_err(|failed| failed.error)?;
+                Ok(Displaced {
+                    old: Some(keep.temp),
+                    target: self.target,
+                })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The version of a file that a new one took the place of.
+#[derive(Debug)]
+pub struct Displaced {
+    old: Option<tempfile::TempPath>,
+    target: PathBuf,
+}
+
+impl Displaced {
+    /// Its bytes; none when there was no file.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn read(&self) -> io::Result<Option<Vec<u8>>> {
+        self.old.as_ref().map(fs::read).transpose()
+    }
+
+    /// Puts it into its place again.
+    ///
+    /// # Errors
+    ///
+    /// When the place cannot be written.
+    pub fn put_back(mut self) -> io::Result<()> {
+        let Some(old) = self.old.take() else {
+            return Ok(());
+        };
+        match swap(&old, &self.target) {
+            Err(error) if is_unsupported(&error) => {
+                old.persist(&self.target).map_err(|failed| failed.error)
+            }
+            other => other,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn swap(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(target_os = "macos")]
+fn swap(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn swap(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    // Some file systems know rename but not exchange: EINVAL, ENOSYS, ENOTSUP.
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+    )
+}
+
+/// Makes the names in a folder durable.
+///
+/// # Errors
+///
+/// When the folder cannot be opened or flushed.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Writes to what is not a regular file: a pipe, a terminal, `/dev/stdout`.
+///
+/// # Errors
+///
+/// When it cannot be opened or written.
+pub fn write_through(target: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).open(target)?;
+    file.write_all(bytes)?;
+    file.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_there_comes_out_of_the_exchange() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("PROGRESS.yaml");
+        let first = stage(&target, b"one")
+            .and_then(Staged::exchange)
+            .expect("written");
+        assert_eq!(first.read().expect("read"), None);
+        drop(first);
+        let second = stage(&target, b"two")
+            .and_then(Staged::exchange)
+            .expect("written");
+        assert_eq!(second.read().expect("read").as_deref(), Some(&b"one"[..]));
+        second.put_back().expect("put back");
+        assert_eq!(fs::read(&target).expect("read"), b"one");
+        let names: Vec<_> = fs::read_dir(folder.path()).expect("listed").collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_mode_of_the_old_file_is_kept() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("file");
+        fs::write(&target, "x").expect("written");
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).expect("set");
+        drop(
+            stage(&target, b"y")
+                .and_then(Staged::exchange)
+                .expect("written"),
+        );
+        assert_eq!(
+            fs::metadata(&target).expect("there").permissions().mode() & 0o777,
+            0o640
+        );
+    }
+}

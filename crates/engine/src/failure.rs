@@ -1,0 +1,405 @@
+//! How a verb says that it could not: one shape for text, JSON and exit status.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+use piton_core::Refusal;
+use piton_core::run::{Pause, RunState};
+use piton_formats::problem::Problem;
+use piton_store::{CommitError, Fault, FaultKind};
+
+/// What a command ends with. The same for every command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done.
+    Done = 0,
+    /// The answer is no: problems were found, a plan ended blocked.
+    No = 1,
+    /// The command was not understood, or names what is not there.
+    Usage = 2,
+    /// It waits for a person.
+    Waits = 3,
+    /// Somebody else holds it.
+    Busy = 4,
+    /// A limit was reached.
+    Limit = 5,
+    /// State is damaged or cannot be read; nothing was changed.
+    Damaged = 6,
+    /// The world failed: a disk, the store, an agent that cannot be started.
+    Fault = 7,
+    /// Interrupted; everything is saved.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// The number that the process ends with.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// Every code of a failure, with its exit status. Each has a page of its own
+/// in `docs/errors/`, compared by a test.
+pub const CODES: &[(&str, Exit)] = &[
+    ("agent.cannot_start", Exit::Fault),
+    ("agent.missing", Exit::Usage),
+    ("decision.decided", Exit::No),
+    ("decision.needs_words", Exit::Usage),
+    ("decision.unknown", Exit::Usage),
+    ("decision.wrong_verb", Exit::Usage),
+    ("file.exists", Exit::No),
+    ("file.unreadable", Exit::Damaged),
+    ("file.unwritable", Exit::Fault),
+    ("git.dirty", Exit::No),
+    ("git.missing", Exit::Fault),
+    ("item.being_worked_on", Exit::Busy),
+    ("item.state", Exit::No),
+    ("item.unknown", Exit::Usage),
+    ("plan.foreign", Exit::Damaged),
+    ("plan.legacy", Exit::No),
+    ("plan.none", Exit::Usage),
+    ("plan.problems", Exit::No),
+    ("plan.started", Exit::No),
+    ("plan.unreadable", Exit::Damaged),
+    ("plan.unsupported", Exit::No),
+    ("run.blocked", Exit::No),
+    ("run.busy", Exit::Busy),
+    ("run.fenced", Exit::Busy),
+    ("run.finished", Exit::No),
+    ("run.needs_human", Exit::Waits),
+    ("run.not_started", Exit::No),
+    ("run.paused", Exit::Waits),
+    ("run.state", Exit::No),
+    ("run.unknown", Exit::Usage),
+    ("store.busy", Exit::Busy),
+    ("store.damaged", Exit::Damaged),
+    ("store.fault", Exit::Fault),
+    ("store.missing", Exit::No),
+    ("store.network", Exit::Fault),
+    ("store.newer", Exit::Damaged),
+    ("usage", Exit::Usage),
+];
+
+/// Why a verb was not carried out.
+#[derive(Debug)]
+pub struct Failure {
+    /// The code: `run.busy`.
+    pub code: &'static str,
+    /// What happened, to what: a fragment without a full stop.
+    pub message: String,
+    /// What to type next.
+    pub hint: Option<String>,
+    /// What lies below.
+    pub source: Option<Box<dyn Error + Send + Sync>>,
+    /// What is wrong in which files, when that is the reason.
+    pub findings: Option<Box<Findings>>,
+}
+
+/// Problems in files, with the files, so that they can be shown side by side.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// The text of each file that has a problem, by the name that the problem uses.
+    pub sources: BTreeMap<String, String>,
+}
+
+impl Findings {
+    /// How many problems are errors.
+    #[must_use]
+    pub fn errors(&self) -> usize {
+        self.problems
+            .iter()
+            .filter(|problem| problem.is_error())
+            .count()
+    }
+}
+
+impl Failure {
+    /// A failure of a known code.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        debug_assert!(
+            CODES.iter().any(|(known, _)| *known == code),
+            "{code} is not in the table"
+        );
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+            source: None,
+            findings: None,
+        }
+    }
+
+    /// Says what to type next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says what lies below.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Says what is wrong in which files.
+    #[must_use]
+    pub fn finding(mut self, findings: Findings) -> Self {
+        self.findings = Some(Box::new(findings));
+        self
+    }
+
+    /// What the process ends with.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        CODES
+            .iter()
+            .find(|(code, _)| *code == self.code)
+            .map_or(Exit::Fault, |(_, exit)| *exit)
+    }
+
+    /// The causes below, outermost first.
+    #[must_use]
+    pub fn causes(&self) -> Vec<String> {
+        let first = self
+            .source
+            .as_deref()
+            .map(|source| source as &(dyn Error + 'static));
+        std::iter::successors(first, |error| (*error).source())
+            .map(ToString::to_string)
+            .collect()
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+/// A file that could not be read.
+pub fn unreadable(path: &std::path::Path, source: io::Error) -> Failure {
+    Failure::new("file.unreadable", format!("cannot read {}", path.display()))
+        .hint("see that the file is there and that you may read it")
+        .because(source)
+}
+
+/// A file that could not be written.
+pub fn unwritable(path: &std::path::Path, source: io::Error) -> Failure {
+    Failure::new(
+        "file.unwritable",
+        format!("cannot write {}", path.display()),
+    )
+    .hint("see that the folder is there, that you may write to it and that the disk has room")
+    .because(source)
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        let (code, hint) = match fault.kind {
+            FaultKind::Missing => (
+                "store.missing",
+                "a plan that is run begins one: `piton run PLAN`",
+            ),
+            FaultKind::Io => (
+                "store.fault",
+                "see that the disk has room and that you may write to `.piton/`, then repeat the command",
+            ),
+            FaultKind::Damaged => (
+                "store.damaged",
+                "see what is damaged with `piton journal verify`; bring a backup in with `piton store restore FILE`",
+            ),
+            FaultKind::Newer => (
+                "store.newer",
+                "use the newer piton that wrote this store; nothing was changed",
+            ),
+            FaultKind::NetworkFileSystem => (
+                "store.network",
+                "keep the project on a local disk, or name another folder with PITON_PROJECT",
+            ),
+            FaultKind::Flush => (
+                "store.fault",
+                "see that the disk is well, then repeat the command; `piton journal verify` tells what is there",
+            ),
+        };
+        Self::new(code, fault.what.clone())
+            .hint(hint)
+            .because(FaultCause(fault))
+    }
+}
+
+/// Shows only what lies below the fault, whose own words are the message.
+#[derive(Debug)]
+struct FaultCause(Fault);
+
+impl fmt::Display for FaultCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.source {
+            Some(source) => source.fmt(f),
+            None => f.write_str("no further cause is known"),
+        }
+    }
+}
+
+impl Error for FaultCause {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source.as_deref().and_then(Error::source)
+    }
+}
+
+impl From<CommitError> for Failure {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Refused(refusal) => refusal.into(),
+            CommitError::Fault(fault) => fault.into(),
+            CommitError::Unknown(fault) => {
+                let failure: Self = fault.into();
+                failure.hint("repeat the command: what was stored already is not stored twice")
+            }
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let message = refusal.to_string();
+        match refusal {
+            Refusal::RunState {
+                name,
+                state,
+                pause,
+                at,
+            } => run_state(
+                &name,
+                state,
+                pause.as_ref(),
+                at.as_ref().map(ToString::to_string),
+            ),
+            Refusal::NameTaken(_) => {
+                Self::new("run.state", message).hint("see it with `piton status`")
+            }
+            Refusal::NoSuchRun(_) => {
+                Self::new("run.unknown", message).hint("see the runs with `piton status`")
+            }
+            Refusal::NoSuchItem(_) => {
+                Self::new("item.unknown", message).hint("see the nodes with `piton status RUN`")
+            }
+            Refusal::NoSuchDecision(_) => {
+                Self::new("decision.unknown", message).hint("see what is open with `piton inbox`")
+            }
+            Refusal::Busy { name, holder } => {
+                let hint = format!(
+                    "follow it with `piton status {name} --watch`, end it with `piton stop {name}`"
+                );
+                Self::new(
+                    "run.busy",
+                    format!(
+                        "run `{name}` is held by {}, since {}",
+                        holder.owner,
+                        holder.since.strftime("%F %T UTC")
+                    ),
+                )
+                .hint(hint)
+            }
+            Refusal::Fenced { name } => Self::new("run.fenced", message)
+                .hint(format!("see who does with `piton status {name}`")),
+            Refusal::ItemState { node, state, until } => {
+                let message = match until {
+                    Some(until) => {
+                        format!("`{node}` is {state} until {}", until.strftime("%F %T UTC"))
+                    }
+                    None => message,
+                };
+                Self::new("item.state", message)
+                    .hint("see where everything stands with `piton status`")
+            }
+            Refusal::BeingWorkedOn(_) => Self::new("item.being_worked_on", message)
+                .hint("stop the run first with `piton stop`, or wait for the agent to end"),
+            Refusal::Decided { .. } => {
+                Self::new("decision.decided", message).hint("see what is open with `piton inbox`")
+            }
+            Refusal::WrongVerb { kind, .. } => {
+                let verbs: Vec<&str> = kind.verbs().iter().map(|verb| verb.as_str()).collect();
+                Self::new("decision.wrong_verb", message)
+                    .hint(format!("what fits is: {}", verbs.join(", ")))
+            }
+            Refusal::EmptyAnswer => {
+                Self::new("decision.needs_words", message).hint("say it with `--why TEXT`")
+            }
+            Refusal::BadPlan(_) => Self::new("plan.problems", message)
+                .hint("see what is wrong with `piton plan check`"),
+        }
+    }
+}
+
+/// What is said when a run is not in a state in which something can be done:
+/// one sentence and one way out for each row of the table of states.
+#[must_use]
+pub fn run_state(
+    name: &str,
+    state: RunState,
+    pause: Option<&Pause>,
+    at: Option<String>,
+) -> Failure {
+    let at = at.map(|node| format!(" at {node}")).unwrap_or_default();
+    match (state, pause) {
+        (RunState::New, _) => Failure::new("run.not_started", format!("run `{name}` has not been started")).hint(format!("start it with `piton run {name}`")),
+        (RunState::Running, _) => Failure::new("run.state", format!("run `{name}` is running")).hint(format!("follow it with `piton status {name} --watch`")),
+        (RunState::Interrupted, _) => Failure::new("run.state", format!("run `{name}` is interrupted; nobody works on it")).hint(format!("go on with `piton run {name}`")),
+        (RunState::Paused, Some(Pause::Breakpoint { node })) => Failure::new("run.paused", format!("run `{name}` is paused at the breakpoint after {node}"))
+            .hint(format!("look at what was done, then go on with `piton resume {name}`")),
+        (RunState::Paused, pause) => {
+            let why = pause.map(|pause| format!(" ({})", pause.reason())).unwrap_or_default();
+            Failure::new("run.paused", format!("run `{name}` is paused{why}")).hint(format!("let it go on with `piton resume {name}`"))
+        }
+        (RunState::Waiting, _) => Failure::new("run.needs_human", format!("run `{name}` waits for a person{at}")).hint("see the question with `piton inbox`"),
+        (RunState::Blocked, _) => Failure::new("run.blocked", format!("run `{name}` is blocked{at}"))
+            .hint("see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`"),
+        (RunState::Done, _) => Failure::new("run.finished", format!("run `{name}` is finished")).hint(format!("see what was done with `piton status {name}`; run it anew with `piton run --recompile`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_codes_are_sorted_and_each_stands_once() {
+        assert!(CODES.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+
+    #[test]
+    fn no_hint_tells_anybody_to_delete_reset_or_force() {
+        for state in [
+            RunState::New,
+            RunState::Running,
+            RunState::Interrupted,
+            RunState::Paused,
+            RunState::Waiting,
+            RunState::Blocked,
+            RunState::Done,
+        ] {
+            let failure = run_state("auth", state, None, None);
+            let hint = failure.hint.unwrap_or_default().to_lowercase();
+            assert!(!hint.is_empty());
+            for word in ["delete", "remove", "reset", "force", "rm "] {
+                assert!(!hint.contains(word), "{hint}");
+            }
+        }
+    }
+}

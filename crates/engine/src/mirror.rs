@@ -1,0 +1,357 @@
+//! A native file kept up to date beside the journal.
+//!
+//! The file is a view: losing it loses nothing. It is replaced only while it is
+//! what piton last wrote; a version of somebody else's stays as it is, the
+//! mirror stops, and piton's own version goes beside it, `.piton` behind its name.
+//!
+//! What piton wrote last is known by hash, before and after: the stamp is on
+//! stable storage before the exchange, so that neither a crash nor a power cut
+//! makes piton take its own file for somebody else's.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use piton_core::{RunId, Tables};
+use piton_formats::sprint::{Exporter, render_progress};
+use piton_store::fail;
+use serde::{Deserialize, Serialize};
+
+use crate::exchange::{Displaced, sha256, stage, sync_folder, write_through};
+
+/// Up to this size a file follows every change at once.
+const SMALL_BYTES: usize = 256 << 10;
+/// A larger one follows so much time after the last write, or ten times what that took.
+const PAUSE_MIN: SignedDuration = SignedDuration::from_millis(300);
+/// The stamp fills one sector, so that it is written whole or not at all.
+const STAMP_BYTES: usize = 512;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    /// The hash of the file that was there before the last exchange.
+    before: String,
+    /// The hash of the file that the last exchange put there.
+    after: String,
+    /// The file is somebody else's now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    stopped: bool,
+}
+
+/// What tells, without reading it, that a file is the one that was written last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Look {
+    bytes: u64,
+    modified: Option<std::time::SystemTime>,
+    inode: u64,
+}
+
+impl Look {
+    fn at(path: &Path) -> Option<Self> {
+        let found = fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(&found);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Some(Self {
+            bytes: found.len(),
+            modified: found.modified().ok(),
+            inode,
+        })
+    }
+}
+
+/// The mirror of one run.
+#[derive(Debug)]
+pub struct Mirror {
+    target: PathBuf,
+    stamp_file: File,
+    stamp: Stamp,
+    look: Option<Look>,
+    exporter: Exporter,
+    bytes: usize,
+    written_at: Option<Timestamp>,
+    took: SignedDuration,
+    behind: bool,
+    complained: bool,
+}
+
+/// What a write came to that somebody should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Somebody else changed the file: it stays as it is.
+    Foreign {
+        /// The file.
+        theirs: PathBuf,
+        /// Where piton's version is.
+        ours: PathBuf,
+    },
+    /// The file could not be written.
+    Unwritable {
+        /// The file.
+        target: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Where the stamp of a run's mirror is kept.
+fn stamp_path(home: &Path, run: RunId) -> PathBuf {
+    home.join("mirrors").join(format!("{run}.json"))
+}
+
+/// Where piton's version goes when the file is somebody else's.
+#[must_use]
+pub fn own_version(target: &Path) -> PathBuf {
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    name.push(".piton");
+    target.with_file_name(name)
+}
+
+/// Whether the mirror of a run has stopped because the file is somebody else's.
+#[must_use]
+pub fn is_stopped(home: &Path, run: RunId) -> bool {
+    fs::read(stamp_path(home, run))
+        .ok()
+        .and_then(|bytes| read_stamp(&bytes))
+        .is_some_and(|stamp| stamp.stopped)
+}
+
+/// Notes that the file of a run's mirror is this text, which was taken in: it
+/// may be replaced.
+///
+/// # Errors
+///
+/// When the stamp cannot be kept.
+pub fn adopt(home: &Path, run: RunId, text: &str) -> io::Result<()> {
+    let hash = sha256(text.as_bytes());
+    let file = open_stamp(home, run)?;
+    put_stamp(
+        &file,
+        &Stamp {
+            before: hash.clone(),
+            after: hash,
+            stopped: false,
+        },
+    )
+}
+
+fn open_stamp(home: &Path, run: RunId) -> io::Result<File> {
+    let path = stamp_path(home, run);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+}
+
+fn put_stamp(mut file: &File, stamp: &Stamp) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec(stamp)?;
+    bytes.resize(STAMP_BYTES.max(bytes.len()), b' ');
+    file.seek(io::SeekFrom::Start(0))?;
+    file.write_all(&bytes)?;
+    file.sync_data()
+}
+
+fn read_stamp(bytes: &[u8]) -> Option<Stamp> {
+    serde_json::from_slice(bytes.trim_ascii()).ok()
+}
+
+impl Mirror {
+    /// The mirror of a run at `target`.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn open(home: &Path, target: &Path, tables: &Tables, run: RunId) -> io::Result<Self> {
+        let stamp_file = open_stamp(home, run)?;
+        let stamp = fs::read(stamp_path(home, run))
+            .ok()
+            .and_then(|bytes| read_stamp(&bytes))
+            .unwrap_or_default();
+        // A link is followed: its own name is not what is mirrored.
+        let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
+        Ok(Self {
+            exporter: Exporter::new(tables, run),
+            target,
+            stamp_file,
+            stamp,
+            look: None,
+            bytes: 0,
+            written_at: None,
+            took: SignedDuration::ZERO,
+            behind: true,
+            complained: false,
+        })
+    }
+
+    /// Notes that the run has changed.
+    pub fn mark(&mut self) {
+        self.behind = true;
+    }
+
+    /// Writes the file if it is behind and its time has come.
+    pub fn follow(&mut self, tables: &Tables, now: Timestamp) -> Option<Trouble> {
+        if !self.behind || !self.is_due(now) {
+            return None;
+        }
+        self.write(tables, now, now)
+    }
+
+    /// Writes the file now, whatever its size: at a stop, or as a heartbeat.
+    pub fn write(
+        &mut self,
+        tables: &Tables,
+        now: Timestamp,
+        heartbeat: Timestamp,
+    ) -> Option<Trouble> {
+        let progress = self.exporter.export(tables, heartbeat)?;
+        let text = render_progress(&progress);
+        self.bytes = text.len();
+        self.behind = false;
+        let trouble = match self.put(&text) {
+            Ok(trouble) => trouble,
+            Err(error) => Some(Trouble::Unwritable {
+                target: self.target.clone(),
+                why: error.to_string(),
+            }),
+        };
+        self.written_at = Some(now);
+        trouble.filter(|_| !std::mem::replace(&mut self.complained, true))
+    }
+
+    /// Tells how long the last write took, so that large files follow slower.
+    pub fn took(&mut self, time: SignedDuration) {
+        self.took = time;
+    }
+
+    /// Whether the file is small enough to follow every change.
+    #[must_use]
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        if self.bytes <= SMALL_BYTES {
+            return true;
+        }
+        let pause = PAUSE_MIN.max(self.took.saturating_mul(10));
+        self.written_at
+            .is_none_or(|last| now.duration_since(last) >= pause)
+    }
+
+    fn put_stamp(&mut self, stamp: Stamp) -> io::Result<()> {
+        if stamp == self.stamp {
+            return Ok(());
+        }
+        put_stamp(&self.stamp_file, &stamp)?;
+        self.stamp = stamp;
+        Ok(())
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<Option<Trouble>> {
+        if self.stamp.stopped {
+            return self.put_beside(text);
+        }
+        let special = fs::metadata(&self.target).is_ok_and(|found| !found.is_file());
+        if special {
+            write_through(&self.target, text.as_bytes())?;
+            return Ok(None);
+        }
+        let new = sha256(text.as_bytes());
+        let Some(old) = self.present()? else {
+            return self.stop(text);
+        };
+        if old == new {
+            return Ok(None);
+        }
+        let staged = stage(&self.target, text.as_bytes())?;
+        fail::point("mirror.staged");
+        self.put_stamp(Stamp {
+            before: old,
+            after: new,
+            stopped: false,
+        })?;
+        fail::point("mirror.stamped");
+        let displaced = staged.exchange()?;
+        fail::point("mirror.exchanged");
+        if !self.is_ours(&displaced)? {
+            displaced.put_back()?;
+            return self.stop(text);
+        }
+        self.look = Look::at(&self.target);
+        Ok(None)
+    }
+
+    /// The hash of what is there now, empty for nothing; none when it is not ours.
+    fn present(&self) -> io::Result<Option<String>> {
+        let look = Look::at(&self.target);
+        if look.is_none() {
+            return Ok(Some(String::new()));
+        }
+        if look == self.look {
+            return Ok(Some(self.stamp.after.clone()));
+        }
+        let hash = sha256(&fs::read(&self.target)?);
+        Ok((hash == self.stamp.after || hash == self.stamp.before).then_some(hash))
+    }
+
+    /// Whether what came out of the exchange is what was there a moment ago.
+    fn is_ours(&self, displaced: &Displaced) -> io::Result<bool> {
+        match displaced.read()? {
+            None => Ok(true),
+            Some(bytes) => Ok(sha256(&bytes) == self.stamp.before),
+        }
+    }
+
+    fn stop(&mut self, text: &str) -> io::Result<Option<Trouble>> {
+        self.put_stamp(Stamp {
+            stopped: true,
+            ..self.stamp.clone()
+        })?;
+        self.put_beside(text)?;
+        Ok(Some(Trouble::Foreign {
+            theirs: self.target.clone(),
+            ours: own_version(&self.target),
+        }))
+    }
+
+    fn put_beside(&self, text: &str) -> io::Result<Option<Trouble>> {
+        let beside = own_version(&self.target);
+        stage(&beside, text.as_bytes())?.exchange()?;
+        Ok(None)
+    }
+}
+
+/// Keeps a copy of a file beside it under a name that is not taken:
+/// `NAME.SUFFIX`, `NAME.SUFFIX.2` and so on.
+///
+/// # Errors
+///
+/// When it cannot be read or the copy cannot be written.
+pub fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
+    let bytes = fs::read(path)?;
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    for nth in 1_u32.. {
+        let number = if nth == 1 {
+            String::new()
+        } else {
+            format!(".{nth}")
+        };
+        let copy = path.with_file_name(format!("{name}.{suffix}{number}"));
+        match OpenOptions::new().write(true).create_new(true).open(&copy) {
+            Ok(mut file) => {
+                file.write_all(&bytes)?;
+                file.sync_all()?;
+                sync_folder(path.parent().unwrap_or(Path::new(".")))?;
+                return Ok(copy);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}

@@ -1,0 +1,386 @@
+//! Child processes: started, followed, bounded and ended, with nothing left behind.
+//!
+//! An agent or a gate is one [`Spec`]: a program in its own process group,
+//! whose output goes straight into a private file. [`start`] never blocks; two
+//! threads look after the child until everything that it started is gone, and
+//! only then comes the one [`ProcessEvent::Exited`].
+//!
+//! Who belongs to an attempt is decided by three things, in this order: the
+//! process group; the mark in the environment ([`MARK`], Linux); and, when
+//! [`adopt_orphans`] was called, being handed to this process after a parent
+//! died. What a child cannot be held by: being started on its behalf by
+//! somebody who already ran (a container daemon, `at`, systemd).
+//!
+//! After a crash of this process its children live on. They are found by what
+//! [`Running::id`] said, kept beside the output by [`crate::spool`], and ended
+//! by [`end_survivors`].
+//!
+//! What it does not do: understand what a child says, or decide what its end
+//! means.
+
+#[cfg(not(unix))]
+compile_error!("piton runs on Linux, macOS and other Unix systems; on Windows use WSL");
+
+mod call;
+mod identity;
+mod orphans;
+mod survivors;
+mod table;
+mod watch;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+pub use self::call::{Call, OUTPUT_BYTES_MAX, Output, output};
+pub use self::identity::{Identity, Liveness, alive, liveness, myself};
+pub use self::orphans::adopt_orphans;
+pub use self::survivors::{Ended, FoundBy, Survivor, end_survivors, survivors};
+use self::watch::{Leftovers, Watch};
+
+/// The environment variable that marks everything an attempt started.
+pub const MARK: &str = "PITON_ATTEMPT";
+
+/// What is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// A program, found on `PATH` unless it is an absolute path, and its arguments.
+    Args {
+        /// The program.
+        program: OsString,
+        /// Its arguments, without its own name.
+        args: Vec<OsString>,
+    },
+    /// A line for `sh -c`.
+    Shell(String),
+}
+
+/// One child process, before it is started.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// What is started.
+    pub program: Program,
+    /// The folder it runs in.
+    pub cwd: PathBuf,
+    /// Added to the environment of this process.
+    pub env: Vec<(String, String)>,
+    /// What the child can read; then it sees the end of the file.
+    pub stdin: String,
+    /// The file that takes stdout and stderr. Must not exist yet; made with mode 0600.
+    pub output: PathBuf,
+    /// When the child is stopped although nobody asked.
+    pub limits: Limits,
+    /// Put into the environment as [`MARK`]. Unique among all attempts; not empty.
+    pub mark: String,
+}
+
+/// When a child is stopped, and how much time it gets to go by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest life.
+    pub wall: Option<Duration>,
+    /// Longest time in which the output does not change.
+    pub idle: Option<Duration>,
+    /// Most bytes of output. A child that goes on an eighth beyond it gets no grace.
+    pub output_bytes_max: Option<u64>,
+    /// Between SIGTERM and SIGKILL.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            wall: None,
+            idle: None,
+            output_bytes_max: None,
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Why a child was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StopReason {
+    /// It ran longer than [`Limits::wall`].
+    Wall,
+    /// Its output did not change for [`Limits::idle`].
+    Idle,
+    /// It wrote more than [`Limits::output_bytes_max`].
+    Flood,
+    /// [`Running::terminate`] or [`Running::kill`].
+    Asked,
+}
+
+/// What happened to a child.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProcessEvent {
+    /// The output file has another size.
+    OutputGrew {
+        /// Its size now.
+        bytes: u64,
+    },
+    /// The child has been told to stop. Comes at most once.
+    Stopping {
+        /// For which reason.
+        why: StopReason,
+    },
+    /// The child and all it started are gone. Comes exactly once, and last.
+    Exited(Exit),
+}
+
+/// How a child ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The status it ended with, if it ended by itself.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Set when it was told to stop, whatever it then did.
+    pub stopped_by: Option<StopReason>,
+    /// Size of the output file at the end.
+    pub output_bytes: u64,
+    /// From start to the end of the main process and of all that it left running.
+    pub duration: Duration,
+    /// What could not be ended: a process of another user, or one that the
+    /// kernel does not let go. Empty but for such cases.
+    pub left: Vec<Identity>,
+}
+
+impl Exit {
+    /// Whether it ended by itself with status 0.
+    pub fn success(&self) -> bool {
+        self.code == Some(0) && self.stopped_by.is_none()
+    }
+}
+
+/// Why a child could not be started. Nothing runs and no output file is left.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The folder to run in is not there, or is not a folder.
+    #[error("cannot run in {}", cwd.display())]
+    Folder {
+        /// The folder.
+        cwd: PathBuf,
+        /// What looking at it said.
+        source: io::Error,
+    },
+    /// The file for the output could not be made.
+    #[error("cannot create {}", path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The text for stdin could not be put into a file.
+    #[error("cannot hand over the input of `{}`", program.display())]
+    Input {
+        /// What was to be started.
+        program: OsString,
+        /// Why.
+        source: io::Error,
+    },
+    /// The program is not there, may not be executed, or has impossible arguments.
+    #[error("cannot start `{}`", program.display())]
+    Program {
+        /// What was to be started.
+        program: OsString,
+        /// Why.
+        source: io::Error,
+    },
+    /// The mark is empty: the child could not be found again.
+    #[error("the attempt has no mark")]
+    Unmarked,
+}
+
+/// A child that was started. Dropping it changes nothing for the child.
+#[derive(Clone, Debug)]
+pub struct Running {
+    id: Identity,
+    watch: Arc<Watch>,
+}
+
+impl Running {
+    /// What the child can be found by, also after a crash of this process.
+    pub fn id(&self) -> &Identity {
+        &self.id
+    }
+
+    /// Asks the child and all it started to end, and ends them after
+    /// [`Limits::grace`]. Does not wait. Nothing happens when it is over.
+    pub fn terminate(&self) {
+        self.watch.ask(watch::Ask::Terminate);
+    }
+
+    /// Ends the child and all it started at once. Does not wait.
+    pub fn kill(&self) {
+        self.watch.ask(watch::Ask::Kill);
+    }
+}
+
+/// Starts a child and returns at once.
+///
+/// `events` is called from two threads, one at a time. It may call
+/// [`Running::terminate`] and [`Running::kill`]; it should be quick and must
+/// not panic.
+///
+/// The input is a file without a name, not a pipe: a child that never reads
+/// blocks nobody, and one that outlives this process still reads all of it
+/// instead of acting on half a prompt.
+///
+/// # Errors
+///
+/// [`StartError`], after which nothing runs.
+pub fn start(
+    spec: Spec,
+    events: impl FnMut(ProcessEvent) + Send + 'static,
+) -> Result<Running, StartError> {
+    if spec.mark.is_empty() {
+        return Err(StartError::Unmarked);
+    }
+    let mut command = match &spec.program {
+        Program::Args { program, args } => command(program, args, &spec.cwd)?,
+        Program::Shell(line) => command("sh".as_ref(), &["-c".into(), line.into()], &spec.cwd)?,
+    };
+    command.envs(spec.env.iter().map(|(name, value)| (name, value)));
+    command.env(MARK, &spec.mark);
+    let input = input(&spec).map_err(|source| StartError::Input {
+        program: command.get_program().to_owned(),
+        source,
+    })?;
+    command.stdin(input);
+    let output = OutputFile::create(&spec.output)?;
+    command.stdout(output.writer()?).stderr(output.writer()?);
+    let started = watch::spawn(
+        command,
+        watch::Order {
+            limits: spec.limits,
+            leftovers: Leftovers::End(spec.mark),
+            output: output.handle()?,
+            events: Box::new(events),
+        },
+    )?;
+    output.keep();
+    Ok(started)
+}
+
+/// Starts a child and waits for its end.
+///
+/// # Errors
+///
+/// Those of [`start`].
+pub fn run_to_end(spec: Spec) -> Result<Exit, StartError> {
+    let (sender, receiver) = mpsc::channel();
+    let running = start(spec, move |event| {
+        if let ProcessEvent::Exited(exit) = event {
+            // The receiver below outlives this.
+            sender.send(exit).ok();
+        }
+    })?;
+    let exit = receiver.recv().expect("every child has exactly one end");
+    drop(running);
+    Ok(exit)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this module is where programs are started"
+)]
+fn command(program: &OsStr, args: &[OsString], cwd: &Path) -> Result<Command, StartError> {
+    // Otherwise a folder that is not there reads as a program that is not there.
+    let folder = std::fs::metadata(cwd).and_then(|found| {
+        if found.is_dir() {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
+    });
+    folder.map_err(|source| StartError::Folder {
+        cwd: cwd.to_owned(),
+        source,
+    })?;
+    let mut command = Command::new(program);
+    command.args(args).current_dir(cwd).process_group(0);
+    Ok(command)
+}
+
+fn input(spec: &Spec) -> io::Result<Stdio> {
+    if spec.stdin.is_empty() {
+        return Ok(Stdio::null());
+    }
+    // Beside the output: the folder is private already.
+    let folder = match spec.output.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::tempfile_in(folder)?;
+    file.write_all(spec.stdin.as_bytes())?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+/// The output file, removed again unless the child was started.
+struct OutputFile<'a> {
+    path: &'a Path,
+    file: File,
+    kept: bool,
+}
+
+impl<'a> OutputFile<'a> {
+    fn create(path: &'a Path) -> Result<Self, StartError> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|source| StartError::Output {
+                path: path.to_owned(),
+                source,
+            })?;
+        Ok(OutputFile {
+            path,
+            file,
+            kept: false,
+        })
+    }
+
+    fn handle(&self) -> Result<File, StartError> {
+        self.file.try_clone().map_err(|source| StartError::Output {
+            path: self.path.to_owned(),
+            source,
+        })
+    }
+
+    fn writer(&self) -> Result<Stdio, StartError> {
+        Ok(self.handle()?.into())
+    }
+
+    fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for OutputFile<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nothing was written; an empty file left behind harms nobody.
+            std::fs::remove_file(self.path).ok();
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "durations of real processes; never stored as a time"
+)]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,103 @@
+//! Short calls of other programs for their answer, such as git's plumbing.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::orphans::OWN;
+use super::watch::{self, Leftovers, Order};
+use super::{Exit, Limits, MARK, ProcessEvent, StartError, command};
+
+/// Most bytes of stdout that a call may write, and most that is kept of stderr.
+pub const OUTPUT_BYTES_MAX: u64 = 64 << 20;
+
+/// A program to be asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The program, found on `PATH` unless it is an absolute path.
+    pub program: &'a str,
+    /// Its arguments, without its own name.
+    pub args: &'a [OsString],
+    /// The folder it runs in.
+    pub cwd: &'a Path,
+    /// Added to the environment of this process.
+    pub env: &'a [(&'a str, &'a str)],
+    /// Longest life.
+    pub timeout: Duration,
+}
+
+/// What a program answered.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// How it ended.
+    pub exit: Exit,
+    /// The first [`OUTPUT_BYTES_MAX`] bytes of its stdout.
+    pub stdout: Vec<u8>,
+    /// The first [`OUTPUT_BYTES_MAX`] bytes of its stderr.
+    pub stderr: Vec<u8>,
+}
+
+/// Calls a program and waits for its answer. Its stdin is empty.
+///
+/// What it leaves running on purpose (git tidies up, watches files and keeps
+/// passwords that way) stays; only a call that has to be stopped is ended
+/// with its whole process group. The answer goes through files without names:
+/// with pipes such a background process would keep this waiting.
+///
+/// # Errors
+///
+/// [`StartError`]. A program that fails is not an error here: see
+/// [`Output::exit`].
+pub fn output(call: &Call<'_>) -> Result<Output, StartError> {
+    let failed = |source| StartError::Output {
+        path: std::env::temp_dir(),
+        source,
+    };
+    let mut command = command(call.program.as_ref(), call.args, call.cwd)?;
+    let mut stdout = tempfile::tempfile().map_err(failed)?;
+    let mut stderr = tempfile::tempfile().map_err(failed)?;
+    command
+        .envs(call.env.iter().copied())
+        .env(MARK, OWN)
+        .stdin(Stdio::null())
+        .stdout(stdout.try_clone().map_err(failed)?)
+        .stderr(stderr.try_clone().map_err(failed)?);
+    let (sender, receiver) = mpsc::channel();
+    let running = watch::spawn(
+        command,
+        Order {
+            limits: Limits {
+                wall: Some(call.timeout),
+                output_bytes_max: Some(OUTPUT_BYTES_MAX),
+                grace: Duration::from_secs(1),
+                ..Limits::default()
+            },
+            leftovers: Leftovers::Leave,
+            output: stdout.try_clone().map_err(failed)?,
+            events: Box::new(move |event| {
+                if let ProcessEvent::Exited(exit) = event {
+                    // The receiver below outlives this.
+                    sender.send(exit).ok();
+                }
+            }),
+        },
+    )?;
+    let exit = receiver.recv().expect("every child has exactly one end");
+    drop(running);
+    Ok(Output {
+        exit,
+        stdout: read(&mut stdout).map_err(failed)?,
+        stderr: read(&mut stderr).map_err(failed)?,
+    })
+}
+
+fn read(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,165 @@
+//! What a piton that crashed left running.
+
+use std::collections::HashSet;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::table::{self, Row, Sent};
+use super::{Identity, now};
+
+/// How long SIGKILL is repeated.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(10);
+
+/// A process that belongs to an attempt nobody looks after any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survivor {
+    /// The process.
+    pub id: Identity,
+    /// What gave it away.
+    pub found_by: FoundBy,
+}
+
+/// What gave a survivor away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundBy {
+    /// It was recorded when it was started.
+    Record,
+    /// It carries this mark in its environment.
+    Mark(String),
+    /// It is in the process group, or a descendant, of one that was found.
+    Kinship,
+}
+
+/// What became of survivors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Gone.
+    pub ended: Vec<Survivor>,
+    /// Could not be ended: another user's, or held by the kernel.
+    pub left: Vec<Survivor>,
+}
+
+/// Finds what still runs of attempts: by `recorded` start, by `marks` in the
+/// environment (Linux), and by kinship with those.
+///
+/// Never this process itself, nor what descends from it. The caller makes sure
+/// that no living piton looks after these attempts.
+pub fn survivors(marks: &[String], recorded: &[Identity]) -> Vec<Survivor> {
+    find(marks, recorded)
+        .into_iter()
+        .map(|(_, survivor)| survivor)
+        .collect()
+}
+
+/// Finds survivors and ends them: SIGTERM, `grace`, SIGKILL, at most 5 s more.
+///
+/// Looks again until nothing is found, so that what they start meanwhile ends
+/// too.
+pub fn end_survivors(marks: &[String], recorded: &[Identity], grace: Duration) -> Ended {
+    let mut all: Vec<Survivor> = Vec::new();
+    let mut told: HashSet<(u32, u64)> = HashSet::new();
+    let mut recorded = recorded.to_vec();
+    let kill_at = now() + grace;
+    loop {
+        let found = find(marks, &recorded);
+        let at = now();
+        let killing = at >= kill_at;
+        let mut refused = 0;
+        for (row, survivor) in &found {
+            if !all.iter().any(|known| known.id == survivor.id) {
+                all.push(survivor.clone());
+                // Whoever was found by kinship would not be found again when
+                // the one that gave it away is gone.
+                recorded.push(survivor.id.clone());
+            }
+            let sent = if killing {
+                table::signal(row, Signal::KILL)
+            } else if told.insert((row.pid, row.start)) {
+                let sent = table::signal(row, Signal::TERM);
+                // One that is suspended does not see the first.
+                table::signal(row, Signal::CONT);
+                sent
+            } else {
+                Sent::Yes
+            };
+            refused += usize::from(sent == Sent::Refused);
+        }
+        let given_up = at >= kill_at + KILL_PATIENCE || (killing && refused == found.len());
+        if found.is_empty() || given_up {
+            let left: Vec<Survivor> = found.into_iter().map(|(_, survivor)| survivor).collect();
+            all.retain(|survivor| left.iter().all(|left| left.id != survivor.id));
+            return Ended { ended: all, left };
+        }
+        pause(LOOK);
+    }
+}
+
+fn find(marks: &[String], recorded: &[Identity]) -> Vec<(Row, Survivor)> {
+    let rows = table::rows();
+    let own = kin(&rows, HashSet::from([std::process::id()]), |_| false);
+    let recorded: HashSet<(u32, u64)> = recorded
+        .iter()
+        .filter(|id| id.is_of_this_boot() && id.start_time != 0)
+        .map(|id| (id.pid, id.start_time))
+        .collect();
+    let mut found: Vec<(Row, FoundBy)> = Vec::new();
+    // Also one that has ended and was not waited for: its group is still its own.
+    let mut leaders: HashSet<u32> = HashSet::new();
+    let mut roots: HashSet<u32> = HashSet::new();
+    for row in &rows {
+        if own.contains(&row.pid) {
+            continue;
+        }
+        let by = if recorded.contains(&(row.pid, row.start)) {
+            leaders.extend((row.group == row.pid).then_some(row.pid));
+            FoundBy::Record
+        } else if let Some(mark) = table::mark(row.pid).filter(|mark| marks.contains(mark)) {
+            FoundBy::Mark(mark)
+        } else {
+            continue;
+        };
+        roots.insert(row.pid);
+        found.push((row.clone(), by));
+    }
+    let family = kin(&rows, roots, |row| leaders.contains(&row.group));
+    for row in &rows {
+        let known = found.iter().any(|(found, _)| found.pid == row.pid);
+        if !known && family.contains(&row.pid) && !own.contains(&row.pid) {
+            found.push((row.clone(), FoundBy::Kinship));
+        }
+    }
+    found.retain(|(row, _)| !row.zombie);
+    found
+        .into_iter()
+        .map(|(row, found_by)| {
+            let id = Identity::from_row(&row);
+            (row, Survivor { id, found_by })
+        })
+        .collect()
+}
+
+/// The processes with these numbers, those that `also` holds for, and all that
+/// descend from them.
+fn kin(rows: &[Row], mut family: HashSet<u32>, also: impl Fn(&Row) -> bool) -> HashSet<u32> {
+    loop {
+        let before = family.len();
+        for row in rows {
+            if family.contains(&row.parent) || also(row) {
+                family.insert(row.pid);
+            }
+        }
+        if family.len() == before {
+            return family;
+        }
+    }
+}
+
+fn pause(time: Duration) {
+    let (sender, receiver) = mpsc::channel::<()>();
+    // Nobody ever sends: this is a wait.
+    assert_eq!(receiver.recv_timeout(time), Err(RecvTimeoutError::Timeout));
+    drop(sender);
+}

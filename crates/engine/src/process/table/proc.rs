@@ -1,0 +1,144 @@
+//! Processes by Linux' `/proc`. Format: proc_pid_stat(5).
+
+use std::fs;
+use std::sync::OnceLock;
+
+use super::{Boot, Row};
+
+/// All processes that can be seen.
+pub(in crate::process) fn rows() -> Vec<Row> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(row)
+        .collect()
+}
+
+/// One process, also when it is a zombie.
+pub(in crate::process) fn row(pid: u32) -> Option<Row> {
+    // The name of a program need not be UTF-8.
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse(pid, &String::from_utf8_lossy(&stat))
+}
+
+fn parse(pid: u32, stat: &str) -> Option<Row> {
+    // The name may hold blanks and parentheses; after the last `)` come numbers.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let threads: u32 = fields.get(17)?.parse().ok()?;
+    // A first thread that ended before the others looks like a zombie.
+    let zombie = matches!(*fields.first()?, "Z" | "X" | "x") && threads <= 1;
+    Some(Row {
+        pid,
+        parent: fields.get(1)?.parse().ok()?,
+        group: fields.get(2)?.parse().ok()?,
+        zombie,
+        start: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// The mark that a process was started with, if its environment may be read.
+pub(in crate::process) fn mark(pid: u32) -> Option<String> {
+    let environ = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    environ.split(|&byte| byte == 0).find_map(|variable| {
+        let value = variable
+            .strip_prefix(super::super::MARK.as_bytes())?
+            .strip_prefix(b"=")?;
+        String::from_utf8(value.to_vec()).ok()
+    })
+}
+
+/// The children of this process, those adopted included.
+///
+/// `None` where the kernel does not say (no `CONFIG_PROC_CHILDREN`).
+pub(in crate::process) fn children() -> Option<Vec<u32>> {
+    // One reading can miss a child while a sibling goes; two that agree will not.
+    let mut last = children_once()?;
+    for _ in 0..3 {
+        let next = children_once()?;
+        if next == last {
+            break;
+        }
+        last = next;
+    }
+    Some(last)
+}
+
+fn children_once() -> Option<Vec<u32>> {
+    let me = std::process::id();
+    let mut threads: Vec<u32> = fs::read_dir("/proc/self/task")
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    // The children of a thread that ends go to the first one: it is read last.
+    threads.sort_unstable_by_key(|&thread| (thread == me, thread));
+    let mut children = Vec::new();
+    for thread in threads {
+        match fs::read_to_string(format!("/proc/self/task/{thread}/children")) {
+            Ok(list) => children.extend(
+                list.split_ascii_whitespace()
+                    .filter_map(|pid| pid.parse::<u32>().ok()),
+            ),
+            // A thread that ended meanwhile; the first one stays for good.
+            Err(_) if thread != me => {}
+            Err(_) => return None,
+        }
+    }
+    children.sort_unstable();
+    children.dedup();
+    Some(children)
+}
+
+/// The machine, its boot, and within which numbers pids are unique.
+pub(in crate::process) fn boot() -> &'static Boot {
+    static BOOT: OnceLock<Boot> = OnceLock::new();
+    BOOT.get_or_init(|| {
+        let line = |path: &str| {
+            fs::read_to_string(path)
+                .map(|text| text.trim().to_owned())
+                .unwrap_or_default()
+        };
+        Boot {
+            machine: line("/etc/machine-id"),
+            boot_id: line("/proc/sys/kernel/random/boot_id"),
+            pid_space: fs::read_link("/proc/self/ns/pid")
+                .map(|link| link.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_and_blanks_does_not_shift_the_fields() {
+        let stat = "7 (a) Z 1 (b)) S 5 6 6 0 -1 4194368 199 0 0 0 0 0 0 0 20 0 1 0 124654 17285120";
+        let row = parse(7, stat).expect("a row");
+        assert_eq!((row.parent, row.group, row.start), (5, 6, 124_654));
+        assert!(!row.zombie);
+    }
+
+    #[test]
+    fn a_first_thread_that_ended_early_is_no_zombie() {
+        let stat = "7 (x) Z 5 6 6 0 -1 4194368 199 0 0 0 0 0 0 0 20 0 3 0 124654 0";
+        assert!(!parse(7, stat).expect("a row").zombie);
+    }
+
+    #[test]
+    fn a_truncated_line_is_nobody() {
+        assert_eq!(parse(7, "7 (x) S 5"), None);
+        assert_eq!(parse(7, ""), None);
+    }
+
+    #[test]
+    fn this_process_is_seen() {
+        let me = std::process::id();
+        let row = row(me).expect("this process");
+        assert!(rows().contains(&row));
+        assert!(children().is_some());
+    }
+}

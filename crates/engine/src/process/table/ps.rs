@@ -1,0 +1,112 @@
+//! Processes by `ps`, for systems without `/proc` (macOS, the BSDs).
+
+#[cfg(not(target_os = "linux"))]
+use std::sync::OnceLock;
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+#[cfg(not(target_os = "linux"))]
+use super::Boot;
+use super::Row;
+
+const COLUMNS: &str = "pid=,ppid=,pgid=,stat=,lstart=";
+
+/// All processes.
+pub(in crate::process) fn rows() -> Vec<Row> {
+    parse(&ps(&["-A", "-o", COLUMNS]))
+}
+
+/// One process, also when it is a zombie.
+pub(in crate::process) fn row(pid: u32) -> Option<Row> {
+    parse(&ps(&["-o", COLUMNS, "-p", &pid.to_string()])).pop()
+}
+
+/// Not to be had from `ps` reliably.
+#[cfg(not(target_os = "linux"))]
+pub(in crate::process) fn mark(_pid: u32) -> Option<String> {
+    None
+}
+
+/// Orphans are never adopted here.
+#[cfg(not(target_os = "linux"))]
+pub(in crate::process) fn children() -> Option<Vec<u32>> {
+    None
+}
+
+/// The machine and its boot.
+#[cfg(not(target_os = "linux"))]
+pub(in crate::process) fn boot() -> &'static Boot {
+    static BOOT: OnceLock<Boot> = OnceLock::new();
+    BOOT.get_or_init(|| Boot {
+        machine: text("sysctl", &["-n", "kern.uuid"]),
+        boot_id: text("sysctl", &["-n", "kern.bootsessionuuid"]),
+        pid_space: String::new(),
+    })
+}
+
+fn ps(args: &[&str]) -> String {
+    text("ps", args)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "asks the system what processes there are; short, and waited for"
+)]
+fn text(program: &str, args: &[&str]) -> String {
+    // One language and one time zone, so that the same start always reads the same.
+    std::process::Command::new(program)
+        .args(args)
+        .env("LC_ALL", "C")
+        .env("TZ", "UTC")
+        .output()
+        .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        .unwrap_or_default()
+}
+
+fn parse(listing: &str) -> Vec<Row> {
+    listing.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Row> {
+    let mut words = line.split_ascii_whitespace();
+    let mut number = || words.next()?.parse::<u32>().ok();
+    let (pid, parent, group) = (number()?, number()?, number()?);
+    let zombie = words.next()?.starts_with('Z');
+    let lstart: Vec<&str> = words.collect();
+    let start = DateTime::strptime("%a %b %d %H:%M:%S %Y", lstart.join(" ")).ok()?;
+    let start = start.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second();
+    Some(Row {
+        pid,
+        parent,
+        group,
+        zombie,
+        start: u64::try_from(start).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_is_read_and_headings_are_not() {
+        let listing = "  PID  PPID  PGID STAT STARTED\n\
+                       \x20   1     0     1 Ss   Sun Nov  2 00:51:36 2025\n\
+                       \x20  77     1    70 Z+   Sun Nov  2 00:51:37 2025\n";
+        let rows = parse(listing);
+        assert_eq!(rows.len(), 2);
+        assert_eq!((rows[1].pid, rows[1].parent, rows[1].group), (77, 1, 70));
+        assert!(rows[1].zombie && !rows[0].zombie);
+        assert_eq!(rows[0].start + 1, rows[1].start);
+    }
+
+    #[test]
+    fn where_there_is_a_ps_it_sees_this_process() {
+        let all = rows();
+        if !all.is_empty() {
+            let me = row(std::process::id()).expect("this process");
+            assert!(all.iter().any(|found| found.pid == me.pid));
+        }
+    }
+}

@@ -1,0 +1,485 @@
+//! Two threads look after one child.
+//!
+//! The *waiter* blocks in the kernel until the main process ends, so that no
+//! time is lost between that and the event; it then ends what is left and says
+//! so. The *follower* looks at the output and the clock, and sends the signals.
+//! Only these two threads call the events, and the waiter last.
+//!
+//! The main process stays unreaped until the state says that it has ended, and
+//! both happen under one lock: as long as the state says that it runs, its
+//! number and that of its group belong to nobody else.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::fs::File;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use std::os::unix::process::ExitStatusExt as _;
+
+use rustix::io::Errno;
+use rustix::process::{
+    Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process, test_kill_process_group,
+    waitid,
+};
+
+use super::table::{self, Row, Sent};
+use super::{Exit, Identity, Limits, ProcessEvent, Running, StartError, StopReason, now, orphans};
+
+/// What a child that ended by itself may take to end its background work.
+const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
+/// How long SIGKILL is repeated before a process counts as one that cannot be ended.
+const KILL_PATIENCE: Duration = Duration::from_secs(10);
+/// Between two looks at the output: while it grows, and at most.
+const LOOK_MIN: Duration = Duration::from_millis(1);
+const LOOK_MAX: Duration = Duration::from_millis(50);
+/// Between two looks for orphans that have ended.
+const REAP_EVERY: Duration = Duration::from_secs(1);
+
+pub(super) type Events = Box<dyn FnMut(ProcessEvent) + Send>;
+
+/// What happens to what the main process leaves running.
+#[derive(Debug)]
+pub(super) enum Leftovers {
+    /// It is ended: all of the group, and all that carries this mark.
+    End(String),
+    /// It stays, unless the main process was stopped; then the group is ended.
+    Leave,
+}
+
+/// How a child is to be looked after.
+pub(super) struct Order {
+    pub(super) limits: Limits,
+    pub(super) leftovers: Leftovers,
+    pub(super) output: File,
+    pub(super) events: Events,
+}
+
+/// What the caller may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ask {
+    Nothing,
+    Terminate,
+    Kill,
+}
+
+/// What both threads know of a child.
+pub(super) struct Watch {
+    group: u32,
+    limits: Limits,
+    leftovers: Leftovers,
+    output: File,
+    started: Instant,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Locked before `state`, where both are. Gone after the last event.
+    events: Mutex<Option<Events>>,
+}
+
+struct State {
+    running: bool,
+    ask: Ask,
+    stop: Option<Stop>,
+    /// Found outside of the group when the stop began, while parents still
+    /// told whose children they are.
+    strays: Vec<Row>,
+}
+
+#[derive(Clone, Copy)]
+struct Stop {
+    why: StopReason,
+    kill_at: Instant,
+    killed: bool,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch")
+            .field("group", &self.group)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Starts the command, which must lead a group of its own, and its two threads.
+pub(super) fn spawn(mut command: Command, order: Order) -> Result<Running, StartError> {
+    let program = command.get_program().to_owned();
+    let mark = match &order.leftovers {
+        Leftovers::End(mark) => Some(mark.as_str()),
+        Leftovers::Leave => None,
+    };
+    let started = now();
+    let (child, row) =
+        orphans::spawn(&mut command, mark).map_err(|source| StartError::Program {
+            program: program.clone(),
+            source,
+        })?;
+    let id = Identity::from_row(&row);
+    let watch = Arc::new(Watch {
+        group: row.pid,
+        limits: order.limits,
+        leftovers: order.leftovers,
+        output: order.output,
+        started,
+        state: Mutex::new(State {
+            running: true,
+            ask: Ask::Nothing,
+            stop: None,
+            strays: Vec::new(),
+        }),
+        changed: Condvar::new(),
+        events: Mutex::new(Some(order.events)),
+    });
+    let (follower, waiter) = (Arc::clone(&watch), Arc::clone(&watch));
+    // The child is shared until it is known that the waiter exists: without one
+    // it has to be ended here.
+    let child = Arc::new(Mutex::new(child));
+    let waited = Arc::clone(&child);
+    thread::Builder::new()
+        .name("piton-wait".into())
+        .spawn(move || waiter.wait(&mut lock(&waited)))
+        .and_then(|_| {
+            thread::Builder::new()
+                .name("piton-follow".into())
+                .spawn(move || follower.follow())
+        })
+        .map_err(|source| {
+            watch.abandon(&child);
+            StartError::Program { program, source }
+        })?;
+    Ok(Running { id, watch })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing here is left half-changed by a panic of the caller's events.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Watch {
+    pub(super) fn ask(&self, ask: Ask) {
+        let mut state = lock(&self.state);
+        state.ask = state.ask.max(ask);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Ends a child that cannot be looked after for want of a thread.
+    fn abandon(&self, child: &Mutex<Child>) {
+        lock(&self.events).take();
+        {
+            let mut state = lock(&self.state);
+            state.ask = Ask::Kill;
+            if state.running {
+                self.signal_group(Signal::KILL);
+            }
+        }
+        // The waiter may exist after all; then it waits, and this finds it done.
+        let mut child = lock(child);
+        if lock(&self.state).running {
+            self.wait(&mut child);
+        }
+    }
+
+    // The follower
+
+    fn follow(&self) {
+        let mut bytes = 0;
+        let mut changed_at = self.started;
+        let mut reaped_at = self.started;
+        let mut pause = LOOK_MIN;
+        loop {
+            let at = now();
+            let size = self.output_bytes();
+            if size == bytes {
+                pause = (pause * 2).min(LOOK_MAX);
+            } else {
+                bytes = size;
+                changed_at = at;
+                pause = LOOK_MIN;
+                self.tell(ProcessEvent::OutputGrew { bytes });
+            }
+            let Some(due) = self.enforce(at, bytes, changed_at) else {
+                return;
+            };
+            if at.duration_since(reaped_at) >= REAP_EVERY {
+                reaped_at = at;
+                orphans::reap_orphans();
+            }
+            let state = lock(&self.state);
+            // Looked at again under the lock: a request made since would be
+            // slept through.
+            if state.running && !state.is_urgent() {
+                let wait = due.map_or(pause, |due| due.saturating_duration_since(at).min(pause));
+                drop(
+                    self.changed
+                        .wait_timeout(state, wait.max(LOOK_MIN))
+                        .unwrap_or_else(PoisonError::into_inner),
+                );
+            }
+        }
+    }
+
+    /// Stops the child if there is a reason to. Gives the next time at which
+    /// there may be one, or nothing when it has ended.
+    fn enforce(&self, at: Instant, bytes: u64, changed_at: Instant) -> Option<Option<Instant>> {
+        let state = lock(&self.state);
+        if !state.running {
+            return None;
+        }
+        if let Some(stop) = state.stop {
+            let kill = state.ask == Ask::Kill || at >= stop.kill_at || self.is_runaway(stop, bytes);
+            drop(state);
+            if kill && !stop.killed {
+                self.stop(stop.why, Signal::KILL);
+            }
+            return Some((!stop.killed).then_some(stop.kill_at));
+        }
+        let wall_at = self
+            .limits
+            .wall
+            .and_then(|wall| self.started.checked_add(wall));
+        let idle_at = self
+            .limits
+            .idle
+            .and_then(|idle| changed_at.checked_add(idle));
+        let is_due = |due: Option<Instant>| due.is_some_and(|due| at >= due);
+        let why = if state.ask > Ask::Nothing {
+            StopReason::Asked
+        } else if self.limits.output_bytes_max.is_some_and(|max| bytes > max) {
+            StopReason::Flood
+        } else if is_due(wall_at) {
+            StopReason::Wall
+        } else if is_due(idle_at) {
+            StopReason::Idle
+        } else {
+            return Some([wall_at, idle_at].into_iter().flatten().min());
+        };
+        let signal = if state.ask == Ask::Kill || self.limits.grace.is_zero() {
+            Signal::KILL
+        } else {
+            Signal::TERM
+        };
+        drop(state);
+        self.stop(why, signal);
+        Some(Some(at))
+    }
+
+    /// Whether a child that was stopped for its output goes on regardless.
+    fn is_runaway(&self, stop: Stop, bytes: u64) -> bool {
+        let max = self.limits.output_bytes_max.unwrap_or(u64::MAX);
+        stop.why == StopReason::Flood && bytes > max.saturating_add(max / 8)
+    }
+
+    fn stop(&self, why: StopReason, signal: Signal) {
+        // Before the signal: afterwards nobody's parent can be told any more.
+        let strays = self.strays_of_the_living();
+        let mut events = lock(&self.events);
+        let mut state = lock(&self.state);
+        if !state.running {
+            return;
+        }
+        let first = state.stop.is_none();
+        let at = now();
+        state.stop = Some(Stop {
+            why,
+            kill_at: at.checked_add(self.limits.grace).unwrap_or(at),
+            killed: signal == Signal::KILL,
+        });
+        self.signal_group(signal);
+        for stray in &strays {
+            send(stray, signal);
+        }
+        for stray in strays {
+            if !state.strays.contains(&stray) {
+                state.strays.push(stray);
+            }
+        }
+        drop(state);
+        if let Some(events) = events.as_mut().filter(|_| first) {
+            events(ProcessEvent::Stopping { why });
+        }
+    }
+
+    /// What the child started outside of its group, while it still runs.
+    fn strays_of_the_living(&self) -> Vec<Row> {
+        let Leftovers::End(mark) = &self.leftovers else {
+            return Vec::new();
+        };
+        let rows = table::rows();
+        let mut family: HashSet<u32> = HashSet::from([self.group]);
+        // A child is not always listed after its parent.
+        loop {
+            let before = family.len();
+            let children = rows.iter().filter(|row| family.contains(&row.parent));
+            let children: Vec<u32> = children.map(|row| row.pid).collect();
+            family.extend(children);
+            if family.len() == before {
+                break;
+            }
+        }
+        let marked = orphans::strays(mark);
+        rows.into_iter()
+            .filter(|row| family.contains(&row.pid))
+            .chain(marked)
+            .filter(|row| row.group != self.group && !row.zombie)
+            .collect()
+    }
+
+    /// Only while the state says that the main process runs, or after looking
+    /// whose the group is.
+    fn signal_group(&self, signal: Signal) {
+        if let Some(group) = table::pid(self.group) {
+            // Gone already, or a program of another user, which the sweep reports.
+            kill_process_group(group, signal).ok();
+            if signal == Signal::TERM {
+                // A process that is suspended does not see the first one.
+                kill_process_group(group, Signal::CONT).ok();
+            }
+        }
+    }
+
+    fn output_bytes(&self) -> u64 {
+        self.output.metadata().map_or(0, |found| found.len())
+    }
+
+    fn tell(&self, event: ProcessEvent) {
+        if let Some(events) = lock(&self.events).as_mut() {
+            events(event);
+        }
+    }
+
+    // The waiter
+
+    fn wait(&self, child: &mut Child) {
+        if let Some(pid) = table::pid(child.id()) {
+            let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while let Err(Errno::INTR) = waitid(WaitId::Pid(pid), look) {}
+        }
+        let (status, stop) = {
+            let mut state = lock(&self.state);
+            state.running = false;
+            (orphans::reap(child).ok(), state.stop)
+        };
+        self.changed.notify_all();
+        let left = match &self.leftovers {
+            Leftovers::Leave if stop.is_none() => Vec::new(),
+            Leftovers::Leave | Leftovers::End(_) => self.sweep(stop),
+        };
+        if let Leftovers::End(mark) = &self.leftovers {
+            orphans::forget(mark);
+        }
+        let exit = Exit {
+            code: status.and_then(|status| status.code()),
+            signal: status.as_ref().and_then(ExitStatus::signal),
+            stopped_by: stop.map(|stop| stop.why),
+            output_bytes: self.output_bytes(),
+            duration: now().duration_since(self.started),
+            left,
+        };
+        let events = lock(&self.events).take();
+        if let Some(mut events) = events {
+            events(ProcessEvent::Exited(exit));
+        }
+    }
+
+    /// Ends what the main process left running. Gives what cannot be ended.
+    fn sweep(&self, stop: Option<Stop>) -> Vec<Identity> {
+        let mut told: HashSet<(u32, u64)> = HashSet::new();
+        let mut kill_at = stop.map(|stop| stop.kill_at);
+        let mut give_up_at = None;
+        let mut pause = LOOK_MIN;
+        loop {
+            let rest = self.rest();
+            if rest.is_empty() {
+                return Vec::new();
+            }
+            let at = now();
+            let grace = LEFTOVER_GRACE.min(self.limits.grace);
+            let kill_at = *kill_at.get_or_insert(at + grace);
+            let killing = at >= kill_at
+                || stop.is_some_and(|stop| stop.killed)
+                || lock(&self.state).ask == Ask::Kill;
+            let mut refused = 0;
+            if killing {
+                if at >= *give_up_at.get_or_insert(at + KILL_PATIENCE) {
+                    return rest.iter().map(Identity::from_row).collect();
+                }
+                if rest.iter().any(|row| row.group == self.group) {
+                    // All at once, or one that forks could outrun this.
+                    self.signal_group(Signal::KILL);
+                }
+            }
+            for row in &rest {
+                let sent = match killing {
+                    true => send(row, Signal::KILL),
+                    false if told.insert((row.pid, row.start)) => send(row, Signal::TERM),
+                    false => Sent::Yes,
+                };
+                refused += usize::from(sent == Sent::Refused);
+            }
+            if killing && refused == rest.len() {
+                return rest.iter().map(Identity::from_row).collect();
+            }
+            let state = lock(&self.state);
+            drop(
+                self.changed
+                    .wait_timeout(state, pause)
+                    .unwrap_or_else(PoisonError::into_inner),
+            );
+            pause = (pause * 2).min(LOOK_MAX / 2);
+        }
+    }
+
+    /// What still runs after the main process has been waited for.
+    fn rest(&self) -> Vec<Row> {
+        orphans::reap_group(self.group);
+        let mut rest = self.group_rest();
+        if let Leftovers::End(mark) = &self.leftovers {
+            rest.extend(orphans::strays(mark));
+        }
+        for stray in &lock(&self.state).strays {
+            let found = table::row(stray.pid);
+            rest.extend(found.filter(|row| row.start == stray.start && !row.zombie));
+        }
+        rest.sort_unstable_by_key(|row| row.pid);
+        rest.dedup_by_key(|row| row.pid);
+        rest
+    }
+
+    fn group_rest(&self) -> Vec<Row> {
+        let Some(group) = table::pid(self.group) else {
+            return Vec::new();
+        };
+        // A number is not given out again while a group has it. So if there is
+        // a process with the number, the group was empty once, and this one is
+        // somebody else's.
+        let is = |found: rustix::io::Result<()>| !matches!(found, Err(Errno::SRCH));
+        if !is(test_kill_process_group(group)) || is(test_kill_process(group)) {
+            return Vec::new();
+        }
+        // One that has ended and whose parent does not wait for it still counts
+        // for the kernel, but not here.
+        let mut rows = table::rows();
+        rows.retain(|row| row.group == self.group && !row.zombie);
+        rows
+    }
+}
+
+impl State {
+    /// Whether a request has not been acted on.
+    fn is_urgent(&self) -> bool {
+        match self.stop {
+            None => self.ask > Ask::Nothing,
+            Some(stop) => self.ask == Ask::Kill && !stop.killed,
+        }
+    }
+}
+
+fn send(row: &Row, signal: Signal) -> Sent {
+    let sent = table::signal(row, signal);
+    if signal == Signal::TERM && sent == Sent::Yes {
+        table::signal(row, Signal::CONT);
+    }
+    sent
+}

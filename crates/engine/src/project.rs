@@ -1,0 +1,161 @@
+//! Where a project keeps its progress, and where its work is done.
+//!
+//! The rules stand in `ARCHITECTURE.md` under "Where". Git's own files are
+//! read directly; git is not started for this.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, unwritable};
+use crate::world::World;
+
+/// The folder in which a project keeps its progress.
+const HOME: &str = ".piton";
+
+/// What git may never see of it.
+const IGNORE: &str = "*\n!config.toml\n";
+
+/// A project: where it is, whether or not it has a journal yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// The folder that `.piton/` is in.
+    pub root: PathBuf,
+    /// `.piton/` itself.
+    pub home: PathBuf,
+    /// Where agents, gates and git work.
+    pub work_tree: PathBuf,
+    /// Whether the work tree is git's.
+    pub in_git: bool,
+}
+
+impl Project {
+    /// Finds the project that `start`, a folder, belongs to.
+    #[must_use]
+    pub fn find(world: &World, start: &Path) -> Self {
+        let git = find_git(start);
+        let work_tree = git.as_ref().map(|git| git.work_tree.clone());
+        let in_git = git.is_some();
+        let at = |root: PathBuf, home: PathBuf| Self {
+            work_tree: work_tree.clone().unwrap_or_else(|| root.clone()),
+            root,
+            home,
+            in_git,
+        };
+        if let Some(named) = world.var("PITON_PROJECT") {
+            let root = world.path(named);
+            return at(root.clone(), root.join(HOME));
+        }
+        let Some(git) = &git else {
+            return at(start.to_owned(), start.join(HOME));
+        };
+        let nearest = start
+            .ancestors()
+            .take_while(|folder| folder.starts_with(&git.work_tree))
+            .find(|folder| folder.join(HOME).join("journal.db").is_file());
+        match nearest {
+            Some(folder) => at(folder.to_owned(), folder.join(HOME)),
+            None => at(git.home_root.clone(), git.home.clone()),
+        }
+    }
+
+    /// Whether anything was ever recorded here.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.home.join("journal.db").exists()
+    }
+
+    /// Makes `.piton/`, if it is not there; whether it was made.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be made.
+    pub fn create(&self) -> Result<bool, Failure> {
+        let fresh = !self.home.is_dir();
+        fs::create_dir_all(&self.home).map_err(|error| unwritable(&self.home, error))?;
+        let ignore = self.home.join(".gitignore");
+        if !ignore.exists() {
+            fs::write(&ignore, IGNORE).map_err(|error| unwritable(&ignore, error))?;
+        }
+        Ok(fresh)
+    }
+
+    /// A path as the journal keeps it: relative to the root where it lies below it.
+    #[must_use]
+    pub fn relative(&self, path: &Path) -> String {
+        let inner = path.strip_prefix(&self.root).unwrap_or(path);
+        let text = inner.to_string_lossy();
+        if text.is_empty() {
+            ".".to_owned()
+        } else {
+            text.into_owned()
+        }
+    }
+
+    /// The path that the journal keeps as `relative`.
+    #[must_use]
+    pub fn absolute(&self, relative: &str) -> PathBuf {
+        let path = self.root.join(relative);
+        // `.` at the end would show in every message.
+        path.components().collect()
+    }
+}
+
+/// What git says of a folder.
+struct Git {
+    /// The root of the worktree that holds it.
+    work_tree: PathBuf,
+    /// The folder that the home is in, unless one is found nearer.
+    home_root: PathBuf,
+    home: PathBuf,
+}
+
+fn find_git(start: &Path) -> Option<Git> {
+    start.ancestors().find_map(|folder| {
+        let dot_git = folder.join(".git");
+        if dot_git.is_dir() {
+            return dot_git.join("HEAD").exists().then(|| plain(folder));
+        }
+        if dot_git.is_file() {
+            return Some(linked(folder, &dot_git).unwrap_or_else(|| plain(folder)));
+        }
+        is_bare(folder).then(|| bare(folder, folder))
+    })
+}
+
+fn plain(folder: &Path) -> Git {
+    Git {
+        work_tree: folder.to_owned(),
+        home_root: folder.to_owned(),
+        home: folder.join(HOME),
+    }
+}
+
+fn bare(work_tree: &Path, common: &Path) -> Git {
+    Git {
+        work_tree: work_tree.to_owned(),
+        home_root: common.to_owned(),
+        home: common.join("piton"),
+    }
+}
+
+fn is_bare(folder: &Path) -> bool {
+    folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir()
+}
+
+/// A `.git` that is a file: a linked worktree shares the home of the main one,
+/// a submodule is a project of its own.
+fn linked(folder: &Path, dot_git: &Path) -> Option<Git> {
+    let text = fs::read_to_string(dot_git).ok()?;
+    let git_dir = folder.join(text.strip_prefix("gitdir:")?.trim());
+    let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
+    let common = fs::canonicalize(git_dir.join(common.trim())).ok()?;
+    if common.file_name().is_some_and(|name| name == ".git") {
+        let main = common.parent()?;
+        return Some(Git {
+            work_tree: folder.to_owned(),
+            home_root: main.to_owned(),
+            home: main.join(HOME),
+        });
+    }
+    Some(bare(folder, &common))
+}

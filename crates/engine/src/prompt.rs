@@ -1,0 +1,267 @@
+//! What an agent is told.
+//!
+//! Header, position, what went wrong before, what a person answered, the
+//! node's own prompt, shared context, how to report: each part a template that
+//! the plan's `prompts` may replace. Unknown variables stay as they are.
+
+use std::collections::BTreeMap;
+
+use piton_core::ItemRow;
+
+/// Most characters of shared context that go into a prompt.
+const CONTEXT_CHARS_MAX: usize = 60_000;
+/// Most characters of a gate's output that go into a prompt.
+const OUTPUT_CHARS_MAX: usize = 10_000;
+
+const HEADER: &str = "# Sprint {{sprint-id}}";
+const POSITION: &str = "You work on **{{node}}**: phase {{phase.index}} of {{phase.total}} (`{{phase.id}}`){{step.position}}{{sub-phase.position}}. This is iteration {{iteration}}.";
+const RETRY_WARNING: &str = "## This was tried before\n\nIt failed (retries so far: {{retry-count}}):\n\n{{error}}\n\nFind out why before you do the same again.";
+const RESULT_REPORTING: &str = r#"## When you are finished
+
+End with one fenced block of this form, and nothing after it:
+
+```json
+{"status": "completed", "summary": "what you did, in a sentence"}
+```
+
+`status` is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done."#;
+
+/// The templates of a plan, by their names in its `prompts`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Templates {
+    /// Before everything else.
+    pub header: Option<String>,
+    /// Where the agent stands in the plan.
+    pub position: Option<String>,
+    /// What failed before; only after a failure.
+    pub retry_warning: Option<String>,
+    /// Further rules of the plan's author.
+    pub instructions: Option<String>,
+    /// How to say what came of it.
+    pub result_reporting: Option<String>,
+}
+
+/// One level of the place at which an agent works.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Level {
+    /// The id.
+    pub id: String,
+    /// The prompt of that level, if it has one.
+    pub prompt: String,
+    /// Which of its siblings, from 1.
+    pub index: u32,
+    /// How many siblings there are, itself included.
+    pub total: u32,
+}
+
+/// Everything that a prompt is made of.
+#[derive(Clone, Debug)]
+pub struct Ingredients<'a> {
+    /// The sprint's id.
+    pub sprint_id: &'a str,
+    /// Which agent of this run it is, from 1.
+    pub iteration: u32,
+    /// Phase, step and sub-phase, as far as there are any.
+    pub levels: Vec<Level>,
+    /// The item.
+    pub item: &'a ItemRow,
+    /// Files that every agent of the sprint is shown: name and text.
+    pub context: Vec<(String, String)>,
+}
+
+/// The prompt of a worker.
+#[must_use]
+pub fn worker(templates: &Templates, of: &Ingredients<'_>) -> String {
+    let variables = variables(of);
+    let fill =
+        |own: &Option<String>, default: &str| expand(own.as_deref().unwrap_or(default), &variables);
+    let mut parts = vec![
+        fill(&templates.header, HEADER),
+        fill(&templates.position, POSITION),
+    ];
+    if of.item.error.is_some() {
+        parts.push(fill(&templates.retry_warning, RETRY_WARNING));
+    }
+    if let Some(answer) = &of.item.answer {
+        parts.push(format!("## A person answered\n\n{answer}"));
+    }
+    parts.push(format!(
+        "## Your task\n\n{}",
+        of.item.prompt.as_deref().unwrap_or_default().trim_end()
+    ));
+    parts.extend(
+        templates
+            .instructions
+            .as_deref()
+            .map(|text| expand(text, &variables)),
+    );
+    parts.extend(context(&of.context));
+    parts.push(fill(&templates.result_reporting, RESULT_REPORTING));
+    join(&parts)
+}
+
+/// The prompt of an agent that is to mend what a gate found.
+#[must_use]
+pub fn gate_fix(templates: &Templates, of: &Ingredients<'_>) -> String {
+    let variables = variables(of);
+    let runs = of.item.gate_runs.clone().unwrap_or_default();
+    let task = of
+        .item
+        .gate
+        .as_ref()
+        .map_or("", |gate| gate.on_fail_prompt.trim_end());
+    let code = runs
+        .exit
+        .map_or_else(|| "none".to_owned(), |code| code.to_string());
+    let output = tail(&runs.output, OUTPUT_CHARS_MAX);
+    let fence = fence_for(output);
+    let parts = [
+        expand(templates.header.as_deref().unwrap_or(HEADER), &variables),
+        format!(
+            "## Your task\n\nThe check of **{}** failed. {task}",
+            of.item.node
+        ),
+        format!("## Output of the check (exit status {code})\n\n{fence}\n{output}\n{fence}"),
+        expand(
+            templates
+                .result_reporting
+                .as_deref()
+                .unwrap_or(RESULT_REPORTING),
+            &variables,
+        ),
+    ];
+    join(&parts)
+}
+
+fn join(parts: &[String]) -> String {
+    let parts: Vec<&str> = parts
+        .iter()
+        .map(|part| part.trim_end())
+        .filter(|part| !part.is_empty())
+        .collect();
+    let mut text = parts.join("\n\n");
+    text.push('\n');
+    text
+}
+
+fn context(files: &[(String, String)]) -> Option<String> {
+    let mut left = CONTEXT_CHARS_MAX;
+    let mut text = String::new();
+    for (name, content) in files {
+        let part: String = content.chars().take(left).collect();
+        let cut = part.len() < content.len();
+        left -= part.chars().count();
+        text.push_str(&format!(
+            "## Shared context ({name})\n\n{}\n",
+            part.trim_end()
+        ));
+        if cut {
+            text.push_str(&format!(
+                "\n(The rest of {name} is left out: it is too long.)\n"
+            ));
+        }
+        text.push('\n');
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// A fence that the text itself does not contain.
+fn fence_for(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
+fn tail(text: &str, chars_max: usize) -> &str {
+    let count = text.chars().count();
+    if count <= chars_max {
+        return text;
+    }
+    text.char_indices()
+        .nth(count - chars_max)
+        .map_or(text, |(start, _)| &text[start..])
+}
+
+fn variables(of: &Ingredients<'_>) -> BTreeMap<String, String> {
+    let mut known = BTreeMap::from([
+        ("sprint-id".to_owned(), of.sprint_id.to_owned()),
+        ("iteration".to_owned(), of.iteration.to_string()),
+        ("node".to_owned(), of.item.node.to_string()),
+        ("retry-count".to_owned(), of.item.retries.to_string()),
+        (
+            "error".to_owned(),
+            of.item.error.clone().unwrap_or_default(),
+        ),
+    ]);
+    for (index, name) in ["phase", "step", "sub-phase"].into_iter().enumerate() {
+        let level = of.levels.get(index).cloned().unwrap_or_default();
+        let position = match of.levels.get(index) {
+            Some(level) => format!(
+                ", {name} {} of {} (`{}`)",
+                level.index, level.total, level.id
+            ),
+            None => String::new(),
+        };
+        known.insert(format!("{name}.position"), position);
+        known.insert(format!("{name}.id"), level.id);
+        known.insert(format!("{name}.prompt"), level.prompt);
+        known.insert(format!("{name}.index"), level.index.to_string());
+        known.insert(format!("{name}.total"), level.total.to_string());
+    }
+    known
+}
+
+/// Puts the known variables in; what stands for one is never expanded again.
+fn expand(template: &str, variables: &BTreeMap<String, String>) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(start) = rest.find("{{") {
+        out.push_str(&rest[..start]);
+        let inner = &rest[start + 2..];
+        let known = inner
+            .find("}}")
+            .and_then(|end| Some((end, variables.get(inner[..end].trim())?)));
+        match known {
+            Some((end, value)) => {
+                out.push_str(value);
+                rest = &inner[end + 2..];
+            }
+            None => {
+                out.push_str("{{");
+                rest = inner;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_put_in_once_and_unknown_ones_stay() {
+        let variables = BTreeMap::from([
+            ("a".to_owned(), "{{b}}".to_owned()),
+            ("b".to_owned(), "x".to_owned()),
+        ]);
+        assert_eq!(
+            expand("{{a}} {{ b }} {{c}} {{", &variables),
+            "{{b}} x {{c}} {{"
+        );
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_any_within() {
+        assert_eq!(fence_for("plain"), "```");
+        assert_eq!(fence_for("a ```` b"), "`````");
+    }
+
+    #[test]
+    fn long_context_is_cut_and_says_so() {
+        let long = "x".repeat(CONTEXT_CHARS_MAX + 1);
+        let text = context(&[("_shared.md".to_owned(), long)]).expect("there is context");
+        assert!(text.contains("too long"));
+        assert!(text.len() < CONTEXT_CHARS_MAX + 200);
+    }
+}

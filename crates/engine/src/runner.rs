@@ -1,0 +1,821 @@
+//! The runner: carries out what the pure loop wants, and tells it what came of it.
+//!
+//! One thread does everything; processes, signals and time speak to it through
+//! one channel. What the loop decides stands in `piton_core::run_loop`.
+
+mod agent;
+mod gate;
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use piton_core::attempt::{Outcome, Report};
+use piton_core::policy::Limits;
+use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
+use piton_core::{
+    Actor, AttemptId, Command, DecisionId, Facts, ItemRow, ItemState, Need, Recorded, RunId,
+    RunRow, RunState, StreamId, Tables,
+};
+use piton_formats::sprint::{Exporter, FACE};
+use piton_store::{CommitError, Store as _, fail};
+
+use crate::failure::{Failure, Findings, unwritable};
+use crate::git;
+use crate::mirror::{Mirror, Trouble};
+use crate::process::{self, Exit, Running};
+use crate::prompt::Templates;
+use crate::session::Session;
+use crate::spool::Spool;
+use crate::verbs::run::support::refuse_unsupported;
+
+/// How often the runner looks for events of others while it waits.
+const TICK: Duration = Duration::from_millis(150);
+/// How often it says that it lives, in the lease and in the native file.
+const HEARTBEAT: SignedDuration = SignedDuration::from_secs(10);
+/// How long a lease holds without a heartbeat.
+const LEASE_S: u64 = 30;
+/// How many events are read at once when others were busy.
+const PAGE: usize = 1_000;
+
+/// What a runner is to do.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The run.
+    pub run: RunId,
+    /// The agent, as recorded.
+    pub agent: String,
+    /// The shell command that starts it.
+    pub command: String,
+    /// What bounds an agent.
+    pub agent_limits: process::Limits,
+    /// The model for nodes whose plan names none.
+    pub model: Option<String>,
+    /// The limits of this invocation, before those of the plan.
+    pub limits: Limits,
+    /// Stay and go on when a person has decided.
+    pub wait: bool,
+    /// End after one node.
+    pub once: bool,
+    /// Settings of the sprint that are passed over.
+    pub ignore: Vec<String>,
+}
+
+/// What a runner tells while it works.
+#[derive(Debug)]
+pub enum Notice<'a> {
+    /// Something in words.
+    Said(&'a str),
+    /// Something that somebody should look at.
+    Warning(&'a str),
+    /// Problems in files that do not keep the run from starting.
+    Problems(&'a Findings),
+    /// An event of the run, with the rows as it left them.
+    Event(&'a Recorded, &'a Tables),
+    /// An agent or a gate works: the node, since when, and what it printed in bytes.
+    Working(&'a piton_core::Node, Timestamp, u64),
+    /// Waiting: for a time, or for a person.
+    Waiting(Option<Timestamp>),
+}
+
+enum Message {
+    Grew(u64),
+    Exited(Exit),
+    Signal(&'static str),
+}
+
+/// What works at the moment.
+struct Work {
+    running: Running,
+    node: piton_core::Node,
+    since: Timestamp,
+    printed: u64,
+    deadline: Option<Timestamp>,
+    for_: Purpose,
+    asked: Option<String>,
+}
+
+enum Purpose {
+    Agent { attempt: AttemptId },
+    Gate { mark: String, timeout_s: u64 },
+}
+
+struct Runner<'s, 'w> {
+    session: &'s Session<'w>,
+    job: Job,
+    row: RunRow,
+    lp: RunLoop,
+    mirror: Option<Mirror>,
+    templates: Templates,
+    spool: Spool,
+    sender: Sender<Message>,
+    receiver: Receiver<Message>,
+    seen: u64,
+    work: Option<Work>,
+    wake: Option<Timestamp>,
+    waits_for_person: bool,
+    beat: Timestamp,
+    stop_reason: Option<String>,
+}
+
+/// Works on a run whose lock is held, until it is done, waits or is stopped.
+/// The row of the run as it was left.
+///
+/// # Errors
+///
+/// When the run may not be started, the store fails, or the agent cannot be
+/// started. Whatever happened before is recorded.
+pub fn work(
+    session: &Session<'_>,
+    job: Job,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<RunRow, Failure> {
+    process::adopt_orphans();
+    let (sender, receiver) = mpsc::channel();
+    let signals = Signals::listen(sender.clone())?;
+    let result = start(session, job, sender, receiver, tell);
+    drop(signals);
+    result
+}
+
+fn start(
+    session: &Session<'_>,
+    job: Job,
+    sender: Sender<Message>,
+    receiver: Receiver<Message>,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<RunRow, Failure> {
+    let run = job.run;
+    let rows = session.load(&[Need::Run(run)])?;
+    let row = known(rows.tables.run(run))?;
+    let settings = Exporter::new(&rows.tables, run);
+    refuse_unsupported(settings.settings(), &job.ignore)?;
+    refuse_dirty(session, &row)?;
+    let limits = row.policy.limits.overridden_by(&job.limits);
+    let facts = Facts {
+        holder_gone: true,
+        ..facts(session)
+    };
+    let owner = owner();
+    let started = session.commit(&Command::StartRun { run, owner, limits }, &facts)?;
+    let (tables, seen) = picture(session, run)?;
+    let row = known(tables.run(run))?;
+    let token = row.fence;
+    let spool_at = session.project.home.join("spool").join(run.to_string());
+    let spool = Spool::open(&spool_at).map_err(|error| unwritable(&spool_at, error))?;
+    let options = Options {
+        agent: job.agent.clone(),
+        model: job.model.clone(),
+        wait: job.wait,
+        once: job.once,
+    };
+    let lp = RunLoop::new(run, token, options, tables);
+    let mirror = open_mirror(session, &row, lp.tables(), tell);
+    let templates = templates(settings.settings());
+    let beat = session.world.now();
+    let mut runner = Runner {
+        session,
+        job,
+        row,
+        lp,
+        mirror,
+        templates,
+        spool,
+        sender,
+        receiver,
+        seen,
+        work: None,
+        wake: None,
+        waits_for_person: false,
+        beat,
+        stop_reason: None,
+    };
+    runner.end_survivors(tell)?;
+    for recorded in &started.events {
+        tell(Notice::Event(recorded, runner.lp.tables()));
+    }
+    runner.drive(tell)
+}
+
+fn known(row: Option<&RunRow>) -> Result<RunRow, Failure> {
+    row.cloned().ok_or_else(|| {
+        Failure::new("run.unknown", "the run is gone").hint("see the runs with `piton status`")
+    })
+}
+
+/// The rows of a run, and the position of the last event that is in them.
+fn picture(session: &Session<'_>, run: RunId) -> Result<(Tables, u64), Failure> {
+    let needs = [
+        Need::Run(run),
+        Need::Tree(run),
+        Need::OpenAttempts(run),
+        Need::OpenDecisions(Some(run)),
+    ];
+    let stream = StreamId::run(run);
+    loop {
+        let before = session.store.position(&stream)?;
+        let rows = session.load(&needs)?;
+        // Whoever wrote in between is seen whole the next time round.
+        if session.store.position(&stream)? == before {
+            return Ok((rows.tables, before));
+        }
+    }
+}
+
+/// A dirty work tree would be committed as if an agent had made it so.
+fn refuse_dirty(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+    if !row.policy.auto_commit || is_half_done(session, row)? {
+        return Ok(());
+    }
+    let changes = git::changes(&session.project.work_tree, &own_files(session, row))?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let shown: Vec<&str> = changes.iter().take(5).map(String::as_str).collect();
+    let more = if changes.len() > shown.len() {
+        format!(" and {} more", changes.len() - shown.len())
+    } else {
+        String::new()
+    };
+    Err(Failure::new(
+        "git.dirty",
+        format!(
+            "`auto-commit` needs a clean work tree, and these have changes: {}{more}",
+            shown.join(", ")
+        ),
+    )
+    .hint("commit them or put them aside with `git stash`, then run again"))
+}
+
+/// Whether a task was begun: what has changed since belongs to it.
+fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
+    let rows = session.load(&[Need::Tree(row.id)])?;
+    let begun = |item: &ItemRow| {
+        let task = item.is_task() && item.state == ItemState::Working;
+        task || (item.attempts > 0 && !item.state.is_finished())
+    };
+    Ok(rows.tables.tree(row.id).any(begun))
+}
+
+/// The files that piton writes into the work tree itself, by their paths in it.
+fn own_files(session: &Session<'_>, row: &RunRow) -> Vec<String> {
+    let folder = session.project.absolute(&row.source);
+    let work_tree = &session.project.work_tree;
+    ["PROGRESS.yaml", "PROGRESS.yaml.piton"]
+        .iter()
+        .filter_map(|name| {
+            folder
+                .join(name)
+                .strip_prefix(work_tree)
+                .ok()
+                .map(|path| path.to_string_lossy().into_owned())
+        })
+        .collect()
+}
+
+fn owner() -> String {
+    let me = process::myself();
+    format!("process {} on {}", me.pid, me.host)
+}
+
+fn facts(session: &Session<'_>) -> Facts {
+    Facts {
+        actor: Actor::Runner(owner()),
+        decision: DecisionId(session.world.id()),
+        holder_gone: false,
+    }
+}
+
+fn release(session: &Session<'_>, run: RunId, token: u64) {
+    let interrupt = Command::InterruptRun {
+        run,
+        token,
+        reason: "not started".to_owned(),
+    };
+    let facts = facts(session);
+    // Best effort: a lease that stays is taken by the next runner all the same.
+    session.commit(&interrupt, &facts).ok();
+    session
+        .commit(&Command::ReleaseRun { run, token }, &facts)
+        .ok();
+}
+
+fn open_mirror(
+    session: &Session<'_>,
+    row: &RunRow,
+    tables: &Tables,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Option<Mirror> {
+    if row.face != FACE {
+        return None;
+    }
+    let target = session.project.absolute(&row.source).join("PROGRESS.yaml");
+    match Mirror::open(&session.project.home, &target, tables, row.id) {
+        Ok(mirror) => Some(mirror),
+        Err(error) => {
+            tell(Notice::Warning(&format!(
+                "{} is not kept up to date: {error}",
+                target.display()
+            )));
+            None
+        }
+    }
+}
+
+fn templates(settings: &piton_formats::sprint::Progress) -> Templates {
+    let get = |key: &str| {
+        let prompts = settings.prompts.as_ref()?;
+        prompts
+            .get(key)
+            .and_then(|node| node.as_str())
+            .map(str::to_owned)
+    };
+    Templates {
+        header: get("header"),
+        position: get("position"),
+        retry_warning: get("retry-warning"),
+        instructions: get("instructions"),
+        result_reporting: get("result-reporting"),
+    }
+}
+
+impl Runner<'_, '_> {
+    /// What a dead runner of this run left running is ended before anything else.
+    fn end_survivors(&self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+        let left = self
+            .spool
+            .list()
+            .map_err(|error| unwritable(&self.session.project.home.join("spool"), error))?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let marks: Vec<String> = left.iter().map(|spooled| spooled.attempt.clone()).collect();
+        let recorded: Vec<process::Identity> = left
+            .iter()
+            .filter_map(|spooled| spooled.id.clone())
+            .collect();
+        let ended = process::end_survivors(&marks, &recorded, self.job.agent_limits.grace);
+        if !ended.ended.is_empty() {
+            tell(Notice::Warning(&format!(
+                "ended {} that outlived an earlier runner",
+                count(ended.ended.len(), "process", "processes")
+            )));
+        }
+        if let Some(survivor) = ended.left.first() {
+            release(self.session, self.row.id, self.lp.token());
+            return Err(Failure::new(
+                "agent.cannot_start",
+                format!(
+                    "process {} of an earlier attempt still works on this run and cannot be ended",
+                    survivor.id.pid
+                ),
+            )
+            .hint("end it by hand, then run again"));
+        }
+        fail::point("run.survivors-ended");
+        for spooled in &left {
+            let open = self
+                .lp
+                .tables()
+                .open_attempts()
+                .any(|attempt| attempt.id.to_string() == spooled.attempt);
+            if !open {
+                self.spool.remove(&spooled.attempt).ok();
+            }
+        }
+        Ok(())
+    }
+
+    fn drive(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<RunRow, Failure> {
+        self.write_mirror(true, tell);
+        let mut effects = VecDeque::from([Effect::Look]);
+        loop {
+            let inputs = match effects.pop_front() {
+                Some(Effect::Finish(ending)) => return self.finish(ending, tell),
+                Some(effect) => self.perform(effect, tell)?,
+                None => self.listen(tell)?,
+            };
+            self.step(inputs, &mut effects, tell);
+            // A signal that came meanwhile is not kept waiting by a chain of effects.
+            while let Ok(message) = self.receiver.try_recv() {
+                let inputs = self.heard(message)?;
+                self.step(inputs, &mut effects, tell);
+            }
+        }
+    }
+
+    /// Lets the loop take inputs in, and tells of the events among them with
+    /// the rows as the loop has them then.
+    fn step(
+        &mut self,
+        inputs: Vec<Input>,
+        effects: &mut VecDeque<Effect>,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) {
+        for input in inputs {
+            let events = match &input {
+                Input::Looked { events, .. }
+                | Input::Committed(events)
+                | Input::Changed(events) => events.clone(),
+                Input::Refused(_)
+                | Input::AgentEnded { .. }
+                | Input::GateEnded(_)
+                | Input::CommitEnded(_)
+                | Input::Time
+                | Input::Stop { .. } => Vec::new(),
+            };
+            effects.extend(self.lp.step(self.session.world.now(), input));
+            self.announce(&events, tell);
+        }
+    }
+
+    fn perform(
+        &mut self,
+        effect: Effect,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Vec<Input>, Failure> {
+        match effect {
+            Effect::Look => {
+                let events = self.news()?;
+                let pause_file = self.sprint_folder().join("PAUSE").is_file();
+                self.follow(tell);
+                Ok(vec![Input::Looked {
+                    events,
+                    pause_file,
+                    attempt: AttemptId(self.session.world.id()),
+                }])
+            }
+            Effect::Commit(command) => self.commit(&command),
+            Effect::StartAgent {
+                attempt,
+                node,
+                role,
+                until,
+            } => self.start_agent(attempt, &node, role, until, tell),
+            Effect::SettleAgent { attempt, node } => Ok(vec![self.settle_agent(attempt, node)?]),
+            Effect::RunGate { node, number } => self.start_gate(&node, number, tell),
+            Effect::CommitIntent { node } => {
+                let head = git::head(&self.session.project.work_tree)?;
+                let command = Command::StartCommit {
+                    run: self.row.id,
+                    token: self.lp.token(),
+                    node,
+                    head,
+                };
+                self.commit(&command)
+            }
+            Effect::MakeCommit { node, settle } => {
+                Ok(vec![Input::CommitEnded(self.make_commit(&node, settle)?)])
+            }
+            Effect::StopWork { kill } => {
+                if let Some(work) = &mut self.work {
+                    work.asked.get_or_insert_with(|| {
+                        self.stop_reason
+                            .clone()
+                            .unwrap_or_else(|| "the time box is over".to_owned())
+                    });
+                    if kill {
+                        work.running.kill()
+                    } else {
+                        work.running.terminate()
+                    }
+                }
+                Ok(Vec::new())
+            }
+            Effect::WaitUntil(until) => {
+                self.wake = Some(until);
+                self.write_mirror(true, tell);
+                tell(Notice::Waiting(Some(until)));
+                Ok(Vec::new())
+            }
+            Effect::WaitForPerson => {
+                self.waits_for_person = true;
+                self.write_mirror(true, tell);
+                tell(Notice::Waiting(None));
+                Ok(Vec::new())
+            }
+            Effect::Finish(_) => Ok(Vec::new()),
+        }
+    }
+
+    fn sprint_folder(&self) -> PathBuf {
+        self.session.project.absolute(&self.row.source)
+    }
+
+    fn commit(&mut self, command: &Command) -> Result<Vec<Input>, Failure> {
+        // Others may have written in between: their events come first.
+        let committed = match self.session.commit(command, &facts(self.session)) {
+            Ok(committed) => committed,
+            Err(CommitError::Refused(refusal)) => return Ok(vec![Input::Refused(refusal)]),
+            Err(other) => return Err(other.into()),
+        };
+        fail::point("run.committed");
+        let mut events = Vec::new();
+        if let Some(first) = committed.events.first() {
+            let before = first.record.stamp.position.saturating_sub(1);
+            events = self.events_up_to(before)?;
+        }
+        events.extend(committed.events);
+        if let Some(last) = events.last() {
+            self.seen = last.record.stamp.position;
+        }
+        let ended: Vec<AttemptId> = events.iter().filter_map(ended_attempt).collect();
+        // The outcome is durable: what the agent said raw is not needed any more.
+        for attempt in ended {
+            self.spool.remove(&attempt.to_string()).ok();
+        }
+        Ok(vec![Input::Committed(events)])
+    }
+
+    /// Tells of events, with the rows as each one leaves them.
+    fn announce(&mut self, events: &[Recorded], tell: &mut dyn FnMut(Notice<'_>)) {
+        if events.is_empty() {
+            return;
+        }
+        if let Some(mirror) = &mut self.mirror {
+            mirror.mark();
+        }
+        for recorded in events {
+            tell(Notice::Event(recorded, self.lp.tables()));
+        }
+    }
+
+    fn events_up_to(&self, position: u64) -> Result<Vec<Recorded>, Failure> {
+        let stream = StreamId::run(self.row.id);
+        let mut events = Vec::new();
+        let mut seen = self.seen;
+        while seen < position {
+            let limit = usize::try_from(position - seen).unwrap_or(PAGE).min(PAGE);
+            let page = self.session.store.stream(&stream, seen, limit)?;
+            let Some(last) = page.last() else { break };
+            seen = last.stamp.position;
+            for record in page {
+                let event = record.event().map_err(|error| {
+                    Failure::new("store.newer", error.to_string())
+                        .hint("use the newer piton that wrote it")
+                })?;
+                events.push(Recorded { record, event });
+            }
+        }
+        Ok(events)
+    }
+
+    /// The events of others since the last look.
+    fn news(&mut self) -> Result<Vec<Recorded>, Failure> {
+        let position = self.session.store.position(&StreamId::run(self.row.id))?;
+        let events = self.events_up_to(position)?;
+        self.seen = self.seen.max(position);
+        Ok(events)
+    }
+
+    /// Waits for whatever comes next.
+    fn listen(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
+        match self.receiver.recv_timeout(TICK) {
+            Ok(message) => self.heard(message),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => self.tick(tell),
+        }
+    }
+
+    fn tick(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
+        let now = self.session.world.now();
+        let mut inputs = Vec::new();
+        let events = self.news()?;
+        if !events.is_empty() {
+            if let Some(asked) = self.lp.run().and_then(|row| row.asked.clone()) {
+                self.stop_reason
+                    .get_or_insert(format!("stopped by {}", asked.by));
+            }
+            self.wake = None;
+            self.waits_for_person = false;
+            inputs.push(Input::Changed(events));
+        }
+        if now.duration_since(self.beat) >= HEARTBEAT {
+            self.beat = now;
+            self.session
+                .store
+                .heartbeat(self.row.id, self.lp.token(), LEASE_S)?;
+            self.write_mirror(true, tell);
+        } else {
+            self.follow(tell);
+        }
+        if let Some(work) = &self.work {
+            tell(Notice::Working(&work.node, work.since, work.printed));
+            if work.deadline.is_some_and(|deadline| now >= deadline) && work.asked.is_none() {
+                inputs.push(Input::Time);
+            }
+        }
+        if self.wake.is_some_and(|wake| now >= wake) {
+            self.wake = None;
+            inputs.push(Input::Time);
+        }
+        Ok(inputs)
+    }
+
+    fn heard(&mut self, message: Message) -> Result<Vec<Input>, Failure> {
+        match message {
+            Message::Grew(bytes) => {
+                if let Some(work) = &mut self.work {
+                    work.printed = bytes;
+                }
+                Ok(Vec::new())
+            }
+            Message::Signal(name) => {
+                self.stop_reason.get_or_insert_with(|| name.to_owned());
+                Ok(vec![Input::Stop {
+                    reason: name.to_owned(),
+                }])
+            }
+            Message::Exited(exit) => {
+                let Some(work) = self.work.take() else {
+                    return Ok(Vec::new());
+                };
+                Ok(vec![match work.for_ {
+                    Purpose::Agent { attempt } => {
+                        self.agent_ended(attempt, work.node, &exit, work.asked)?
+                    }
+                    Purpose::Gate { mark, timeout_s } => {
+                        self.gate_ended(&mark, &exit, work.asked.as_deref(), timeout_s)?
+                    }
+                }])
+            }
+        }
+    }
+
+    fn make_commit(
+        &self,
+        node: &piton_core::Node,
+        settle: bool,
+    ) -> Result<Result<Option<String>, String>, Failure> {
+        let work_tree = &self.session.project.work_tree;
+        let Some(item) = self.lp.tables().item(self.row.id, node) else {
+            return Ok(Ok(None));
+        };
+        let message = format!("{}: {}", self.row.name, item.id);
+        let before = item
+            .committing
+            .as_ref()
+            .and_then(|intent| intent.head.clone());
+        if settle && let Some(commit) = git::made(work_tree, &message, before.as_deref())? {
+            return Ok(Ok(Some(commit)));
+        }
+        fail::point("run.before-commit");
+        let made = git::commit(work_tree, &message, &own_files(self.session, &self.row));
+        fail::point("run.after-commit");
+        made
+    }
+
+    /// Writes the native file if its time has come.
+    fn follow(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
+        self.write_mirror(false, tell);
+    }
+
+    fn write_mirror(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
+        let Some(mirror) = &mut self.mirror else {
+            return;
+        };
+        let now = self.session.world.now();
+        let trouble = if now_or_never {
+            mirror.write(self.lp.tables(), now, now)
+        } else {
+            mirror.follow(self.lp.tables(), now)
+        };
+        mirror.took(self.session.world.now().duration_since(now));
+        match trouble {
+            None => {}
+            Some(Trouble::Foreign { theirs, ours }) => tell(Notice::Warning(&format!(
+                "{} was changed by somebody else and is left as it is; piton's version is {}",
+                theirs.display(),
+                ours.display()
+            ))),
+            Some(Trouble::Unwritable { target, why }) => {
+                tell(Notice::Warning(&format!(
+                    "{} is not kept up to date: {why}",
+                    target.display()
+                )));
+            }
+        }
+    }
+
+    fn finish(
+        &mut self,
+        ending: Ending,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<RunRow, Failure> {
+        let run = self.row.id;
+        if ending != Ending::Fenced {
+            let release = Command::ReleaseRun {
+                run,
+                token: self.lp.token(),
+            };
+            match self.session.commit(&release, &facts(self.session)) {
+                Ok(_) | Err(CommitError::Refused(_)) => {}
+                Err(other) => return Err(other.into()),
+            }
+        }
+        fail::point("run.released");
+        self.write_mirror(true, tell);
+        match ending {
+            Ending::State => {}
+            Ending::CannotStart(error) => {
+                let redactor = self.session.world.redactor();
+                let error = redactor.redact(&error);
+                return Err(Failure::new("agent.cannot_start", format!("the agent cannot be started: {error}"))
+                    .hint("see that the command works in a shell, then run again: nothing was counted against the node"));
+            }
+            Ending::Fenced => {
+                return Err(piton_core::Refusal::Fenced {
+                    name: self.row.name.clone(),
+                }
+                .into());
+            }
+            Ending::Refused(refusal) => return Err(refusal.into()),
+        }
+        known(self.lp.run())
+    }
+}
+
+fn ended_attempt(recorded: &Recorded) -> Option<AttemptId> {
+    if let piton_core::Event::AttemptEnded { attempt, .. } = &recorded.event {
+        Some(*attempt)
+    } else {
+        None
+    }
+}
+
+fn count(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// What the process ends with when an invocation ended in this state.
+#[must_use]
+pub fn exit_of(row: &RunRow) -> crate::failure::Exit {
+    use crate::failure::Exit;
+    match row.state {
+        RunState::Done => Exit::Done,
+        RunState::Waiting => Exit::Waits,
+        RunState::Blocked => Exit::No,
+        RunState::Paused if matches!(row.pause, Some(piton_core::run::Pause::Limit { .. })) => {
+            Exit::Limit
+        }
+        RunState::Paused => Exit::Waits,
+        RunState::New | RunState::Running | RunState::Interrupted => Exit::Interrupted,
+    }
+}
+
+/// An attempt whose end nobody saw.
+fn unseen() -> Report {
+    Report {
+        summary: None,
+        error: Some("its runner died; nobody knows how it ended".to_owned()),
+        ..Report::bare(Outcome::Interrupted)
+    }
+}
+
+fn read_context(folder: &Path) -> Vec<(String, String)> {
+    ["_shared.md", "_shared-context.md"]
+        .iter()
+        .filter_map(|name| {
+            let text = fs::read_to_string(folder.join("context").join(name)).ok()?;
+            (!text.trim().is_empty()).then(|| ((*name).to_owned(), text))
+        })
+        .collect()
+}
+
+/// Signals, as messages, while this lives.
+struct Signals {
+    handle: signal_hook::iterator::Handle,
+}
+
+impl Signals {
+    fn listen(sender: Sender<Message>) -> Result<Self, Failure> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let fault = |error: std::io::Error| {
+            Failure::new("store.fault", "cannot listen for signals").because(error)
+        };
+        let mut signals =
+            signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(fault)?;
+        let handle = signals.handle();
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                let name = match signal {
+                    SIGINT => "SIGINT",
+                    SIGTERM => "SIGTERM",
+                    _ => "SIGHUP",
+                };
+                if sender.send(Message::Signal(name)).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self { handle })
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.handle.close();
+    }
+}

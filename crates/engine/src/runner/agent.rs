@@ -1,0 +1,289 @@
+//! Agents: started, ended, and what came of them.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use piton_core::attempt::{ProcessEnd, Report, Transcript};
+use piton_core::run_loop::Input;
+use piton_core::{AttemptId, ItemRow, Node, Role};
+use piton_store::fail;
+
+use super::{Message, Notice, Purpose, Runner, Work, read_context, unseen};
+use crate::answer::{self, Ended, Stopped};
+use crate::failure::{Failure, unwritable};
+use crate::process::{self, Exit, ProcessEvent, Program, Spec, StopReason};
+use crate::prompt::{self, Ingredients, Level};
+use crate::spool;
+
+/// How much of the end of an agent's output is searched for its answer.
+const ANSWER_BYTES: u64 = 4 << 20;
+/// How much of an agent's output is kept as its transcript; the middle of a
+/// longer one is left out.
+const TRANSCRIPT_BYTES_MAX: u64 = 64 << 20;
+
+impl Runner<'_, '_> {
+    pub(super) fn start_agent(
+        &mut self,
+        attempt: AttemptId,
+        node: &Node,
+        role: Role,
+        until: Option<Timestamp>,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Vec<Input>, Failure> {
+        self.follow(tell);
+        let Some(item) = self.lp.tables().item(self.row.id, node).cloned() else {
+            return Ok(Vec::new());
+        };
+        let mark = attempt.to_string();
+        let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
+        let spec = Spec {
+            program: Program::Shell(self.job.command.clone()),
+            cwd: self.session.project.work_tree.clone(),
+            env: self.environment(&item, &mark),
+            stdin: self.prompt(&item, role),
+            output: self.spool.output(&mark).map_err(fault)?,
+            limits: self.job.agent_limits,
+            mark: mark.clone(),
+        };
+        fail::point("run.before-start");
+        let sender = self.sender.clone();
+        let started = process::start(spec, move |event| {
+            let message = match event {
+                ProcessEvent::OutputGrew { bytes } => Message::Grew(bytes),
+                ProcessEvent::Exited(exit) => Message::Exited(exit),
+                ProcessEvent::Stopping { .. } => return,
+            };
+            // The runner that would hear it may be gone already.
+            sender.send(message).ok();
+        });
+        let running = match started {
+            Ok(running) => running,
+            Err(error) => {
+                let why = std::error::Error::source(&error)
+                    .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+                let report = Report {
+                    error: Some(why),
+                    cannot_start: true,
+                    ..unseen()
+                };
+                return Ok(vec![Input::AgentEnded {
+                    attempt,
+                    node: node.clone(),
+                    report: Box::new(report),
+                }]);
+            }
+        };
+        fail::point("run.started");
+        self.spool.record(&mark, running.id()).map_err(fault)?;
+        fail::point("run.recorded");
+        self.work = Some(Work {
+            running,
+            node: node.clone(),
+            since: self.session.world.now(),
+            printed: 0,
+            deadline: until,
+            for_: Purpose::Agent { attempt },
+            asked: None,
+        });
+        Ok(Vec::new())
+    }
+
+    /// What an agent or a gate finds in its environment.
+    pub(super) fn environment(&self, item: &ItemRow, mark: &str) -> Vec<(String, String)> {
+        let model = self.lp.model(item).unwrap_or_default();
+        [
+            ("PITON_RUN", self.row.name.as_str()),
+            ("PITON_ITEM", item.node.as_str()),
+            ("PITON_ATTEMPT", mark),
+            ("PITON_MODEL", model),
+            (
+                "PITON_PROJECT",
+                &self.session.project.root.to_string_lossy(),
+            ),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec()
+    }
+
+    fn prompt(&self, item: &ItemRow, role: Role) -> String {
+        let tables = self.lp.tables();
+        let run = self.row.id;
+        let mut levels = Vec::new();
+        for depth in 1..=item.place.depth() {
+            let place = piton_core::Place(item.place.0[..depth].to_vec());
+            let Some(at) = tables.item_at(run, &place) else {
+                continue;
+            };
+            let siblings = match at
+                .node
+                .parent()
+                .and_then(|parent| tables.item(run, &parent))
+            {
+                Some(parent) => parent.children,
+                None => self.roots(),
+            };
+            levels.push(Level {
+                id: at.id.clone(),
+                prompt: at.prompt.clone().unwrap_or_default(),
+                index: place.0.last().map_or(1, |index| index + 1),
+                total: siblings,
+            });
+        }
+        let ingredients = Ingredients {
+            sprint_id: &self.row.name,
+            iteration: self.lp.run().map_or(1, |row| row.iterations_total),
+            levels,
+            item,
+            context: read_context(&self.sprint_folder()),
+        };
+        match role {
+            Role::Worker => prompt::worker(&self.templates, &ingredients),
+            Role::GateFix => prompt::gate_fix(&self.templates, &ingredients),
+        }
+    }
+
+    /// How many roots the tree has: one more than the index of the last.
+    fn roots(&self) -> u32 {
+        let last = self.lp.tables().last_root(self.row.id);
+        last.map_or(1, |item| item.place.0.first().map_or(1, |index| index + 1))
+    }
+
+    pub(super) fn agent_ended(
+        &mut self,
+        attempt: AttemptId,
+        node: Node,
+        exit: &Exit,
+        asked: Option<String>,
+    ) -> Result<Input, Failure> {
+        fail::point("run.agent-ended");
+        let output = self.output_of(attempt)?;
+        let text = spool::tail(&output, ANSWER_BYTES).unwrap_or_default();
+        let ended = Ended {
+            code: exit.code,
+            signal: exit.signal,
+            stopped: self.stopped(exit, asked),
+        };
+        let mut report = answer::report(&text, &ended);
+        report.process = Some(ProcessEnd {
+            code: exit.code,
+            signal: exit.signal,
+            stopped_by: exit.stopped_by.map(|why| stop_word(why).to_owned()),
+        });
+        report.transcript = self.keep_transcript(attempt, &node);
+        fail::point("run.transcript-kept");
+        Ok(Input::AgentEnded {
+            attempt,
+            node,
+            report: Box::new(report),
+        })
+    }
+
+    fn stopped(&self, exit: &Exit, asked: Option<String>) -> Option<Stopped> {
+        let limits = &self.job.agent_limits;
+        let spoken = |time: Option<std::time::Duration>| {
+            piton_core::duration::spoken(time.unwrap_or_default().as_secs())
+        };
+        Some(match exit.stopped_by? {
+            StopReason::Asked => Stopped {
+                why: asked.unwrap_or_else(|| "it was stopped".to_owned()),
+                asked: true,
+                late: false,
+            },
+            StopReason::Wall => Stopped {
+                why: format!("it ran longer than {} and was stopped", spoken(limits.wall)),
+                asked: false,
+                late: true,
+            },
+            StopReason::Idle => Stopped {
+                why: format!(
+                    "it printed nothing for {} and was stopped",
+                    spoken(limits.idle)
+                ),
+                asked: false,
+                late: true,
+            },
+            StopReason::Flood => Stopped {
+                why: format!(
+                    "it printed more than {} MB and was stopped",
+                    limits.output_bytes_max.unwrap_or(0) >> 20
+                ),
+                asked: false,
+                late: false,
+            },
+        })
+    }
+
+    fn output_of(&self, attempt: AttemptId) -> Result<PathBuf, Failure> {
+        self.spool
+            .output(&attempt.to_string())
+            .map_err(|error| unwritable(&self.session.project.home.join("spool"), error))
+    }
+
+    /// Keeps what an agent said, without secrets. A transcript that cannot be
+    /// kept is missed, and never delays the outcome.
+    fn keep_transcript(&self, attempt: AttemptId, node: &Node) -> Option<Transcript> {
+        let from = self.output_of(attempt).ok()?;
+        let number = self
+            .lp
+            .tables()
+            .attempt(attempt)
+            .map_or(0, |row| row.number);
+        let plain = |text: &str| -> String {
+            let keep = |c: char| {
+                if c.is_alphanumeric() || matches!(c, '-' | '.') {
+                    c
+                } else {
+                    '_'
+                }
+            };
+            text.chars().map(keep).take(100).collect()
+        };
+        let tail: String = attempt.to_string().chars().rev().take(6).collect();
+        let name = format!("{}.{number}.{tail}.log", plain(node.as_str()));
+        let path = PathBuf::from("blobs")
+            .join("transcripts")
+            .join(plain(&self.row.name))
+            .join(name);
+        let to = self.session.project.home.join(&path);
+        std::fs::create_dir_all(to.parent()?).ok()?;
+        let redactor = self.session.world.redactor();
+        let copied = spool::copy_redacted(
+            &from,
+            &to,
+            &|text| redactor.redact(text),
+            TRANSCRIPT_BYTES_MAX,
+        )
+        .ok()?;
+        Some(Transcript {
+            path: path.to_string_lossy().into_owned(),
+            bytes: copied.bytes,
+            sha256: copied.sha256,
+            truncated: copied.truncated,
+        })
+    }
+
+    /// What became of an agent whose runner died: nobody knows, but what it
+    /// said is kept. Its processes are gone by now.
+    pub(super) fn settle_agent(
+        &mut self,
+        attempt: AttemptId,
+        node: Node,
+    ) -> Result<Input, Failure> {
+        let mut report = unseen();
+        report.transcript = self.keep_transcript(attempt, &node);
+        Ok(Input::AgentEnded {
+            attempt,
+            node,
+            report: Box::new(report),
+        })
+    }
+}
+
+fn stop_word(why: StopReason) -> &'static str {
+    match why {
+        StopReason::Wall => "wall-timeout",
+        StopReason::Idle => "idle-timeout",
+        StopReason::Flood => "output-limit",
+        StopReason::Asked => "asked",
+    }
+}

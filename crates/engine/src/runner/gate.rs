@@ -1,0 +1,140 @@
+//! Gates: the scripts that say whether a node is done.
+
+use std::time::Duration;
+
+use piton_core::Node;
+use piton_core::event::GateReport;
+use piton_core::run_loop::Input;
+use piton_store::fail;
+
+use super::{Message, Notice, Purpose, Runner, Work};
+use crate::failure::{Failure, unwritable};
+use crate::process::{self, Exit, Limits, ProcessEvent, Program, Spec, StopReason};
+use crate::spool;
+
+/// How much of a gate's output is kept, in characters.
+const OUTPUT_CHARS_MAX: usize = 10_000;
+/// A gate that prints more is stopped.
+const OUTPUT_BYTES_MAX: u64 = 256 << 20;
+
+impl Runner<'_, '_> {
+    pub(super) fn start_gate(
+        &mut self,
+        node: &Node,
+        number: u32,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Vec<Input>, Failure> {
+        self.follow(tell);
+        let Some(item) = self.lp.tables().item(self.row.id, node).cloned() else {
+            return Ok(Vec::new());
+        };
+        let Some(gate) = item.gate.clone() else {
+            return Ok(Vec::new());
+        };
+        let mark = self.session.world.id().to_string();
+        let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
+        let mut env = self.environment(&item, &mark);
+        env.push(("SPRINT_ID".to_owned(), self.row.name.clone()));
+        env.push(("PHASE_ID".to_owned(), item.id.clone()));
+        env.push(("ATTEMPT_NUMBER".to_owned(), number.to_string()));
+        let spec = Spec {
+            program: Program::Shell(gate.script.clone()),
+            cwd: self.session.project.work_tree.clone(),
+            env,
+            stdin: String::new(),
+            output: self.spool.output(&mark).map_err(fault)?,
+            limits: Limits {
+                wall: Some(Duration::from_secs(gate.timeout_s)),
+                idle: None,
+                output_bytes_max: Some(OUTPUT_BYTES_MAX),
+                ..self.job.agent_limits
+            },
+            mark: mark.clone(),
+        };
+        let sender = self.sender.clone();
+        let started = process::start(spec, move |event| {
+            let message = match event {
+                ProcessEvent::OutputGrew { bytes } => Message::Grew(bytes),
+                ProcessEvent::Exited(exit) => Message::Exited(exit),
+                ProcessEvent::Stopping { .. } => return,
+            };
+            // The runner that would hear it may be gone already.
+            sender.send(message).ok();
+        });
+        let running = match started {
+            Ok(running) => running,
+            Err(error) => {
+                let report = GateReport {
+                    error: Some(format!("the script cannot be started: {error}")),
+                    ..GateReport::default()
+                };
+                return Ok(vec![Input::GateEnded(report)]);
+            }
+        };
+        fail::point("gate.started");
+        self.spool.record(&mark, running.id()).map_err(fault)?;
+        self.work = Some(Work {
+            running,
+            node: node.clone(),
+            since: self.session.world.now(),
+            printed: 0,
+            deadline: None,
+            for_: Purpose::Gate {
+                mark,
+                timeout_s: gate.timeout_s,
+            },
+            asked: None,
+        });
+        Ok(Vec::new())
+    }
+
+    pub(super) fn gate_ended(
+        &mut self,
+        mark: &str,
+        exit: &Exit,
+        asked: Option<&str>,
+        timeout_s: u64,
+    ) -> Result<Input, Failure> {
+        fail::point("gate.ended");
+        let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
+        let output = self.spool.output(mark).map_err(fault)?;
+        let text = spool::tail(&output, 4 * OUTPUT_CHARS_MAX as u64).unwrap_or_default();
+        self.spool.remove(mark).map_err(fault)?;
+        Ok(Input::GateEnded(report(
+            &text,
+            exit,
+            asked.is_some(),
+            timeout_s,
+        )))
+    }
+}
+
+fn report(text: &str, exit: &Exit, asked: bool, timeout_s: u64) -> GateReport {
+    let output = last_chars(text.trim_end(), OUTPUT_CHARS_MAX);
+    let error = match (exit.stopped_by, exit.code, exit.signal) {
+        (Some(StopReason::Wall), ..) => {
+            Some(format!("it ran longer than {timeout_s} s and was stopped"))
+        }
+        (Some(StopReason::Flood), ..) => Some(format!(
+            "it printed more than {} MB and was stopped",
+            OUTPUT_BYTES_MAX >> 20
+        )),
+        (None, Some(0), _) => None,
+        (_, Some(code), _) => Some(format!("exit status {code}")),
+        (_, None, Some(signal)) => Some(format!("signal {signal}")),
+        (_, None, None) => Some("its end is not known".to_owned()),
+    };
+    let timed_out = exit.stopped_by == Some(StopReason::Wall);
+    GateReport {
+        passed: exit.success(),
+        interrupted: asked && exit.stopped_by == Some(StopReason::Asked),
+        exit: if timed_out { Some(-1) } else { exit.code },
+        output,
+        error,
+    }
+}
+
+fn last_chars(text: &str, chars_max: usize) -> String {
+    let count = text.chars().count();
+    text.chars().skip(count.saturating_sub(chars_max)).collect()
+}

@@ -1,0 +1,306 @@
+//! One process at work in one project: its store, and how runs are named.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use piton_core::{Command, CommandId, Facts, Need, Rows, RunId, RunRow};
+use piton_store::{
+    Access, Clock, CommitError, Committed, Options, SqliteStore, Store as _, SystemClock,
+};
+
+use crate::failure::Failure;
+use crate::project::Project;
+use crate::run_lock;
+use crate::world::World;
+
+/// A store that does not answer is asked again so often before it is given up.
+const ASKS_MAX: u32 = 3;
+
+/// A process at work in a project.
+#[derive(Debug)]
+pub struct Session<'w> {
+    /// The world.
+    pub world: &'w World,
+    /// The project.
+    pub project: Project,
+    /// The project's store.
+    pub store: SqliteStore,
+}
+
+/// A clock that always says the same, for tests.
+struct FixedClock(Timestamp);
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+/// How a store is opened in this world.
+#[must_use]
+pub fn options(world: &World, access: Access) -> Options {
+    let clock: Arc<dyn Clock> = match world.fixed_time() {
+        Some(time) => Arc::new(FixedClock(time)),
+        None => Arc::new(SystemClock),
+    };
+    Options {
+        redactor: world.redactor(),
+        clock,
+        access,
+    }
+}
+
+impl<'w> Session<'w> {
+    /// Opens the store to read; none when nothing was ever recorded here.
+    ///
+    /// # Errors
+    ///
+    /// When there is a store that cannot be read.
+    pub fn read(world: &'w World, start: &Path) -> Result<Option<Self>, Failure> {
+        let project = Project::find(world, start);
+        if !project.exists() {
+            return Ok(None);
+        }
+        let store = SqliteStore::open(&project.home, options(world, Access::ReadOnly))?;
+        Ok(Some(Self {
+            world,
+            project,
+            store,
+        }))
+    }
+
+    /// Opens the store to write; none when nothing was ever recorded here.
+    ///
+    /// # Errors
+    ///
+    /// When there is a store that cannot be read or written.
+    pub fn write(world: &'w World, start: &Path) -> Result<Option<Self>, Failure> {
+        let project = Project::find(world, start);
+        if !project.exists() {
+            return Ok(None);
+        }
+        let store = SqliteStore::open(&project.home, options(world, Access::ReadWrite))?;
+        Ok(Some(Self {
+            world,
+            project,
+            store,
+        }))
+    }
+
+    /// Opens the store to write, making it if there is none; `told` hears of that.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made, read or written.
+    pub fn create(
+        world: &'w World,
+        project: Project,
+        told: &mut dyn FnMut(&str),
+    ) -> Result<Self, Failure> {
+        project.create()?;
+        let made = SqliteStore::create_if_missing(&project.home)?;
+        let store = SqliteStore::open(&project.home, options(world, Access::ReadWrite))?;
+        if made {
+            told(&format!("keeping progress in {}", project.home.display()));
+        }
+        Ok(Self {
+            world,
+            project,
+            store,
+        })
+    }
+
+    /// Carries out a command for a person.
+    ///
+    /// # Errors
+    ///
+    /// When it is refused, or the store fails.
+    pub fn tell(&self, command: &Command) -> Result<Committed, Failure> {
+        let gone = command
+            .run()
+            .is_some_and(|run| run_lock::is_free(&self.project, run));
+        Ok(self.commit(command, &self.world.facts(gone))?)
+    }
+
+    /// Carries out a command, asking again when the connection was lost.
+    ///
+    /// # Errors
+    ///
+    /// When it is refused, or the store fails.
+    pub fn commit(&self, command: &Command, facts: &Facts) -> Result<Committed, CommitError> {
+        let id = CommandId(self.world.id());
+        let mut asks = 1;
+        loop {
+            match self.store.commit(id, command, facts) {
+                Err(CommitError::Unknown(_)) if asks < ASKS_MAX => asks += 1,
+                other => return other,
+            }
+        }
+    }
+
+    /// Rows, to read.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn load(&self, needs: &[Need]) -> Result<Rows, Failure> {
+        Ok(self.store.load(needs)?)
+    }
+
+    /// Every run, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn runs(&self) -> Result<Vec<RunRow>, Failure> {
+        let rows = self.load(&[Need::Runs])?;
+        Ok(rows.tables.runs().cloned().collect())
+    }
+
+    /// The run that `text` names: its name, a path of its plan, or the
+    /// beginning of its id.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or more than one.
+    pub fn run_named(&self, text: &str) -> Result<RunRow, Failure> {
+        let runs = self.runs()?;
+        if let Some(run) = runs
+            .iter()
+            .find(|run| run.name == text || run.id.to_string() == text)
+        {
+            return Ok(run.clone());
+        }
+        if let Some(source) = self.source_at(text)
+            && let Some(run) = runs.iter().rev().find(|run| run.source == source)
+        {
+            return Ok(run.clone());
+        }
+        let short = text.len() >= 4 && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+        let fitting: Vec<&RunRow> = runs
+            .iter()
+            .filter(|run| short && run.id.to_string().starts_with(text))
+            .collect();
+        match fitting.as_slice() {
+            [run] => Ok((*run).clone()),
+            [] => Err(unknown(text, &runs)),
+            several => Err(ambiguous(several)),
+        }
+    }
+
+    /// The source under which the journal knows the plan at a path, if
+    /// something is there.
+    #[must_use]
+    pub fn source_at(&self, text: &str) -> Option<String> {
+        let path = std::fs::canonicalize(self.world.path(text)).ok()?;
+        let folder = if path.is_dir() {
+            path.as_path()
+        } else {
+            path.parent()?
+        };
+        Some(self.project.relative(folder))
+    }
+
+    /// The run that is meant when none is named: the only one that is not
+    /// finished, or the only one that fits.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or more than one.
+    pub fn run_meant(&self, text: Option<&str>) -> Result<RunRow, Failure> {
+        if let Some(text) = text {
+            return self.run_named(text);
+        }
+        let runs = self.runs()?;
+        let open: Vec<&RunRow> = runs
+            .iter()
+            .filter(|run| run.state != piton_core::RunState::Done)
+            .collect();
+        match (open.as_slice(), runs.as_slice()) {
+            ([run], _) => Ok((*run).clone()),
+            ([], [run]) => Ok(run.clone()),
+            ([], []) => Err(no_runs()),
+            ([], several) => Err(ambiguous(&several.iter().collect::<Vec<_>>())),
+            (several, _) => Err(ambiguous(several)),
+        }
+    }
+
+    /// The run and node that `[RUN:]NODE` names.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or more than one run has such a node.
+    pub fn item_named(&self, text: &str) -> Result<(RunId, piton_core::Node), Failure> {
+        let runs = self.runs()?;
+        let (runs, node) = match text.split_once(':') {
+            Some((run, node)) if runs.iter().any(|known| known.name == run) => {
+                (vec![self.run_named(run)?], node)
+            }
+            Some(_) | None => (runs, text),
+        };
+        let node = piton_core::Node::named(node);
+        let mut found = Vec::new();
+        for run in &runs {
+            if self
+                .load(&[Need::Line(run.id, node.clone())])?
+                .tables
+                .item(run.id, &node)
+                .is_some()
+            {
+                found.push(run);
+            }
+        }
+        // A run that is finished gives way to one that is not.
+        if found.len() > 1 {
+            let open: Vec<&RunRow> = found
+                .iter()
+                .copied()
+                .filter(|run| run.state != piton_core::RunState::Done)
+                .collect();
+            if !open.is_empty() {
+                found = open;
+            }
+        }
+        match found.as_slice() {
+            [run] => Ok((run.id, node)),
+            [] => Err(
+                Failure::new("item.unknown", format!("no run has a node `{text}`"))
+                    .hint("see the nodes with `piton status RUN`"),
+            ),
+            several => Err(ambiguous_item(several, &node)),
+        }
+    }
+}
+
+/// Nothing was ever run here.
+#[must_use]
+pub fn no_runs() -> Failure {
+    Failure::new("run.unknown", "there is no run here")
+        .hint("begin one with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml")
+}
+
+fn unknown(text: &str, runs: &[RunRow]) -> Failure {
+    let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+    let hint = if names.is_empty() {
+        "begin one with `piton run PLAN`".to_owned()
+    } else {
+        format!("there is: {}", names.join(", "))
+    };
+    Failure::new("run.unknown", format!("there is no run `{text}`")).hint(hint)
+}
+
+fn ambiguous(runs: &[&RunRow]) -> Failure {
+    let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+    Failure::new("usage", "more than one run fits")
+        .hint(format!("name one of: {}", names.join(", ")))
+}
+
+fn ambiguous_item(runs: &[&RunRow], node: &piton_core::Node) -> Failure {
+    let names: Vec<String> = runs
+        .iter()
+        .map(|run| format!("{}:{node}", run.name))
+        .collect();
+    Failure::new("usage", format!("more than one run has a node `{node}`"))
+        .hint(format!("name one of: {}", names.join(", ")))
+}

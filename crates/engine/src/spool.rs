@@ -1,0 +1,443 @@
+//! The private files that agents write into while they run.
+//!
+//! For each attempt `<attempt>.out`, all that it printed, and `<attempt>.json`,
+//! which process that is. Neither is ever backed up, exported or shown as it
+//! is: [`copy_redacted`] makes what may be. They are removed when the outcome
+//! of the attempt is durable; until then a later piton finds them with
+//! [`Spool::list`].
+//!
+//! Nothing in here is flushed to the disk: a power cut ends the agents, too.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter, Read, Seek as _, SeekFrom, Write};
+use std::ops::Range;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::process::Identity;
+
+/// A secret up to this length is seen whole wherever it stands.
+pub const SECRET_BYTES_MAX: usize = 4 << 10;
+/// How much text is redacted at once.
+const WINDOW: usize = 1 << 20;
+/// What of a window is looked at again with the next one: room for a secret
+/// that crosses the cut, one that begins at the end, and a line between them.
+const OVERLAP: usize = 4 * SECRET_BYTES_MAX;
+
+/// The folder of the private files.
+#[derive(Clone, Debug)]
+pub struct Spool {
+    folder: PathBuf,
+}
+
+/// What lies in the spool of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spooled {
+    /// The attempt.
+    pub attempt: String,
+    /// Where its output is, or would be.
+    pub output: PathBuf,
+    /// Size of its output.
+    pub output_bytes: u64,
+    /// The process, if piton lived long enough to record it.
+    pub id: Option<Identity>,
+}
+
+impl Spool {
+    /// Opens the folder, making it with mode 0700 if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made, or is open to others and cannot be closed to them.
+    pub fn open(folder: impl Into<PathBuf>) -> io::Result<Spool> {
+        let folder = folder.into();
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)?;
+        let mode = fs::metadata(&folder)?.permissions().mode();
+        if mode & 0o077 != 0 {
+            fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
+        }
+        Ok(Spool { folder })
+    }
+
+    /// The file for the output of an attempt: see [`crate::process::Spec::output`].
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] for an id that is no plain file name.
+    pub fn output(&self, attempt: &str) -> io::Result<PathBuf> {
+        self.path(attempt, "out")
+    }
+
+    /// Records which process an attempt is. To be called right after the start.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written, or for an id that is no plain file name.
+    pub fn record(&self, attempt: &str, id: &Identity) -> io::Result<()> {
+        let json = serde_json::to_vec(id)?;
+        // In one write: a reader sees all of it or, after a crash right here,
+        // an empty file, which is as good as none.
+        OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(self.path(attempt, "json")?)?
+            .write_all(&json)
+    }
+
+    /// What is in the spool, by attempt id.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read. A record that cannot be is as none.
+    pub fn list(&self) -> io::Result<Vec<Spooled>> {
+        let mut attempts = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let name = entry?.file_name();
+            let name = name.to_string_lossy();
+            if let Some((attempt, "out" | "json")) = name.rsplit_once('.')
+                && is_plain(attempt)
+            {
+                attempts.push(attempt.to_owned());
+            }
+        }
+        attempts.sort_unstable();
+        attempts.dedup();
+        attempts
+            .into_iter()
+            .map(|attempt| {
+                let output = self.path(&attempt, "out")?;
+                let record = fs::read(self.path(&attempt, "json")?).unwrap_or_default();
+                Ok(Spooled {
+                    output_bytes: fs::metadata(&output).map_or(0, |found| found.len()),
+                    id: serde_json::from_slice(&record).ok(),
+                    output,
+                    attempt,
+                })
+            })
+            .collect()
+    }
+
+    /// Removes what is there of an attempt. Nothing there is fine.
+    ///
+    /// # Errors
+    ///
+    /// When a file is there and cannot be removed.
+    pub fn remove(&self, attempt: &str) -> io::Result<()> {
+        // The record goes last: an output without one could not be told from
+        // one that still grows.
+        for kind in ["out", "json"] {
+            match fs::remove_file(self.path(attempt, kind)?) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, attempt: &str, kind: &str) -> io::Result<PathBuf> {
+        if is_plain(attempt) {
+            Ok(self.folder.join(format!("{attempt}.{kind}")))
+        } else {
+            Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("`{attempt}` cannot name a spool file"),
+            ))
+        }
+    }
+}
+
+fn is_plain(attempt: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    (1..=200).contains(&attempt.len()) && !attempt.starts_with('.') && attempt.bytes().all(plain)
+}
+
+/// The last `bytes_max` bytes of a file as text; what is no UTF-8 reads as U+FFFD.
+///
+/// # Errors
+///
+/// When the file cannot be read.
+pub fn tail(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let skipped = length.saturating_sub(bytes_max);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut bytes = Vec::new();
+    // The file may still grow.
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    let text = if skipped > 0 {
+        without_first_half(&bytes)
+    } else {
+        &bytes
+    };
+    Ok(String::from_utf8_lossy(text).into_owned())
+}
+
+/// Without the rest of a character whose beginning was cut off.
+fn without_first_half(bytes: &[u8]) -> &[u8] {
+    let rest = bytes.iter().take(3);
+    let cut = rest.take_while(|&&byte| byte & 0xC0 == 0x80).count();
+    bytes.get(cut..).unwrap_or_default()
+}
+
+/// What [`copy_redacted`] wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// Size of the copy.
+    pub bytes: u64,
+    /// SHA-256 of the copy, 64 lower-case hexadecimal digits.
+    pub sha256: String,
+    /// Whether the middle was left out.
+    pub truncated: bool,
+}
+
+/// Copies a file with its secrets removed.
+///
+/// `redact` gives a text without its secrets; it sees many lines at once, so
+/// that a key of several lines can be found, and must give the same for the
+/// same text. A secret of up to [`SECRET_BYTES_MAX`] bytes is removed wherever
+/// it stands, as long as it can be told to be one from itself and as many bytes
+/// around it. Of a source larger than `bytes_max` its beginning and its end
+/// are copied, half of `bytes_max` each, with a line between them that says
+/// so. What is no UTF-8 becomes U+FFFD, so that the copy can be larger than
+/// `bytes_max`.
+///
+/// The copy is written beside `to`, flushed to the disk and renamed: `to` is
+/// old, new or absent, and new when this returns. Needs memory for a few
+/// megabytes, whatever the size.
+///
+/// # Errors
+///
+/// When the source cannot be read or the copy cannot be written; then `to` is
+/// as it was.
+pub fn copy_redacted(
+    from: &Path,
+    to: &Path,
+    redact: &dyn Fn(&str) -> Cow<'_, str>,
+    bytes_max: u64,
+) -> io::Result<Copied> {
+    let mut source = File::open(from)?;
+    let folder = match to.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let target = tempfile::NamedTempFile::new_in(folder)?;
+    let copied = copy_into(target.as_file(), &mut source, redact, bytes_max)?;
+    target.as_file().sync_data()?;
+    target.persist(to).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()?;
+    Ok(copied)
+}
+
+fn copy_into(
+    target: &File,
+    source: &mut File,
+    redact: &dyn Fn(&str) -> Cow<'_, str>,
+    bytes_max: u64,
+) -> io::Result<Copied> {
+    let mut sink = Sink {
+        file: BufWriter::new(target),
+        hash: Sha256::new(),
+        bytes: 0,
+    };
+    // What is appended from here on is not looked at.
+    let length = source.metadata()?.len();
+    let truncated = length > bytes_max;
+    if truncated {
+        let head = character_at(source, bytes_max / 2)?;
+        let tail = character_at(source, length - (bytes_max - bytes_max / 2))?;
+        copy_part(source, 0..head, length, redact, &mut sink)?;
+        let left_out = tail.saturating_sub(head);
+        sink.write_all(format!("\n[piton: {left_out} bytes left out here]\n").as_bytes())?;
+        copy_part(source, tail..length, length, redact, &mut sink)?;
+    } else {
+        copy_part(source, 0..length, length, redact, &mut sink)?;
+    }
+    sink.flush()?;
+    let mut sha256 = String::new();
+    for byte in sink.hash.finalize() {
+        write!(sha256, "{byte:02x}").expect("a string takes everything");
+    }
+    Ok(Copied {
+        bytes: sink.bytes,
+        sha256,
+        truncated,
+    })
+}
+
+struct Sink<'a> {
+    file: BufWriter<&'a File>,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(buf)?;
+        self.hash.update(&buf[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// The first place from `at` on where no character is cut in two.
+fn character_at(source: &mut File, at: u64) -> io::Result<u64> {
+    source.seek(SeekFrom::Start(at))?;
+    let mut next = Vec::new();
+    source.take(4).read_to_end(&mut next)?;
+    Ok(at + (next.len() - without_first_half(&next).len()) as u64)
+}
+
+/// Copies the bytes of `part`. What lies around it, up to `length`, is read as
+/// well, so that a secret which crosses an end is not copied in half.
+fn copy_part(
+    source: &mut File,
+    part: Range<u64>,
+    length: u64,
+    redact: &dyn Fn(&str) -> Cow<'_, str>,
+    sink: &mut Sink<'_>,
+) -> io::Result<()> {
+    let overlap = OVERLAP as u64;
+    let before = part.start.saturating_sub(overlap);
+    let after = part.end.saturating_add(overlap).min(length);
+    source.seek(SeekFrom::Start(before))?;
+    let mut stitch = Stitch {
+        window: String::new(),
+        disturbed: 0,
+        redact,
+    };
+
+    let mut text = Text::new(source.take(part.start - before));
+    while text.read(&mut stitch.window)? {}
+    let begin = stitch.window.len();
+
+    let mut text = Text::new(source.take(part.end - part.start));
+    let mut more = text.fill(&mut stitch.window)?;
+    stitch.advance(begin, &mut io::sink())?;
+    while more {
+        if stitch.window.len() >= WINDOW {
+            let cut = place_to_cut(&stitch.window);
+            stitch.advance(cut, sink)?;
+        }
+        more = text.fill(&mut stitch.window)?;
+    }
+    let end = stitch.window.len();
+
+    let mut text = Text::new(source.take(after - part.end));
+    while text.read(&mut stitch.window)? {}
+    stitch.advance(end, sink)
+}
+
+/// Redacts a text that is too long to be held at once.
+struct Stitch<'a> {
+    window: String,
+    /// How much of the redacted window has been written with the last one, or
+    /// is there only because the window begins in the middle of something.
+    disturbed: usize,
+    redact: &'a dyn Fn(&str) -> Cow<'_, str>,
+}
+
+impl Stitch<'_> {
+    /// Writes the window up to `cut`, redacted as if it were never cut.
+    ///
+    /// `redact` does not say where it changed something. But the whole window
+    /// and its part from `cut` on, each redacted, end in the same way, from
+    /// behind the last secret that crosses the cut. What stands before that in
+    /// the whole is written; what stands before it in the part has no meaning
+    /// (it is redacted without its beginning) and is left out next time.
+    fn advance(&mut self, cut: usize, to: &mut dyn Write) -> io::Result<()> {
+        let whole = (self.redact)(&self.window);
+        let part = (self.redact)(&self.window[cut..]);
+        let (whole, part) = (whole.as_bytes(), part.as_bytes());
+        let same = whole.iter().rev().zip(part.iter().rev());
+        let same = same.take_while(|(whole, part)| whole == part).count();
+        let written = whole.len() - same;
+        to.write_all(&whole[self.disturbed.min(written)..written])?;
+        self.disturbed = part.len() - same + self.disturbed.saturating_sub(written);
+        self.window.drain(..cut);
+        Ok(())
+    }
+}
+
+/// After a line if one ends in the right place, so that patterns for the
+/// beginning of a line hold.
+fn place_to_cut(window: &str) -> usize {
+    let latest = window.floor_char_boundary(window.len() - OVERLAP);
+    let earliest = window.floor_char_boundary(window.len() - 4 * OVERLAP);
+    let line = window[earliest..latest].rfind('\n');
+    line.map_or(latest, |line| earliest + line + 1)
+}
+
+/// Reads bytes as text, piece by piece.
+struct Text<R> {
+    source: R,
+    /// Read, but possibly the beginning of a character.
+    bytes: Vec<u8>,
+    buffer: Box<[u8]>,
+}
+
+impl<R: Read> Text<R> {
+    fn new(source: R) -> Self {
+        Text {
+            source,
+            bytes: Vec::new(),
+            buffer: vec![0; 64 << 10].into_boxed_slice(),
+        }
+    }
+
+    /// Appends until `text` is a full window. Whether there may be more.
+    fn fill(&mut self, text: &mut String) -> io::Result<bool> {
+        while text.len() < WINDOW {
+            if !self.read(text)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Appends a piece. Whether there may be more.
+    fn read(&mut self, text: &mut String) -> io::Result<bool> {
+        let count = match self.source.read(&mut self.buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
+            other => other?,
+        };
+        self.bytes.extend_from_slice(&self.buffer[..count]);
+        let mut rest = self.bytes.as_slice();
+        loop {
+            match str::from_utf8(rest) {
+                Ok(valid) => {
+                    text.push_str(valid);
+                    rest = &[];
+                    break;
+                }
+                Err(error) => {
+                    let (valid, bad) = rest.split_at(error.valid_up_to());
+                    text.push_str(str::from_utf8(valid).expect("checked just now"));
+                    rest = bad;
+                    match error.error_len() {
+                        Some(length) => rest = &bad[length..],
+                        // Its other half comes with the next piece, or never.
+                        None if count > 0 => break,
+                        None => rest = &[],
+                    }
+                    text.push(char::REPLACEMENT_CHARACTER);
+                }
+            }
+        }
+        let kept = self.bytes.len() - rest.len();
+        self.bytes.drain(..kept);
+        Ok(count > 0)
+    }
+}

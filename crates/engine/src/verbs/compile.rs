@@ -1,0 +1,345 @@
+//! `piton plan compile` and `plan check`: from `SPRINT.yaml` to `PROGRESS.yaml`.
+//! Never opens the store.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use piton_formats::problem::Problem;
+use piton_formats::sprint::{
+    Lookup, Options, PhaseStatus, Progress, Source, SprintStatus, Workflows, compile,
+    parse_progress, render_progress,
+};
+use piton_formats::yaml::Span;
+
+use crate::exchange::{stage, sync_folder, write_through};
+use crate::failure::{Failure, Findings, unwritable};
+use crate::project::Project;
+use crate::world::World;
+
+/// Larger definitions are taken for a mistake.
+const SOURCE_BYTES_MAX: u64 = 32 << 20;
+
+/// Where the compiled sprint goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// `PROGRESS.yaml` of the sprint's folder, if that is absent or not started.
+    Beside,
+    /// This file.
+    File(PathBuf),
+    /// Nowhere: the caller takes it.
+    Caller,
+}
+
+/// What came of compiling.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The sprint; none when there is an error among the problems.
+    pub progress: Option<Progress>,
+    /// The sprint as text.
+    pub text: Option<String>,
+    /// What is wrong.
+    pub findings: Findings,
+    /// The file that was written.
+    pub written: Option<PathBuf>,
+}
+
+/// The folder and the definition that a path names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SprintPath {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The definition, whether or not it is there.
+    pub file: PathBuf,
+    /// How the user named the folder, for messages.
+    pub shown: PathBuf,
+}
+
+impl SprintPath {
+    /// The compiled sprint, whether or not it is there.
+    #[must_use]
+    pub fn progress(&self) -> PathBuf {
+        self.folder.join("PROGRESS.yaml")
+    }
+
+    /// The sprint's folder by name: the id of a sprint that has none.
+    #[must_use]
+    pub fn dir_name(&self) -> String {
+        self.folder
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    }
+}
+
+/// What a sprint's folder or its `SPRINT.yaml` is, as typed.
+///
+/// # Errors
+///
+/// When nothing is there, or a file that is no YAML by its name.
+pub fn sprint_path(world: &World, typed: &Path) -> Result<SprintPath, Failure> {
+    let path = world.path(typed);
+    let found = fs::metadata(&path).map_err(|error| {
+        Failure::new("plan.none", format!("cannot find {}", typed.display()))
+            .hint("name a folder with a SPRINT.yaml, or the file itself")
+            .because(error)
+    })?;
+    let full = fs::canonicalize(&path).unwrap_or(path);
+    if found.is_dir() {
+        return Ok(SprintPath {
+            file: full.join("SPRINT.yaml"),
+            folder: full,
+            shown: typed.to_owned(),
+        });
+    }
+    let is_yaml = full
+        .extension()
+        .is_some_and(|ending| ending == "yaml" || ending == "yml");
+    if !is_yaml {
+        return Err(Failure::new(
+            "plan.none",
+            format!("{} is a file, and not a plan", typed.display()),
+        )
+        .hint("name a folder with a SPRINT.yaml, or the file itself"));
+    }
+    let folder = full.parent().unwrap_or(Path::new("/")).to_owned();
+    let shown = typed
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+        .to_owned();
+    Ok(SprintPath {
+        file: full,
+        folder,
+        shown,
+    })
+}
+
+/// Compiles a sprint.
+///
+/// `workflows` is the folder of the workflows; without it `.claude/workflows`
+/// of the work tree. What is wrong in the files is an answer, not a failure.
+///
+/// # Errors
+///
+/// When the target cannot be written, or holds progress already.
+pub fn compile_sprint(
+    world: &World,
+    sprint: &SprintPath,
+    workflows: Option<&Path>,
+    strict: bool,
+    target: &Target,
+) -> Result<Compiled, Failure> {
+    let mut compiled = check_sprint(world, sprint, workflows, strict);
+    let Some(text) = &compiled.text else {
+        return Ok(compiled);
+    };
+    let target = match target {
+        Target::Beside => sprint.progress(),
+        Target::File(file) => world.path(file),
+        Target::Caller => return Ok(compiled),
+    };
+    refuse_started(&target)?;
+    write(&target, text.as_bytes())?;
+    compiled.written = Some(target);
+    Ok(compiled)
+}
+
+/// Compiles a sprint and writes nothing.
+#[must_use]
+pub fn check_sprint(
+    world: &World,
+    sprint: &SprintPath,
+    workflows: Option<&Path>,
+    strict: bool,
+) -> Compiled {
+    let folder = match workflows {
+        Some(folder) => world.path(folder),
+        None => Project::find(world, &sprint.folder)
+            .work_tree
+            .join(".claude")
+            .join("workflows"),
+    };
+    let shown = sprint
+        .shown
+        .join(sprint.file.file_name().unwrap_or_default());
+    let name = tidy(&shown);
+    let library = Library {
+        folder,
+        sources: RefCell::new(BTreeMap::new()),
+        shown: workflows.map(Path::to_owned),
+    };
+    let (progress, problems, text) = match read_bounded(&sprint.file) {
+        Ok(text) => {
+            let date = world.now().strftime("%Y-%m-%d").to_string();
+            let source = Source {
+                name: &name,
+                text: &text,
+            };
+            let answer = compile(
+                source,
+                &sprint.dir_name(),
+                &library,
+                Options {
+                    strict,
+                    date: &date,
+                },
+            );
+            (answer.progress, answer.problems, text)
+        }
+        Err(why) => {
+            let problem = Problem::error("SPRINT_LOAD_ERROR", &name, "", Span::default())
+                .saying(why, "name a folder that holds a SPRINT.yaml in UTF-8");
+            (None, vec![problem], String::new())
+        }
+    };
+    let mut sources = library.sources.into_inner();
+    sources.insert(name, text);
+    sources.retain(|file, _| problems.iter().any(|problem| problem.file == *file));
+    let text = progress.as_ref().map(render_progress);
+    Compiled {
+        text,
+        progress,
+        findings: Findings { problems, sources },
+        written: None,
+    }
+}
+
+fn tidy(path: &Path) -> String {
+    let path: PathBuf = path
+        .components()
+        .filter(|part| *part != std::path::Component::CurDir)
+        .collect();
+    path.to_string_lossy().into_owned()
+}
+
+/// The text of a definition, or why there is none.
+fn read_bounded(path: &Path) -> Result<String, String> {
+    let found = fs::metadata(path).map_err(|error| {
+        if error.kind() == ErrorKind::NotFound {
+            "there is no such file".to_owned()
+        } else {
+            format!("cannot be read: {error}")
+        }
+    })?;
+    if !found.is_file() {
+        return Err("is not a file".to_owned());
+    }
+    if found.len() > SOURCE_BYTES_MAX {
+        return Err(format!(
+            "is {} MB large, which no definition is; {} MB is the most",
+            found.len() >> 20,
+            SOURCE_BYTES_MAX >> 20
+        ));
+    }
+    let bytes = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..valid]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count()
+            + 1;
+        format!("is not UTF-8 text (line {line}, byte {valid})")
+    })
+}
+
+/// The workflows of a folder, read as they are asked for.
+struct Library {
+    folder: PathBuf,
+    shown: Option<PathBuf>,
+    sources: RefCell<BTreeMap<String, String>>,
+}
+
+impl Library {
+    fn shown(&self, name: &str) -> String {
+        let folder = self
+            .shown
+            .clone()
+            .unwrap_or_else(|| Path::new(".claude").join("workflows"));
+        tidy(&folder.join(name))
+    }
+}
+
+impl Workflows for Library {
+    fn read(&self, name: &str) -> Lookup {
+        let names = [
+            format!("{name}.yaml"),
+            format!("{name}.yml"),
+            name.to_owned(),
+        ];
+        for file in &names {
+            let path = self.folder.join(file);
+            if !path.is_file() {
+                continue;
+            }
+            let shown = self.shown(file);
+            return match read_bounded(&path) {
+                Ok(text) => {
+                    self.sources
+                        .borrow_mut()
+                        .insert(shown.clone(), text.clone());
+                    Lookup::Found { name: shown, text }
+                }
+                Err(why) => Lookup::Unreadable {
+                    why: format!("{shown} {why}"),
+                },
+            };
+        }
+        Lookup::Missing {
+            looked_for: names.iter().map(|file| self.shown(file)).collect(),
+        }
+    }
+}
+
+/// Refuses to put a fresh sprint over one that holds progress.
+fn refuse_started(target: &Path) -> Result<(), Failure> {
+    let Ok(text) = fs::read_to_string(target) else {
+        let special = fs::metadata(target).is_ok_and(|found| found.is_file() && found.len() > 0);
+        return if special {
+            Err(started(target, "is there and is not text"))
+        } else {
+            Ok(())
+        };
+    };
+    if text.trim().is_empty() || !fs::metadata(target).is_ok_and(|found| found.is_file()) {
+        return Ok(());
+    }
+    let (progress, problems) = parse_progress(Source {
+        name: "",
+        text: &text,
+    });
+    match progress {
+        Some(progress) if is_fresh(&progress) && !problems.iter().any(Problem::is_error) => Ok(()),
+        Some(_) => Err(started(target, "holds progress")),
+        None => Err(started(target, "is there and is not a fresh PROGRESS.yaml")),
+    }
+}
+
+fn started(target: &Path, what: &str) -> Failure {
+    Failure::new("plan.started", format!("{} {what}; nothing was written", target.display()))
+        .hint("write elsewhere with `-o FILE`, or begin a new run with `piton run --recompile`, which keeps the old file beside")
+}
+
+fn is_fresh(progress: &Progress) -> bool {
+    progress.status == SprintStatus::NotStarted
+        && progress
+            .phases
+            .iter()
+            .all(|phase| phase.status == PhaseStatus::Pending)
+}
+
+fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
+    let fault = |error| unwritable(&target, error);
+    if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
+        return write_through(&target, bytes).map_err(fault);
+    }
+    stage(&target, bytes)
+        .and_then(crate::exchange::Staged::exchange)
+        .map_err(fault)?;
+    sync_folder(target.parent().unwrap_or(Path::new("."))).map_err(fault)
+}

@@ -1,0 +1,138 @@
+//! `piton pause`, `resume`, `stop`, `plan skip`, `plan retry`: control of a run
+//! from any process, while a runner works or none does.
+
+use std::fs;
+use std::path::Path;
+
+use piton_core::{Command, Need, RunRow};
+use serde::Serialize;
+
+use crate::failure::{Failure, unwritable};
+use crate::run_lock;
+use crate::session::{Session, no_runs};
+use crate::world::World;
+
+/// What was asked of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Pause at the next boundary.
+    Pause,
+    /// Let it go on.
+    Resume,
+    /// Stop now.
+    Stop,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The run's name.
+    pub run: String,
+    /// Its state now.
+    pub state: piton_core::RunState,
+    /// A runner works on it and does what was asked when it comes to it.
+    pub asked: bool,
+    /// A runner works on it.
+    pub live: bool,
+    /// What to type to see the run at work.
+    pub next: Option<String>,
+}
+
+/// Where a run named by `text` is looked for: beside a path, else here.
+pub(crate) fn start<'a>(world: &'a World, text: Option<&str>) -> std::borrow::Cow<'a, Path> {
+    let path = text
+        .filter(|text| text.contains('/'))
+        .map(|text| world.path(text));
+    match path.and_then(|path| fs::canonicalize(path).ok()) {
+        Some(path) if path.is_dir() => path.into(),
+        Some(path) => path.parent().map(Path::to_owned).unwrap_or(path).into(),
+        None => world.cwd.as_path().into(),
+    }
+}
+
+fn open<'w>(world: &'w World, text: Option<&str>) -> Result<Session<'w>, Failure> {
+    Session::write(world, &start(world, text))?.ok_or_else(no_runs)
+}
+
+/// Pauses, resumes or stops a run.
+///
+/// # Errors
+///
+/// When there is no such run, or it is not in a state for it.
+pub fn control(world: &World, run: Option<&str>, wish: Wish) -> Result<Outcome, Failure> {
+    let session = open(world, run)?;
+    let row = session.run_meant(run)?;
+    let command = match wish {
+        Wish::Pause => Command::AskPause { run: row.id },
+        Wish::Resume => Command::ResumeRun { run: row.id },
+        Wish::Stop => Command::AskStop { run: row.id },
+    };
+    session.tell(&command)?;
+    if wish == Wish::Resume {
+        rename_pause_file(&session, &row)?;
+    }
+    outcome(&session, &row)
+}
+
+/// The file that asked for the pause has been heard.
+fn rename_pause_file(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+    let file = session.project.absolute(&row.source).join("PAUSE");
+    match fs::rename(&file, file.with_file_name("PAUSE.done")) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unwritable(&file, error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// What is to become of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeWish {
+    /// Leave it out.
+    Skip,
+    /// Try it again.
+    Retry,
+}
+
+/// Skips a node, or tries it again.
+///
+/// # Errors
+///
+/// When there is no such node, or it is not in a state for it.
+pub fn node(
+    world: &World,
+    item: &str,
+    wish: NodeWish,
+    why: Option<String>,
+) -> Result<Outcome, Failure> {
+    let session = open(world, None)?;
+    let (run, node) = session.item_named(item)?;
+    let command = match wish {
+        NodeWish::Skip => Command::SkipItem { run, node, why },
+        NodeWish::Retry => Command::RetryItem { run, node, why },
+    };
+    session.tell(&command)?;
+    let row = session
+        .load(&[Need::Run(run)])?
+        .tables
+        .run(run)
+        .cloned()
+        .ok_or_else(no_runs)?;
+    outcome(&session, &row)
+}
+
+/// How a run stands after somebody changed it.
+pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome, Failure> {
+    let rows = session.load(&[Need::Run(before.id)])?;
+    let row = rows.tables.run(before.id).cloned().ok_or_else(no_runs)?;
+    let live = row.holder.is_some() && !run_lock::is_free(&session.project, row.id);
+    let goes_on = matches!(
+        row.state,
+        piton_core::RunState::Interrupted | piton_core::RunState::New
+    );
+    Ok(Outcome {
+        asked: row.asked.is_some(),
+        next: (goes_on && !live).then(|| format!("piton run {}", row.name)),
+        live,
+        state: row.state,
+        run: row.name,
+    })
+}

@@ -1,0 +1,175 @@
+//! `piton journal`: what is stored, as it is stored.
+
+use jiff::{SignedDuration, Timestamp};
+use piton_core::duration::parse_duration;
+use piton_core::journal::Record;
+use piton_store::{Cursor, Store as _, Verdict};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::world::World;
+
+/// How many events are read at once.
+const PAGE: usize = 1_000;
+
+/// An event, as shown and exported. One JSON object a line.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shown {
+    /// Its id.
+    pub id: String,
+    /// Its stream.
+    pub stream: String,
+    /// Its position in the stream, from 1.
+    pub position: u64,
+    /// When it was stored.
+    pub time: Timestamp,
+    /// Who caused it.
+    pub actor: String,
+    /// What kind it is.
+    pub kind: String,
+    /// The version of the body's shape.
+    pub version: u32,
+    /// What it says.
+    pub body: serde_json::Value,
+    /// The command that caused it.
+    pub command: String,
+    /// Its hash, in hex.
+    pub hash: String,
+}
+
+impl From<&Record> for Shown {
+    fn from(record: &Record) -> Self {
+        Self {
+            id: record.stamp.id.to_string(),
+            stream: record.stream.to_string(),
+            position: record.stamp.position,
+            time: record.stamp.time,
+            actor: record.stamp.actor.to_string(),
+            kind: record.kind.clone(),
+            version: record.version,
+            // A body that is damaged is shown as the text that it is.
+            body: serde_json::from_str(&record.body).unwrap_or_else(|_| record.body.clone().into()),
+            command: record.command.to_string(),
+            hash: record
+                .hash
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+        }
+    }
+}
+
+/// From where the journal is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// This time.
+    Time(Timestamp),
+    /// The event of this id.
+    Event(uuid::Uuid),
+}
+
+/// Reads `TIME|DURATION|ID`.
+///
+/// # Errors
+///
+/// When it is none of these.
+pub fn parse_since(world: &World, text: &str) -> Result<Since, Failure> {
+    if let Ok(id) = uuid::Uuid::parse_str(text) {
+        return Ok(Since::Event(id));
+    }
+    if let Ok(seconds) = parse_duration(text) {
+        let back = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX / 4));
+        return Ok(Since::Time(
+            world.now().checked_sub(back).unwrap_or(Timestamp::MIN),
+        ));
+    }
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Ok(Since::Time(time));
+    }
+    let local = text.parse::<jiff::civil::DateTime>().or_else(|_| {
+        text.parse::<jiff::civil::Date>()
+            .map(|date| date.at(0, 0, 0, 0))
+    });
+    match local.map(|local| local.to_zoned(jiff::tz::TimeZone::system())) {
+        Ok(Ok(zoned)) => Ok(Since::Time(zoned.timestamp())),
+        Ok(Err(_)) | Err(_) => Err(Failure::new(
+            "usage",
+            format!("`{text}` is neither a time, nor a duration, nor the id of an event"),
+        )
+        .hint("for example `--since 2h`, `--since 2026-01-15` or `--since 2026-01-15T09:00:00Z`")),
+    }
+}
+
+/// Hands every event on, in the order of time, stream and position; stops when
+/// `each` says so.
+///
+/// # Errors
+///
+/// When there is no store, or it cannot be read.
+pub fn events(
+    world: &World,
+    since: Option<&Since>,
+    each: &mut dyn FnMut(&Record) -> bool,
+) -> Result<(), Failure> {
+    let session = open(world)?;
+    let mut cursor = match since {
+        Some(Since::Time(time)) => Some(Cursor {
+            time: before(*time),
+            stream: piton_core::StreamId::named("\u{10ffff}"),
+            position: u64::MAX >> 1,
+        }),
+        Some(Since::Event(_)) | None => None,
+    };
+    let mut waiting_for = match since {
+        Some(Since::Event(id)) => Some(*id),
+        Some(Since::Time(_)) | None => None,
+    };
+    loop {
+        let page = session.store.journal(cursor.as_ref(), PAGE)?;
+        let Some(last) = page.last() else { break };
+        cursor = Some(Cursor {
+            time: last.stamp.time,
+            stream: last.stream.clone(),
+            position: last.stamp.position,
+        });
+        for record in &page {
+            if waiting_for.is_some_and(|id| record.stamp.id.0 != id) {
+                continue;
+            }
+            waiting_for = None;
+            if !each(record) {
+                return Ok(());
+            }
+        }
+    }
+    match waiting_for {
+        Some(id) => Err(Failure::new("usage", format!("there is no event {id}"))
+            .hint("see the events with `piton journal show`")),
+        None => Ok(()),
+    }
+}
+
+/// The last instant before a time, as the journal counts.
+fn before(time: Timestamp) -> Timestamp {
+    time.checked_sub(SignedDuration::from_micros(1))
+        .unwrap_or(Timestamp::MIN)
+}
+
+fn open(world: &World) -> Result<Session<'_>, Failure> {
+    Session::read(world, &world.cwd)?.ok_or_else(missing)
+}
+
+/// Nothing was ever recorded here.
+pub(crate) fn missing() -> Failure {
+    Failure::new("store.missing", "nothing is recorded here").hint("a first `piton log` or `piton run PLAN` begins a journal; PITON_PROJECT names the folder of another")
+}
+
+/// Checks everything that is stored.
+///
+/// # Errors
+///
+/// When there is no store, or it cannot be read at all. Damage is an answer.
+pub fn verify(world: &World) -> Result<Verdict, Failure> {
+    Ok(open(world)?.store.verify()?)
+}

@@ -1,0 +1,507 @@
+//! `piton run`: what is to be run, whether it may be, and the running of it.
+
+pub(crate) mod support;
+mod takeover;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use piton_core::policy::Limits;
+use piton_core::{Command, Need, RunId, RunRow, RunState};
+use piton_formats::sprint::{self, Progress};
+
+use super::compile::{SprintPath, check_sprint, sprint_path};
+use crate::config::Config;
+use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
+use crate::mirror::{adopt, keep_copy};
+use crate::project::Project;
+use crate::run_lock;
+use crate::runner::{self, Job, Notice};
+use crate::session::Session;
+use crate::world::World;
+
+/// What `piton run` is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The plan or run; without it, what is found here.
+    pub plan: Option<String>,
+    /// The agent: a name from the configuration, else a shell command.
+    pub agent: Option<String>,
+    /// The folder of the workflows.
+    pub workflows: Option<PathBuf>,
+    /// The model for nodes whose plan names none.
+    pub model: Option<String>,
+    /// The limits of this invocation, before those of the plan.
+    pub limits: Limits,
+    /// Stay and go on when a person has decided.
+    pub wait: bool,
+    /// End after one node.
+    pub once: bool,
+    /// Say what would be done, and do nothing.
+    pub dry_run: bool,
+    /// Compile and begin anew.
+    pub recompile: bool,
+    /// Begin with this file as the progress.
+    pub from: Option<PathBuf>,
+    /// Settings of the sprint that are passed over although piton cannot do them.
+    pub ignore: Vec<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// An invocation ended; the run as it left it.
+    Ran(Box<RunRow>),
+    /// There was nothing to do: the run is finished.
+    Finished(Box<RunRow>),
+    /// What would be done.
+    Dry(Vec<DryNode>),
+}
+
+/// A node that a run would work on.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct DryNode {
+    /// Its path.
+    pub node: String,
+    /// Where it stands.
+    pub state: piton_core::ItemState,
+    /// The model that it would use.
+    pub model: Option<String>,
+    /// Whether it has a gate.
+    pub gate: bool,
+    /// Whether the run pauses after it.
+    pub breakpoint: bool,
+}
+
+/// Works through a plan.
+///
+/// # Errors
+///
+/// Before anything is started: when the plan cannot be read, is not in a state
+/// to be run, or asks for something that piton cannot do. Afterwards: when the
+/// store fails, or the agent cannot be started.
+pub fn run(
+    world: &World,
+    request: &Request,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Answer, Failure> {
+    let target = find(world, request)?;
+    let config = Config::load(&target.project)?;
+    if request.dry_run {
+        return dry_run(world, request, &target);
+    }
+    let prepared = match &target.sprint {
+        Some(sprint) => prepare(world, request, &target, sprint, tell)?,
+        None => Prepared::Known(Box::new(existing(world, &target, request)?)),
+    };
+    if let Prepared::Known(row) = &prepared {
+        if row.state == RunState::Done {
+            return Ok(Answer::Finished(row.clone()));
+        }
+        refuse_state(world, &target.project, row)?;
+    }
+    let agent = agent(world, request, &config)?;
+    let session = Session::create(world, target.project.clone(), &mut |text| {
+        tell(Notice::Said(text))
+    })?;
+    let (run, fresh) = match prepared {
+        Prepared::Known(row) => (row.id, None),
+        Prepared::Fresh(fresh) => (fresh.plan.run, Some(fresh)),
+    };
+    if let Some(fresh) = fresh {
+        fresh.keep_present(&session, tell)?;
+        session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
+        if fresh.taken_over {
+            takeover::set_aside(&fresh.sprint.progress(), tell)?;
+        }
+    }
+    let Some(lock) = run_lock::take(&session.project, run)? else {
+        return Err(busy(&session, run)?);
+    };
+    let job = Job {
+        run,
+        agent: agent.clone(),
+        command: config.command(&agent).to_owned(),
+        agent_limits: config.agent.limits(),
+        model: request.model.clone(),
+        limits: request.limits.clone(),
+        wait: request.wait,
+        once: request.once,
+        ignore: request.ignore.clone(),
+    };
+    let row = runner::work(&session, job, tell)?;
+    drop(lock);
+    Ok(if row.state == RunState::Done && row.invocations == 0 {
+        Answer::Finished(Box::new(row))
+    } else {
+        Answer::Ran(Box::new(row))
+    })
+}
+
+/// What is to be run, and where it belongs.
+struct Found {
+    project: Project,
+    sprint: Option<SprintPath>,
+    run: Option<String>,
+}
+
+fn find(world: &World, request: &Request) -> Result<Found, Failure> {
+    let Some(plan) = &request.plan else {
+        return find_here(world);
+    };
+    let here = Project::find(world, &world.cwd);
+    if !plan.contains('/') && !world.path(plan).exists() {
+        return Ok(Found {
+            project: here,
+            sprint: None,
+            run: Some(plan.clone()),
+        });
+    }
+    let sprint = sprint_path(world, Path::new(plan))?;
+    let holds_plan =
+        sprint.file.is_file() || sprint.progress().is_file() || takeover::backup(&sprint).is_file();
+    if holds_plan || request.from.is_some() {
+        return Ok(Found {
+            project: Project::find(world, &sprint.folder),
+            sprint: Some(sprint),
+            run: None,
+        });
+    }
+    // A folder that only happens to be named like a run does not hide the run.
+    let session = Session::read(world, &world.cwd)?;
+    let run = session.and_then(|session| session.run_named(plan).ok());
+    match run {
+        Some(run) => Ok(Found {
+            project: here,
+            sprint: None,
+            run: Some(run.name),
+        }),
+        None => Err(Failure::new(
+            "plan.none",
+            format!("{} holds no plan", sprint.shown.display()),
+        )
+        .hint("a plan is a folder with a SPRINT.yaml; see docs/guide/sprints.md")),
+    }
+}
+
+fn find_here(world: &World) -> Result<Found, Failure> {
+    let project = Project::find(world, &world.cwd);
+    if world.cwd.join("SPRINT.yaml").is_file() {
+        return Ok(Found {
+            project,
+            sprint: Some(sprint_path(world, Path::new("."))?),
+            run: None,
+        });
+    }
+    let Some(session) = Session::read(world, &world.cwd)? else {
+        return Err(Failure::new("plan.none", "there is no plan here")
+            .hint("name one: `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml"));
+    };
+    let run = session.run_meant(None)?;
+    Ok(Found {
+        project,
+        sprint: None,
+        run: Some(run.name),
+    })
+}
+
+fn existing(world: &World, target: &Found, request: &Request) -> Result<RunRow, Failure> {
+    let name = target.run.as_deref().unwrap_or_default();
+    let Some(session) = Session::read(world, &world.cwd)? else {
+        return Err(Failure::new(
+            "plan.none",
+            format!("there is no plan and no run `{name}` here"),
+        )
+        .hint("name a folder with a SPRINT.yaml"));
+    };
+    if request.recompile || request.from.is_some() {
+        return Err(
+            Failure::new("usage", "`--recompile` and `--from` need the plan's folder")
+                .hint("name the folder: `piton run PLAN --recompile`"),
+        );
+    }
+    session.run_named(name)
+}
+
+/// Whoever may not be run is told so before anything is taken.
+fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
+    let paused_by_limit = matches!(row.pause, Some(piton_core::run::Pause::Limit { .. }));
+    match row.state {
+        RunState::New | RunState::Interrupted | RunState::Done => Ok(()),
+        RunState::Paused if paused_by_limit => Ok(()),
+        RunState::Running => {
+            if run_lock::is_free(project, row.id) {
+                return Ok(());
+            }
+            let session = Session::read(world, &project.root)?;
+            Err(session.map_or_else(
+                || Ok(run_state(&row.name, row.state, None, None)),
+                |session| busy(&session, row.id),
+            )?)
+        }
+        RunState::Paused | RunState::Waiting | RunState::Blocked => {
+            // One that waits for its answer is held all the same.
+            if row.holder.is_some() && !run_lock::is_free(project, row.id) {
+                let session = Session::read(world, &project.root)?;
+                if let Some(session) = session {
+                    return Err(busy(&session, row.id)?);
+                }
+            }
+            Err(run_state(
+                &row.name,
+                row.state,
+                row.pause.as_ref(),
+                row.at.as_ref().map(ToString::to_string),
+            ))
+        }
+    }
+}
+
+fn busy(session: &Session<'_>, run: RunId) -> Result<Failure, Failure> {
+    let rows = session.load(&[Need::Run(run)])?;
+    let row = rows
+        .tables
+        .run(run)
+        .cloned()
+        .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))?;
+    Ok(match row.holder {
+        Some(holder) => piton_core::Refusal::Busy {
+            name: row.name,
+            holder,
+        }
+        .into(),
+        None => Failure::new(
+            "run.busy",
+            format!("another process is about to run `{}`", row.name),
+        )
+        .hint("see who with `piton status`"),
+    })
+}
+
+fn agent(world: &World, request: &Request, config: &Config) -> Result<String, Failure> {
+    if let Some(agent) = request
+        .agent
+        .as_ref()
+        .or(config.agent.use_.as_ref())
+        .filter(|agent| !agent.trim().is_empty())
+    {
+        return Ok(agent.clone());
+    }
+    let found: Vec<&str> = ["claude", "codex", "gemini"]
+        .into_iter()
+        .filter(|name| is_on_path(world, name))
+        .collect();
+    let found = if found.is_empty() {
+        "no known agent is on PATH".to_owned()
+    } else {
+        format!("on PATH there is: {}", found.join(", "))
+    };
+    Err(Failure::new("agent.missing", format!("no agent is named; {found}"))
+        .hint("name a command that reads a prompt: `--agent 'claude -p'`, or set `use` under `[agent]` in .piton/config.toml"))
+}
+
+fn is_on_path(world: &World, name: &str) -> bool {
+    let path = world.var("PATH").unwrap_or_default();
+    std::env::split_paths(path).any(|folder| folder.join(name).is_file())
+}
+
+enum Prepared {
+    /// The journal knows it.
+    Known(Box<RunRow>),
+    /// It is new.
+    Fresh(Box<Fresh>),
+}
+
+/// A plan that the journal does not know yet, and what lies around it.
+struct Fresh {
+    plan: piton_core::plan::Plan,
+    sprint: SprintPath,
+    /// Whether it was a `PROGRESS.yaml` already.
+    taken_over: bool,
+}
+
+impl Fresh {
+    /// What the mirror is about to take the place of is kept beside it, unless
+    /// writing it anew loses nothing, and noted as a file that may be replaced.
+    ///
+    /// This comes before the run is recorded: a crash between the two leaves a
+    /// copy too many and nothing else.
+    fn keep_present(
+        &self,
+        session: &Session<'_>,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<(), Failure> {
+        let progress = self.sprint.progress();
+        let Ok(text) = fs::read_to_string(&progress) else {
+            return Ok(());
+        };
+        if !(self.taken_over && takeover::is_own_style(&text)) {
+            let suffix = if self.taken_over {
+                "before-piton"
+            } else {
+                "before-recompile"
+            };
+            let copy =
+                keep_copy(&progress, suffix).map_err(|error| unwritable(&progress, error))?;
+            tell(Notice::Said(&format!(
+                "the present PROGRESS.yaml is kept as {}",
+                copy.display()
+            )));
+        }
+        adopt(&session.project.home, self.plan.run, &text)
+            .map_err(|error| unwritable(&session.project.home, error))
+    }
+}
+
+fn prepare(
+    world: &World,
+    request: &Request,
+    target: &Found,
+    sprint: &SprintPath,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Prepared, Failure> {
+    let source = target.project.relative(&sprint.folder);
+    let runs = match Session::read(world, &target.project.root)? {
+        Some(session) => session.runs()?,
+        None => Vec::new(),
+    };
+    let known = runs.iter().rev().find(|run| run.source == source);
+    if let Some(row) = known.filter(|_| !request.recompile && request.from.is_none()) {
+        return Ok(Prepared::Known(Box::new(row.clone())));
+    }
+    if let Some(row) = known.filter(|row| !run_lock::is_free(&target.project, row.id)) {
+        refuse_state(world, &target.project, row)?;
+    }
+    let (progress, taken_over) = if let Some(from) = &request.from {
+        let path = world.path(from);
+        let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+        (takeover::take_over(&path, &text)?, true)
+    } else if request.recompile {
+        (compile(world, request, sprint, tell)?, false)
+    } else {
+        match takeover::present(sprint, tell)? {
+            Some(progress) => (progress, true),
+            None => (compile(world, request, sprint, tell)?, false),
+        }
+    };
+    support::refuse_unsupported(&progress, &request.ignore)?;
+    support::warn_sequential(&progress, tell);
+    let name = free_name(&progress.sprint_id, &runs);
+    let plan = sprint::import(&progress, RunId(world.id()), &name, &source);
+    Ok(Prepared::Fresh(Box::new(Fresh {
+        plan,
+        sprint: sprint.clone(),
+        taken_over,
+    })))
+}
+
+/// The sprint's id, `~2` and so on when there was a run of that name.
+fn free_name(id: &str, runs: &[RunRow]) -> String {
+    let taken = |name: &str| runs.iter().any(|run| run.name == name);
+    if !taken(id) {
+        return id.to_owned();
+    }
+    (2_u32..)
+        .map(|nth| format!("{id}~{nth}"))
+        .find(|name| !taken(name))
+        .unwrap_or_else(|| id.to_owned())
+}
+
+fn compile(
+    world: &World,
+    request: &Request,
+    sprint: &SprintPath,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Progress, Failure> {
+    let compiled = check_sprint(world, sprint, request.workflows.as_deref(), false);
+    match compiled.progress {
+        Some(progress) => {
+            if !compiled.findings.problems.is_empty() {
+                tell(Notice::Problems(&compiled.findings));
+            }
+            Ok(progress)
+        }
+        None => Err(problems(sprint, compiled.findings)),
+    }
+}
+
+/// What is wrong with a plan, as a failure.
+fn problems(sprint: &SprintPath, findings: Findings) -> Failure {
+    let errors = findings.errors();
+    let count = if errors == 1 {
+        "1 error".to_owned()
+    } else {
+        format!("{errors} errors")
+    };
+    Failure::new(
+        "plan.problems",
+        format!(
+            "{} has {count}; nothing was started",
+            sprint.shown.display()
+        ),
+    )
+    .hint(format!(
+        "mend the plan, and look again with `piton plan check {}`",
+        sprint.shown.display()
+    ))
+    .finding(findings)
+}
+
+fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, Failure> {
+    let mut quiet = |_: Notice<'_>| {};
+    let prepared = match &target.sprint {
+        Some(sprint) => prepare(world, request, target, sprint, &mut quiet)?,
+        None => Prepared::Known(Box::new(existing(world, target, request)?)),
+    };
+    let dry = |node: String, state, model: &Option<String>, gate: bool, breakpoint| DryNode {
+        node,
+        state,
+        model: model.clone().or_else(|| request.model.clone()),
+        gate,
+        breakpoint,
+    };
+    Ok(Answer::Dry(match prepared {
+        Prepared::Fresh(fresh) => {
+            let parents: std::collections::HashSet<_> = fresh
+                .plan
+                .items
+                .iter()
+                .filter_map(|item| item.node.parent())
+                .collect();
+            fresh
+                .plan
+                .items
+                .iter()
+                .filter(|item| !parents.contains(&item.node) && !item.state.is_finished())
+                .map(|item| {
+                    dry(
+                        item.node.to_string(),
+                        item.state,
+                        &item.model,
+                        item.gate.is_some(),
+                        item.breakpoint,
+                    )
+                })
+                .collect()
+        }
+        Prepared::Known(row) => {
+            let Some(session) = Session::read(world, &target.project.root)? else {
+                return Ok(Answer::Dry(Vec::new()));
+            };
+            let rows = session.load(&[Need::Tree(row.id)])?;
+            rows.tables
+                .tree(row.id)
+                .filter(|item| item.is_leaf() && !item.state.is_finished())
+                .map(|item| {
+                    dry(
+                        item.node.to_string(),
+                        item.state,
+                        &item.model,
+                        item.gate.is_some(),
+                        item.breakpoint,
+                    )
+                })
+                .collect()
+        }
+    }))
+}

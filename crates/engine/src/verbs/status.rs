@@ -1,0 +1,333 @@
+//! `piton status`: where everything stands.
+
+use std::fs;
+
+use jiff::Timestamp;
+use piton_core::item::Evidence;
+use piton_core::run::Pause;
+use piton_core::{DecisionRow, ItemRow, ItemState, Need, RunRow, RunState, Tables};
+use piton_formats::sprint::FACE;
+use serde::Serialize;
+
+use super::control::start;
+use crate::failure::{Failure, run_state};
+use crate::mirror;
+use crate::run_lock;
+use crate::session::Session;
+use crate::world::World;
+
+/// How a run stands, in one line.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// Its name.
+    pub run: String,
+    /// Its id.
+    pub id: piton_core::RunId,
+    /// Its state.
+    pub state: RunState,
+    /// A runner works on it.
+    pub live: bool,
+    /// Since when it is in this state.
+    pub since: Timestamp,
+    /// The plan.
+    pub source: String,
+}
+
+/// A node of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeLine {
+    /// Its path.
+    pub node: String,
+    /// Its id.
+    pub id: String,
+    /// How deep it stands, from 1.
+    pub depth: usize,
+    /// Its state.
+    pub state: ItemState,
+    /// Whether the pointer names it, or something below it.
+    pub current: bool,
+    /// When it was started.
+    pub started_at: Option<Timestamp>,
+    /// When it was finished.
+    pub completed_at: Option<Timestamp>,
+    /// What was done.
+    pub summary: Option<String>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// How often it was tried again.
+    pub retries: u32,
+    /// Not before this time is it tried again.
+    pub until: Option<Timestamp>,
+    /// Why it counts as done.
+    pub evidence: Vec<Evidence>,
+}
+
+/// Counters, derived from the nodes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Counters {
+    /// Top-level phases.
+    pub phases: usize,
+    /// Those that are done.
+    pub phases_done: usize,
+    /// Steps.
+    pub steps: usize,
+    /// Those that are done.
+    pub steps_done: usize,
+    /// Nodes that an agent works on.
+    pub nodes: usize,
+    /// Those that are done.
+    pub nodes_done: usize,
+    /// Those that were left out.
+    pub nodes_skipped: usize,
+    /// Those that failed, or are said to be impossible.
+    pub nodes_failed: usize,
+    /// Agents started in all.
+    pub iterations: u32,
+}
+
+/// How one run stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// In one line.
+    #[serde(flatten)]
+    pub line: Line,
+    /// Why it is paused.
+    pub pause: Option<Pause>,
+    /// Why it is in this state, in one line.
+    pub reason: Option<String>,
+    /// The node that the pointer names.
+    pub current: Option<String>,
+    /// Counters.
+    pub counters: Counters,
+    /// When it was started.
+    pub started_at: Option<Timestamp>,
+    /// When it was finished.
+    pub completed_at: Option<Timestamp>,
+    /// Seconds from start to end, or until now.
+    pub elapsed_s: Option<i64>,
+    /// The last sign of life.
+    pub last_activity: Timestamp,
+    /// Who holds it.
+    pub holder: Option<String>,
+    /// The questions that wait for a person.
+    pub decisions: Vec<DecisionRow>,
+    /// Its nodes, in tree order.
+    pub nodes: Vec<NodeLine>,
+    /// What somebody should look at.
+    pub warnings: Vec<String>,
+    /// What to type next.
+    pub next: Option<String>,
+}
+
+/// Where everything stands: all runs in one line each, and one of them whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// Every run, the oldest first.
+    pub runs: Vec<Line>,
+    /// The run that was asked for, or the one that is meant.
+    pub run: Option<Report>,
+}
+
+/// Where everything stands. `run` names one; without it the only run that is
+/// not finished, or the latest, is shown whole.
+///
+/// # Errors
+///
+/// When there is a store that cannot be read, or no such run.
+pub fn status(world: &World, run: Option<&str>) -> Result<Status, Failure> {
+    let Some(session) = Session::read(world, &start(world, run))? else {
+        return match run {
+            Some(name) => Err(Failure::new(
+                "run.unknown",
+                format!("there is no run `{name}`: nothing is recorded here"),
+            )
+            .hint("begin one with `piton run PLAN`")),
+            None => Ok(Status {
+                runs: Vec::new(),
+                run: None,
+            }),
+        };
+    };
+    let runs = session.runs()?;
+    let shown = match run {
+        Some(name) => Some(session.run_named(name)?),
+        None => {
+            let open: Vec<&RunRow> = runs
+                .iter()
+                .filter(|row| row.state != RunState::Done)
+                .collect();
+            match open.as_slice() {
+                [one] => Some((*one).clone()),
+                [] => runs.last().cloned(),
+                _ => None,
+            }
+        }
+    };
+    Ok(Status {
+        run: shown.map(|row| report(&session, &row)).transpose()?,
+        runs: runs.iter().map(|row| line(&session, row)).collect(),
+    })
+}
+
+fn line(session: &Session<'_>, row: &RunRow) -> Line {
+    Line {
+        run: row.name.clone(),
+        id: row.id,
+        live: row.holder.is_some() && !run_lock::is_free(&session.project, row.id),
+        state: row.state,
+        since: row.since,
+        source: row.source.clone(),
+    }
+}
+
+fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
+    let rows = session.load(&[
+        Need::Run(row.id),
+        Need::Tree(row.id),
+        Need::OpenDecisions(Some(row.id)),
+    ])?;
+    let tables = &rows.tables;
+    let row = tables.run(row.id).unwrap_or(row);
+    let line = line(session, row);
+    let current = tables.pointer(row.id).map(|item| item.node.clone());
+    let nodes: Vec<NodeLine> = tables
+        .tree(row.id)
+        .map(|item| {
+            node_line(
+                item,
+                current
+                    .as_ref()
+                    .is_some_and(|at| row.state != RunState::Done && at.is_within(&item.node)),
+            )
+        })
+        .collect();
+    let now = session.world.now();
+    let started = row.started_at.filter(|time| *time != Timestamp::UNIX_EPOCH);
+    let until = row.completed_at.unwrap_or(if line.live {
+        now
+    } else {
+        row.since.max(last_change(tables, row))
+    });
+    Ok(Report {
+        pause: row.pause.clone(),
+        reason: row.reason.clone(),
+        current: current.map(|node| node.to_string()),
+        counters: counters(tables, row),
+        started_at: started,
+        completed_at: row.completed_at,
+        elapsed_s: started.map(|from| until.as_second() - from.as_second()),
+        last_activity: last_change(tables, row),
+        holder: row
+            .holder
+            .as_ref()
+            .filter(|_| line.live)
+            .map(|holder| holder.owner.clone()),
+        decisions: tables.open_decisions(row.id).cloned().collect(),
+        warnings: warnings(session, row),
+        next: next(row, &line),
+        nodes,
+        line,
+    })
+}
+
+fn node_line(item: &ItemRow, current: bool) -> NodeLine {
+    NodeLine {
+        node: item.node.to_string(),
+        id: item.id.clone(),
+        depth: item.place.depth(),
+        state: item.state,
+        current,
+        started_at: item.started_at,
+        completed_at: item.completed_at,
+        summary: item.summary.clone(),
+        error: item.error.clone(),
+        retries: item.retries,
+        until: item.until,
+        evidence: item.evidence.clone(),
+    }
+}
+
+fn last_change(tables: &Tables, row: &RunRow) -> Timestamp {
+    let of_items = tables
+        .tree(row.id)
+        .filter_map(|item| item.completed_at.max(item.started_at))
+        .max();
+    row.since.max(of_items.unwrap_or(row.since))
+}
+
+fn counters(tables: &Tables, row: &RunRow) -> Counters {
+    let mut counters = Counters {
+        iterations: row.iterations_total,
+        ..Counters::default()
+    };
+    for item in tables.tree(row.id) {
+        let done = usize::from(item.state == ItemState::Done);
+        match item.place.depth() {
+            1 => {
+                counters.phases += 1;
+                counters.phases_done += done;
+            }
+            2 => {
+                counters.steps += 1;
+                counters.steps_done += done;
+            }
+            _ => {}
+        }
+        if item.is_leaf() {
+            counters.nodes += 1;
+            counters.nodes_done += done;
+            counters.nodes_skipped += usize::from(item.state == ItemState::Skipped);
+            counters.nodes_failed += usize::from(item.state.is_broken());
+        }
+    }
+    counters
+}
+
+fn warnings(session: &Session<'_>, row: &RunRow) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let folder = session.project.absolute(&row.source);
+    if row.face == FACE && mirror::is_stopped(&session.project.home, row.id) {
+        let theirs = folder.join("PROGRESS.yaml");
+        warnings.push(format!(
+            "{} was changed by somebody else and is left as it is; piton's version is {}",
+            theirs.display(),
+            mirror::own_version(&theirs).display()
+        ));
+    }
+    if row.state != RunState::Done
+        && fs::metadata(folder.join("PAUSE")).is_ok()
+        && row.state != RunState::Paused
+    {
+        warnings.push(format!(
+            "there is a PAUSE file in {}: the run pauses at the next boundary",
+            folder.display()
+        ));
+    }
+    warnings
+}
+
+/// What to type next: the way out of each state.
+fn next(row: &RunRow, line: &Line) -> Option<String> {
+    match row.state {
+        RunState::Done => None,
+        RunState::Running if line.live => Some(format!("piton status {} --watch", row.name)),
+        RunState::Running => Some(format!("piton run {}", row.name)),
+        RunState::Waiting | RunState::Blocked => Some("piton inbox".to_owned()),
+        RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => {
+            Some(format!("piton run {}", row.name))
+        }
+        RunState::New | RunState::Interrupted => Some(format!("piton run {}", row.name)),
+        RunState::Paused => Some(format!("piton resume {}", row.name)),
+    }
+}
+
+/// The sentence for a run's state.
+#[must_use]
+pub fn sentence(report: &Report) -> Failure {
+    run_state(
+        &report.line.run,
+        report.line.state,
+        report.pause.as_ref(),
+        report.current.clone(),
+    )
+}

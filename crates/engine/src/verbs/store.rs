@@ -1,0 +1,102 @@
+//! `piton store`: the place where everything is kept.
+
+use std::path::{Path, PathBuf};
+
+use piton_store::{Access, SqliteStore, StoreInfo};
+
+use super::journal::missing;
+use crate::failure::Failure;
+use crate::project::Project;
+use crate::session::{Session, options};
+use crate::world::World;
+
+/// What is kept, where, and how large it is.
+///
+/// # Errors
+///
+/// When there is no store, or it cannot be read.
+pub fn info(world: &World) -> Result<StoreInfo, Failure> {
+    let session = Session::read(world, &world.cwd)?.ok_or_else(missing)?;
+    Ok(session.store.info()?)
+}
+
+/// Copies the store to a file that is not there yet, while others write.
+///
+/// # Errors
+///
+/// When there is no store, or the copy cannot be made.
+pub fn backup(world: &World, to: &Path) -> Result<PathBuf, Failure> {
+    let session = Session::read(world, &world.cwd)?.ok_or_else(missing)?;
+    let to = world.path(to);
+    if to.exists() {
+        return Err(Failure::new(
+            "file.exists",
+            format!("{} is there already; nothing was written", to.display()),
+        )
+        .hint("name a file that is not there yet"));
+    }
+    session.store.backup(&to)?;
+    Ok(to)
+}
+
+/// What came of a restore.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// The store that is in place now.
+    pub store: PathBuf,
+    /// Where the former one is kept.
+    pub kept: Option<PathBuf>,
+}
+
+/// Puts a copy into the place of the store, which is kept beside.
+///
+/// # Errors
+///
+/// When the copy is damaged, or somebody uses the store.
+pub fn restore(world: &World, from: &Path) -> Result<Restored, Failure> {
+    let project = Project::find(world, &world.cwd);
+    let from = world.path(from);
+    if !from.is_file() {
+        return Err(
+            Failure::new("usage", format!("there is no file {}", from.display()))
+                .hint("name a file that `piton store backup FILE` wrote"),
+        );
+    }
+    refuse_live(world, &project)?;
+    project.create()?;
+    let restored = SqliteStore::restore(&from, &project.home)?;
+    Ok(Restored {
+        store: project.home.join("journal.db"),
+        kept: restored.kept,
+    })
+}
+
+/// A runner would go on in a store that is no longer in its place.
+fn refuse_live(world: &World, project: &Project) -> Result<(), Failure> {
+    if !project.exists() {
+        return Ok(());
+    }
+    // A store that cannot be read has no runner either.
+    let Ok(store) = SqliteStore::open(&project.home, options(world, Access::ReadOnly)) else {
+        return Ok(());
+    };
+    let session = Session {
+        world,
+        project: project.clone(),
+        store,
+    };
+    let Ok(runs) = session.runs() else {
+        return Ok(());
+    };
+    let live = runs
+        .iter()
+        .find(|row| row.holder.is_some() && !crate::run_lock::is_free(project, row.id));
+    match live {
+        Some(row) => Err(Failure::new(
+            "store.busy",
+            format!("run `{}` is being worked on", row.name),
+        )
+        .hint(format!("stop it first with `piton stop {}`", row.name))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,125 @@
+//! The one place that makes the world: clock, environment, ids, names.
+//!
+//! Everything else gets a [`World`] handed in. Under test the clock can be
+//! fixed by `PITON_TEST_CLOCK`, so that what users see can be compared to the
+//! letter.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use piton_core::redact::Redactor;
+use piton_core::{Actor, DecisionId, Facts};
+use uuid::Uuid;
+
+/// Fixes the clock, for tests: an RFC 3339 time.
+const TEST_CLOCK: &str = "PITON_TEST_CLOCK";
+
+/// What a process knows of its surroundings, read once.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The environment, as far as it is text.
+    pub env: BTreeMap<String, String>,
+    /// The folder that the process was started in.
+    pub cwd: PathBuf,
+    fixed: Option<Timestamp>,
+}
+
+impl World {
+    /// The world of this process.
+    ///
+    /// # Errors
+    ///
+    /// When the present folder cannot be told: it was taken away.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the place that reads the environment"
+    )]
+    pub fn real() -> std::io::Result<Self> {
+        let env: BTreeMap<String, String> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let fixed = env.get(TEST_CLOCK).and_then(|text| text.parse().ok());
+        Ok(Self {
+            cwd: std::env::current_dir()?,
+            env,
+            fixed,
+        })
+    }
+
+    /// The time.
+    #[must_use]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the place that reads the clock"
+    )]
+    pub fn now(&self) -> Timestamp {
+        self.fixed.unwrap_or_else(Timestamp::now)
+    }
+
+    /// The fixed time, under test.
+    #[must_use]
+    pub fn fixed_time(&self) -> Option<Timestamp> {
+        self.fixed
+    }
+
+    /// A fresh id.
+    #[must_use]
+    pub fn id(&self) -> Uuid {
+        Uuid::now_v7()
+    }
+
+    /// The value of a variable; none for an empty one.
+    #[must_use]
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.env
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Who is at the keyboard.
+    #[must_use]
+    pub fn user(&self) -> &str {
+        ["PITON_USER", "USER", "LOGNAME", "USERNAME"]
+            .iter()
+            .find_map(|name| self.var(name))
+            .unwrap_or("somebody")
+    }
+
+    /// What a person's commands bring with them.
+    #[must_use]
+    pub fn facts(&self, holder_gone: bool) -> Facts {
+        Facts {
+            actor: Actor::Person(self.user().to_owned()),
+            decision: DecisionId(self.id()),
+            holder_gone,
+        }
+    }
+
+    /// Takes secrets out of text: known forms of keys, and the values of
+    /// variables whose names look secret.
+    #[must_use]
+    pub fn redactor(&self) -> Redactor {
+        Redactor::with_variables(
+            self.env
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_str())),
+        )
+    }
+
+    /// Lets some time pass.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the place that makes the world"
+    )]
+    pub fn pause(&self, time: std::time::Duration) {
+        std::thread::sleep(time);
+    }
+
+    /// A path as it was typed, seen from the present folder.
+    #[must_use]
+    pub fn path(&self, typed: impl AsRef<std::path::Path>) -> PathBuf {
+        self.cwd.join(typed)
+    }
+}

@@ -1,0 +1,3 @@
+//! What the engine promises, tried on the real thing.
+
+mod process;

@@ -1,0 +1,47 @@
+//! Sprints: `SPRINT.yaml` and workflows in, `PROGRESS.yaml` out, and back.
+//!
+//! [`compile`] turns what a person wrote into a [`Progress`];
+//! [`parse_progress`] reads one that piton, its user or the original tool
+//! wrote; [`render_progress`] writes it. [`detect_layout`] tells a
+//! `PROGRESS.yaml` from the older and the foreign documents of that name.
+//!
+//! Nothing here runs a sprint: what a status may become is not decided here.
+
+mod check;
+mod compile;
+mod dependencies;
+mod elapsed;
+mod expand;
+mod export;
+mod field;
+mod import;
+mod layout;
+mod native;
+mod progress;
+mod read;
+mod template;
+mod workflow;
+mod worktree;
+mod write;
+
+pub use compile::{Compilation, Lookup, Options, Workflows, compile};
+pub use elapsed::{format_elapsed, parse_elapsed};
+pub use export::Exporter;
+pub use import::import;
+pub use layout::{Layout, detect_layout};
+pub use native::FACE;
+pub use progress::{
+    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, Limits, PhaseNode, PhaseStatus,
+    Progress, RetryPolicy, SprintStatus, Stats, Worktree,
+};
+pub use read::parse_progress;
+pub use write::render_progress;
+
+/// A file: what to call it, and what is in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The name to show in problems.
+    pub name: &'a str,
+    /// The content.
+    pub text: &'a str,
+}

@@ -1,0 +1,496 @@
+//! From `SPRINT.yaml` and workflows to a [`Progress`].
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::check;
+use super::expand::Expander;
+use super::field::{Path, Report, is_object, is_truthy, span_of, to_text};
+use super::progress::{Children, Current, PhaseNode, Progress, Stats};
+use super::workflow::{Found, Library, Referrer, Workflow, syntax_problems};
+use super::worktree::{self, Names, leading_date};
+use super::{Source, dependencies};
+use crate::problem::Problem;
+use crate::yaml::{self, Node, Value};
+
+/// How deep workflows may refer to workflows.
+pub(super) const DEPTH_MAX: usize = 5;
+
+/// Gives the workflows that a sprint names.
+pub trait Workflows {
+    /// Looks for `<name>.yaml`, `<name>.yml` and `<name>`, in this order.
+    ///
+    /// Asked at most once a name in one compilation.
+    fn read(&self, name: &str) -> Lookup;
+}
+
+/// What came of looking for a workflow.
+#[derive(Clone, Debug)]
+pub enum Lookup {
+    /// It is here.
+    Found {
+        /// The name of the file, to show.
+        name: String,
+        /// Its content.
+        text: String,
+    },
+    /// No such file.
+    Missing {
+        /// The files that were looked for, to show.
+        looked_for: Vec<String>,
+    },
+    /// The file is there and cannot be read.
+    Unreadable {
+        /// Why.
+        why: String,
+    },
+}
+
+/// How to compile.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// Makes variables that nothing fills in an error.
+    pub strict: bool,
+    /// Today, as `YYYY-MM-DD`: put before the name of a folder that does not
+    /// begin with a date, when the sprint has no id of its own.
+    pub date: &'a str,
+}
+
+/// What came of compiling.
+#[derive(Clone, Debug)]
+pub struct Compilation {
+    /// The compiled sprint; `None` when there is an error among the problems.
+    pub progress: Option<Progress>,
+    /// What is wrong, errors and warnings.
+    pub problems: Vec<Problem>,
+}
+
+/// Compiles a sprint.
+///
+/// `dir_name` is the name of the folder of the sprint: the id of a sprint that
+/// has none. Each stage of checks tells everything that it finds; a later
+/// stage, which builds on an earlier one, is left out when that found errors.
+pub fn compile(
+    sprint: Source<'_>,
+    dir_name: &str,
+    workflows: &dyn Workflows,
+    options: Options<'_>,
+) -> Compilation {
+    let mut compiler = Compiler {
+        sprint,
+        dir_name,
+        options,
+        library: Library::new(workflows),
+        problems: Vec::new(),
+    };
+    let progress = compiler.run();
+    let failed = compiler.problems.iter().any(Problem::is_error);
+    Compilation {
+        progress: progress.filter(|_| !failed),
+        problems: compiler.problems,
+    }
+}
+
+struct Compiler<'c> {
+    sprint: Source<'c>,
+    dir_name: &'c str,
+    options: Options<'c>,
+    library: Library<'c>,
+    problems: Vec<Problem>,
+}
+
+impl<'c> Compiler<'c> {
+    /// The stages; `None` as soon as one finds an error.
+    fn run(&mut self) -> Option<Progress> {
+        let root = self.load_sprint()?;
+        let (name, main) = self.load_main(&root)?;
+        self.stage(|compiler| {
+            check::workflow(main.root.as_ref(), &mut compiler.report(&main.file));
+        })?;
+        let workflow = main.root.as_ref()?;
+        // That there are none has been told when the sprint was checked.
+        root.get("collections")?;
+        self.stage(|compiler| {
+            check::collections_exist(&root, workflow, &mut compiler.report(compiler.sprint.name));
+        })?;
+        let mut referenced = Referenced::default();
+        self.stage(|compiler| compiler.resolve(&main, &mut vec![name.clone()], &mut referenced))?;
+        self.stage(|compiler| compiler.check_referenced(&referenced))?;
+        self.check_versions(&main, &referenced);
+
+        let sprint_id = self.sprint_id(&root);
+        let phases = self.expand(&root, &name, &main, &sprint_id, &referenced)?;
+        Some(self.assemble(&root, workflow, &name, sprint_id, phases))
+    }
+
+    fn report<'s>(&'s mut self, file: &'s str) -> Report<'s> {
+        Report {
+            file,
+            problems: &mut self.problems,
+        }
+    }
+
+    /// Runs a stage; `None` when it found an error.
+    fn stage(&mut self, run: impl FnOnce(&mut Self)) -> Option<()> {
+        let before = self.problems.len();
+        run(self);
+        let found = self.problems[before..].iter().any(Problem::is_error);
+        (!found).then_some(())
+    }
+
+    fn load_sprint(&mut self) -> Option<Node> {
+        let parsed = yaml::parse(self.sprint.text);
+        if !parsed.faults.is_empty() {
+            let file = self.sprint.name;
+            syntax_problems("SPRINT_LOAD_ERROR", file, parsed.faults, &mut self.problems);
+            return None;
+        }
+        let root = parsed.root.unwrap_or_else(|| Node {
+            span: check::top(),
+            ..Node::plain("null")
+        });
+        let sound =
+            self.stage(|compiler| check::sprint(&root, &mut compiler.report(compiler.sprint.name)));
+        // The original asks for collections only once the main workflow is
+        // sound. Told now, it saves a round; it does not end the stage, so
+        // that what the original tells is told as well.
+        if is_object(&root) && root.get("collections").is_none() {
+            check::missing_collections(&root, &mut self.report(self.sprint.name));
+        }
+        sound.map(|()| root)
+    }
+
+    fn load_main(&mut self, root: &Node) -> Option<(String, Rc<Workflow>)> {
+        let name = root.get("workflow").and_then(Node::as_str)?.to_owned();
+        let span = span_of(root, "workflow");
+        let referrer = Referrer {
+            file: self.sprint.name,
+            path: Path::ROOT.key("workflow"),
+            span,
+        };
+        match self.library.get(&name, &referrer, &mut self.problems) {
+            Found::Workflow(workflow) => Some((name, workflow)),
+            Found::Broken => None,
+            Found::Missing(looked_for) => {
+                let words = not_found(&name, &looked_for);
+                let file = self.sprint.name;
+                self.report(file).error(
+                    "MAIN_WORKFLOW_NOT_FOUND",
+                    Path::ROOT.key("workflow"),
+                    span,
+                    words,
+                );
+                None
+            }
+        }
+    }
+
+    /// Finds all workflows that phases refer to, directly and not.
+    fn resolve(
+        &mut self,
+        workflow: &Workflow,
+        trail: &mut Vec<String>,
+        referenced: &mut Referenced,
+    ) {
+        let depth = trail.len() - 1;
+        let phases_path = Path::ROOT.key("phases");
+        for (index, phase) in workflow.phases().iter().enumerate() {
+            let Some(name) = reference(phase) else {
+                continue;
+            };
+            let phase_path = phases_path.index(index);
+            let referrer = Referrer {
+                file: &workflow.file,
+                path: phase_path.key("workflow"),
+                span: span_of(phase, "workflow"),
+            };
+            if trail.contains(&name) {
+                self.cycle(trail, &name, &referrer);
+            } else if depth >= DEPTH_MAX {
+                self.too_deep(&name, &referrer);
+            } else if referenced.is_new(&name, depth) {
+                match self.library.get(&name, &referrer, &mut self.problems) {
+                    Found::Broken => {}
+                    Found::Missing(looked_for) => {
+                        let words = not_found(&name, &looked_for);
+                        self.report(&workflow.file).error(
+                            "WORKFLOW_NOT_FOUND",
+                            referrer.path,
+                            referrer.span,
+                            words,
+                        );
+                    }
+                    Found::Workflow(found) => {
+                        referenced.add(&name, &found);
+                        trail.push(name);
+                        self.resolve(&found, trail, referenced);
+                        trail.pop();
+                    }
+                }
+            }
+        }
+    }
+
+    fn cycle(&mut self, trail: &[String], name: &str, referrer: &Referrer<'_>) {
+        let mut names = trail.to_vec();
+        names.push(name.to_owned());
+        self.report(referrer.file).error(
+            "CYCLE_DETECTED",
+            referrer.path,
+            referrer.span,
+            (
+                format!("workflows that contain each other: {}", names.join(" → ")),
+                "let this phase use another workflow, or write its work as a prompt",
+            ),
+        );
+    }
+
+    fn too_deep(&mut self, name: &str, referrer: &Referrer<'_>) {
+        self.report(referrer.file).error(
+            "MAX_DEPTH_EXCEEDED",
+            referrer.path,
+            referrer.span,
+            (
+                format!("the workflow `{name}` would be nested deeper than {DEPTH_MAX} levels"),
+                "put the phases of one of the workflows directly into the one that uses it",
+            ),
+        );
+    }
+
+    fn check_referenced(&mut self, referenced: &Referenced) {
+        for (_, workflow) in &referenced.workflows {
+            check::workflow(workflow.root.as_ref(), &mut self.report(&workflow.file));
+        }
+    }
+
+    fn check_versions(&mut self, main: &Workflow, referenced: &Referenced) {
+        let others = referenced.workflows.iter().map(|(_, workflow)| &**workflow);
+        for workflow in std::iter::once(main).chain(others) {
+            if let Some(root) = &workflow.root {
+                check::schema_version(root, &mut self.report(&workflow.file));
+            }
+        }
+    }
+
+    fn sprint_id(&self, root: &Node) -> String {
+        let own = root.get("sprint-id").filter(|node| is_truthy(node));
+        if let Some(id) = own.and_then(Node::text) {
+            return id.to_owned();
+        }
+        let dated = leading_date(self.dir_name)
+            .is_some_and(|date| self.dir_name[date.len()..].starts_with('_'));
+        if dated {
+            self.dir_name.to_owned()
+        } else {
+            format!("{}_{}", self.options.date, self.dir_name)
+        }
+    }
+
+    fn expand(
+        &mut self,
+        root: &Node,
+        name: &str,
+        main: &Rc<Workflow>,
+        sprint_id: &str,
+        referenced: &Referenced,
+    ) -> Option<Vec<PhaseNode>> {
+        let sprint_name = root.get("name").filter(|node| is_truthy(node)).map(to_text);
+        let mut expander = Expander::new(
+            self.sprint,
+            root,
+            main,
+            self.options.strict,
+            &mut self.library,
+            &mut self.problems,
+        );
+        expander.sprint_id = sprint_id;
+        expander.sprint_name = sprint_name.as_deref();
+        expander.checked = referenced.names();
+        expander.expand(name, main)
+    }
+
+    fn assemble(
+        &mut self,
+        root: &Node,
+        workflow: &Node,
+        name: &str,
+        sprint_id: String,
+        phases: Vec<PhaseNode>,
+    ) -> Progress {
+        let names = Names {
+            sprint_id: &sprint_id,
+            workflow: name,
+            today: self.options.date,
+        };
+        let worktree = worktree::resolve(root, workflow, &names);
+        let orchestration = orchestration(workflow);
+        let proposes = orchestration
+            .as_ref()
+            .is_some_and(|node| node.get("enabled").and_then(Node::as_bool) == Some(true));
+        let hooks = self.hooks(root, workflow);
+        let given = |key: &str| root.get(key).filter(|node| !node.is_null()).cloned();
+        let mut progress = Progress {
+            sprint_id,
+            current: start_of(&phases),
+            dependency_graph: dependency_graph(&phases),
+            phases,
+            parallel_tasks: Some(Node::seq(Vec::new())),
+            orchestration,
+            step_queue: proposes.then(|| Node::seq(Vec::new())),
+            prompts: root.get("prompts").filter(|node| is_truthy(node)).cloned(),
+            worktree,
+            hook_tasks: hooks.is_some().then(|| Node::seq(Vec::new())),
+            per_iteration_hooks: hooks,
+            retry: given("retry"),
+            config: given("config"),
+            parallel_execution: given("parallel-execution"),
+            ..Progress::default()
+        };
+        progress.stats = Stats {
+            ..progress.derived_stats()
+        };
+        progress
+    }
+
+    /// The hooks of the workflow, switched on and off as the sprint says.
+    fn hooks(&mut self, root: &Node, workflow: &Node) -> Option<Node> {
+        let mut hooks = workflow
+            .get("per-iteration-hooks")
+            .filter(|hooks| hooks.as_seq().is_some_and(|list| !list.is_empty()))?
+            .clone();
+        let switches = root.get("per-iteration-hooks").and_then(Node::as_map);
+        let mut used = HashSet::new();
+        if let Value::Seq(list) = &mut hooks.value {
+            for hook in list {
+                let id = hook.get("id").and_then(Node::text).unwrap_or_default();
+                let switch = switches
+                    .and_then(|map| map.get(id))
+                    .and_then(|node| node.get("enabled"))
+                    .cloned();
+                used.insert(id.to_owned());
+                if let Some(enabled) = switch {
+                    set(hook, "enabled", enabled);
+                }
+            }
+        }
+        let file = self.sprint.name;
+        for (key, _) in switches.into_iter().flat_map(yaml::Map::iter) {
+            if !used.contains(&key.text) {
+                let path = Path::ROOT.key("per-iteration-hooks");
+                self.report(file).warning(
+                    "UNKNOWN_HOOK",
+                    path.key(&key.text),
+                    key.span,
+                    (
+                        format!("the workflow has no hook `{}`", key.text),
+                        "name a hook of the workflow, or leave this one out",
+                    ),
+                );
+            }
+        }
+        Some(hooks)
+    }
+}
+
+/// Workflows that were found, in the order in which they were found.
+#[derive(Default)]
+struct Referenced {
+    workflows: Vec<(String, Rc<Workflow>)>,
+    names: HashSet<String>,
+    /// The greatest depth at which each name was followed. Following it again
+    /// from deeper down can find the depth exceeded, from higher up nothing.
+    followed: HashMap<String, usize>,
+}
+
+impl Referenced {
+    fn is_new(&mut self, name: &str, depth: usize) -> bool {
+        let known = self.followed.get(name).is_some_and(|have| *have >= depth);
+        if !known {
+            self.followed.insert(name.to_owned(), depth);
+        }
+        !known
+    }
+
+    fn add(&mut self, name: &str, workflow: &Rc<Workflow>) {
+        if self.names.insert(name.to_owned()) {
+            self.workflows.push((name.to_owned(), Rc::clone(workflow)));
+        }
+    }
+
+    fn names(&self) -> HashSet<String> {
+        self.names.clone()
+    }
+}
+
+/// The workflow that a phase names. Numbers name files too.
+pub(super) fn reference(phase: &Node) -> Option<String> {
+    phase
+        .get("workflow")
+        .filter(|node| is_truthy(node))
+        .map(to_text)
+}
+
+/// Words for a workflow that is not there.
+pub(super) fn not_found(name: &str, looked_for: &[String]) -> (String, &'static str) {
+    let places = if looked_for.is_empty() {
+        String::new()
+    } else {
+        format!("; looked for {}", looked_for.join(", "))
+    };
+    (
+        format!("there is no workflow `{name}`{places}"),
+        "correct the name, or add the file",
+    )
+}
+
+/// `orchestration` with what it leaves out.
+fn orchestration(workflow: &Node) -> Option<Node> {
+    let own = workflow
+        .get("orchestration")
+        .filter(|node| is_truthy(node))?;
+    let given = |key| own.get(key).filter(|node| !node.is_null()).cloned();
+    let mut pairs = vec![(
+        "enabled",
+        given("enabled").unwrap_or_else(|| Node::bool(false)),
+    )];
+    pairs.extend(given("prompt").map(|prompt| ("prompt", prompt)));
+    pairs.push((
+        "insertStrategy",
+        given("insertStrategy").unwrap_or_else(|| Node::string("after-current")),
+    ));
+    pairs.push((
+        "autoApprove",
+        given("autoApprove").unwrap_or_else(|| Node::bool(false)),
+    ));
+    Some(Node::map(pairs))
+}
+
+fn set(node: &mut Node, key: &str, value: Node) {
+    let Value::Map(map) = &mut node.value else {
+        return;
+    };
+    match map.pairs.iter_mut().find(|(have, _)| have.text == key) {
+        Some((_, have)) => *have = value,
+        None => map.pairs.push((yaml::Key::new(key), value)),
+    }
+}
+
+/// The pointer to the first node that has work in it.
+fn start_of(phases: &[PhaseNode]) -> Current {
+    let has_steps = phases.first().is_some_and(
+        |phase| matches!(&phase.children, Children::Steps(steps) if !steps.is_empty()),
+    );
+    Current {
+        phase: 0,
+        step: has_steps.then_some(0),
+        sub_phase: has_steps.then_some(0),
+    }
+}
+
+fn dependency_graph(phases: &[PhaseNode]) -> Option<Node> {
+    let graphs: Vec<Node> = phases
+        .iter()
+        .filter_map(|phase| dependencies::graph(&phase.id, phase.children.as_slice()))
+        .collect();
+    (!graphs.is_empty()).then(|| Node::seq(graphs))
+}

@@ -1,0 +1,249 @@
+//! `depends-on` between the items of a collection.
+
+use std::collections::HashMap;
+
+use super::field::{Path, Report, span_of, to_text};
+use crate::yaml::{Kind, Node, Value};
+
+/// An id as the original compares it: `7` and `"7"` are two ids.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Id {
+    Text(String),
+    Other(String),
+    /// A list or mapping equals only itself.
+    Unique(usize),
+}
+
+impl Id {
+    fn of(node: &Node) -> Self {
+        match &node.value {
+            Value::Scalar(scalar) if scalar.kind() == Kind::Text => Self::Text(scalar.text.clone()),
+            Value::Scalar(_) => Self::Other(to_text(node)),
+            Value::Seq(_) | Value::Map(_) => Self::Unique(node.span.start),
+        }
+    }
+
+    fn of_item(item: &Node, collection: &str, index: usize) -> Self {
+        match item.get("id").filter(|id| !id.is_null()) {
+            Some(id) => Self::of(id),
+            None => Self::Text(format!("{collection}-{index}")),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Text(text) | Self::Other(text) => text.clone(),
+            Self::Unique(_) => "[…]".to_owned(),
+        }
+    }
+}
+
+fn elements(item: &Node) -> &[Node] {
+    item.get("depends-on")
+        .and_then(Node::as_seq)
+        .unwrap_or_default()
+}
+
+/// Checks the form of one item's `depends-on`; false when it is no list.
+pub(super) fn check_form(item: &Node, path: Path<'_>, report: &mut Report<'_>) -> bool {
+    let path = path.key("depends-on");
+    let Some(depends_on) = item.get("depends-on").filter(|node| !node.is_null()) else {
+        return true;
+    };
+    let Some(list) = depends_on.as_seq() else {
+        report.error(
+            "INVALID_DEPENDS_ON",
+            path,
+            depends_on.span,
+            (
+                format!(
+                    "`depends-on` must be a list of ids, not {}",
+                    depends_on.describe()
+                ),
+                "write it as a list: `depends-on: [other-id]`",
+            ),
+        );
+        return false;
+    };
+    for (index, element) in list.iter().enumerate() {
+        match element.as_str() {
+            None => report.error(
+                "INVALID_DEPENDS_ON_ELEMENT",
+                path.index(index),
+                element.span,
+                (
+                    format!("an id must be a string, not {}", element.describe()),
+                    "put the id in quotes, here and at the item that it names",
+                ),
+            ),
+            Some(text) if text.trim().is_empty() => report.error(
+                "EMPTY_DEPENDS_ON_ELEMENT",
+                path.index(index),
+                element.span,
+                (
+                    "an id that is empty".to_owned(),
+                    "write the id of the item to wait for",
+                ),
+            ),
+            Some(_) => {}
+        }
+    }
+    true
+}
+
+/// Checks that all dependencies of a collection exist and none runs in a circle.
+pub(super) fn check_graph(
+    items: &[Node],
+    collection: &str,
+    path: Path<'_>,
+    report: &mut Report<'_>,
+) {
+    if items.iter().all(|item| elements(item).is_empty()) {
+        return;
+    }
+    let mut index_of: HashMap<Id, usize> = HashMap::new();
+    for (index, item) in items.iter().enumerate() {
+        index_of.insert(Id::of_item(item, collection, index), index);
+    }
+    for (index, item) in items.iter().enumerate() {
+        let own = Id::of_item(item, collection, index);
+        for element in elements(item) {
+            let id = Id::of(element);
+            let item_path = path.index(index);
+            if id == own {
+                report.error(
+                    "DEPENDENCY_SELF_REFERENCE",
+                    item_path.key("depends-on"),
+                    element.span,
+                    (
+                        format!("`{}` waits for itself", own.show()),
+                        "name another item, or leave the id out",
+                    ),
+                );
+            } else if !index_of.contains_key(&id) {
+                report.error(
+                    "DEPENDENCY_NOT_FOUND",
+                    item_path.key("depends-on"),
+                    element.span,
+                    (
+                        format!(
+                            "`{}` waits for `{}`, which is no item of `{collection}`",
+                            own.show(),
+                            id.show()
+                        ),
+                        "write the id of an item of the same collection; an item without an id is named by the collection and its number, as in `step-0`",
+                    ),
+                );
+            }
+        }
+    }
+    for cycle in cycles(items, collection, &index_of) {
+        let last = cycle[cycle.len() - 1];
+        let names: Vec<String> = cycle
+            .iter()
+            .chain(cycle.first())
+            .map(|index| Id::of_item(&items[*index], collection, *index).show())
+            .collect();
+        report.error(
+            "DEPENDENCY_CIRCULAR",
+            path.index(last).key("depends-on"),
+            span_of(&items[last], "depends-on"),
+            (
+                format!("items that wait for each other: {}", names.join(" → ")),
+                "take one of the ids out of its `depends-on`",
+            ),
+        );
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    New,
+    Open,
+    Done,
+}
+
+/// Each circle that a walk along the dependencies closes.
+///
+/// The walk keeps its own stack: a chain of ten thousand items is legal.
+fn cycles(items: &[Node], collection: &str, index_of: &HashMap<Id, usize>) -> Vec<Vec<usize>> {
+    let targets: Vec<Vec<usize>> = items
+        .iter()
+        .enumerate()
+        .map(|(index, item)| {
+            let own = Id::of_item(item, collection, index);
+            elements(item)
+                .iter()
+                .map(Id::of)
+                .filter(|id| *id != own)
+                .filter_map(|id| index_of.get(&id).copied())
+                .collect()
+        })
+        .collect();
+    let mut marks = vec![Mark::New; items.len()];
+    let mut found = Vec::new();
+    for start in 0..items.len() {
+        if marks[start] != Mark::New {
+            continue;
+        }
+        marks[start] = Mark::Open;
+        let mut trail: Vec<(usize, usize)> = vec![(start, 0)];
+        while let Some((node, next)) = trail.last_mut() {
+            let node = *node;
+            let Some(target) = targets[node].get(*next).copied() else {
+                marks[node] = Mark::Done;
+                trail.pop();
+                continue;
+            };
+            *next += 1;
+            match marks[target] {
+                Mark::Done => {}
+                Mark::New => {
+                    marks[target] = Mark::Open;
+                    trail.push((target, 0));
+                }
+                Mark::Open => {
+                    let from = trail.iter().position(|(node, _)| *node == target);
+                    let from = from.unwrap_or_default();
+                    found.push(trail[from..].iter().map(|(node, _)| *node).collect());
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The entry of one phase in `dependency-graph`; `None` when no step of the
+/// phase waits for another.
+pub(super) fn graph(phase_id: &str, steps: &[super::PhaseNode]) -> Option<Node> {
+    if steps.iter().all(|step| step.depends_on.is_empty()) {
+        return None;
+    }
+    let nodes = steps
+        .iter()
+        .map(|step| {
+            let ids = || Node::seq(step.depends_on.iter().map(Node::string).collect());
+            Node::map([
+                ("id", Node::string(&step.id)),
+                ("depends-on", ids()),
+                ("blocked-by", ids()),
+            ])
+        })
+        .collect();
+    Some(Node::map([
+        ("phase-id", Node::string(phase_id)),
+        ("nodes", Node::seq(nodes)),
+    ]))
+}
+
+/// Which item of the collection an element of `depends-on` names.
+pub(super) fn resolve(items: &[Node], collection: &str) -> impl Fn(&Node) -> Option<usize> {
+    let any = items.iter().any(|item| !elements(item).is_empty());
+    let index_of: HashMap<Id, usize> = items
+        .iter()
+        .enumerate()
+        .filter(|_| any)
+        .map(|(index, item)| (Id::of_item(item, collection, index), index))
+        .collect();
+    move |element| index_of.get(&Id::of(element)).copied()
+}

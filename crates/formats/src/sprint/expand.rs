@@ -1,0 +1,693 @@
+//! The phases of a workflow as nodes of a [`Progress`](super::Progress).
+//!
+//! A `for-each` phase gets a step for each item, a phase with a `workflow`
+//! gives way to the phases of that workflow, any other becomes a node.
+//!
+//! Where the original drops something, it is kept: gates, breaks, `parallel`
+//! and `for-each` within a workflow that is put in place of a phase. What the
+//! phase itself asks for goes to the phases that stand in for it: its
+//! `wait-for-parallel` to the first, its `break` and `gate` to the last, its
+//! `parallel` to each.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::Source;
+use super::check::{self, collection_of, whole_number};
+use super::compile::{DEPTH_MAX, not_found, reference};
+use super::dependencies;
+use super::field::{Path, Report, filled, is_truthy, span_of, to_text};
+use super::progress::{Children, Gate, PhaseNode};
+use super::template::{ItemScope, Scope, substitute, unresolved};
+use super::workflow::{Found, Library, Referrer, Workflow};
+use crate::problem::{Problem, Severity};
+use crate::yaml::{Node, Span};
+
+/// How many nodes, and how much text, a sprint may compile to. A few short
+/// files that refer to each other could otherwise fill any memory.
+const NODES_MAX: usize = 1_000_000;
+const BYTES_MAX: usize = 512 << 20;
+
+pub(super) struct Expander<'e, 'w> {
+    sprint: Source<'e>,
+    root: &'e Node,
+    strict: bool,
+    pub(super) sprint_id: &'e str,
+    pub(super) sprint_name: Option<&'e str>,
+    /// Workflows whose form has been checked.
+    pub(super) checked: HashSet<String>,
+    /// The workflow for items of a collection when their phase names none: the
+    /// first that a phase of the main workflow names for that collection.
+    defaults: HashMap<String, String>,
+    /// The model for what has none of its own.
+    model: Option<String>,
+    library: &'e mut Library<'w>,
+    problems: &'e mut Vec<Problem>,
+    /// Where a variable was left over, so that each place is told once.
+    told: HashSet<(String, usize)>,
+    nodes: usize,
+    bytes: usize,
+    full: bool,
+}
+
+/// A phase of a workflow, with what is needed to tell a problem of it.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    workflow: &'p Workflow,
+    phase: &'p Node,
+    index: usize,
+}
+
+impl Place<'_> {
+    fn text(&self, key: &str) -> Option<&str> {
+        self.phase.get(key).and_then(Node::as_str)
+    }
+
+    fn flag(&self, key: &str) -> Option<bool> {
+        self.phase.get(key).and_then(Node::as_bool)
+    }
+
+    fn id(&self) -> &str {
+        self.phase
+            .get("id")
+            .and_then(Node::text)
+            .unwrap_or_default()
+    }
+
+    fn model(&self) -> Option<String> {
+        self.text("model").map(str::to_owned)
+    }
+}
+
+/// An item of a collection on its way to a step.
+struct Item<'i> {
+    node: &'i Node,
+    id: String,
+    index: usize,
+    kind: &'i str,
+    collection: &'i str,
+}
+
+impl<'e, 'w> Expander<'e, 'w> {
+    pub(super) fn new(
+        sprint: Source<'e>,
+        root: &'e Node,
+        main: &Workflow,
+        strict: bool,
+        library: &'e mut Library<'w>,
+        problems: &'e mut Vec<Problem>,
+    ) -> Self {
+        let mut defaults = HashMap::new();
+        for phase in main.phases() {
+            if let (Some(collection), Some(workflow)) = (collection_of(phase), reference(phase)) {
+                defaults.entry(collection.to_owned()).or_insert(workflow);
+            }
+        }
+        let model_of = |node: Option<&Node>| {
+            node.and_then(|node| node.get("model"))
+                .and_then(Node::as_str)
+                .map(str::to_owned)
+        };
+        Self {
+            sprint,
+            root,
+            strict,
+            sprint_id: "",
+            sprint_name: None,
+            checked: HashSet::new(),
+            defaults,
+            model: model_of(Some(root)).or_else(|| model_of(main.root.as_ref())),
+            library,
+            problems,
+            told: HashSet::new(),
+            nodes: 0,
+            bytes: 0,
+            full: false,
+        }
+    }
+
+    /// All nodes of the sprint; `None` when there was an error.
+    pub(super) fn expand(&mut self, name: &str, main: &Rc<Workflow>) -> Option<Vec<PhaseNode>> {
+        let before = self.problems.len();
+        let mut out = Vec::new();
+        let mut trail = vec![name.to_owned()];
+        for (index, phase) in main.phases().iter().enumerate() {
+            let place = Place {
+                workflow: main,
+                phase,
+                index,
+            };
+            if phase.get("for-each").is_some_and(is_truthy) {
+                self.for_each(place, place.id(), &mut out);
+            } else if let Some(reference) = reference(phase) {
+                out.extend(self.inline(place, place.id(), &reference, &mut trail));
+            } else {
+                // A phase of the main workflow counts alone.
+                let node = self.simple(place, place.id(), 0);
+                out.push(node);
+            }
+        }
+        let found = self.problems[before..].iter().any(Problem::is_error);
+        (!found).then_some(out)
+    }
+
+    fn report<'s>(&'s mut self, file: &'s str) -> Report<'s> {
+        Report {
+            file,
+            problems: self.problems,
+        }
+    }
+
+    /// A phase with a prompt.
+    fn simple(&mut self, place: Place<'_>, id: &str, index: usize) -> PhaseNode {
+        let scope = Scope {
+            item: None,
+            phase: Some((id, index)),
+            sprint_id: self.sprint_id,
+            sprint_name: self.sprint_name,
+        };
+        let mut node = self.common(place, id, &scope);
+        node.model = place.model().or_else(|| self.model.clone());
+        node
+    }
+
+    /// What phases and sub-phases have in common.
+    fn common(&mut self, place: Place<'_>, id: &str, scope: &Scope<'_>) -> PhaseNode {
+        let prompt = match place.text("prompt") {
+            Some(template) if !template.is_empty() => {
+                let prompt = substitute(template, scope);
+                self.check_variables(&prompt, place, scope);
+                prompt
+            }
+            Some(_) | None => format!("Execute phase: {id}"),
+        };
+        self.nodes += 1;
+        self.bytes += prompt.len();
+        PhaseNode {
+            id: id.to_owned(),
+            prompt: Some(prompt),
+            parallel: place.flag("parallel"),
+            wait_for_parallel: place.flag("wait-for-parallel"),
+            break_after: place.flag("break"),
+            gate: place.phase.get("gate").and_then(gate),
+            ..PhaseNode::default()
+        }
+    }
+
+    /// A phase that goes through a collection, put behind `out`.
+    fn for_each(&mut self, place: Place<'_>, id: &str, out: &mut Vec<PhaseNode>) {
+        let kind = filled(place.phase, "for-each").unwrap_or_default();
+        let collection = collection_of(place.phase).unwrap_or(kind);
+        self.warn_ignored_model(
+            place,
+            "each item has its own, or that of its workflow's phase",
+        );
+        let root = self.root;
+        let entries = root
+            .get("collections")
+            .map(check::entries)
+            .unwrap_or_default();
+        let Some((_, span, list)) = entries.iter().find(|(name, ..)| name == collection) else {
+            // The main workflow has been checked; this is one inside it.
+            let span = span_of(root, "collections");
+            let file = self.sprint.name;
+            let mut report = self.report(file);
+            check::collection_not_found(collection, place.phase, span, &entries, &mut report);
+            return;
+        };
+        let items = list.as_seq().unwrap_or_default();
+        if items.is_empty() {
+            let file = self.sprint.name;
+            let path = Path::ROOT.key("collections");
+            self.report(file).warning("EMPTY_COLLECTION", path.key(collection), *span, (
+                format!("the collection `{collection}` is empty, so that the phase `{id}` has nothing to do"),
+                "add items, or take the phase out of the workflow",
+            ));
+        }
+        let default = reference(place.phase).or_else(|| self.defaults.get(collection).cloned());
+        let ids: Vec<String> = items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| step_id(item, kind, index))
+            .collect();
+        let position = dependencies::resolve(items, collection);
+        let mut steps = Vec::with_capacity(items.len());
+        for (index, node) in items.iter().enumerate() {
+            let item = Item {
+                node,
+                id: ids[index].clone(),
+                index,
+                kind,
+                collection,
+            };
+            let mut step = self.step(place, &item, default.as_deref());
+            step.depends_on = node
+                .get("depends-on")
+                .and_then(Node::as_seq)
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|element| position(element).map(|at| ids[at].clone()))
+                .collect();
+            steps.push(step);
+            if self.is_full(place) {
+                return;
+            }
+        }
+        self.nodes += 1;
+        out.push(PhaseNode {
+            id: id.to_owned(),
+            children: Children::Steps(steps),
+            parallel: place.flag("parallel"),
+            wait_for_parallel: place.flag("wait-for-parallel"),
+            break_after: place.flag("break"),
+            gate: place.phase.get("gate").and_then(gate),
+            ..PhaseNode::default()
+        });
+    }
+
+    /// An item as a step.
+    fn step(&mut self, place: Place<'_>, item: &Item<'_>, default: Option<&str>) -> PhaseNode {
+        let own = filled(item.node, "workflow");
+        let workflow = match (own, default) {
+            (Some(name), _) => self.workflow_of_item(name, item),
+            // Names in phases were all resolved before.
+            (None, Some(name)) => self.lookup(name, place),
+            (None, None) => None,
+        };
+        let prompt = item
+            .node
+            .get("prompt")
+            .and_then(Node::as_str)
+            .unwrap_or_default();
+        let model = item
+            .node
+            .get("model")
+            .and_then(Node::as_str)
+            .map(str::to_owned);
+        self.nodes += 1;
+        self.bytes += prompt.len();
+        let phases = match &workflow {
+            None => vec![self.execute(item, prompt, model.as_ref())],
+            Some(workflow) => (0..workflow.phases().len())
+                .map(|index| self.sub_phase(workflow, index, item, model.as_ref()))
+                .collect(),
+        };
+        PhaseNode {
+            id: item.id.clone(),
+            prompt: Some(prompt.to_owned()),
+            children: Children::Phases(phases),
+            model,
+            ..PhaseNode::default()
+        }
+    }
+
+    /// The one sub-phase of a step without a workflow.
+    fn execute(&mut self, item: &Item<'_>, prompt: &str, model: Option<&String>) -> PhaseNode {
+        const ID: &str = "execute";
+        let scope = Scope {
+            item: None,
+            phase: Some((ID, 0)),
+            sprint_id: self.sprint_id,
+            sprint_name: self.sprint_name,
+        };
+        let scope = self.with_item(scope, item);
+        let filled_in = substitute(prompt, &scope);
+        self.tell_of_item(&unresolved(&filled_in), &scope);
+        self.nodes += 1;
+        self.bytes += filled_in.len();
+        PhaseNode {
+            id: ID.to_owned(),
+            prompt: Some(filled_in),
+            model: model.or(self.model.as_ref()).cloned(),
+            ..PhaseNode::default()
+        }
+    }
+
+    fn with_item<'s>(&self, scope: Scope<'s>, item: &'s Item<'_>) -> Scope<'s> {
+        Scope {
+            item: Some(ItemScope {
+                node: item.node,
+                id: &item.id,
+                index: item.index,
+                kind: item.kind,
+                collection: item.collection,
+            }),
+            ..scope
+        }
+    }
+
+    fn sub_phase(
+        &mut self,
+        workflow: &Workflow,
+        index: usize,
+        item: &Item<'_>,
+        model: Option<&String>,
+    ) -> PhaseNode {
+        let place = Place {
+            workflow,
+            phase: &workflow.phases()[index],
+            index,
+        };
+        let id = place.id().to_owned();
+        if item.index == 0 {
+            self.warn_not_expanded(place);
+        }
+        let scope = Scope {
+            item: None,
+            phase: Some((&id, index)),
+            sprint_id: self.sprint_id,
+            sprint_name: self.sprint_name,
+        };
+        let scope = self.with_item(scope, item);
+        let mut node = self.common(place, &id, &scope);
+        node.model = model
+            .cloned()
+            .or_else(|| place.model())
+            .or_else(|| self.model.clone());
+        node
+    }
+
+    /// A workflow that an item names. Nothing has looked at it so far.
+    fn workflow_of_item(&mut self, name: &str, item: &Item<'_>) -> Option<Rc<Workflow>> {
+        let collections = Path::ROOT.key("collections");
+        let collection = collections.key(item.collection);
+        let path = collection.index(item.index);
+        let referrer = Referrer {
+            file: self.sprint.name,
+            path: path.key("workflow"),
+            span: span_of(item.node, "workflow"),
+        };
+        match self.library.get(name, &referrer, self.problems) {
+            Found::Workflow(workflow) => {
+                if self.checked.insert(name.to_owned()) {
+                    self.check_late(&workflow);
+                }
+                Some(workflow)
+            }
+            Found::Broken => None,
+            Found::Missing(looked_for) => {
+                let words = not_found(name, &looked_for);
+                let mut report = Report {
+                    file: referrer.file,
+                    problems: self.problems,
+                };
+                report.error(
+                    "ITEM_WORKFLOW_NOT_FOUND",
+                    referrer.path,
+                    referrer.span,
+                    words,
+                );
+                None
+            }
+        }
+    }
+
+    /// Checks a workflow that the original does not check. What the original
+    /// compiles all the same is a warning; what makes it fall over, or would
+    /// leave the item without any work, is an error.
+    fn check_late(&mut self, workflow: &Workflow) {
+        let before = self.problems.len();
+        check::workflow(workflow.root.as_ref(), &mut self.report(&workflow.file));
+        for problem in &mut self.problems[before..] {
+            let harmless = matches!(
+                &*problem.code,
+                "MISSING_WORKFLOW_NAME"
+                    | "DUPLICATE_PHASE_ID"
+                    | "PHASE_MISSING_ACTION"
+                    | "PROMPT_WORKFLOW_MUTUAL_EXCLUSIVE"
+                    | "PARALLEL_FOREACH_WARNING"
+            ) || problem.code.starts_with("WORKFLOW_WORKTREE_")
+                || problem.code == "INVALID_WORKFLOW_WORKTREE";
+            if harmless {
+                problem.severity = Severity::Warning;
+            }
+        }
+    }
+
+    /// A workflow that a phase names.
+    fn lookup(&mut self, name: &str, place: Place<'_>) -> Option<Rc<Workflow>> {
+        let phases = Path::ROOT.key("phases");
+        let path = phases.index(place.index);
+        let referrer = Referrer {
+            file: &place.workflow.file,
+            path: path.key("workflow"),
+            span: span_of(place.phase, "workflow"),
+        };
+        match self.library.get(name, &referrer, self.problems) {
+            Found::Workflow(workflow) => Some(workflow),
+            Found::Missing(_) | Found::Broken => None,
+        }
+    }
+
+    /// The phases that stand in for one with a `workflow`.
+    fn inline(
+        &mut self,
+        place: Place<'_>,
+        prefix: &str,
+        name: &str,
+        trail: &mut Vec<String>,
+    ) -> Vec<PhaseNode> {
+        if self.is_nested_wrongly(place, name, trail) || self.is_full(place) {
+            return Vec::new();
+        }
+        let Some(workflow) = self.lookup(name, place) else {
+            return Vec::new();
+        };
+        self.warn_ignored_model(place, "the phases that stand in for it have theirs");
+        trail.push(name.to_owned());
+        let mut out = Vec::new();
+        for (index, phase) in workflow.phases().iter().enumerate() {
+            let inner = Place {
+                workflow: &workflow,
+                phase,
+                index,
+            };
+            let id = format!("{prefix}-{}", inner.id());
+            if phase.get("for-each").is_some_and(is_truthy) {
+                self.for_each(inner, &id, &mut out);
+            } else if let Some(reference) = reference(phase) {
+                let nested = self.inline(inner, &id, &reference, trail);
+                out.extend(nested);
+            } else {
+                let node = self.simple(inner, &id, out.len());
+                out.push(node);
+            }
+        }
+        trail.pop();
+        hand_down(place, &mut out);
+        out
+    }
+
+    fn is_nested_wrongly(&mut self, place: Place<'_>, name: &str, trail: &[String]) -> bool {
+        let phases = Path::ROOT.key("phases");
+        let path = phases.index(place.index);
+        let span = span_of(place.phase, "workflow");
+        if trail.iter().any(|have| have == name) {
+            // Told when the references were resolved; never reached after it.
+            return true;
+        }
+        if trail.len() < DEPTH_MAX {
+            return false;
+        }
+        self.report(&place.workflow.file).error(
+            "MAX_DEPTH_EXCEEDED",
+            path.key("workflow"),
+            span,
+            (
+                format!("the workflow `{name}` would be nested deeper than {DEPTH_MAX} levels"),
+                "put the phases of one of the workflows directly into the one that uses it",
+            ),
+        );
+        true
+    }
+
+    /// Whether the sprint has outgrown what one document can hold.
+    fn is_full(&mut self, place: Place<'_>) -> bool {
+        if self.nodes <= NODES_MAX && self.bytes <= BYTES_MAX {
+            return false;
+        }
+        if !self.full {
+            self.full = true;
+            let phases = Path::ROOT.key("phases");
+            let span = super::field::first_line(place.phase);
+            self.report(&place.workflow.file).error("TOO_LARGE", phases.index(place.index), span, (
+                format!("the sprint compiles to more than {NODES_MAX} phases or {BYTES_MAX} bytes of prompts"),
+                "split it into several sprints",
+            ));
+        }
+        true
+    }
+
+    fn warn_ignored_model(&mut self, place: Place<'_>, instead: &str) {
+        if place.text("model").is_none() {
+            return;
+        }
+        let phases = Path::ROOT.key("phases");
+        let path = phases.index(place.index);
+        let span = span_of(place.phase, "model");
+        self.report(&place.workflow.file).warning("MODEL_IGNORED", path.key("model"), span, (
+            format!("the model of the phase `{}` has no effect: {instead}", place.id()),
+            "set the model at the items, at the phases of the workflow that is used, or for the sprint",
+        ));
+    }
+
+    /// Warns of a phase whose `workflow` or `for-each` nothing follows,
+    /// because it is itself part of a step.
+    fn warn_not_expanded(&mut self, place: Place<'_>) {
+        if filled(place.phase, "prompt").is_some() {
+            return;
+        }
+        let Some(key) = ["for-each", "workflow"]
+            .into_iter()
+            .find(|key| place.phase.get(key).is_some_and(is_truthy))
+        else {
+            return;
+        };
+        let phases = Path::ROOT.key("phases");
+        let path = phases.index(place.index);
+        let span = span_of(place.phase, key);
+        self.report(&place.workflow.file).warning("NESTED_TOO_DEEP", path.key(key), span, (
+            format!("`{key}` is not followed within the workflow of an item; the agent is only told to execute the phase `{}`", place.id()),
+            "write the work of the phase as a prompt",
+        ));
+    }
+
+    fn check_variables(&mut self, prompt: &str, place: Place<'_>, scope: &Scope<'_>) {
+        if !prompt.contains("{{") {
+            return;
+        }
+        let template = place.phase.get("prompt");
+        let text = template.map_or("", |node| slice(&place.workflow.text, node.span));
+        // What the template does not name came with the item.
+        let (own, of_item): (Vec<&str>, Vec<&str>) = unresolved(prompt)
+            .into_iter()
+            .partition(|variable| scope.item.is_none() || text.contains(variable));
+        self.tell_of_item(&of_item, scope);
+        let phases = Path::ROOT.key("phases");
+        let path = phases.index(place.index);
+        let source = Source {
+            name: &place.workflow.file,
+            text: &place.workflow.text,
+        };
+        self.tell_variables(&own, source, template, path.key("prompt"));
+    }
+
+    /// Tells of variables that came with the prompt of an item.
+    fn tell_of_item(&mut self, left: &[&str], scope: &Scope<'_>) {
+        let Some(item) = &scope.item else { return };
+        let collections = Path::ROOT.key("collections");
+        let collection = collections.key(item.collection);
+        let path = collection.index(item.index);
+        let written = item.node.get("prompt");
+        self.tell_variables(left, self.sprint, written, path.key("prompt"));
+    }
+
+    /// Tells of variables that nothing fills in, once for each place.
+    fn tell_variables(
+        &mut self,
+        left: &[&str],
+        source: Source<'_>,
+        written: Option<&Node>,
+        path: Path<'_>,
+    ) {
+        let (Some(first), Some(written)) = (left.first(), written) else {
+            return;
+        };
+        let span = locate(source.text, written.span, first);
+        if !self.told.insert((source.name.to_owned(), span.start)) {
+            return;
+        }
+        let mut problem = Problem::warning("UNRESOLVED_VARIABLES", source.name, path.to_string(), span).saying(
+            format!("nothing fills in {}", left.join(", ")),
+            "use item.…, the type of the item, phase.id, phase.index, sprint.id or sprint.name, without blanks inside the braces",
+        );
+        if self.strict {
+            problem.severity = Severity::Error;
+        }
+        self.problems.push(problem);
+    }
+}
+
+/// The id of the step for an item.
+fn step_id(item: &Node, kind: &str, index: usize) -> String {
+    match item.get("id").filter(|id| is_truthy(id)) {
+        Some(id) => to_text(id),
+        None => format!("{kind}-{index}"),
+    }
+}
+
+/// A gate with what it leaves out.
+fn gate(node: &Node) -> Option<Gate> {
+    let on_fail = node.get("on-fail")?;
+    let retries = on_fail.get("max-retries").and_then(whole_number);
+    Some(Gate {
+        script: node.get("script").and_then(Node::as_str)?.to_owned(),
+        on_fail_prompt: on_fail.get("prompt").and_then(Node::as_str)?.to_owned(),
+        max_retries: retries
+            .and_then(|count| u64::try_from(count).ok())
+            .unwrap_or(3),
+        timeout_s: node.get("timeout").and_then(Node::as_f64).unwrap_or(60.0),
+        extra: Vec::new(),
+    })
+}
+
+/// Gives what a phase asks for to the phases that stand in for it.
+fn hand_down(place: Place<'_>, phases: &mut [PhaseNode]) {
+    if let (Some(first), Some(wait)) = (phases.first_mut(), place.flag("wait-for-parallel")) {
+        first.wait_for_parallel = Some(wait || first.wait_for_parallel == Some(true));
+    }
+    if let Some(parallel) = place.flag("parallel") {
+        for phase in phases.iter_mut() {
+            phase.parallel.get_or_insert(parallel);
+        }
+    }
+    let Some(last) = phases.last_mut() else {
+        return;
+    };
+    if let Some(stop) = place.flag("break") {
+        last.break_after = Some(stop || last.break_after == Some(true));
+    }
+    if let Some(outer) = place.phase.get("gate").and_then(gate) {
+        last.gate = Some(match last.gate.take() {
+            None => outer,
+            Some(inner) => both(&inner, &outer),
+        });
+    }
+}
+
+/// One gate that passes when both would.
+fn both(inner: &Gate, outer: &Gate) -> Gate {
+    // Line breaks keep here-documents and comments of the scripts whole.
+    let script = format!("(\n{}\n) && (\n{}\n)", inner.script, outer.script);
+    Gate {
+        script,
+        on_fail_prompt: format!("{}\n\n{}", inner.on_fail_prompt, outer.on_fail_prompt),
+        max_retries: inner.max_retries.max(outer.max_retries),
+        timeout_s: inner.timeout_s + outer.timeout_s,
+        extra: Vec::new(),
+    }
+}
+
+fn slice(text: &str, span: Span) -> &str {
+    text.get(span.start..span.end).unwrap_or_default()
+}
+
+/// The place of `word` within the text of a span, or the span.
+fn locate(text: &str, span: Span, word: &str) -> Span {
+    let within: Cow<'_, str> = Cow::Borrowed(slice(text, span));
+    let Some(at) = within.find(word) else {
+        return span;
+    };
+    let before = &within[..at];
+    let start = span.start + at;
+    let lines = u32::try_from(before.matches('\n').count()).unwrap_or_default();
+    let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let column = text[line_start..start].chars().count() + 1;
+    Span {
+        start,
+        end: start + word.len(),
+        line: span.line + lines,
+        column: u32::try_from(column).unwrap_or(u32::MAX),
+    }
+}

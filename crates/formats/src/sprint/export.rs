@@ -1,0 +1,283 @@
+//! From the read tables to a `PROGRESS.yaml`: the whole of it, counters derived.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use piton_core::item::{Evidence, GateRuns};
+use piton_core::run::Pause;
+use piton_core::{ItemRow, ItemState, RunId, RunRow, RunState, Tables};
+
+use super::format_elapsed;
+use super::import::{list_of, show_time, status_of};
+use super::native::{self, NodeRest, unkeys};
+use super::progress::{
+    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
+    Progress, SprintStatus, Stats,
+};
+
+/// Makes the document of a run, again and again.
+///
+/// What only the native file has is read once and kept.
+#[derive(Debug)]
+pub struct Exporter {
+    run: RunId,
+    sprint: Progress,
+    rests: HashMap<piton_core::Node, NodeRest>,
+}
+
+impl Exporter {
+    /// An exporter for the run of that id.
+    #[must_use]
+    pub fn new(tables: &Tables, run: RunId) -> Self {
+        let sprint = native::sprint(tables.run(run).and_then(|row| row.native.as_ref()));
+        Self {
+            run,
+            sprint,
+            rests: HashMap::new(),
+        }
+    }
+
+    /// The sprint's own settings, without phases and state.
+    #[must_use]
+    pub fn settings(&self) -> &Progress {
+        &self.sprint
+    }
+
+    /// The document as of `tables`, with `heartbeat` as the last sign of life.
+    /// None when the run is not in the tables.
+    pub fn export(&mut self, tables: &Tables, heartbeat: Timestamp) -> Option<Progress> {
+        let run = tables.run(self.run)?.clone();
+        let mut progress = self.sprint.clone();
+        let mut stack: Vec<(usize, PhaseNode, Vec<PhaseNode>, bool)> = Vec::new();
+        let mut roots = Vec::new();
+        for item in tables.tree(self.run) {
+            close(&mut stack, &mut roots, item.place.depth());
+            let rest = self.rest(item);
+            let keeps_list = item.children > 0 || rest.empty_list;
+            let node = node(item, rest);
+            stack.push((item.place.depth(), node, Vec::new(), keeps_list));
+        }
+        close(&mut stack, &mut roots, 0);
+        progress.phases = roots;
+        progress.current = current(tables, self.run);
+        state(&mut progress, &run, tables);
+        stats(&mut progress, &run);
+        progress.last_activity = Some(show_time(heartbeat));
+        Some(progress)
+    }
+
+    fn rest(&mut self, item: &ItemRow) -> &NodeRest {
+        if !self.rests.contains_key(&item.node) {
+            self.rests
+                .insert(item.node.clone(), NodeRest::unpack(item.native.as_ref()));
+        }
+        &self.rests[&item.node]
+    }
+}
+
+/// Hands every node of at least `depth` to its parent.
+fn close(
+    stack: &mut Vec<(usize, PhaseNode, Vec<PhaseNode>, bool)>,
+    roots: &mut Vec<PhaseNode>,
+    depth: usize,
+) {
+    while stack.last().is_some_and(|(at, ..)| *at >= depth) {
+        let Some((at, mut node, children, keeps_list)) = stack.pop() else {
+            return;
+        };
+        if keeps_list {
+            node.children = list_of(at, children);
+        } else {
+            node.children = Children::None;
+        }
+        match stack.last_mut() {
+            Some((_, _, siblings, _)) => siblings.push(node),
+            None => roots.push(node),
+        }
+    }
+}
+
+fn current(tables: &Tables, run: RunId) -> Current {
+    let place = tables
+        .pointer(run)
+        .map(|item| item.place.0.clone())
+        .unwrap_or_default();
+    let at = |level: usize| place.get(level).map(|index| *index as usize);
+    Current {
+        phase: at(0).unwrap_or(0),
+        step: at(1),
+        sub_phase: at(2),
+    }
+}
+
+fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
+    let same_status = rest
+        .status
+        .as_deref()
+        .and_then(PhaseStatus::parse)
+        .filter(|_| is_as_taken_over(item));
+    let show = |time: Option<Timestamp>, kept: &Option<String>| match (time, kept) {
+        (Some(time), Some(text)) if text.parse().ok() == Some(time) => Some(text.clone()),
+        (Some(time), _) => Some(show_time(time)),
+        (None, Some(text)) if is_as_taken_over(item) => Some(text.clone()),
+        (None, _) => None,
+    };
+    PhaseNode {
+        id: item.id.clone(),
+        status: same_status.unwrap_or_else(|| status_of(item.state)),
+        prompt: item.prompt.clone(),
+        children: Children::None,
+        parallel: rest.parallel,
+        wait_for_parallel: rest.wait_for_parallel,
+        model: item.model.clone(),
+        break_after: item.breakpoint.then_some(true).or(rest.break_after),
+        gate: item.gate.as_ref().map(|gate| Gate {
+            script: gate.script.clone(),
+            on_fail_prompt: gate.on_fail_prompt.clone(),
+            max_retries: u64::from(gate.runs_max),
+            timeout_s: rest.gate_timeout.unwrap_or(gate.timeout_s as f64),
+            extra: unkeys(rest.gate_extra.as_deref()),
+        }),
+        gate_tracking: item.gate_runs.as_ref().map(|runs| tracking(item, runs)),
+        depends_on: item
+            .depends_on
+            .iter()
+            .map(|on| own_id(on.as_str()))
+            .collect(),
+        injected: rest.injected,
+        injected_at: rest.injected_at.clone(),
+        started_at: show(item.started_at, &rest.started_at),
+        completed_at: show(item.completed_at, &rest.completed_at),
+        elapsed: elapsed(item.started_at, item.completed_at).or_else(|| rest.elapsed.clone()),
+        summary: item.summary.clone(),
+        error: item.error.clone(),
+        retry_count: (item.retries > 0).then_some(u64::from(item.retries)),
+        next_retry_at: item.until.map(show_time),
+        human_needed: item.human.as_ref().map(|human| HumanNeeded {
+            reason: human.reason.clone(),
+            details: human.details.clone(),
+            extra: unkeys(rest.human_extra.as_deref()),
+        }),
+        commit: commit(item).or_else(|| rest.commit.clone()),
+        extra: unkeys(rest.extra.as_deref()),
+    }
+    .waiting_for_a_time(item)
+}
+
+impl PhaseNode {
+    /// A node that waits for a time is pending in the words of this format.
+    fn waiting_for_a_time(mut self, item: &ItemRow) -> Self {
+        if item.state == ItemState::Waiting && item.human.is_none() {
+            self.status = PhaseStatus::Pending;
+        }
+        self
+    }
+}
+
+/// Whether nothing has happened to the item since it was taken over.
+fn is_as_taken_over(item: &ItemRow) -> bool {
+    item.attempts == 0 && !matches!(item.state, ItemState::Working)
+}
+
+fn own_id(path: &str) -> String {
+    let last = path.rsplit('/').next().unwrap_or(path);
+    last.replace("%2F", "/").replace("%25", "%")
+}
+
+fn commit(item: &ItemRow) -> Option<String> {
+    item.evidence
+        .iter()
+        .rev()
+        .find_map(|evidence| match evidence {
+            Evidence::Committed { commit } => Some(commit.clone()),
+            Evidence::GatePassed | Evidence::NoneAsked | Evidence::TakenOver => None,
+        })
+}
+
+fn tracking(item: &ItemRow, runs: &GateRuns) -> GateTracking {
+    let status = match (runs.open, runs.passed, item.state) {
+        (true, _, _) => GateStatus::Running,
+        (false, true, _) => GateStatus::Passed,
+        (false, false, ItemState::Failed | ItemState::Blocked) => GateStatus::Blocked,
+        (false, false, _) if runs.runs == 0 => GateStatus::Pending,
+        (false, false, _) => GateStatus::Retrying,
+    };
+    GateTracking {
+        attempts: u64::from(runs.runs),
+        status,
+        last_output: (!runs.output.is_empty()).then(|| runs.output.clone()),
+        last_exit_code: runs.exit.map(i64::from),
+        error: runs.error.clone(),
+        extra: Vec::new(),
+    }
+}
+
+fn elapsed(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<String> {
+    let seconds = to?.as_second().saturating_sub(from?.as_second());
+    u64::try_from(seconds)
+        .ok()
+        .map(|seconds| format_elapsed(std::time::Duration::from_secs(seconds)))
+}
+
+/// What stands at the top: only what belongs to the present state.
+fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
+    progress.pause_reason = None;
+    progress.breakpoint_phase_id = None;
+    progress.error = None;
+    progress.failed_phase = None;
+    progress.blocked_at = None;
+    progress.human_needed = None;
+    progress.interrupted_at = None;
+    progress.interrupted_signal = None;
+    let since = show_time(run.since);
+    progress.status = match run.state {
+        RunState::New => SprintStatus::NotStarted,
+        RunState::Running => SprintStatus::InProgress,
+        RunState::Done => SprintStatus::Completed,
+        RunState::Waiting => SprintStatus::NeedsHuman,
+        RunState::Interrupted => {
+            progress.interrupted_at = Some(since);
+            progress.interrupted_signal = run
+                .reason
+                .as_deref()
+                .filter(|reason| reason.starts_with("SIG"))
+                .map(str::to_owned);
+            SprintStatus::Interrupted
+        }
+        RunState::Blocked => {
+            progress.error = run.reason.clone().or_else(|| stuck_error(run, tables));
+            progress.failed_phase = run.at.as_ref().map(ToString::to_string);
+            progress.blocked_at = Some(since);
+            SprintStatus::Blocked
+        }
+        RunState::Paused => {
+            progress.pause_reason = run.pause.as_ref().map(Pause::reason);
+            match &run.pause {
+                Some(Pause::Breakpoint { node }) => {
+                    progress.breakpoint_phase_id = Some(own_id(node.as_str()));
+                    SprintStatus::PausedAtBreakpoint
+                }
+                Some(Pause::Person { .. } | Pause::File | Pause::Limit { .. }) | None => {
+                    SprintStatus::Paused
+                }
+            }
+        }
+    };
+}
+
+fn stuck_error(run: &RunRow, tables: &Tables) -> Option<String> {
+    tables.item(run.id, run.at.as_ref()?)?.error.clone()
+}
+
+fn stats(progress: &mut Progress, run: &RunRow) {
+    let started_at = run.started_at.filter(|time| *time != Timestamp::UNIX_EPOCH);
+    let counted = progress.derived_stats();
+    progress.stats = Stats {
+        started_at: started_at.map(show_time),
+        completed_at: run.completed_at.map(show_time),
+        elapsed: elapsed(started_at, run.completed_at).or(progress.stats.elapsed.take()),
+        current_iteration: (run.iterations_total > 0).then_some(u64::from(run.iterations_total)),
+        max_iterations: run.limits.iterations_max.map(u64::from),
+        ..counted
+    };
+}

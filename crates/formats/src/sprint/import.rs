@@ -1,0 +1,354 @@
+//! From a `PROGRESS.yaml` to a plan: a fresh one, or one that another tool
+//! left half done.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use piton_core::attempt::HumanNeeded;
+use piton_core::classify::Category;
+use piton_core::plan::{self, Past, Plan, PlannedItem, RunPast};
+use piton_core::policy::{self, Policy, Retry};
+use piton_core::run::Pause;
+use piton_core::{ItemState, Node, Place, RunId};
+
+use super::native::{self, FACE, NodeRest};
+use super::progress::{Children, PhaseNode, PhaseStatus, Progress, SprintStatus};
+
+/// The plan that `progress` describes, for a run of this id and name.
+///
+/// `source` is the path of the sprint, as the journal keeps it. What the
+/// sprint went through before stands in the plan's past.
+#[must_use]
+pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan {
+    let mut items = Vec::new();
+    let finished = progress.status == SprintStatus::Completed;
+    for (node, index, id) in siblings(&progress.phases, None) {
+        let above = Inherited {
+            siblings: &progress.phases,
+            finished,
+            closed: false,
+            pending: false,
+        };
+        plant(
+            &mut items,
+            node,
+            &id,
+            &Place::default().child(index),
+            &above,
+        );
+    }
+    Plan {
+        run,
+        name: name.to_owned(),
+        face: FACE.to_owned(),
+        source: source.to_owned(),
+        policy: policy(progress),
+        native: Some(native::of_sprint(progress)),
+        past: past(progress, &items),
+        items,
+    }
+}
+
+/// The nodes of a list, each with its index and its path.
+fn siblings<'a>(
+    nodes: &'a [PhaseNode],
+    parent: Option<&'a Node>,
+) -> impl Iterator<Item = (&'a PhaseNode, u32, Node)> {
+    let mut seen: HashMap<&str, u32> = HashMap::new();
+    (0..).zip(nodes).map(move |(index, node)| {
+        let nth = seen.entry(&node.id).or_insert(0);
+        *nth += 1;
+        (node, index, Node::child(parent, &node.id, *nth))
+    })
+}
+
+/// What an item takes over from those above it.
+struct Inherited<'a> {
+    /// The list that it stands in.
+    siblings: &'a [PhaseNode],
+    /// Whether the whole sprint is finished, whatever its nodes say.
+    finished: bool,
+    /// An item above is finished: nothing below it is started any more.
+    closed: bool,
+    /// An item above waits for others.
+    pending: bool,
+}
+
+fn plant(
+    items: &mut Vec<PlannedItem>,
+    node: &PhaseNode,
+    path: &Node,
+    place: &Place,
+    above: &Inherited<'_>,
+) {
+    let children = node.children.as_slice();
+    let parent = path.parent();
+    let depends_on = node
+        .depends_on
+        .iter()
+        .map(|id| Node::child(parent.as_ref(), id, 1))
+        .collect();
+    let waits = above.pending
+        || !node
+            .depends_on
+            .iter()
+            .all(|id| is_finished(above.siblings, id));
+    let state = state(node, children, above, waits);
+    let mut rest = NodeRest::of(node);
+    let past = past_of(node, state, &mut rest);
+    items.push(PlannedItem {
+        node: path.clone(),
+        id: node.id.clone(),
+        place: place.clone(),
+        state,
+        prompt: node.prompt.clone(),
+        model: node.model.clone(),
+        gate: node.gate.as_ref().map(gate),
+        breakpoint: node.break_after == Some(true),
+        depends_on,
+        native: rest.pack(),
+        past,
+    });
+    let below = Inherited {
+        siblings: children,
+        finished: above.finished,
+        closed: above.closed || state.is_finished(),
+        pending: state == ItemState::Pending,
+    };
+    for (child, index, id) in siblings(children, Some(path)) {
+        plant(items, child, &id, &place.child(index), &below);
+    }
+}
+
+fn is_finished(siblings: &[PhaseNode], id: &str) -> bool {
+    let finished =
+        |node: &&PhaseNode| matches!(node.status, PhaseStatus::Completed | PhaseStatus::Skipped);
+    siblings
+        .iter()
+        .find(|node| node.id == id)
+        .is_some_and(|node| finished(&node))
+}
+
+fn state(
+    node: &PhaseNode,
+    children: &[PhaseNode],
+    above: &Inherited<'_>,
+    waits: bool,
+) -> ItemState {
+    let untouched = if waits {
+        ItemState::Pending
+    } else {
+        ItemState::Ready
+    };
+    let state = match node.status {
+        PhaseStatus::Completed => ItemState::Done,
+        PhaseStatus::Skipped => ItemState::Skipped,
+        PhaseStatus::Failed => ItemState::Failed,
+        PhaseStatus::Blocked if node.human_needed.is_some() => ItemState::Waiting,
+        PhaseStatus::Blocked => ItemState::Blocked,
+        PhaseStatus::InProgress if !children.is_empty() => ItemState::Working,
+        // An agent that was under way is gone: its node is to be done again.
+        PhaseStatus::InProgress => untouched,
+        PhaseStatus::Pending if children.iter().any(is_touched) => ItemState::Working,
+        PhaseStatus::Pending => untouched,
+    };
+    let has_work = node.prompt.is_some() || !children.is_empty();
+    let startable = matches!(state, ItemState::Ready | ItemState::Pending);
+    if startable && !above.finished && (above.closed || !has_work) {
+        // Nobody will ever start it, and the run must not wait for it.
+        return ItemState::Skipped;
+    }
+    if state == ItemState::Working && above.closed {
+        return ItemState::Skipped;
+    }
+    state
+}
+
+fn is_touched(node: &PhaseNode) -> bool {
+    node.status != PhaseStatus::Pending || node.children.as_slice().iter().any(is_touched)
+}
+
+fn past_of(node: &PhaseNode, state: ItemState, rest: &mut NodeRest) -> Past {
+    let started_at = time(node.started_at.as_deref(), &mut rest.started_at);
+    let completed_at = time(node.completed_at.as_deref(), &mut rest.completed_at);
+    if started_at.is_some() && completed_at.is_some() {
+        rest.elapsed = None;
+    }
+    if status_of(state) != node.status {
+        rest.status = Some(node.status.as_str().to_owned());
+    }
+    Past {
+        started_at,
+        completed_at,
+        summary: node.summary.clone(),
+        error: node.error.clone(),
+        retries: node.retry_count.and_then(|count| u32::try_from(count).ok()),
+        human: node.human_needed.as_ref().map(|human| HumanNeeded {
+            reason: human.reason.clone(),
+            details: human.details.clone(),
+        }),
+    }
+}
+
+/// A time; its text is kept where piton would write it otherwise.
+fn time(text: Option<&str>, keep: &mut Option<String>) -> Option<Timestamp> {
+    let text = text?;
+    let time = text.parse::<Timestamp>().ok();
+    if time.map(show_time).as_deref() != Some(text) {
+        *keep = Some(text.to_owned());
+    }
+    time
+}
+
+/// A time as piton writes it: RFC 3339, UTC, milliseconds where there are any.
+#[must_use]
+pub(super) fn show_time(time: Timestamp) -> String {
+    let millis = Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time);
+    format!("{millis:.3}")
+}
+
+/// The word for an item's state.
+pub(super) fn status_of(state: ItemState) -> PhaseStatus {
+    match state {
+        ItemState::Pending | ItemState::Ready => PhaseStatus::Pending,
+        ItemState::Working => PhaseStatus::InProgress,
+        ItemState::Waiting | ItemState::Blocked => PhaseStatus::Blocked,
+        ItemState::Done => PhaseStatus::Completed,
+        ItemState::Failed => PhaseStatus::Failed,
+        ItemState::Skipped => PhaseStatus::Skipped,
+    }
+}
+
+fn gate(gate: &super::Gate) -> plan::Gate {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the value is positive, and one beyond u64 saturates"
+    )]
+    let timeout_s = gate.timeout_s.max(1.0).ceil() as u64;
+    plan::Gate {
+        script: gate.script.clone(),
+        on_fail_prompt: gate.on_fail_prompt.clone(),
+        runs_max: u32::try_from(gate.max_retries).unwrap_or(u32::MAX).max(1),
+        timeout_s,
+    }
+}
+
+fn policy(progress: &Progress) -> Policy {
+    let limits = progress.limits();
+    let small = |count: Option<u64>| count.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    Policy {
+        retry: retry(progress),
+        limits: policy::Limits {
+            iterations_max: small(limits.iterations_max),
+            tasks_max: small(limits.tasks_max),
+            time_box_s: limits.time_box.map(|time| time.as_secs()),
+        },
+        auto_commit: limits.auto_commit == Some(true),
+    }
+}
+
+fn retry(progress: &Progress) -> Retry {
+    let default = Retry::default();
+    let Some(retry) = progress.retry_policy() else {
+        return default;
+    };
+    let millis = |time: &std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let backoff_ms: Vec<u64> = retry.backoff.iter().map(millis).collect();
+    Retry {
+        retries_max: retry.attempts_max.map_or(default.retries_max, |count| {
+            u32::try_from(count).unwrap_or(u32::MAX)
+        }),
+        backoff_ms: if backoff_ms.is_empty() {
+            vec![1_000]
+        } else {
+            backoff_ms
+        },
+        categories: retry
+            .categories
+            .iter()
+            .filter_map(|name| Category::parse(name))
+            .collect(),
+    }
+}
+
+fn past(progress: &Progress, items: &[PlannedItem]) -> Option<RunPast> {
+    if progress.status == SprintStatus::NotStarted && !progress.phases.iter().any(is_touched) {
+        return None;
+    }
+    let leaf = |item: &&PlannedItem| {
+        !items
+            .iter()
+            .any(|other| other.node.parent().as_ref() == Some(&item.node))
+    };
+    let stopped = matches!(
+        progress.status,
+        SprintStatus::Blocked | SprintStatus::NeedsHuman
+    );
+    let stuck = items.iter().filter(|_| stopped).find(|item| {
+        matches!(
+            item.state,
+            ItemState::Failed | ItemState::Blocked | ItemState::Waiting
+        ) && leaf(item)
+    });
+    let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
+    let iterations = progress
+        .stats
+        .current_iteration
+        .and_then(|count| u32::try_from(count).ok());
+    Some(RunPast {
+        // A sprint that was touched has been started, whether or not it says when.
+        started_at: time(&progress.stats.started_at)
+            .or(Some(Timestamp::UNIX_EPOCH))
+            .filter(|_| {
+                progress.status != SprintStatus::NotStarted
+                    || progress.phases.iter().any(is_touched)
+            }),
+        completed_at: time(&progress.stats.completed_at),
+        done: progress.status == SprintStatus::Completed,
+        pause: pause(progress, items),
+        stuck: stuck.map(|item| item.node.clone()),
+        waits: stuck.is_some_and(|item| item.state == ItemState::Waiting),
+        iterations: iterations.unwrap_or(0),
+    })
+}
+
+fn pause(progress: &Progress, items: &[PlannedItem]) -> Option<Pause> {
+    let reason = progress.pause_reason.clone().unwrap_or_default();
+    match progress.status {
+        SprintStatus::PausedAtBreakpoint => {
+            let id = progress.breakpoint_phase_id.as_deref();
+            let node = items
+                .iter()
+                .find(|item| Some(item.id.as_str()) == id)
+                .or(items.first())?;
+            Some(Pause::Breakpoint {
+                node: node.node.clone(),
+            })
+        }
+        SprintStatus::Paused => Some(match reason.strip_prefix("limit ") {
+            Some(limit) => Pause::Limit {
+                limit: limit.to_owned(),
+            },
+            None if reason.contains("PAUSE") => Pause::File,
+            None => Pause::Person {
+                by: "somebody before piton".to_owned(),
+            },
+        }),
+        SprintStatus::NotStarted
+        | SprintStatus::InProgress
+        | SprintStatus::Completed
+        | SprintStatus::Blocked
+        | SprintStatus::NeedsHuman
+        | SprintStatus::Interrupted => None,
+    }
+}
+
+/// Whether a node holds a list, be it empty.
+pub(super) fn list_of(depth: usize, nodes: Vec<PhaseNode>) -> Children {
+    if depth == 1 {
+        Children::Steps(nodes)
+    } else {
+        Children::Phases(nodes)
+    }
+}

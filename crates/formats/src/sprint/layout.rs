@@ -1,0 +1,112 @@
+//! Which document a file named `PROGRESS.yaml` really is.
+
+use crate::yaml::{self, Node};
+
+/// A document that stands, or may stand, under the name `PROGRESS.yaml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// The one that piton reads and writes.
+    Current,
+    /// The first one, of January 2026: a queue of tasks.
+    TaskQueue,
+    /// The second one: a goal, and steps found on the way.
+    GoalDriven,
+    /// Some other tool's, with the first of its keys.
+    Foreign(Vec<String>),
+    /// Nothing but blanks and comments.
+    Empty,
+    /// Not YAML, or not one document.
+    Unreadable,
+}
+
+impl Layout {
+    /// A sentence that says what the document is.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Current => "the progress of a sprint".to_owned(),
+            Self::TaskQueue => {
+                "the progress of a sprint in its first layout, a queue of tasks (`queue`, `completed`, `current-task`), which nothing has written since January 2026"
+                    .to_owned()
+            }
+            Self::GoalDriven => {
+                "the progress of a goal-driven sprint (`mode: ralph`), a kind that no longer exists"
+                    .to_owned()
+            }
+            Self::Foreign(keys) => format!(
+                "a document of another tool, not the progress of a sprint: it begins with {}",
+                keys.iter()
+                    .map(|key| format!("`{key}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+            Self::Empty => "an empty file".to_owned(),
+            Self::Unreadable => "not a YAML document".to_owned(),
+        }
+    }
+}
+
+/// Tells which document `text` is, by its content.
+pub fn detect_layout(text: &str) -> Layout {
+    let parsed = yaml::parse(text);
+    match parsed.root {
+        None if parsed.faults.is_empty() => Layout::Empty,
+        None => Layout::Unreadable,
+        Some(root) => of_root(&root),
+    }
+}
+
+/// Tells which document this is.
+pub(super) fn of_root(root: &Node) -> Layout {
+    const KEYS_SHOWN: usize = 3;
+    if root.is_null() {
+        return Layout::Empty;
+    }
+    let Some(map) = root.as_map() else {
+        return Layout::Foreign(vec![root.describe()]);
+    };
+    let has = |key: &str| map.get(key).is_some();
+    if map.get("mode").and_then(Node::as_str) == Some("ralph") || has("ralph") || has("ralph-exit")
+    {
+        return Layout::GoalDriven;
+    }
+    if !has("phases") && has("queue") && (has("completed") || has("current-task")) {
+        return Layout::TaskQueue;
+    }
+    let is_ours = (has("sprint-id") && (has("phases") || has("current") || has("stats")))
+        || (has("phases") && has("current") && has("stats"));
+    if is_ours {
+        return Layout::Current;
+    }
+    Layout::Foreign(
+        map.iter()
+            .take(KEYS_SHOWN)
+            .map(|(key, _)| key.text.clone())
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_layout_is_told_by_its_content() {
+        let cases = [
+            ("sprint-id: a\nphases: []\n", Layout::Current),
+            (
+                "sprint-id: a\ncurrent-task: null\nqueue: []\ncompleted: []\n",
+                Layout::TaskQueue,
+            ),
+            ("sprint-id: a\nmode: ralph\ngoal: x\n", Layout::GoalDriven),
+            (
+                "current_phase: 1\nblockers: []\n",
+                Layout::Foreign(vec!["current_phase".to_owned(), "blockers".to_owned()]),
+            ),
+            ("# nothing\n", Layout::Empty),
+            ("a: [\n", Layout::Unreadable),
+        ];
+        for (text, layout) in cases {
+            assert_eq!(detect_layout(text), layout, "{text}");
+        }
+    }
+}

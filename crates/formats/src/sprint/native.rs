@@ -1,0 +1,154 @@
+//! What of a `PROGRESS.yaml` the core has no words for, and how it travels.
+
+use piton_core::plan::Native;
+use serde::{Deserialize, Serialize};
+
+use super::progress::{Children, PhaseNode, Progress};
+use super::{Source, parse_progress, render_progress};
+use crate::yaml::{Node, emit, parse};
+
+/// The name of this format.
+pub const FACE: &str = "sprint-yaml";
+const VERSION: u32 = 1;
+
+/// What of a sprint only this format has: everything but phases, state and
+/// counters, as a document of its own.
+pub(super) fn of_sprint(progress: &Progress) -> Native {
+    let rest = Progress {
+        phases: Vec::new(),
+        last_activity: None,
+        ..progress.clone()
+    };
+    Native {
+        face: FACE.to_owned(),
+        version: VERSION,
+        body: render_progress(&rest),
+    }
+}
+
+/// The sprint that [`of_sprint`] kept; an empty one for another format.
+pub(super) fn sprint(native: Option<&Native>) -> Progress {
+    let Some(native) = native.filter(|native| native.face == FACE) else {
+        return Progress::default();
+    };
+    let (progress, _) = parse_progress(Source {
+        name: "journal",
+        text: &native.body,
+    });
+    progress.unwrap_or_default()
+}
+
+/// What of a phase, step or sub-phase only this format has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct NodeRest {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) parallel: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) wait_for_parallel: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) break_after: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) injected: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) injected_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) commit: Option<String>,
+    /// Times as they were written, when piton would write them otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) started_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) completed_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) elapsed: Option<String>,
+    /// A list of steps or phases that is there and empty.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) empty_list: bool,
+    /// Where it stood, in words, when that says more than piton's state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) status: Option<String>,
+    /// A time-out of a gate that is no whole number of seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gate_timeout: Option<f64>,
+    /// Keys that piton does not know, as YAML.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) extra: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gate_extra: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gate_tracking: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) human_extra: Option<String>,
+}
+
+impl NodeRest {
+    pub(super) fn of(node: &PhaseNode) -> Self {
+        let empty_list =
+            !matches!(node.children, Children::None) && node.children.as_slice().is_empty();
+        let timeout = node.gate.as_ref().map(|gate| gate.timeout_s);
+        Self {
+            parallel: node.parallel,
+            wait_for_parallel: node.wait_for_parallel,
+            break_after: node.break_after.filter(|stops| !stops),
+            injected: node.injected,
+            injected_at: node.injected_at.clone(),
+            commit: node.commit.clone(),
+            started_at: None,
+            completed_at: None,
+            elapsed: node.elapsed.clone(),
+            empty_list,
+            status: None,
+            gate_timeout: timeout.filter(|timeout| timeout.fract() != 0.0),
+            extra: keys(&node.extra),
+            gate_extra: node.gate.as_ref().and_then(|gate| keys(&gate.extra)),
+            gate_tracking: None,
+            human_extra: node
+                .human_needed
+                .as_ref()
+                .and_then(|human| keys(&human.extra)),
+        }
+    }
+
+    pub(super) fn pack(&self) -> Option<Native> {
+        if *self == Self::default() {
+            return None;
+        }
+        let body = serde_json::to_string(self).expect("plain fields");
+        Some(Native {
+            face: FACE.to_owned(),
+            version: VERSION,
+            body,
+        })
+    }
+
+    pub(super) fn unpack(native: Option<&Native>) -> Self {
+        native
+            .filter(|native| native.face == FACE)
+            .and_then(|native| serde_json::from_str(&native.body).ok())
+            .unwrap_or_default()
+    }
+}
+
+/// Unknown keys as the text of a YAML map.
+fn keys(extra: &[(String, Node)]) -> Option<String> {
+    (!extra.is_empty()).then(|| {
+        emit(&Node::map(
+            extra
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        ))
+    })
+}
+
+/// The unknown keys of such a text.
+pub(super) fn unkeys(text: Option<&str>) -> Vec<(String, Node)> {
+    let Some(node) = text.and_then(|text| parse(text).root) else {
+        return Vec::new();
+    };
+    let Some(map) = node.as_map() else {
+        return Vec::new();
+    };
+    map.iter()
+        .map(|(key, value)| (key.text.clone(), value.clone()))
+        .collect()
+}

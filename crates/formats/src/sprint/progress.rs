@@ -1,0 +1,473 @@
+//! The typed `PROGRESS.yaml`.
+//!
+//! One recursive [`PhaseNode`] stands for phases, steps and sub-phases. What
+//! piton hands on without looking into it (orchestration, hooks, the operator
+//! queue) stays a YAML value. Keys that piton does not know are kept in
+//! `extra`, in their order; so are known keys whose value is `null` or has the
+//! wrong type, because absent and null are two things. Setting the typed field
+//! wins over such an entry when the document is written.
+
+use std::time::Duration;
+
+use super::elapsed::parse_elapsed;
+use crate::yaml::Node;
+
+/// A sprint under way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// The id of the sprint.
+    pub sprint_id: String,
+    /// Where the sprint stands.
+    pub status: SprintStatus,
+    /// The top-level phases.
+    pub phases: Vec<PhaseNode>,
+    /// Which node is next, or the last one when all is done.
+    pub current: Current,
+    /// Other keys within `current`, in their order.
+    pub current_extra: Vec<(String, Node)>,
+    /// Times and counters.
+    pub stats: Stats,
+    /// Background tasks (`parallel-tasks`).
+    pub parallel_tasks: Option<Node>,
+    /// How proposed steps are taken in (`orchestration`).
+    pub orchestration: Option<Node>,
+    /// Proposed steps that wait (`step-queue`).
+    pub step_queue: Option<Node>,
+    /// Prompt templates of the sprint (`prompts`).
+    pub prompts: Option<Node>,
+    /// The worktree to work in (`worktree`); see [`Progress::worktree`].
+    pub worktree: Option<Node>,
+    /// Which steps wait for which (`dependency-graph`).
+    pub dependency_graph: Option<Node>,
+    /// What runs after each iteration (`per-iteration-hooks`).
+    pub per_iteration_hooks: Option<Node>,
+    /// Hooks that ran (`hook-tasks`).
+    pub hook_tasks: Option<Node>,
+    /// The retry rules of the sprint (`retry`); see [`Progress::retry_policy`].
+    pub retry: Option<Node>,
+    /// The limits of the sprint (`config`); see [`Progress::limits`].
+    pub config: Option<Node>,
+    /// Parallel execution of steps (`parallel-execution`).
+    pub parallel_execution: Option<Node>,
+    /// Requests of agents to the operator (`operator-queue`).
+    pub operator_queue: Option<Node>,
+    /// The last sign of life (`last-activity`).
+    pub last_activity: Option<String>,
+    /// Why the sprint is paused (`pause-reason`).
+    pub pause_reason: Option<String>,
+    /// The phase whose breakpoint stopped the sprint (`breakpoint-phase-id`).
+    pub breakpoint_phase_id: Option<String>,
+    /// What went wrong, when the sprint is blocked (`error`).
+    pub error: Option<String>,
+    /// The node that failed (`failed-phase`).
+    pub failed_phase: Option<String>,
+    /// When it was blocked (`blocked-at`).
+    pub blocked_at: Option<String>,
+    /// What a person is needed for (`human-needed`).
+    pub human_needed: Option<HumanNeeded>,
+    /// What came of the sprint (`summary`).
+    pub summary: Option<String>,
+    /// When it was interrupted (`interrupted-at`).
+    pub interrupted_at: Option<String>,
+    /// By which signal (`interrupted-signal`).
+    pub interrupted_signal: Option<String>,
+    /// Other keys, in their order.
+    pub extra: Vec<(String, Node)>,
+}
+
+/// Where a sprint stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SprintStatus {
+    /// Nothing has run.
+    #[default]
+    NotStarted,
+    /// Under way.
+    InProgress,
+    /// Finished.
+    Completed,
+    /// A node failed for good.
+    Blocked,
+    /// Paused by a person, a file or a limit.
+    Paused,
+    /// Stopped behind a phase with a `break`.
+    PausedAtBreakpoint,
+    /// Waits for a person.
+    NeedsHuman,
+    /// Stopped by a signal or a crash.
+    Interrupted,
+}
+
+/// Where a phase, step or sub-phase stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PhaseStatus {
+    /// Not started.
+    #[default]
+    Pending,
+    /// An agent works on it.
+    InProgress,
+    /// Done.
+    Completed,
+    /// Cannot go on.
+    Blocked,
+    /// Left out on purpose.
+    Skipped,
+    /// Failed.
+    Failed,
+}
+
+/// Where the script of a gate stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GateStatus {
+    /// Has not run.
+    #[default]
+    Pending,
+    /// Runs.
+    Running,
+    /// Passed.
+    Passed,
+    /// Failed and will run again.
+    Retrying,
+    /// Failed.
+    Failed,
+    /// Failed as often as it may.
+    Blocked,
+}
+
+/// Gives an enum its words: `as_str`, `parse`, and a list for messages.
+macro_rules! words {
+    ($name:ident { $($variant:ident = $word:literal,)* }) => {
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The word in the file.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+
+            /// The status that `word` names.
+            pub fn parse(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+words!(SprintStatus {
+    NotStarted = "not-started",
+    InProgress = "in-progress",
+    Completed = "completed",
+    Blocked = "blocked",
+    Paused = "paused",
+    PausedAtBreakpoint = "paused-at-breakpoint",
+    NeedsHuman = "needs-human",
+    Interrupted = "interrupted",
+});
+
+words!(PhaseStatus {
+    Pending = "pending",
+    InProgress = "in-progress",
+    Completed = "completed",
+    Blocked = "blocked",
+    Skipped = "skipped",
+    Failed = "failed",
+});
+
+words!(GateStatus {
+    Pending = "pending",
+    Running = "running",
+    Passed = "passed",
+    Retrying = "retrying",
+    Failed = "failed",
+    Blocked = "blocked",
+});
+
+/// A phase, a step of a phase, or a sub-phase of a step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PhaseNode {
+    /// The id, unique among its siblings unless the writer failed at that.
+    pub id: String,
+    /// Where it stands.
+    pub status: PhaseStatus,
+    /// What the agent is asked; a phase that only has steps has none.
+    pub prompt: Option<String>,
+    /// What is inside.
+    pub children: Children,
+    /// Runs in the background (`parallel`).
+    pub parallel: Option<bool>,
+    /// Waits for what runs in the background (`wait-for-parallel`).
+    pub wait_for_parallel: Option<bool>,
+    /// The model to use.
+    pub model: Option<String>,
+    /// Stops the sprint when it is done (`break`).
+    pub break_after: Option<bool>,
+    /// The check to pass before it is done.
+    pub gate: Option<Gate>,
+    /// How the check went (`gate-tracking`).
+    pub gate_tracking: Option<GateTracking>,
+    /// Siblings that must be done before (`depends-on`).
+    pub depends_on: Vec<String>,
+    /// Was put in while the sprint ran (`injected`).
+    pub injected: Option<bool>,
+    /// When (`injected-at`).
+    pub injected_at: Option<String>,
+    /// When it started (`started-at`).
+    pub started_at: Option<String>,
+    /// When it ended (`completed-at`).
+    pub completed_at: Option<String>,
+    /// How long it took; see [`parse_elapsed`].
+    pub elapsed: Option<String>,
+    /// What came of it.
+    pub summary: Option<String>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// How often it was tried again (`retry-count`).
+    pub retry_count: Option<u64>,
+    /// When it will be tried again (`next-retry-at`).
+    pub next_retry_at: Option<String>,
+    /// What a person is needed for (`human-needed`).
+    pub human_needed: Option<HumanNeeded>,
+    /// The commit that holds its work.
+    pub commit: Option<String>,
+    /// Other keys, in their order.
+    pub extra: Vec<(String, Node)>,
+}
+
+/// What is inside a node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Children {
+    /// Nothing: an agent is started for the node itself.
+    #[default]
+    None,
+    /// The `steps` of a top-level phase.
+    Steps(Vec<PhaseNode>),
+    /// The `phases` of a step.
+    Phases(Vec<PhaseNode>),
+}
+
+impl Children {
+    /// The nodes, of whichever kind.
+    pub fn as_slice(&self) -> &[PhaseNode] {
+        match self {
+            Self::None => &[],
+            Self::Steps(nodes) | Self::Phases(nodes) => nodes,
+        }
+    }
+
+    /// The nodes, to change them; `None` when there is no list.
+    pub fn as_mut(&mut self) -> Option<&mut Vec<PhaseNode>> {
+        match self {
+            Self::None => None,
+            Self::Steps(nodes) | Self::Phases(nodes) => Some(nodes),
+        }
+    }
+}
+
+/// A script that must succeed, and what to do when it does not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Gate {
+    /// Run with `sh -c`.
+    pub script: String,
+    /// What the agent is asked when the script fails (`on-fail-prompt`).
+    pub on_fail_prompt: String,
+    /// How often the script runs in all (`max-retries`).
+    pub max_retries: u64,
+    /// How many seconds it may take (`timeout`).
+    pub timeout_s: f64,
+    /// Other keys, in their order.
+    pub extra: Vec<(String, Node)>,
+}
+
+/// How a gate went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GateTracking {
+    /// How often the script ran.
+    pub attempts: u64,
+    /// Where it stands.
+    pub status: GateStatus,
+    /// What the script printed last, shortened (`last-output`).
+    pub last_output: Option<String>,
+    /// What it returned last (`last-exit-code`).
+    pub last_exit_code: Option<i64>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// Other keys, in their order.
+    pub extra: Vec<(String, Node)>,
+}
+
+/// What a person is needed for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HumanNeeded {
+    /// In a sentence.
+    pub reason: String,
+    /// At length.
+    pub details: Option<String>,
+    /// Other keys, in their order.
+    pub extra: Vec<(String, Node)>,
+}
+
+/// The pointer to a node, counted from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Current {
+    /// Which top-level phase.
+    pub phase: usize,
+    /// Which of its steps; `None` for a phase without steps.
+    pub step: Option<usize>,
+    /// Which sub-phase of the step; `None` for a step without any.
+    pub sub_phase: Option<usize>,
+}
+
+/// Times and counters of a sprint.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// When the sprint started; written as `null` before.
+    pub started_at: Option<String>,
+    /// When it was completed.
+    pub completed_at: Option<String>,
+    /// How many top-level phases there are.
+    pub total_phases: u64,
+    /// How many of them have the status completed.
+    pub completed_phases: u64,
+    /// How many steps there are; absent when no phase has any.
+    pub total_steps: Option<u64>,
+    /// How many of them have the status completed.
+    pub completed_steps: Option<u64>,
+    /// How long the sprint took; see [`parse_elapsed`].
+    pub elapsed: Option<String>,
+    /// How many agents were started.
+    pub current_iteration: Option<u64>,
+    /// How many may be started.
+    pub max_iterations: Option<u64>,
+    /// Other keys, in their order.
+    pub extra: Vec<(String, Node)>,
+}
+
+/// When a failed node is tried again (`retry` of a sprint).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// How often at most (`maxAttempts`).
+    pub attempts_max: Option<u64>,
+    /// How long to wait before each try; the last goes for all later ones
+    /// (`backoffMs`).
+    pub backoff: Vec<Duration>,
+    /// For which kinds of error (`retryOn`).
+    pub categories: Vec<String>,
+}
+
+/// What bounds a run of a sprint (`config` of a sprint).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Steps and simple phases to complete (`max-tasks`).
+    pub tasks_max: Option<u64>,
+    /// Agents to start (`max-iterations`).
+    pub iterations_max: Option<u64>,
+    /// Time to spend (`time-box`).
+    pub time_box: Option<Duration>,
+    /// Whether each step is committed (`auto-commit`).
+    pub auto_commit: Option<bool>,
+}
+
+/// The worktree of a sprint, names filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worktree<'a> {
+    /// Whether the sprint has one.
+    pub enabled: bool,
+    /// Its branch.
+    pub branch: &'a str,
+    /// Its folder, relative to the root of the repository.
+    pub path: &'a str,
+    /// When it is taken away: `never`, `on-complete`, `on-merge`.
+    pub cleanup: &'a str,
+}
+
+impl Progress {
+    /// The counters as they really are: top-level phases, steps, and how many
+    /// of each have the status completed. Everything else as it stands.
+    pub fn derived_stats(&self) -> Stats {
+        let steps = || self.phases.iter().flat_map(steps_of);
+        let total_steps = count(steps());
+        let completed = |node: &&PhaseNode| node.status == PhaseStatus::Completed;
+        Stats {
+            total_phases: count(self.phases.iter()),
+            completed_phases: count(self.phases.iter().filter(completed)),
+            total_steps: (total_steps > 0).then_some(total_steps),
+            completed_steps: (total_steps > 0).then(|| count(steps().filter(completed))),
+            ..self.stats.clone()
+        }
+    }
+
+    /// The node that `current` names, if there is one.
+    pub fn current_node(&self) -> Option<&PhaseNode> {
+        let mut node = self.phases.get(self.current.phase)?;
+        for index in [self.current.step, self.current.sub_phase]
+            .into_iter()
+            .flatten()
+        {
+            match node.children.as_slice() {
+                // Old writers point at step 0 of a phase that has none.
+                [] => break,
+                children => node = children.get(index)?,
+            }
+        }
+        Some(node)
+    }
+
+    /// The limits in `config`; what is mistyped there counts as not given.
+    pub fn limits(&self) -> Limits {
+        let get = |key| self.config.as_ref().and_then(|config| config.get(key));
+        Limits {
+            tasks_max: get("max-tasks").and_then(Node::as_u64),
+            iterations_max: get("max-iterations").and_then(Node::as_u64),
+            time_box: get("time-box").and_then(Node::text).and_then(parse_elapsed),
+            auto_commit: get("auto-commit").and_then(Node::as_bool),
+        }
+    }
+
+    /// The rules in `retry`, if there are any.
+    pub fn retry_policy(&self) -> Option<RetryPolicy> {
+        let retry = self.retry.as_ref()?;
+        retry.as_map()?;
+        let list = |key| retry.get(key).and_then(Node::as_seq).unwrap_or_default();
+        Some(RetryPolicy {
+            attempts_max: retry.get("maxAttempts").and_then(Node::as_u64),
+            backoff: list("backoffMs")
+                .iter()
+                .filter_map(Node::as_u64)
+                .map(Duration::from_millis)
+                .collect(),
+            categories: list("retryOn")
+                .iter()
+                .filter_map(Node::as_str)
+                .map(str::to_owned)
+                .collect(),
+        })
+    }
+
+    /// The worktree, when the sprint names one completely.
+    pub fn worktree(&self) -> Option<Worktree<'_>> {
+        let node = self.worktree.as_ref()?;
+        let text = |key| node.get(key).and_then(Node::as_str);
+        Some(Worktree {
+            enabled: node.get("enabled").and_then(Node::as_bool)?,
+            branch: text("branch")?,
+            path: text("path")?,
+            cleanup: text("cleanup").unwrap_or("on-complete"),
+        })
+    }
+}
+
+fn steps_of(phase: &PhaseNode) -> &[PhaseNode] {
+    match &phase.children {
+        Children::Steps(steps) => steps,
+        Children::None | Children::Phases(_) => &[],
+    }
+}
+
+fn count<'n>(nodes: impl Iterator<Item = &'n PhaseNode>) -> u64 {
+    u64::try_from(nodes.count()).unwrap_or(u64::MAX)
+}

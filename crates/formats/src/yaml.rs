@@ -1,0 +1,22 @@
+//! YAML as a spanned tree, and a writer for it.
+//!
+//! A thin shell around `granit_parser`, which nothing outside this module
+//! sees. [`parse`] gives a [`Node`] in which every value knows where it came
+//! from and keeps the text it was written with: `6673e79` stays `6673e79`
+//! although a YAML reader may take it for a number. What the text *means* is
+//! asked for with [`Node::kind`], which answers as `js-yaml` 4 does, because
+//! that is what the tools read with whose files these are.
+//!
+//! [`emit`] writes block style whose strings YAML 1.1 and 1.2 readers agree on.
+
+mod emit;
+mod node;
+mod parse;
+mod scalar;
+mod shallow;
+
+pub use emit::emit;
+pub(crate) use emit::{push_indent, push_key, push_node, push_text};
+pub use node::{Key, Map, Node, Scalar, Span, Style, Value};
+pub use parse::{DEPTH_MAX, Fault, Parsed, parse};
+pub use scalar::Kind;

@@ -1,0 +1,331 @@
+//! The tree of a YAML document.
+
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+
+use super::scalar::{self, Kind};
+
+/// Where something stands in its source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+    /// The line of the first byte, counted from 1; 0 for a node that was made, not read.
+    pub line: u32,
+    /// The column of the first byte in characters, counted from 1.
+    pub column: u32,
+}
+
+/// A value and its place.
+///
+/// Two nodes are equal when they say the same: spans, and the choice between
+/// quotes and blocks, do not count; whether a scalar is a string does.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Its place; for a collection its first entry starts there.
+    pub span: Span,
+}
+
+/// What a node holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Text, with the style it was written in.
+    Scalar(Scalar),
+    /// A list.
+    Seq(Vec<Node>),
+    /// A mapping in the order it was written.
+    Map(Map),
+}
+
+/// Text, with what is needed to tell its type.
+#[derive(Clone, Debug)]
+pub struct Scalar {
+    /// The text after quotes, escapes and folding.
+    pub text: String,
+    /// How it was written.
+    pub style: Style,
+    /// The tag it was written with, in full: `tag:yaml.org,2002:str`.
+    pub tag: Option<String>,
+}
+
+/// How a scalar was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Without quotes: the only style in which `5` is a number.
+    Plain,
+    /// In single or double quotes.
+    Quoted,
+    /// As a `|` or `>` block.
+    Block,
+}
+
+/// A mapping: keys in the order they were written, each once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Map {
+    /// The pairs.
+    pub pairs: Vec<(Key, Node)>,
+}
+
+/// The key of a pair.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// Its text. Of a list or mapping, what JavaScript makes of it for a key.
+    pub text: String,
+    /// Its place.
+    pub span: Span,
+    /// Whether the key was a list or a mapping, as an unquoted `{{x}}` makes it.
+    pub is_collection: bool,
+}
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Self) -> bool {
+        let same_text = self.text == other.text && self.is_string() == other.is_string();
+        // Nothing, `~` and `null` say the same.
+        self.tag == other.tag
+            && (same_text || (self.kind() == Kind::Null && other.kind() == Kind::Null))
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Scalar {
+    /// The type of the text, as `js-yaml` 4 resolves it.
+    pub fn kind(&self) -> Kind {
+        scalar::kind(self)
+    }
+
+    fn is_string(&self) -> bool {
+        self.style != Style::Plain || self.kind() == Kind::Text
+    }
+}
+
+impl Node {
+    /// A string.
+    pub fn string(text: impl Into<String>) -> Self {
+        Self::scalar(text.into(), Style::Quoted)
+    }
+
+    /// Source text to be written without quotes: a number, `true`, `null`.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::scalar(text.into(), Style::Plain)
+    }
+
+    /// `true` or `false`.
+    pub fn bool(value: bool) -> Self {
+        Self::plain(if value { "true" } else { "false" })
+    }
+
+    /// A list.
+    pub fn seq(items: Vec<Self>) -> Self {
+        Self::made(Value::Seq(items))
+    }
+
+    /// A mapping.
+    pub fn map<K: Into<String>>(pairs: impl IntoIterator<Item = (K, Self)>) -> Self {
+        let pairs = pairs
+            .into_iter()
+            .map(|(key, node)| (Key::new(key), node))
+            .collect();
+        Self::made(Value::Map(Map { pairs }))
+    }
+
+    fn scalar(text: String, style: Style) -> Self {
+        Self::made(Value::Scalar(Scalar {
+            text,
+            style,
+            tag: None,
+        }))
+    }
+
+    fn made(value: Value) -> Self {
+        Self {
+            value,
+            span: Span::default(),
+        }
+    }
+
+    /// The type of a scalar; `None` for a collection.
+    pub fn kind(&self) -> Option<Kind> {
+        match &self.value {
+            Value::Scalar(scalar) => Some(scalar.kind()),
+            Value::Seq(_) | Value::Map(_) => None,
+        }
+    }
+
+    /// The text of a scalar that is a string, and of nothing else.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar(scalar) if scalar.kind() == Kind::Text => Some(&scalar.text),
+            Value::Scalar(_) | Value::Seq(_) | Value::Map(_) => None,
+        }
+    }
+
+    /// The source text of any scalar, whatever its type.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar(scalar) => Some(&scalar.text),
+            Value::Seq(_) | Value::Map(_) => None,
+        }
+    }
+
+    /// The value of a boolean.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.kind() {
+            Some(Kind::Bool(value)) => Some(value),
+            Some(Kind::Null | Kind::Int(_) | Kind::Float(_) | Kind::Timestamp | Kind::Text)
+            | None => None,
+        }
+    }
+
+    /// The value of a whole number that is not negative.
+    pub fn as_u64(&self) -> Option<u64> {
+        self.as_i64().and_then(|value| u64::try_from(value).ok())
+    }
+
+    /// The value of a whole number.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self.kind() {
+            Some(Kind::Int(value)) => Some(value),
+            Some(Kind::Null | Kind::Bool(_) | Kind::Float(_) | Kind::Timestamp | Kind::Text)
+            | None => None,
+        }
+    }
+
+    /// The value of any number.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "as JavaScript reads it, whose only number is the double"
+    )]
+    pub fn as_f64(&self) -> Option<f64> {
+        match self.kind() {
+            Some(Kind::Int(value)) => Some(value as f64),
+            Some(Kind::Float(value)) => Some(value),
+            Some(Kind::Null | Kind::Bool(_) | Kind::Timestamp | Kind::Text) | None => None,
+        }
+    }
+
+    /// Whether this is `null`, `~` or nothing at all.
+    pub fn is_null(&self) -> bool {
+        self.kind() == Some(Kind::Null)
+    }
+
+    /// The elements of a list.
+    pub fn as_seq(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::Seq(items) => Some(items),
+            Value::Scalar(_) | Value::Map(_) => None,
+        }
+    }
+
+    /// The pairs of a mapping.
+    pub fn as_map(&self) -> Option<&Map> {
+        match &self.value {
+            Value::Map(map) => Some(map),
+            Value::Scalar(_) | Value::Seq(_) => None,
+        }
+    }
+
+    /// The value under `key`, when this is a mapping that has it.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.as_map().and_then(|map| map.get(key))
+    }
+
+    /// What this is, in the words of an error message: `a list`, `the number 3`.
+    pub fn describe(&self) -> String {
+        match &self.value {
+            Value::Seq(_) => "a list".to_owned(),
+            Value::Map(_) => "a mapping".to_owned(),
+            Value::Scalar(scalar) => match scalar.kind() {
+                Kind::Null => "nothing".to_owned(),
+                Kind::Bool(value) => format!("the boolean {value}"),
+                Kind::Int(_) | Kind::Float(_) => format!("the number {}", short(&scalar.text)),
+                Kind::Timestamp => format!("the date {}", short(&scalar.text)),
+                Kind::Text if scalar.text.is_empty() => "an empty string".to_owned(),
+                Kind::Text => format!("the string `{}`", short(&scalar.text)),
+            },
+        }
+    }
+}
+
+/// The beginning of a text, fit for a message of one line.
+fn short(text: &str) -> String {
+    const CHARS_MAX: usize = 40;
+    let line = text.lines().next().unwrap_or_default();
+    let mut out: String = line.chars().take(CHARS_MAX).collect();
+    if out.len() < text.len() {
+        out.push('…');
+    }
+    out
+}
+
+impl Map {
+    /// The value under `key`.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|(_, node)| node)
+    }
+
+    /// The pair under `key`, for its place.
+    pub fn entry(&self, key: &str) -> Option<&(Key, Node)> {
+        self.pairs.iter().find(|(have, _)| have.text == key)
+    }
+
+    /// The pairs, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&Key, &Node)> {
+        self.pairs.iter().map(|(key, node)| (key, node))
+    }
+}
+
+impl Key {
+    /// A key that was made, not read.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            span: Span::default(),
+            is_collection: false,
+        }
+    }
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.value {
+            Value::Scalar(scalar) => match scalar.kind() {
+                Kind::Null => serializer.serialize_unit(),
+                Kind::Bool(value) => serializer.serialize_bool(value),
+                Kind::Int(value) => serializer.serialize_i64(value),
+                // A float keeps its text: `6673e79` is more likely a commit.
+                Kind::Float(_) | Kind::Timestamp | Kind::Text => {
+                    serializer.serialize_str(&scalar.text)
+                }
+            },
+            Value::Seq(items) => {
+                let mut seq = serializer.serialize_seq(Some(items.len()))?;
+                for item in items {
+                    seq.serialize_element(item)?;
+                }
+                seq.end()
+            }
+            Value::Map(map) => {
+                let mut out = serializer.serialize_map(Some(map.pairs.len()))?;
+                for (key, node) in map.iter() {
+                    out.serialize_entry(&key.text, node)?;
+                }
+                out.end()
+            }
+        }
+    }
+}

@@ -1,0 +1,848 @@
+//! From text to the tree.
+
+use std::collections::{HashMap, HashSet};
+
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
+
+use super::node::{Key, Map, Node, Scalar, Span, Style, Value};
+use super::shallow;
+
+/// How deep collections may be nested.
+pub const DEPTH_MAX: usize = 200;
+
+/// How many nodes, and bytes of text, aliases may add to a document.
+///
+/// A document of a few lines can otherwise name billions of nodes.
+const ALIAS_NODES_MAX: usize = 100_000;
+const ALIAS_BYTES_MAX: usize = 16 << 20;
+
+const TAB: &str = "a tab where YAML allows only spaces";
+const TAB_HINT: &str = "indent with spaces";
+
+/// How many faults are told; a file with more has one cause for most of them.
+const FAULTS_MAX: usize = 100;
+
+/// Up to this many keys a mapping is searched, beyond it they are hashed.
+const KEYS_SEARCHED_MAX: usize = 16;
+
+/// What could be read of a document, and what is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The first document; `None` when there is none or its syntax is broken.
+    pub root: Option<Node>,
+    /// What is wrong, in the order of the file.
+    pub faults: Vec<Fault>,
+}
+
+/// Something that makes a text unfit to be read as one YAML document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where.
+    pub span: Span,
+    /// What was found.
+    pub message: String,
+    /// How to mend it.
+    pub hint: String,
+}
+
+/// Reads `text` as one YAML document.
+///
+/// A leading byte order mark and CRLF are accepted. A duplicate key, an
+/// unknown tag or a second document is a fault, and reading goes on; a syntax
+/// error ends it. The size of `text` is the caller's to bound.
+pub fn parse(text: &str) -> Parsed {
+    if let Some(fault) = unprintable(text) {
+        return Parsed {
+            root: None,
+            faults: vec![fault],
+        };
+    }
+    let (parsed, shallow) = attempt(text);
+    shallow
+        .and_then(|at| shallow::parse(text, at))
+        .unwrap_or(parsed)
+}
+
+/// Reads `text`; when it failed at a line of a quoted text that is not
+/// indented deeper than its key, tells where that line is.
+pub(super) fn attempt(text: &str) -> (Parsed, Option<usize>) {
+    let mut builder = Builder::new(text);
+    let mut shallow = None;
+    let options = granit_parser::options! {
+        block_nesting_limit: DEPTH_MAX,
+        flow_nesting_limit: DEPTH_MAX,
+    };
+    for next in Parser::new_from_str_with_options(text, options) {
+        match next {
+            Ok((event, span)) => builder.event(event, convert(span)),
+            Err(error) => {
+                let fault = syntax_fault(text, &error);
+                if *error.kind() == ErrorKind::InvalidQuotedScalarIndent {
+                    shallow = Some(fault.span.start);
+                }
+                builder.faults.push(fault);
+                builder.stopped = true;
+            }
+        }
+        if builder.stopped {
+            builder.root = None;
+            break;
+        }
+    }
+    let mut faults = builder.faults;
+    faults.sort_by_key(|fault| fault.span.start);
+    let parsed = Parsed {
+        root: builder.root,
+        faults,
+    };
+    (parsed, shallow)
+}
+
+fn convert(span: granit_parser::Span) -> Span {
+    Span {
+        start: span.start.byte_offset().unwrap_or_default(),
+        end: span.end.byte_offset().unwrap_or_default(),
+        line: count(span.start.line()),
+        column: count(span.start.col() + 1),
+    }
+}
+
+fn count(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// The place of one byte.
+fn point(text: &str, at: usize) -> Span {
+    let before = &text[..at];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    Span {
+        start: at,
+        end: text[at..].chars().next().map_or(at, |c| at + c.len_utf8()),
+        line: count(before.matches('\n').count() + 1),
+        column: count(before[line_start..].chars().count() + 1),
+    }
+}
+
+/// The first character that YAML does not allow anywhere.
+fn unprintable(text: &str) -> Option<Fault> {
+    let bad = |c: char| {
+        matches!(c,
+            '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\x7f'..='\u{84}'
+            | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+    };
+    // Bytes first: a search over characters costs as much as the parsing.
+    let suspicious = text.bytes().any(|b| {
+        (b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r')) || matches!(b, 0x7f | 0xc2 | 0xef)
+    });
+    if !suspicious {
+        return None;
+    }
+    let (at, c) = text.char_indices().find(|(_, c)| bad(*c))?;
+    Some(Fault {
+        span: point(text, at),
+        message: format!("the control character U+{:04X}", u32::from(c)),
+        hint: "write it as an escape within double quotes, or check that this is a text file"
+            .to_owned(),
+    })
+}
+
+fn syntax_fault(text: &str, error: &ScanError) -> Fault {
+    let marker = error.marker();
+    let start = marker.byte_offset().unwrap_or(text.len()).min(text.len());
+    let span = Span {
+        start,
+        end: text
+            .get(start..)
+            .and_then(|rest| rest.chars().next())
+            .map_or(start, |c| start + c.len_utf8()),
+        line: count(marker.line()),
+        column: count(marker.col() + 1),
+    };
+    let kind = format!("{:?}", error.kind());
+    let name = kind.split([' ', '(', '{']).next().unwrap_or_default();
+    let tab = leading_tab(text, start);
+    let (message, hint) = if tab.is_some() || name.contains("Tab") {
+        (TAB.to_owned(), TAB_HINT)
+    } else {
+        explain(name)
+    };
+    Fault {
+        span: tab.map_or(span, |at| point(text, at)),
+        message,
+        hint: hint.to_owned(),
+    }
+}
+
+/// Words for a syntax error, from its name in the parser.
+fn explain(name: &str) -> (String, &'static str) {
+    match name {
+        "RecursionLimitExceeded" => (
+            format!("nested deeper than {DEPTH_MAX} levels"),
+            "flatten the structure",
+        ),
+        "UnknownAnchor" => (
+            "an alias to an anchor that is not defined above it".to_owned(),
+            "define it with `&name` above, or quote the text if its `*` is meant literally",
+        ),
+        "UnclosedQuotedScalar" => (
+            "a quote that is never closed".to_owned(),
+            "close it, or use a `|` block for text of several lines",
+        ),
+        "UnclosedFlowCollection"
+        | "UnexpectedEofFlowSequence"
+        | "UnexpectedEofFlowMapping"
+        | "UnexpectedEofImplicitFlowMapping"
+        | "ExpectedFlowSequenceSeparator"
+        | "ExpectedFlowMappingSeparator" => (
+            "a `[` or `{` whose end is missing".to_owned(),
+            "close it, or quote the text if the bracket is meant literally",
+        ),
+        "MappingValueNotAllowed" | "InvalidColonPlacement" | "InvalidMappingValueWhitespace" => (
+            "a `: ` inside a text that is not quoted".to_owned(),
+            "put the text in quotes, or write it as a `|` block",
+        ),
+        "InvalidQuotedScalarIndent" => (
+            "a line of a quoted text that is not indented deeper than its key".to_owned(),
+            "indent the line, or write the text as a `|` block",
+        ),
+        "CommentNotSeparated" => (
+            "a `#` that touches the value before it".to_owned(),
+            "put a blank before the `#`",
+        ),
+        "UnknownQuotedScalarEscape" => (
+            "an escape that YAML does not know".to_owned(),
+            "write `\\\\` for a backslash, or use single quotes",
+        ),
+        "UnexpectedCharacter" => (
+            "a character that cannot start a text without quotes".to_owned(),
+            "put the text in quotes",
+        ),
+        "SimpleKeyExpected" | "InvalidSimpleKey" => (
+            "a line that is neither `key: value` nor part of a text".to_owned(),
+            "add the missing `:`, or indent the line as part of the text above",
+        ),
+        "ExpectedBlockMappingKey"
+        | "ExpectedBlockSequenceEntry"
+        | "InvalidIndentation"
+        | "BlockSequenceEntryNotAllowed"
+        | "MappingKeyNotAllowed"
+        | "InvalidBlockScalarIndent"
+        | "InvalidFlowScalarIndent" => (
+            "an indentation that fits nothing above it".to_owned(),
+            "align the line with its neighbours of the same level",
+        ),
+        _ => (
+            format!("not YAML: {}", words(name)),
+            "correct the syntax at this place",
+        ),
+    }
+}
+
+/// The first tab in the indentation of the line of a byte.
+fn leading_tab(text: &str, at: usize) -> Option<usize> {
+    let before = text.get(..at)?;
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let blanks = text[start..]
+        .bytes()
+        .take_while(|b| matches!(b, b' ' | b'\t'));
+    blanks
+        .into_iter()
+        .position(|b| b == b'\t')
+        .map(|tab| start + tab)
+}
+
+/// `InvalidTagEscape` as `invalid tag escape`.
+fn words(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 8);
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() {
+            out.push(' ');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
+/// A collection that is still open.
+struct Open {
+    anchor: usize,
+    span: Span,
+    is_block: bool,
+    content: Content,
+}
+
+enum Content {
+    Seq(Vec<Node>),
+    Map {
+        pairs: Vec<(Key, Node)>,
+        /// Keys seen, once there are too many to search.
+        seen: HashSet<String>,
+        /// Keys that came from a `<<` and may still be set by the mapping itself.
+        merged: HashSet<String>,
+        key: Option<PendingKey>,
+    },
+}
+
+struct PendingKey {
+    key: Key,
+    is_merge: bool,
+}
+
+struct Anchored {
+    node: Node,
+    nodes: usize,
+    bytes: usize,
+}
+
+struct Builder<'t> {
+    text: &'t str,
+    open: Vec<Open>,
+    anchors: HashMap<usize, Anchored>,
+    root: Option<Node>,
+    documents: usize,
+    alias_nodes: usize,
+    alias_bytes: usize,
+    faults: Vec<Fault>,
+    stopped: bool,
+}
+
+impl<'t> Builder<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            open: Vec::new(),
+            anchors: HashMap::new(),
+            root: None,
+            documents: 0,
+            alias_nodes: 0,
+            alias_bytes: 0,
+            faults: Vec::new(),
+            stopped: false,
+        }
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the events that are left carry no data"
+    )]
+    fn event(&mut self, event: Event<'_>, span: Span) {
+        match event {
+            Event::DocumentStart(..) => self.document(span),
+            Event::Scalar(text, style, anchor, tag) => {
+                let tag = self.tag(tag.as_deref(), span);
+                // The parser gives `~` for a value that is not there.
+                let is_absent = style == ScalarStyle::Plain && span.start == span.end;
+                let scalar = Scalar {
+                    text: if is_absent {
+                        String::new()
+                    } else {
+                        text.into_owned()
+                    },
+                    style: style_of(style),
+                    tag,
+                };
+                self.check_tagged(&scalar, span);
+                let node = Node {
+                    value: Value::Scalar(scalar),
+                    span,
+                };
+                self.finish(node, anchor);
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                self.tag(tag.as_deref(), span);
+                self.open.push(Open {
+                    anchor,
+                    span,
+                    is_block: style == StructureStyle::Block,
+                    content: Content::Seq(Vec::new()),
+                });
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                self.tag(tag.as_deref(), span);
+                self.open.push(Open {
+                    anchor,
+                    span,
+                    is_block: style == StructureStyle::Block,
+                    content: Content::Map {
+                        pairs: Vec::new(),
+                        seen: HashSet::new(),
+                        merged: HashSet::new(),
+                        key: None,
+                    },
+                });
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(span),
+            Event::Alias(anchor) => self.alias(anchor, span),
+            _ => {}
+        }
+    }
+
+    fn document(&mut self, span: Span) {
+        self.documents += 1;
+        if self.documents == 2 {
+            self.fault(
+                span,
+                "a second document in the same file".to_owned(),
+                "keep one document; a `---` within text belongs in quotes or a `|` block",
+            );
+            // What comes after belongs to nobody; the first document stays.
+            self.anchors.clear();
+        }
+    }
+
+    fn close(&mut self, end: Span) {
+        let Some(open) = self.open.pop() else { return };
+        let value = match open.content {
+            Content::Seq(items) => Value::Seq(items),
+            Content::Map { pairs, .. } => Value::Map(Map { pairs }),
+        };
+        let span = Span {
+            end: end.end.max(open.span.end),
+            ..open.span
+        };
+        self.finish(Node { value, span }, open.anchor);
+    }
+
+    /// Puts a complete node where it belongs.
+    fn finish(&mut self, node: Node, anchor: usize) {
+        if anchor != 0 {
+            let (nodes, bytes) = weight(&node);
+            self.anchors.insert(
+                anchor,
+                Anchored {
+                    node: node.clone(),
+                    nodes,
+                    bytes,
+                },
+            );
+        }
+        let Some(top) = self.open.last() else {
+            if self.documents < 2 {
+                self.root = Some(node);
+            }
+            return;
+        };
+        if top.is_block {
+            self.check_line(&node);
+        }
+        let Some(top) = self.open.last_mut() else {
+            return;
+        };
+        match &mut top.content {
+            Content::Seq(items) => items.push(node),
+            Content::Map { key: slot, .. } => match slot.take() {
+                None => *slot = Some(pending_key(node)),
+                Some(pending) => self.pair(pending, node),
+            },
+        }
+    }
+
+    /// Checks how the line begins on which a key or an element stands. Some
+    /// readers take a tab there for indentation and a missing key for `null`,
+    /// the one that these files are written for does neither.
+    fn check_line(&mut self, node: &Node) {
+        let Some(Open { content, .. }) = self.open.last() else {
+            return;
+        };
+        let is_key = match content {
+            Content::Map { key, .. } => {
+                if key.is_some() {
+                    return;
+                }
+                true
+            }
+            Content::Seq(_) => false,
+        };
+        let before = &self.text[..node.span.start.min(self.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let lead = &before[line_start..];
+        if !lead
+            .bytes()
+            .all(|b| matches!(b, b' ' | b'\t' | b'-' | b'?'))
+        {
+            return;
+        }
+        let indentation = if is_key {
+            lead
+        } else {
+            lead.rsplit_once('-')
+                .map_or("", |(indentation, _)| indentation)
+        };
+        if let Some(at) = indentation.find('\t') {
+            return self.fault(point(self.text, line_start + at), TAB.to_owned(), TAB_HINT);
+        }
+        let is_absent = node.text() == Some("") && node.span.start == node.span.end;
+        if is_key && is_absent && !lead.contains('?') {
+            self.fault(
+                node.span,
+                "a `:` without a key before it".to_owned(),
+                "write the key, or quote the text if its `:` is meant literally",
+            );
+        }
+    }
+
+    fn pair(&mut self, pending: PendingKey, node: Node) {
+        if pending.is_merge {
+            return self.merge(pending.key.span, &node);
+        }
+        let key = pending.key;
+        let Some(Open {
+            content:
+                Content::Map {
+                    pairs,
+                    seen,
+                    merged,
+                    ..
+                },
+            ..
+        }) = self.open.last_mut()
+        else {
+            return;
+        };
+        if merged.remove(&key.text) {
+            if let Some(pair) = pairs.iter_mut().find(|(have, _)| *have == key) {
+                *pair = (key, node);
+            }
+            return;
+        }
+        if pairs.len() == KEYS_SEARCHED_MAX {
+            seen.extend(pairs.iter().map(|(key, _)| key.text.clone()));
+        }
+        let is_new = if pairs.len() < KEYS_SEARCHED_MAX {
+            !pairs.iter().any(|(have, _)| *have == key)
+        } else {
+            seen.insert(key.text.clone())
+        };
+        if is_new {
+            pairs.push((key, node));
+            return;
+        }
+        let first = pairs
+            .iter()
+            .find(|(have, _)| *have == key)
+            .map_or_else(Span::default, |(have, _)| have.span);
+        self.fault(
+            key.span,
+            format!(
+                "the key `{}` stands here a second time; the first is in line {}, column {}",
+                key.text, first.line, first.column
+            ),
+            "keep one of the two, or give one another name",
+        );
+    }
+
+    fn merge(&mut self, span: Span, node: &Node) {
+        let sources: Vec<&Node> = match &node.value {
+            Value::Map(_) => vec![node],
+            Value::Seq(items) => items.iter().collect(),
+            Value::Scalar(_) => Vec::new(),
+        };
+        let all_maps = sources.iter().all(|source| source.as_map().is_some());
+        if sources.is_empty() || !all_maps {
+            return self.fault(
+                span,
+                format!("`<<` merges mappings, not {}", node.describe()),
+                "give it an alias to a mapping, or quote the key if it is meant literally",
+            );
+        }
+        let Some(Open {
+            content: Content::Map { pairs, merged, .. },
+            ..
+        }) = self.open.last_mut()
+        else {
+            return;
+        };
+        for (key, value) in sources
+            .iter()
+            .filter_map(|source| source.as_map())
+            .flat_map(Map::iter)
+        {
+            if !pairs.iter().any(|(have, _)| have == key) {
+                merged.insert(key.text.clone());
+                pairs.push((key.clone(), value.clone()));
+            }
+        }
+    }
+
+    fn alias(&mut self, anchor: usize, span: Span) {
+        let Some(anchored) = self.anchors.get(&anchor) else {
+            self.fault(
+                span,
+                "an alias inside the very node that it names".to_owned(),
+                "repeat the value instead of the alias",
+            );
+            return self.finish(Node::plain("null"), 0);
+        };
+        self.alias_nodes += anchored.nodes;
+        self.alias_bytes += anchored.bytes;
+        if self.alias_nodes > ALIAS_NODES_MAX || self.alias_bytes > ALIAS_BYTES_MAX {
+            self.fault(
+                span,
+                format!("aliases that add more than {ALIAS_NODES_MAX} values to the document"),
+                "write the values out, or use fewer aliases",
+            );
+            self.stopped = true;
+            return;
+        }
+        let node = anchored.node.clone();
+        self.finish(node, 0);
+    }
+
+    /// The full name of a tag; a fault when no reader knows it.
+    fn tag(&mut self, tag: Option<&Tag>, span: Span) -> Option<String> {
+        const KNOWN: [&str; 13] = [
+            "str",
+            "int",
+            "float",
+            "bool",
+            "null",
+            "timestamp",
+            "binary",
+            "seq",
+            "map",
+            "set",
+            "omap",
+            "pairs",
+            "merge",
+        ];
+        let tag = tag?;
+        let name = format!("{}{}", tag.handle(), tag.suffix());
+        let known = name
+            .strip_prefix("tag:yaml.org,2002:")
+            .is_some_and(|suffix| KNOWN.contains(&suffix));
+        if !known && name != "!" {
+            self.fault(
+                span,
+                format!("the tag `{name}`, which is not known here"),
+                "remove the tag, or quote the text if its `!` is meant literally",
+            );
+        }
+        Some(name)
+    }
+
+    fn check_tagged(&mut self, scalar: &Scalar, span: Span) {
+        use super::scalar::Kind;
+        let Some(tag) = &scalar.tag else { return };
+        let kind = scalar.kind();
+        let fits = match tag.strip_prefix("tag:yaml.org,2002:") {
+            Some("int") => matches!(kind, Kind::Int(_)),
+            Some("float") => matches!(kind, Kind::Int(_) | Kind::Float(_)),
+            Some("bool") => matches!(kind, Kind::Bool(_)),
+            Some("null") => kind == Kind::Null,
+            Some("timestamp") => kind == Kind::Timestamp,
+            Some("seq" | "map" | "set" | "omap" | "pairs") => kind == Kind::Null,
+            Some(_) | None => true,
+        };
+        if !fits {
+            self.fault(
+                span,
+                format!(
+                    "`{}` does not have the type of its tag `{tag}`",
+                    scalar.text
+                ),
+                "remove the tag",
+            );
+        }
+    }
+
+    fn fault(&mut self, span: Span, message: String, hint: &str) {
+        if self.faults.len() < FAULTS_MAX {
+            self.faults.push(Fault {
+                span,
+                message,
+                hint: hint.to_owned(),
+            });
+        }
+    }
+}
+
+fn style_of(style: ScalarStyle) -> Style {
+    match style {
+        ScalarStyle::Plain => Style::Plain,
+        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Style::Quoted,
+        ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
+    }
+}
+
+fn pending_key(node: Node) -> PendingKey {
+    let span = node.span;
+    match node.value {
+        Value::Scalar(scalar) => {
+            let is_merge = match scalar.tag.as_deref() {
+                None => scalar.style == Style::Plain && scalar.text == "<<",
+                Some(tag) => tag == "tag:yaml.org,2002:merge",
+            };
+            PendingKey {
+                key: Key {
+                    text: key_text(scalar),
+                    span,
+                    is_collection: false,
+                },
+                is_merge,
+            }
+        }
+        Value::Seq(_) | Value::Map(_) => PendingKey {
+            key: Key {
+                text: collection_text(&node.value),
+                span,
+                is_collection: true,
+            },
+            is_merge: false,
+        },
+    }
+}
+
+/// The key that JavaScript makes of a list or a mapping.
+fn collection_text(value: &Value) -> String {
+    match value {
+        Value::Scalar(scalar) => scalar.text.clone(),
+        Value::Seq(items) => {
+            let texts: Vec<String> = items
+                .iter()
+                .map(|item| collection_text(&item.value))
+                .collect();
+            texts.join(",")
+        }
+        Value::Map(_) => "[object Object]".to_owned(),
+    }
+}
+
+/// An empty key is the key `null`, as every reader that has only string keys
+/// makes it.
+fn key_text(scalar: Scalar) -> String {
+    if scalar.style == Style::Plain && scalar.text.is_empty() {
+        "null".to_owned()
+    } else {
+        scalar.text
+    }
+}
+
+/// The number of nodes and of bytes of text in a tree.
+fn weight(node: &Node) -> (usize, usize) {
+    match &node.value {
+        Value::Scalar(scalar) => (1, scalar.text.len()),
+        Value::Seq(items) => items
+            .iter()
+            .fold((1, 0), |sum, item| add(sum, weight(item))),
+        Value::Map(map) => map.iter().fold((1, 0), |sum, (key, node)| {
+            add(add(sum, (0, key.text.len())), weight(node))
+        }),
+    }
+}
+
+fn add(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
+    (a.0 + b.0, a.1 + b.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn faults(text: &str) -> Vec<(u32, u32, String)> {
+        parse(text)
+            .faults
+            .into_iter()
+            .map(|fault| (fault.span.line, fault.span.column, fault.message))
+            .collect()
+    }
+
+    #[test]
+    fn a_duplicate_key_names_both_places() {
+        assert_eq!(
+            faults("a: 1\nb: 2\na: 3\n"),
+            [(
+                3,
+                1,
+                "the key `a` stands here a second time; the first is in line 1, column 1"
+                    .to_owned()
+            )]
+        );
+    }
+
+    #[test]
+    fn a_duplicate_among_many_keys_is_found() {
+        let mut text: String = (0..100).map(|i| format!("k{i}: {i}\n")).collect();
+        text.push_str("k3: again\nk99: again\n");
+        assert_eq!(faults(&text).len(), 2);
+    }
+
+    #[test]
+    fn a_tab_is_called_a_tab() {
+        assert_eq!(
+            faults("a:\n\tb: 1\n")[0].2,
+            "a tab where YAML allows only spaces"
+        );
+    }
+
+    #[test]
+    fn a_merge_gives_way_to_the_keys_of_the_mapping_itself() {
+        let parsed = parse("base: &b {x: 1, y: 2}\nuse:\n  <<: *b\n  y: 3\n");
+        assert!(parsed.faults.is_empty(), "{:?}", parsed.faults);
+        let root = parsed.root.expect("a document");
+        let used = root.get("use").expect("present");
+        assert_eq!(used.get("x").and_then(Node::as_i64), Some(1));
+        assert_eq!(used.get("y").and_then(Node::as_i64), Some(3));
+        assert_eq!(used.as_map().map(|map| map.pairs.len()), Some(2));
+    }
+
+    #[test]
+    fn an_alias_bomb_is_stopped() {
+        let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..30 {
+            let refs = vec![format!("*a{}", level - 1); 10].join(", ");
+            text.push_str(&format!("a{level}: &a{level} [{refs}]\n"));
+        }
+        let parsed = parse(&text);
+        assert!(parsed.root.is_none());
+        assert!(parsed.faults[0].message.contains("aliases that add more"));
+    }
+
+    #[test]
+    fn nesting_without_end_is_stopped() {
+        for text in [
+            "[".repeat(100_000),
+            "- ".repeat(100_000),
+            "{a: ".repeat(100_000),
+        ] {
+            let parsed = parse(&text);
+            assert!(parsed.root.is_none());
+            assert_eq!(parsed.faults.len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_crlf_are_accepted() {
+        let parsed = parse("\u{feff}a: 1\r\nb: |\r\n  x\r\n  y\r\n");
+        assert!(parsed.faults.is_empty(), "{:?}", parsed.faults);
+        let root = parsed.root.expect("a document");
+        assert_eq!(root.get("a").and_then(Node::as_i64), Some(1));
+        assert_eq!(root.get("b").and_then(Node::as_str), Some("x\ny\n"));
+    }
+
+    #[test]
+    fn a_second_document_is_a_fault_and_the_first_is_kept() {
+        let parsed = parse("a: 1\n---\nb: 2\n");
+        assert_eq!(parsed.faults.len(), 1);
+        assert!(parsed.root.expect("the first").get("a").is_some());
+    }
+
+    #[test]
+    fn an_unquoted_template_is_a_mapping_with_a_mapping_for_key() {
+        let parsed = parse("prompt: {{item.prompt}}\n");
+        let root = parsed.root.expect("js-yaml reads it too");
+        let prompt = root
+            .get("prompt")
+            .and_then(Node::as_map)
+            .expect("a mapping");
+        assert!(prompt.pairs[0].0.is_collection);
+    }
+
+    #[test]
+    fn control_characters_are_named_with_their_place() {
+        assert_eq!(
+            faults("a: ä\u{7}\n"),
+            [(1, 5, "the control character U+0007".to_owned())]
+        );
+    }
+}

@@ -1,0 +1,325 @@
+//! Which type the text of a scalar has.
+//!
+//! The rules are those of `js-yaml` 4 with its default schema: the YAML 1.2
+//! core schema, `_` within numbers, leading zeros as decimal, and timestamps.
+
+use super::node::{Scalar, Style};
+
+/// The type and, where it has one, the value of a scalar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// `null`, `~`, or nothing.
+    Null,
+    /// `true`, `false` and their capitalised forms; not `yes` or `on`.
+    Bool(bool),
+    /// A whole number that fits.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
+    /// A date or a time that was not quoted. Its text is kept, never converted.
+    Timestamp,
+    /// A string.
+    Text,
+}
+
+/// The type of `scalar`.
+pub(crate) fn kind(scalar: &Scalar) -> Kind {
+    match scalar.tag.as_deref() {
+        None if scalar.style == Style::Plain => plain_kind(&scalar.text),
+        None | Some("!" | "tag:yaml.org,2002:str") => Kind::Text,
+        // An explicit tag asks for the type that the plain text would have.
+        Some(_) => plain_kind(&scalar.text),
+    }
+}
+
+/// The type that `text` has when it is written without quotes.
+pub(crate) fn plain_kind(text: &str) -> Kind {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Kind::Null,
+        "true" | "True" | "TRUE" => return Kind::Bool(true),
+        "false" | "False" | "FALSE" => return Kind::Bool(false),
+        _ => {}
+    }
+    // Every number and every timestamp starts with one of these.
+    if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
+        return Kind::Text;
+    }
+    integer(text)
+        .or_else(|| float(text).map(Kind::Float))
+        .or_else(|| is_timestamp(text).then_some(Kind::Timestamp))
+        .unwrap_or(Kind::Text)
+}
+
+fn integer(text: &str) -> Option<Kind> {
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let (radix, digits) = if let Some(rest) = digits.strip_prefix("0b") {
+        (2, rest)
+    } else if let Some(rest) = digits.strip_prefix("0x") {
+        (16, rest)
+    } else if let Some(rest) = digits.strip_prefix("0o") {
+        (8, rest)
+    } else {
+        (10, digits)
+    };
+    if digits.ends_with('_') || (radix == 10 && digits.starts_with('_')) {
+        return None;
+    }
+    let mut value: f64 = 0.0;
+    let mut exact: Option<i64> = Some(0);
+    let mut any = false;
+    for c in digits.chars().filter(|c| *c != '_') {
+        let digit = c.to_digit(radix)?;
+        any = true;
+        value = value * f64::from(radix) + f64::from(digit);
+        exact = exact
+            .and_then(|sum| sum.checked_mul(i64::from(radix)))
+            .and_then(|sum| sum.checked_add(i64::from(digit)));
+    }
+    if !any {
+        return None;
+    }
+    Some(match exact {
+        Some(value) => Kind::Int(if negative { -value } else { value }),
+        // Summed up digit by digit, a long decimal would be rounded each time.
+        None if radix == 10 => Kind::Float(text.replace('_', "").parse().ok()?),
+        None => Kind::Float(if negative { -value } else { value }),
+    })
+}
+
+fn float(text: &str) -> Option<f64> {
+    match text {
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => return Some(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => return Some(f64::NEG_INFINITY),
+        ".nan" | ".NaN" | ".NAN" => return Some(f64::NAN),
+        _ => {}
+    }
+    if text.ends_with('_') || !has_float_shape(text.as_bytes()) {
+        return None;
+    }
+    let digits: String = text.chars().filter(|c| *c != '_').collect();
+    digits.parse().ok()
+}
+
+/// `[-+]?[0-9][0-9_]*(\.[0-9_]*)?(e[-+]?[0-9]+)?` or `\.[0-9_]+(e[-+]?[0-9]+)?`.
+fn has_float_shape(text: &[u8]) -> bool {
+    let run = |from: usize, underscore: bool| {
+        from + text[from..]
+            .iter()
+            .take_while(|b| b.is_ascii_digit() || (underscore && **b == b'_'))
+            .count()
+    };
+    let mut at = 0;
+    if text[0] == b'.' {
+        at = run(1, true);
+        if at == 1 {
+            return false;
+        }
+    } else {
+        if matches!(text[0], b'+' | b'-') {
+            at = 1;
+        }
+        if !text.get(at).is_some_and(u8::is_ascii_digit) {
+            return false;
+        }
+        at = run(at, true);
+        if text.get(at) == Some(&b'.') {
+            at = run(at + 1, true);
+        }
+    }
+    if matches!(text.get(at), Some(b'e' | b'E')) {
+        at += 1;
+        if matches!(text.get(at), Some(b'+' | b'-')) {
+            at += 1;
+        }
+        let end = run(at, false);
+        if end == at {
+            return false;
+        }
+        at = end;
+    }
+    at == text.len()
+}
+
+/// `YYYY-MM-DD`, or a date and a time as YAML 1.1 writes them.
+pub(crate) fn is_timestamp(text: &str) -> bool {
+    let mut rest = Digits(text.as_bytes());
+    let date = rest.count(4, 4) && rest.byte(b'-');
+    if !date {
+        return false;
+    }
+    let month = rest.run();
+    if !(1..=2).contains(&month) || !rest.byte(b'-') {
+        return false;
+    }
+    let day = rest.run();
+    if !(1..=2).contains(&day) {
+        return false;
+    }
+    if rest.0.is_empty() {
+        // The short form wants all its digits.
+        return month == 2 && day == 2;
+    }
+    if !(rest.byte(b'T') || rest.byte(b't') || rest.blanks() > 0) {
+        return false;
+    }
+    let time = rest.count(1, 2)
+        && rest.byte(b':')
+        && rest.count(2, 2)
+        && rest.byte(b':')
+        && rest.count(2, 2);
+    if !time {
+        return false;
+    }
+    if rest.byte(b'.') {
+        rest.run();
+    }
+    if rest.0.is_empty() {
+        return true;
+    }
+    rest.blanks();
+    if rest.byte(b'Z') {
+        return rest.0.is_empty();
+    }
+    if !(rest.byte(b'+') || rest.byte(b'-')) || !rest.count(1, 2) {
+        return false;
+    }
+    if rest.0.is_empty() {
+        return true;
+    }
+    rest.byte(b':');
+    rest.count(2, 2) && rest.0.is_empty()
+}
+
+/// What is left of a text that is taken apart from the front.
+struct Digits<'t>(&'t [u8]);
+
+impl Digits<'_> {
+    fn run(&mut self) -> usize {
+        let len = self.0.iter().take_while(|b| b.is_ascii_digit()).count();
+        self.0 = &self.0[len..];
+        len
+    }
+
+    fn count(&mut self, min: usize, max: usize) -> bool {
+        (min..=max).contains(&self.run())
+    }
+
+    fn byte(&mut self, want: u8) -> bool {
+        let found = self.0.first() == Some(&want);
+        if found {
+            self.0 = &self.0[1..];
+        }
+        found
+    }
+
+    fn blanks(&mut self) -> usize {
+        let len = self
+            .0
+            .iter()
+            .take_while(|b| matches!(b, b' ' | b'\t'))
+            .count();
+        self.0 = &self.0[len..];
+        len
+    }
+}
+
+/// Whether some YAML reader takes `text`, written plain, for something else
+/// than a string: YAML 1.2 as above, or YAML 1.1 as `PyYAML` reads it.
+pub(crate) fn is_misread_plain(text: &str) -> bool {
+    plain_kind(text) != Kind::Text || is_yaml_1_1_word(text) || is_yaml_1_1_number(text)
+}
+
+fn is_yaml_1_1_word(text: &str) -> bool {
+    const WORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "true", "false"];
+    text == "="
+        || text == "<<"
+        || (text.len() <= 5 && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text)))
+        || text.eq_ignore_ascii_case("null")
+}
+
+/// Base 60, leading-dot and underscored numbers: wider than YAML 1.1, because
+/// one quote too many does no harm and one too few changes the data.
+fn is_yaml_1_1_number(text: &str) -> bool {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let starts = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    starts
+        && digits.contains(|c: char| c.is_ascii_digit())
+        && digits.bytes().all(|b| {
+            b.is_ascii_digit() || matches!(b, b'_' | b':' | b'.' | b'e' | b'E' | b'+' | b'-')
+        })
+        && !looks_like_a_date_id(digits)
+}
+
+/// `1.2-3` or `2026-01` are strings everywhere; only exponents sign inside.
+fn looks_like_a_date_id(digits: &str) -> bool {
+    let sign = digits.find(['+', '-']);
+    sign.is_some_and(|at| !digits[..at].ends_with(['e', 'E']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expect: Kind) {
+        assert_eq!(plain_kind(text), expect, "{text}");
+    }
+
+    #[test]
+    fn plain_scalars_have_the_types_that_js_yaml_gives_them() {
+        check("", Kind::Null);
+        check("~", Kind::Null);
+        check("True", Kind::Bool(true));
+        check("yes", Kind::Text);
+        check("on", Kind::Text);
+        check("12", Kind::Int(12));
+        check("-1", Kind::Int(-1));
+        check("+1_000", Kind::Int(1000));
+        check("0x1F", Kind::Int(31));
+        check("0b11", Kind::Int(3));
+        check("0o17", Kind::Int(15));
+        check("007", Kind::Int(7));
+        check("_1", Kind::Text);
+        check("1_", Kind::Text);
+        check("1.5", Kind::Float(1.5));
+        check("1e3", Kind::Float(1000.0));
+        check("6673e79", Kind::Float(6673e79));
+        check(".5", Kind::Float(0.5));
+        check(".", Kind::Text);
+        check("-.inf", Kind::Float(f64::NEG_INFINITY));
+        check("1.2.3", Kind::Text);
+        check("00:02:20", Kind::Text);
+        check("2026-01-15", Kind::Timestamp);
+        check("2026-01-15T00:25:00Z", Kind::Timestamp);
+        check("2026-1-5 0:25:00.5 +02:00", Kind::Timestamp);
+        check("2026-1-5", Kind::Text);
+        check("2026-01-15_case", Kind::Text);
+        check("-", Kind::Text);
+        check("78cc286", Kind::Text);
+    }
+
+    #[test]
+    fn what_an_older_reader_would_take_for_something_else_is_known() {
+        for text in [
+            "y", "No", "ON", "00:02:20", "1:30", "=", "<<", "1_000.5", "010", "6673e79", "NULL",
+        ] {
+            assert!(is_misread_plain(text), "{text}");
+        }
+        for text in [
+            "yesterday",
+            "45m",
+            "1h 2m 3s",
+            "2026-01-15_case",
+            "78cc286",
+            "v1.0",
+            "a",
+            "2026-01",
+        ] {
+            assert!(!is_misread_plain(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What is written is read back the same.
+
+use piton_formats::sprint::{
+    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
+    Progress, Source, SprintStatus, Stats, parse_progress, render_progress,
+};
+use piton_formats::yaml::{Node, emit, parse};
+use proptest::collection::{btree_map, vec};
+use proptest::option::of;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Texts that writers of YAML get wrong, and any other.
+fn text() -> BoxedStrategy<String> {
+    prop_oneof![
+        "[ -~]{0,12}",
+        "[-?:,#&*!|>'\"%@`\\[\\]{} \t\na0é]{0,10}",
+        any::<String>(),
+        vec("[ \t]{0,3}[a:#' -]{0,6}", 0..5).prop_map(|lines| lines.join("\n")),
+        select(vec![
+            "",
+            "no",
+            "y",
+            "null",
+            "~",
+            "5",
+            "1e3",
+            "0x1f",
+            "6673e79",
+            "12:30:45",
+            "2026-01-15",
+            "2026-01-15T00:00:00Z",
+            "true",
+            "- a",
+            "a: b",
+            "a #b",
+            "---",
+            "...",
+            "<<",
+            "=",
+            " ",
+            "\n",
+            "\n\n",
+            "a\n",
+            "a\n\n",
+            " a\nb",
+            "a\n b\n",
+            "a \nb",
+            "\ta\nb",
+            "\r\n",
+            "\u{feff}",
+            "\u{85}",
+            "\u{2028}x",
+            "{{x}}",
+            "a:",
+            ".inf",
+            "0o7",
+            "+1",
+            "1_0",
+        ])
+        .prop_map(str::to_owned),
+    ]
+    .boxed()
+}
+
+fn tree() -> BoxedStrategy<Node> {
+    let leaf = prop_oneof![
+        3 => text().prop_map(Node::string),
+        1 => select(vec!["null", "true", "5", "-1.5", "6673e79", "2026-01-15"]).prop_map(Node::plain),
+    ];
+    leaf.prop_recursive(4, 40, 5, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..5).prop_map(Node::seq),
+            btree_map(text(), inner, 0..5).prop_map(Node::map),
+        ]
+    })
+    .boxed()
+}
+
+fn extra() -> BoxedStrategy<Vec<(String, Node)>> {
+    btree_map("x-[a-z]{1,5}", tree(), 0..3)
+        .prop_map(|map| map.into_iter().collect())
+        .boxed()
+}
+
+prop_compose! {
+    fn gate()(
+        script in text(),
+        on_fail_prompt in text(),
+        max_retries in 0..9_u64,
+        timeout_s in select(vec![1.0, 60.0, 0.5, 1e30, f64::INFINITY]),
+        extra in extra(),
+    ) -> Gate {
+        Gate { script, on_fail_prompt, max_retries, timeout_s, extra }
+    }
+}
+
+prop_compose! {
+    fn gate_tracking()(
+        attempts in any::<u32>(),
+        status in select(GateStatus::ALL),
+        last_output in of(text()),
+        last_exit_code in of(any::<i64>()),
+        error in of(text()),
+        extra in extra(),
+    ) -> GateTracking {
+        GateTracking { attempts: attempts.into(), status, last_output, last_exit_code, error, extra }
+    }
+}
+
+prop_compose! {
+    fn human_needed()(reason in text(), details in of(text()), extra in extra()) -> HumanNeeded {
+        HumanNeeded { reason, details, extra }
+    }
+}
+
+prop_compose! {
+    fn words_of_a_node()(
+        id in text(),
+        status in select(PhaseStatus::ALL),
+        (prompt, model, summary, error) in (of(text()), of(text()), of(text()), of(text())),
+        (started_at, completed_at, elapsed, commit) in (of(text()), of(text()), of(text()), of(text())),
+        (injected_at, next_retry_at) in (of(text()), of(text())),
+        depends_on in vec(text(), 0..3),
+        extra in extra(),
+    ) -> PhaseNode {
+        PhaseNode {
+            id, status, prompt, model, summary, error, started_at, completed_at, elapsed, commit,
+            injected_at, next_retry_at, depends_on, extra,
+            ..PhaseNode::default()
+        }
+    }
+}
+
+prop_compose! {
+    fn leaf()(
+        node in words_of_a_node().boxed(),
+        flags in (of(any::<bool>()), of(any::<bool>()), of(any::<bool>()), of(any::<bool>())),
+        gate in of(gate().boxed()),
+        gate_tracking in of(gate_tracking().boxed()),
+        human_needed in of(human_needed().boxed()),
+        retry_count in of(0..5_u64),
+    ) -> PhaseNode {
+        let (parallel, wait_for_parallel, break_after, injected) = flags;
+        PhaseNode {
+            parallel, wait_for_parallel, break_after, injected, gate, gate_tracking, human_needed,
+            retry_count,
+            ..node
+        }
+    }
+}
+
+fn phase() -> BoxedStrategy<PhaseNode> {
+    let step = (leaf().boxed(), of(vec(leaf().boxed(), 0..3))).prop_map(|(mut node, phases)| {
+        node.children = phases.map_or(Children::None, Children::Phases);
+        node
+    });
+    (leaf().boxed(), of(vec(step, 0..3)))
+        .prop_map(|(mut node, steps)| {
+            node.children = steps.map_or(Children::None, Children::Steps);
+            node
+        })
+        .boxed()
+}
+
+prop_compose! {
+    fn stats()(
+        (started_at, completed_at, elapsed) in (of(text()), of(text()), of(text())),
+        total_phases in any::<u32>(),
+        completed_phases in any::<u32>(),
+        total_steps in of(0..9_u64),
+        current_iteration in of(0..9_u64),
+        extra in extra(),
+    ) -> Stats {
+        Stats {
+            started_at, completed_at, elapsed,
+            total_phases: total_phases.into(),
+            completed_phases: completed_phases.into(),
+            total_steps,
+            completed_steps: total_steps,
+            current_iteration,
+            max_iterations: current_iteration,
+            extra,
+        }
+    }
+}
+
+/// An opaque part that is there is not null; null is kept in `extra`.
+fn part() -> impl Strategy<Value = Option<Node>> {
+    of(tree().prop_filter("null is kept elsewhere", |node| !node.is_null()))
+}
+
+prop_compose! {
+    fn progress()(
+        sprint_id in text(),
+        status in select(SprintStatus::ALL),
+        phases in vec(phase(), 0..3),
+        (phase, step, sub_phase) in (0..9_usize, of(0..9_usize), of(0..9_usize)),
+        (stats, current_extra, extra) in (stats().boxed(), extra(), extra()),
+        (step_queue, prompts, retry, operator_queue) in (part(), part(), part(), part()),
+        (pause_reason, error, summary, last_activity) in (of(text()), of(text()), of(text()), of(text())),
+        human_needed in of(human_needed().boxed()),
+    ) -> Progress {
+        Progress {
+            sprint_id, status, phases,
+            current: Current { phase, step, sub_phase },
+            current_extra, stats, extra, step_queue, prompts, retry, operator_queue,
+            pause_reason, error, summary, last_activity, human_needed,
+            ..Progress::default()
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_string_is_read_back_from_any_place(text in text()) {
+        let node = Node::map([
+            ("key", Node::string(&text)),
+            ("list", Node::seq(vec![Node::string(&text), Node::seq(vec![Node::string(&text)])])),
+        ]);
+        let out = emit(&node);
+        prop_assert_eq!(parse(&out).root, Some(node), "{}", out);
+        let whole = Node::string(&text);
+        prop_assert_eq!(parse(&emit(&whole)).root, Some(whole));
+    }
+
+    #[test]
+    fn any_tree_is_read_back(tree in tree()) {
+        let out = emit(&tree);
+        let parsed = parse(&out);
+        prop_assert!(parsed.faults.is_empty(), "{:?}\n{}", parsed.faults, out);
+        prop_assert_eq!(parsed.root, Some(tree), "{}", out);
+    }
+
+    #[test]
+    fn any_progress_is_read_back(progress in progress()) {
+        let out = render_progress(&progress);
+        let (read, problems) = parse_progress(Source { name: "P", text: &out });
+        prop_assert_eq!(read.as_ref(), Some(&progress), "{:?}\n{}", problems, out);
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_panic(text in any::<String>()) {
+        parse(&text);
+    }
+}
