@@ -1,9 +1,10 @@
 //! Gates: the scripts that say whether a node is done.
 
+use piton_core::gate::GateReport;
 use std::time::Duration;
 
 use piton_core::Node;
-use piton_core::event::GateReport;
+
 use piton_core::run_loop::Input;
 use piton_store::fail;
 
