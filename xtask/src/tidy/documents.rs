@@ -12,8 +12,8 @@ pub(crate) const CODES: &str = "crates/engine/src/failure.rs";
 /// Where their pages are.
 pub(crate) const PAGES: &str = "docs/errors";
 
-/// What no page about a failure says.
-const NEVER_SAID: [&str; 6] = ["delete", "remove", "reset", "force", "rm ", "discard"];
+/// Words that no page about a failure has.
+const NEVER_SAID: [&str; 6] = ["delete", "remove", "reset", "force", "rm", "discard"];
 
 pub(super) fn check(root: &Path, files: &[Text]) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -201,13 +201,24 @@ fn pages(files: &[Text]) -> Vec<Finding> {
         }
         let lower = page.text.to_lowercase();
         for word in NEVER_SAID {
-            if let Some(offset) = lower.find(word) {
+            if let Some(offset) = find_word(&lower, word) {
                 let what = format!("a page about a failure never says `{word}`");
                 findings.push(Finding::at(page, offset, what));
             }
         }
     }
     findings
+}
+
+/// Where a word stands by itself.
+fn find_word(text: &str, word: &str) -> Option<usize> {
+    let open = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    text.match_indices(word)
+        .find(|(start, _)| {
+            open(text[..*start].chars().next_back())
+                && open(text[start + word.len()..].chars().next())
+        })
+        .map(|(start, _)| start)
 }
 
 #[cfg(test)]
@@ -234,6 +245,12 @@ mod tests {
         let text = "# The store, and one `commit`\n";
         assert!(has_heading(text, "the-store-and-one-commit"));
         assert!(!has_heading(text, "the-store"));
+    }
+
+    #[test]
+    fn a_word_is_not_found_inside_another() {
+        assert_eq!(find_word("confirm the form", "rm"), None);
+        assert_eq!(find_word("type rm -r", "rm"), Some(5));
     }
 
     #[test]
