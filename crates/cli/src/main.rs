@@ -1,2 +1,39 @@
-//! The `piton` command.
-fn main() {}
+//! The `piton` command: arguments in, one verb called, output and exit status out.
+//!
+//! Everything that is printed goes through [`output`]; everything that is done
+//! is a verb of `piton_engine`.
+
+mod args;
+mod commands;
+mod output;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use piton_engine::{Exit, Failure, World};
+
+use crate::args::Args;
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return output::usage(&error),
+    };
+    let mut output = Output::new(args.json);
+    let exit = match World::real() {
+        Ok(world) => commands::call(&world, args, &mut output).unwrap_or_else(|failure| {
+            output.failure(&failure);
+            failure.exit()
+        }),
+        Err(error) => {
+            let failure = Failure::new("file.unreadable", "the present folder cannot be read")
+                .because(error)
+                .hint("change to a folder that exists");
+            output.failure(&failure);
+            Exit::Damaged
+        }
+    };
+    ExitCode::from(exit.code())
+}

@@ -14,9 +14,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::attempt::{Report, Role};
+use crate::attempt::{Outcome, Report, Role};
 use crate::command::Command;
-use crate::event::GateReport;
+use crate::event::{Event, GateReport};
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::journal::Recorded;
@@ -177,11 +177,17 @@ pub struct RunLoop {
     options: Options,
     tables: Tables,
     doing: Doing,
+    /// Items at which a dead runner may have left a gate or a commit open.
+    left_open: Vec<Node>,
     stopping: Option<String>,
     waited: bool,
     finished_nodes: u32,
     cannot_start: Option<String>,
     refusals: u32,
+}
+
+fn is_left_open(item: &ItemRow) -> bool {
+    item.committing.is_some() || item.gate_runs.as_ref().is_some_and(|runs| runs.open)
 }
 
 /// After so many refusals in a row the loop gives up rather than spin.
@@ -192,7 +198,13 @@ impl RunLoop {
     /// Its first effect is [`Effect::Look`].
     #[must_use]
     pub fn new(run: RunId, token: u64, options: Options, tables: Tables) -> Self {
+        let left_open = tables
+            .tree(run)
+            .filter(|item| is_left_open(item))
+            .map(|item| item.node.clone())
+            .collect();
         Self {
+            left_open,
             run,
             token,
             options,
@@ -306,19 +318,16 @@ impl RunLoop {
     fn absorb(&mut self, events: &[Recorded]) {
         for recorded in events {
             self.tables.fold(&recorded.event, &recorded.record.stamp);
-            match &recorded.event {
-                crate::Event::AttemptEnded { attempt, .. } => {
-                    self.tables.take(&Key::Attempt(*attempt));
-                }
-                crate::Event::ItemMoved(moved) => {
-                    let leaf = self
-                        .tables
-                        .item(self.run, &moved.node)
-                        .is_some_and(ItemRow::is_leaf);
-                    self.finished_nodes +=
-                        u32::from(leaf && (moved.to.is_finished() || moved.to.is_broken()));
-                }
-                _ => {}
+            if let Event::AttemptEnded { attempt, .. } = &recorded.event {
+                self.tables.take(&Key::Attempt(*attempt));
+            }
+            if let Event::ItemMoved(moved) = &recorded.event {
+                let leaf = self
+                    .tables
+                    .item(self.run, &moved.node)
+                    .is_some_and(ItemRow::is_leaf);
+                self.finished_nodes +=
+                    u32::from(leaf && (moved.to.is_finished() || moved.to.is_broken()));
             }
         }
     }
@@ -329,6 +338,12 @@ impl RunLoop {
         };
         match *next {
             Next::Look => vec![Effect::Look],
+            Next::Effect(Effect::StartAgent { attempt, node, .. }) if self.stopping.is_some() => {
+                self.take_back_attempt(attempt, node)
+            }
+            Next::Effect(Effect::RunGate { node, .. }) if self.stopping.is_some() => {
+                self.take_back_gate(node)
+            }
             Next::Effect(effect) => {
                 if let Effect::StartAgent { node, .. }
                 | Effect::RunGate { node, .. }
@@ -341,14 +356,47 @@ impl RunLoop {
         }
     }
 
+    /// The reason to stop came while the intent was being stored: nothing is
+    /// started any more, and the intent gets its outcome.
+    fn take_back_attempt(&mut self, attempt: AttemptId, node: Node) -> Vec<Effect> {
+        let (run, token) = (self.run, self.token);
+        let report = Box::new(Report::bare(Outcome::Interrupted));
+        let command = Command::EndAttempt {
+            run,
+            token,
+            attempt,
+            node,
+            report,
+        };
+        self.commit(command, Next::Look)
+    }
+
+    /// The gate was not run, or nobody knows how it ended: it is run again.
+    fn take_back_gate(&mut self, node: Node) -> Vec<Effect> {
+        let (run, token) = (self.run, self.token);
+        let report = GateReport {
+            interrupted: true,
+            ..GateReport::default()
+        };
+        let command = Command::EndGate {
+            run,
+            token,
+            node,
+            report,
+        };
+        self.commit(command, Next::Look)
+    }
+
     fn refused(&mut self, refusal: Refusal) -> Vec<Effect> {
         self.refusals += 1;
-        match refusal {
-            Refusal::Fenced { .. } => self.finish(Ending::Fenced),
-            refusal if self.refusals >= REFUSALS_MAX => self.finish(Ending::Refused(refusal)),
-            // Somebody was quicker: look again and decide anew.
-            _ => self.look(),
+        if matches!(refusal, Refusal::Fenced { .. }) {
+            return self.finish(Ending::Fenced);
         }
+        if self.refusals >= REFUSALS_MAX {
+            return self.finish(Ending::Refused(refusal));
+        }
+        // Somebody was quicker: look again and decide anew.
+        self.look()
     }
 
     fn worked(&mut self, command: impl FnOnce(RunId, u64, Node) -> Command) -> Vec<Effect> {
@@ -396,12 +444,17 @@ impl RunLoop {
         if let Some((attempt, node)) = left {
             return vec![Effect::SettleAgent { attempt, node }];
         }
+        if let Some(effects) = self.settle_what_was_left() {
+            return effects;
+        }
         let Some(row) = self.run().cloned() else {
             return self.finish(Ending::State);
         };
         if row.state != RunState::Running {
             return self.at_rest(&row);
         }
+        // The run goes on, so nobody misses the agent that was not there.
+        self.cannot_start = None;
         if let Some(effects) = self.asked(&row, pause_file) {
             return effects;
         }
@@ -413,6 +466,24 @@ impl RunLoop {
             return self.interrupt("nothing is left that can be started".to_owned());
         };
         self.work_on(&item, &row, now, attempt)
+    }
+
+    /// A commit that a dead runner may have made is looked for before another
+    /// one can hide it; a gate that nobody saw the end of is run again.
+    fn settle_what_was_left(&mut self) -> Option<Vec<Effect>> {
+        while let Some(node) = self.left_open.pop() {
+            let Some(item) = self.tables.item(self.run, &node) else {
+                continue;
+            };
+            if item.committing.is_some() {
+                self.doing = Doing::Working(node.clone());
+                return Some(vec![Effect::MakeCommit { node, settle: true }]);
+            }
+            if is_left_open(item) {
+                return Some(self.take_back_gate(node));
+            }
+        }
+        None
     }
 
     /// The run is not running any more: it is over, or it waits.
@@ -527,19 +598,7 @@ impl RunLoop {
             Stage::Work => self.start_agent(item, Role::Worker, attempt),
             Stage::Fix => self.start_agent(item, Role::GateFix, attempt),
             Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
-                let report = GateReport {
-                    interrupted: true,
-                    ..GateReport::default()
-                };
-                self.commit(
-                    Command::EndGate {
-                        run,
-                        token,
-                        node,
-                        report,
-                    },
-                    Next::Look,
-                )
+                self.take_back_gate(node)
             }
             Stage::Gate => {
                 let number = item.gate_runs.as_ref().map_or(0, |runs| runs.runs) + 1;

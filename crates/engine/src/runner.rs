@@ -388,15 +388,37 @@ impl Runner<'_, '_> {
                 Some(effect) => self.perform(effect, tell)?,
                 None => self.listen(tell)?,
             };
-            for input in inputs {
-                effects.extend(self.lp.step(self.session.world.now(), input));
-            }
+            self.step(inputs, &mut effects, tell);
             // A signal that came meanwhile is not kept waiting by a chain of effects.
             while let Ok(message) = self.receiver.try_recv() {
-                for input in self.heard(message)? {
-                    effects.extend(self.lp.step(self.session.world.now(), input));
-                }
+                let inputs = self.heard(message)?;
+                self.step(inputs, &mut effects, tell);
             }
+        }
+    }
+
+    /// Lets the loop take inputs in, and tells of the events among them with
+    /// the rows as the loop has them then.
+    fn step(
+        &mut self,
+        inputs: Vec<Input>,
+        effects: &mut VecDeque<Effect>,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) {
+        for input in inputs {
+            let events = match &input {
+                Input::Looked { events, .. }
+                | Input::Committed(events)
+                | Input::Changed(events) => events.clone(),
+                Input::Refused(_)
+                | Input::AgentEnded { .. }
+                | Input::GateEnded(_)
+                | Input::CommitEnded(_)
+                | Input::Time
+                | Input::Stop { .. } => Vec::new(),
+            };
+            effects.extend(self.lp.step(self.session.world.now(), input));
+            self.announce(&events, tell);
         }
     }
 
@@ -407,7 +429,7 @@ impl Runner<'_, '_> {
     ) -> Result<Vec<Input>, Failure> {
         match effect {
             Effect::Look => {
-                let events = self.news(tell)?;
+                let events = self.news()?;
                 let pause_file = self.sprint_folder().join("PAUSE").is_file();
                 self.follow(tell);
                 Ok(vec![Input::Looked {
@@ -416,7 +438,7 @@ impl Runner<'_, '_> {
                     attempt: AttemptId(self.session.world.id()),
                 }])
             }
-            Effect::Commit(command) => self.commit(&command, tell),
+            Effect::Commit(command) => self.commit(&command),
             Effect::StartAgent {
                 attempt,
                 node,
@@ -433,7 +455,7 @@ impl Runner<'_, '_> {
                     node,
                     head,
                 };
-                self.commit(&command, tell)
+                self.commit(&command)
             }
             Effect::MakeCommit { node, settle } => {
                 Ok(vec![Input::CommitEnded(self.make_commit(&node, settle)?)])
@@ -473,11 +495,7 @@ impl Runner<'_, '_> {
         self.session.project.absolute(&self.row.source)
     }
 
-    fn commit(
-        &mut self,
-        command: &Command,
-        tell: &mut dyn FnMut(Notice<'_>),
-    ) -> Result<Vec<Input>, Failure> {
+    fn commit(&mut self, command: &Command) -> Result<Vec<Input>, Failure> {
         // Others may have written in between: their events come first.
         let committed = match self.session.commit(command, &facts(self.session)) {
             Ok(committed) => committed,
@@ -495,13 +513,11 @@ impl Runner<'_, '_> {
             self.seen = last.record.stamp.position;
         }
         let ended: Vec<AttemptId> = events.iter().filter_map(ended_attempt).collect();
-        let effects_later = vec![Input::Committed(events.clone())];
-        self.announce(&events, tell);
         // The outcome is durable: what the agent said raw is not needed any more.
         for attempt in ended {
             self.spool.remove(&attempt.to_string()).ok();
         }
-        Ok(effects_later)
+        Ok(vec![Input::Committed(events)])
     }
 
     /// Tells of events, with the rows as each one leaves them.
@@ -538,11 +554,10 @@ impl Runner<'_, '_> {
     }
 
     /// The events of others since the last look.
-    fn news(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Recorded>, Failure> {
+    fn news(&mut self) -> Result<Vec<Recorded>, Failure> {
         let position = self.session.store.position(&StreamId::run(self.row.id))?;
         let events = self.events_up_to(position)?;
         self.seen = self.seen.max(position);
-        self.announce(&events, tell);
         Ok(events)
     }
 
@@ -557,7 +572,7 @@ impl Runner<'_, '_> {
     fn tick(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
         let now = self.session.world.now();
         let mut inputs = Vec::new();
-        let events = self.news(tell)?;
+        let events = self.news()?;
         if !events.is_empty() {
             if let Some(asked) = self.lp.run().and_then(|row| row.asked.clone()) {
                 self.stop_reason

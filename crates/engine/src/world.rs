@@ -108,6 +108,15 @@ impl World {
         )
     }
 
+    /// Lets some time pass.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the place that makes the world"
+    )]
+    pub fn pause(&self, time: std::time::Duration) {
+        std::thread::sleep(time);
+    }
+
     /// A path as it was typed, seen from the present folder.
     #[must_use]
     pub fn path(&self, typed: impl AsRef<std::path::Path>) -> PathBuf {

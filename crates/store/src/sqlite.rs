@@ -38,8 +38,12 @@ use crate::fail;
 use crate::seal::later;
 use crate::store::{CommitError, Committed, Cursor, Fault, FaultKind, Head, Store, Verdict};
 
-/// The log is written back to the database when it holds so many pages: 1 MB.
-const WAL_PAGES_MAX: u32 = 256;
+/// The log is written back to the database when it holds so many pages: half
+/// a megabyte, which is twenty commits or so.
+///
+/// A process that finds nobody else at the store reads the whole log as it
+/// opens it. A longer one costs every short command more than it saves.
+const WAL_PAGES_MAX: u32 = 128;
 
 /// What a store is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +165,7 @@ impl SqliteStore {
 
     fn open_to_write(place: Place, identity: Identity, options: Options) -> Result<Self, Fault> {
         let queue = Queue::open(&place)?;
+        place.ensure_log()?;
         let mut connected = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let version = check_version(&connected.connection, &place.db)?;
         let mode: String = connected
@@ -301,21 +306,34 @@ impl SqliteStore {
         })
     }
 
-    /// Writes the log back when it has grown long. The commit before it is
-    /// durable whatever comes of this.
-    fn checkpoint(&self, connection: &Connection, wal_pages: &AtomicU32) {
+    /// Writes the log back when it has grown long, before something is added.
+    ///
+    /// Before, not after: the writer that comes next starts the log over, and
+    /// only what is in the file says so to a process that opens it later. One
+    /// that found the whole log again would write all of it back again.
+    fn checkpoint(&self, connection: &Connection, wal_pages: &AtomicU32) -> Result<(), Fault> {
         if wal_pages.load(Ordering::Relaxed) < WAL_PAGES_MAX {
-            return;
+            return Ok(());
+        }
+        let pages = |mode: &str| connection.query_row(mode, [], |row| row.get::<_, i64>(1));
+        // Others may have started it over since this process wrote last.
+        let now = pages("PRAGMA wal_checkpoint(NOOP)").map_err(|error| self.write_fault(error))?;
+        if now < i64::from(WAL_PAGES_MAX) {
+            return Ok(());
         }
         fail::point("checkpoint.before");
         // Passive: a reader of an older state only means that the next commit
-        // tries again. When all is written back, the next writer starts the log over.
-        let done = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        if let Err(error) = done {
-            // Notes a failed flush; any other failure comes again.
-            drop(self.write_fault(error));
-        }
+        // tries again.
+        let done = pages("PRAGMA wal_checkpoint(PASSIVE)");
         fail::point("checkpoint.after");
+        match done {
+            Ok(_) => Ok(()),
+            // What was to be written back stays in the log, and that is as good.
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) => {
+                Ok(())
+            }
+            Err(error) => Err(self.write_fault(error)),
+        }
     }
 
     fn commit_turn(
@@ -375,9 +393,8 @@ impl Store for SqliteStore {
         // Under the lock, so that nobody can put another file in its place.
         self.check_place()?;
         fail::point("commit.locked");
-        wal_pages.store(0, Ordering::Relaxed);
+        self.checkpoint(connection, wal_pages)?;
         let outcome = self.commit_turn(connection, id, command, facts);
-        self.checkpoint(connection, wal_pages);
         drop(turn);
         outcome
     }
@@ -420,8 +437,8 @@ impl Store for SqliteStore {
         } = &mut *inner;
         let turn = self.queue(queue)?.turn()?;
         self.check_place()?;
+        self.checkpoint(connection, wal_pages)?;
         fail::point("heartbeat.before");
-        wal_pages.store(0, Ordering::Relaxed);
         let expires = later(whole_micros(self.options.clock.now()), ttl_s).as_microsecond();
         let beat = |connection: &Connection| {
             // Not flushed; the next commit flushes it along.
@@ -439,7 +456,6 @@ impl Store for SqliteStore {
         if restored.is_err() {
             self.in_doubt.store(true, Ordering::SeqCst);
         }
-        self.checkpoint(connection, wal_pages);
         drop(turn);
         fail::point("heartbeat.after");
         let changed = beaten

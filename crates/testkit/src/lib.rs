@@ -6,8 +6,11 @@
 //! | time and ids from a seed | [`chance`] |
 //! | folders that go when the test ends | [`scratch`] |
 //! | plans and commands to try things with | [`sketch`] |
+//! | processes that append, and are killed | [`append`], [`child`] |
 
+pub mod append;
 pub mod chance;
+pub mod child;
 pub mod contract;
 pub mod scratch;
 pub mod sketch;

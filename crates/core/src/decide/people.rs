@@ -305,6 +305,16 @@ fn waits_for_others(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
         && (is_held_up(story, run, &item.node) || item.depends_on.iter().any(unfinished))
 }
 
+/// Whether something else below `above` than `node` ended badly, which must go
+/// on to show.
+fn another_is_broken(story: &Story<'_>, above: &ItemRow, node: &Node) -> bool {
+    story
+        .tables
+        .subtree(above.run, &above.place)
+        .filter(|item| item.state.is_broken())
+        .any(|item| !item.node.is_within(node) && !node.is_within(&item.node))
+}
+
 /// Items above go on with this one, whatever they had come to without it; what
 /// was asked about them is settled with that.
 fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
@@ -313,6 +323,9 @@ fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
             ItemState::Pending | ItemState::Ready => continue,
             ItemState::Working => {
                 story.stage(run, &above.node, Stage::Work);
+                continue;
+            }
+            ItemState::Failed | ItemState::Blocked if another_is_broken(story, &above, node) => {
                 continue;
             }
             ItemState::Skipped if waits_for_others(story, run, &above) => ItemState::Pending,

@@ -548,3 +548,17 @@ fn a_finished_item_is_not_left_out_a_second_time() {
         }
     ));
 }
+
+#[test]
+fn leaving_out_something_else_leaves_a_failure_showing() {
+    let (mut world, token) = World::running(PLAN);
+    world.fail(token, "build/s1/a");
+    world.skip("build/s1/b");
+    assert_eq!(
+        world.states(&["build", "build/s1", "build/s1/a", "build/s1/b"]),
+        ["failed", "failed", "failed", "skipped"]
+    );
+    assert_eq!(world.state(), RunState::Blocked);
+    world.skip("build/s1/a");
+    assert_eq!(world.states(&["build", "build/s1"]), ["working", "done"]);
+}

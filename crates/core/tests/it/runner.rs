@@ -1,1 +1,636 @@
+//! What the loop wants of the world, and when: stops, limits, waits, and
+//! what a dead runner left.
 
+use jiff::SignedDuration;
+use piton_core::attempt::Report;
+use piton_core::classify::Category;
+use piton_core::event::GateReport;
+use piton_core::policy::{Limits, Policy, Retry};
+use piton_core::run::Pause;
+use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
+use piton_core::{Command, ItemState, Need, Node, Outcome, Recorded, RunState, Tables, Verb};
+
+use crate::world::{World, failure, needs_human, node};
+
+/// A loop, the world that it works in, and how far it has read.
+struct Bench {
+    world: World,
+    runner: RunLoop,
+    seen: usize,
+}
+
+impl Bench {
+    fn new(text: &str) -> Self {
+        Self::over(World::planned(text), Limits::default(), Options::default())
+    }
+
+    fn over(mut world: World, limits: Limits, options: Options) -> Self {
+        world.holder_gone = true;
+        let token = world.start_within(limits);
+        world.holder_gone = false;
+        let run = world.run;
+        let mut tables = Tables::default();
+        for need in [Need::Run(run), Need::Tree(run), Need::OpenAttempts(run)] {
+            let rows = world.wanted(&need);
+            rows.into_iter().for_each(|row| tables.put(row));
+        }
+        let seen = world.journal.len();
+        Self {
+            runner: RunLoop::new(run, token, options, tables),
+            world,
+            seen,
+        }
+    }
+
+    fn news(&mut self) -> Vec<Recorded> {
+        let news = self.world.journal[self.seen..].to_vec();
+        self.seen = self.world.journal.len();
+        news
+    }
+
+    fn step(&mut self, input: Input) -> Vec<Effect> {
+        self.runner.step(self.world.now, input)
+    }
+
+    /// Answers looks and commits until the loop wants something else.
+    #[track_caller]
+    fn drive(&mut self, mut effects: Vec<Effect>) -> Effect {
+        for _ in 0..50 {
+            assert_eq!(effects.len(), 1, "one wish at a time: {effects:?}");
+            let input = match effects.remove(0) {
+                Effect::Look => Input::Looked {
+                    attempt: self.world.fresh_attempt(),
+                    events: self.news(),
+                    pause_file: false,
+                },
+                Effect::Commit(command) => match self.world.commit(&command) {
+                    Ok(_) => Input::Committed(self.news()),
+                    Err(refusal) => Input::Refused(refusal),
+                },
+                effect => return effect,
+            };
+            effects = self.step(input);
+        }
+        panic!("the loop spins");
+    }
+
+    #[track_caller]
+    fn first(&mut self) -> Effect {
+        self.drive(vec![Effect::Look])
+    }
+
+    /// Goes on until an agent is to be started, which must be on that node.
+    #[track_caller]
+    fn agent_on(&mut self, effect: Effect, at: &str) -> piton_core::AttemptId {
+        let Effect::StartAgent { attempt, node, .. } = effect else {
+            panic!("{effect:?}")
+        };
+        assert_eq!(node, Node::named(at));
+        attempt
+    }
+
+    /// The agent that the effect starts ends like that.
+    #[track_caller]
+    fn ends(&mut self, effect: Effect, report: Report) -> Effect {
+        let (Effect::StartAgent { attempt, node, .. } | Effect::SettleAgent { attempt, node }) =
+            effect
+        else {
+            panic!("{effect:?}")
+        };
+        let report = Box::new(report);
+        let effects = self.step(Input::AgentEnded {
+            attempt,
+            node,
+            report,
+        });
+        self.drive(effects)
+    }
+
+    #[track_caller]
+    fn completes(&mut self, effect: Effect) -> Effect {
+        self.ends(effect, Report::bare(Outcome::Completed))
+    }
+}
+
+fn over() -> Effect {
+    Effect::Finish(Ending::State)
+}
+
+#[test]
+fn the_loop_works_through_a_plan_and_ends() {
+    let mut bench = Bench::new("build\n  s1\n  s2\nrelease");
+    let mut effect = bench.first();
+    for at in ["build/s1", "build/s2", "release"] {
+        bench.agent_on(effect.clone(), at);
+        effect = bench.completes(effect);
+    }
+    assert_eq!(effect, over());
+    assert_eq!(bench.world.state(), RunState::Done);
+}
+
+#[test]
+fn an_agent_starts_only_when_the_intent_to_start_it_is_stored() {
+    let mut bench = Bench::new("build");
+    let attempt = bench.world.fresh_attempt();
+    let effects = bench.step(Input::Looked {
+        events: Vec::new(),
+        pause_file: false,
+        attempt,
+    });
+    assert!(
+        matches!(&effects[..], [Effect::Commit(Command::StartAttempt { .. })]),
+        "{effects:?}"
+    );
+}
+
+#[test]
+fn a_gate_is_run_mended_and_run_again() {
+    let mut bench = Bench::new("build gate=2");
+    let effect = bench.first();
+    let effect = bench.completes(effect);
+    let gate = |number| Effect::RunGate {
+        node: node("build"),
+        number,
+    };
+    assert_eq!(effect, gate(1));
+    let effects = bench.step(Input::GateEnded(GateReport::default()));
+    let effect = bench.drive(effects);
+    let effect = bench.completes(effect);
+    assert_eq!(effect, gate(2));
+    let effects = bench.step(Input::GateEnded(GateReport {
+        passed: true,
+        ..GateReport::default()
+    }));
+    assert_eq!(bench.drive(effects), over());
+    assert_eq!(bench.world.state(), RunState::Done);
+}
+
+#[test]
+fn what_a_dead_runner_left_is_settled_before_anything_else_is_done() {
+    let mut world = World::planned("build\nrelease");
+    let token = world.start();
+    let attempt = world.begin(token, "build");
+    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    let effect = bench.first();
+    assert_eq!(
+        effect,
+        Effect::SettleAgent {
+            attempt,
+            node: node("build")
+        }
+    );
+    let effect = bench.completes(effect);
+    bench.agent_on(effect, "release");
+}
+
+#[test]
+fn a_gate_that_a_dead_runner_left_is_run_again_under_the_same_number() {
+    let (mut world, token) = World::running("build gate=1");
+    let run = world.run;
+    world.complete(token, "build");
+    world.ok(Command::StartGate {
+        run,
+        token,
+        node: node("build"),
+    });
+    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    assert_eq!(
+        bench.first(),
+        Effect::RunGate {
+            node: node("build"),
+            number: 1
+        }
+    );
+}
+
+#[test]
+fn a_commit_that_a_dead_runner_left_is_settled_and_not_made_twice() {
+    let policy = Policy {
+        auto_commit: true,
+        ..Policy::default()
+    };
+    let mut world = World::with_policy("build", policy);
+    let token = world.start();
+    let run = world.run;
+    world.complete(token, "build");
+    world.ok(Command::StartCommit {
+        run,
+        token,
+        node: node("build"),
+        head: None,
+    });
+    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    assert_eq!(
+        bench.first(),
+        Effect::MakeCommit {
+            node: node("build"),
+            settle: true
+        }
+    );
+}
+
+#[test]
+fn what_a_dead_runner_left_comes_before_what_came_back_since() {
+    let policy = Policy {
+        auto_commit: true,
+        ..Policy::default()
+    };
+    let mut world = World::with_policy("a\nbuild", policy);
+    let token = world.start();
+    let run = world.run;
+    world.skip("a");
+    world.complete(token, "build");
+    world.ok(Command::StartCommit {
+        run,
+        token,
+        node: node("build"),
+        head: None,
+    });
+    world.holder_gone = true;
+    world.retry("a");
+    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    assert_eq!(
+        bench.first(),
+        Effect::MakeCommit {
+            node: node("build"),
+            settle: true
+        }
+    );
+    let effects = bench.step(Input::CommitEnded(Ok(None)));
+    let effect = bench.drive(effects);
+    bench.agent_on(effect, "a");
+}
+
+// Stops.
+
+#[test]
+fn the_first_reason_to_stop_is_polite_and_the_second_is_not() {
+    let mut bench = Bench::new("build");
+    let effect = bench.first();
+    for kill in [false, true, true] {
+        let reason = "SIGINT".to_owned();
+        let effects = bench.step(Input::Stop { reason });
+        assert_eq!(effects, [Effect::StopWork { kill }]);
+    }
+    let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
+    assert_eq!(effect, over());
+    assert_eq!(bench.world.state(), RunState::Interrupted);
+    assert_eq!(bench.world.run_row().reason.as_deref(), Some("SIGINT"));
+    assert_eq!(bench.world.item("build").state, ItemState::Ready);
+}
+
+#[test]
+fn a_stop_that_comes_while_an_intent_is_being_stored_starts_nothing() {
+    let gated = {
+        let (mut world, token) = World::running("build gate=1");
+        world.complete(token, "build");
+        world
+    };
+    for world in [World::planned("build"), gated] {
+        let mut bench = Bench::over(world, Limits::default(), Options::default());
+        let attempt = bench.world.fresh_attempt();
+        let effects = bench.step(Input::Looked {
+            events: Vec::new(),
+            pause_file: false,
+            attempt,
+        });
+        let reason = "SIGTERM".to_owned();
+        assert_eq!(bench.step(Input::Stop { reason }), []);
+        assert_eq!(bench.drive(effects), over());
+        assert_eq!(bench.world.state(), RunState::Interrupted);
+        assert_eq!(bench.world.tables.open_attempts().count(), 0);
+        assert_eq!(bench.world.item("build").retries, 0);
+    }
+}
+
+#[test]
+fn a_stop_that_somebody_asks_for_ends_the_agent() {
+    let mut bench = Bench::new("build");
+    let effect = bench.first();
+    let run = bench.world.run;
+    bench.world.ok(Command::AskStop { run });
+    let news = bench.news();
+    assert_eq!(
+        bench.step(Input::Changed(news)),
+        [Effect::StopWork { kill: false }]
+    );
+    let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
+    assert_eq!(effect, over());
+    assert_eq!(
+        bench.world.run_row().reason.as_deref(),
+        Some("stopped by person:ada")
+    );
+}
+
+#[test]
+fn a_pause_waits_for_the_agent_and_takes_effect_after_it() {
+    let mut bench = Bench::new("build\nrelease");
+    let effect = bench.first();
+    let run = bench.world.run;
+    bench.world.ok(Command::AskPause { run });
+    let news = bench.news();
+    assert_eq!(bench.step(Input::Changed(news)), []);
+    assert_eq!(bench.completes(effect), over());
+    assert_eq!(bench.world.state(), RunState::Paused);
+    assert_eq!(bench.world.item("build").state, ItemState::Done);
+}
+
+#[test]
+fn a_pause_file_pauses_at_the_next_boundary() {
+    let mut bench = Bench::new("build");
+    let attempt = bench.world.fresh_attempt();
+    let effects = bench.step(Input::Looked {
+        events: Vec::new(),
+        pause_file: true,
+        attempt,
+    });
+    assert_eq!(bench.drive(effects), over());
+    assert_eq!(bench.world.run_row().pause, Some(Pause::File));
+}
+
+// Limits.
+
+fn limit_of(bench: &Bench) -> String {
+    match &bench.world.run_row().pause {
+        Some(Pause::Limit { limit }) => limit.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn max_iterations_stops_before_the_next_agent_and_is_counted_anew() {
+    let limits = Limits {
+        iterations_max: Some(2),
+        ..Limits::default()
+    };
+    let mut bench = Bench::over(World::planned("a\nb\nc\nd\ne"), limits, Options::default());
+    let effect = bench.first();
+    let effect = bench.completes(effect);
+    assert_eq!(bench.completes(effect), over());
+    assert_eq!(limit_of(&bench), "max-iterations (2)");
+
+    let limits = bench.world.run_row().limits.clone();
+    let mut bench = Bench::over(bench.world, limits, Options::default());
+    let effect = bench.first();
+    bench.agent_on(effect.clone(), "c");
+    let effect = bench.completes(effect);
+    assert_eq!(bench.completes(effect), over());
+    assert_eq!(bench.world.run_row().iterations_total, 4);
+}
+
+#[test]
+fn at_max_iterations_what_needs_no_agent_is_still_done() {
+    let limits = Limits {
+        iterations_max: Some(1),
+        ..Limits::default()
+    };
+    let mut bench = Bench::over(World::planned("a gate=1\nb"), limits, Options::default());
+    let effect = bench.first();
+    let effect = bench.completes(effect);
+    assert!(matches!(effect, Effect::RunGate { .. }), "{effect:?}");
+    let effects = bench.step(Input::GateEnded(GateReport {
+        passed: true,
+        ..GateReport::default()
+    }));
+    assert_eq!(bench.drive(effects), over());
+    assert_eq!(limit_of(&bench), "max-iterations (1)");
+}
+
+#[test]
+fn an_agent_that_mends_a_gate_counts_and_is_not_started_at_the_limit() {
+    let limits = Limits {
+        iterations_max: Some(1),
+        ..Limits::default()
+    };
+    let mut bench = Bench::over(World::planned("a gate=2"), limits, Options::default());
+    let effect = bench.first();
+    bench.completes(effect);
+    let effects = bench.step(Input::GateEnded(GateReport::default()));
+    assert_eq!(bench.drive(effects), over());
+    assert_eq!(limit_of(&bench), "max-iterations (1)");
+}
+
+#[test]
+fn a_leaf_that_waits_to_be_tried_again_for_its_gate_is_not_started_at_the_limit() {
+    let policy = Policy {
+        retry: Retry {
+            categories: vec![Category::Validation],
+            ..Retry::default()
+        },
+        ..Policy::default()
+    };
+    let limits = Limits {
+        iterations_max: Some(1),
+        ..Limits::default()
+    };
+    let world = World::with_policy("a gate=1", policy);
+    let mut bench = Bench::over(world, limits, Options::default());
+    let effect = bench.first();
+    bench.completes(effect);
+    bench.world.pass(60);
+    let effects = bench.step(Input::GateEnded(GateReport::default()));
+    assert_eq!(bench.drive(effects), over());
+    assert_eq!(bench.world.run_row().iterations, 1);
+}
+
+#[test]
+fn max_tasks_counts_steps_and_simple_phases_and_not_sub_phases() {
+    let limits = Limits {
+        tasks_max: Some(2),
+        ..Limits::default()
+    };
+    let world = World::planned("a\n  s1\n    x\n    y\nb\nc");
+    let mut bench = Bench::over(world, limits, Options::default());
+    let mut effect = bench.first();
+    for at in ["a/s1/x", "a/s1/y", "b"] {
+        bench.agent_on(effect.clone(), at);
+        effect = bench.completes(effect);
+    }
+    assert_eq!(effect, over());
+    assert_eq!(limit_of(&bench), "max-tasks (2)");
+}
+
+#[test]
+fn a_time_box_ends_the_agent_that_outlasts_it_and_pauses_the_run() {
+    let limits = Limits {
+        time_box_s: Some(90),
+        ..Limits::default()
+    };
+    let mut bench = Bench::over(World::planned("a"), limits, Options::default());
+    let effect = bench.first();
+    let Effect::StartAgent { until, .. } = effect else {
+        panic!("{effect:?}")
+    };
+    assert_eq!(until, Some(bench.world.now + SignedDuration::from_secs(90)));
+    bench.world.pass(90);
+    assert_eq!(bench.step(Input::Time), [Effect::StopWork { kill: false }]);
+    let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
+    assert_eq!(effect, over());
+    assert_eq!(limit_of(&bench), "time-box (1m 30s)");
+    assert_eq!(bench.world.item("a").state, ItemState::Ready);
+}
+
+#[test]
+fn a_wait_for_a_time_is_sat_out_but_not_beyond_the_time_box() {
+    for (time_box_s, waits_s) in [(None, 2), (Some(1), 1), (Some(60), 2)] {
+        let limits = Limits {
+            time_box_s,
+            ..Limits::default()
+        };
+        let mut bench = Bench::over(World::planned("a"), limits, Options::default());
+        let effect = bench.first();
+        let effect = bench.ends(effect, failure(Category::Network, "no route"));
+        let until = bench.world.now + SignedDuration::from_secs(waits_s);
+        assert_eq!(effect, Effect::WaitUntil(until));
+    }
+}
+
+#[test]
+fn once_ends_after_one_node() {
+    let options = Options {
+        once: true,
+        ..Options::default()
+    };
+    let mut bench = Bench::over(World::planned("a\nb"), Limits::default(), options);
+    let effect = bench.first();
+    assert_eq!(bench.completes(effect), over());
+    assert_eq!(limit_of(&bench), "once");
+}
+
+// Waits for people.
+
+#[test]
+fn without_wait_the_loop_ends_where_a_person_is_needed() {
+    for report in [needs_human("how?"), failure(Category::Logic, "it broke")] {
+        let mut bench = Bench::new("a\nb");
+        let effect = bench.first();
+        assert_eq!(bench.ends(effect, report), over());
+    }
+}
+
+#[test]
+fn with_wait_the_loop_goes_on_when_the_person_has_decided() {
+    for report in [needs_human("how?"), failure(Category::Logic, "it broke")] {
+        let options = Options {
+            wait: true,
+            ..Options::default()
+        };
+        let mut bench = Bench::over(World::planned("a\nb"), Limits::default(), options);
+        let effect = bench.first();
+        let effect = bench.ends(effect, report);
+        assert_eq!(effect, Effect::WaitForPerson);
+        bench.world.decide(Verb::Retry, None);
+        let news = bench.news();
+        let effects = bench.step(Input::Changed(news));
+        let effect = bench.drive(effects);
+        bench.agent_on(effect, "a");
+        assert_eq!(bench.world.run_row().invocations, 1);
+    }
+}
+
+#[test]
+fn a_stop_ends_the_wait_for_a_person() {
+    let options = Options {
+        wait: true,
+        ..Options::default()
+    };
+    let mut bench = Bench::over(World::planned("a"), Limits::default(), options);
+    let effect = bench.first();
+    bench.ends(effect, needs_human("how?"));
+    let run = bench.world.run;
+    bench.world.ok(Command::AskStop { run });
+    let news = bench.news();
+    let effects = bench.step(Input::Changed(news));
+    assert_eq!(bench.drive(effects), over());
+    assert_eq!(bench.world.state(), RunState::Waiting);
+}
+
+// Ends.
+
+#[test]
+fn a_runner_whose_run_was_taken_ends_and_says_so() {
+    let mut bench = Bench::new("a");
+    let effect = bench.first();
+    bench.world.holder_gone = true;
+    bench.world.start();
+    assert_eq!(bench.completes(effect), Effect::Finish(Ending::Fenced));
+}
+
+fn cannot_start() -> Report {
+    Report {
+        cannot_start: true,
+        error: Some("claude: not found".to_owned()),
+        ..Report::bare(Outcome::Interrupted)
+    }
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_ends_the_invocation() {
+    let mut bench = Bench::new("a");
+    let effect = bench.first();
+    let ending = Ending::CannotStart("claude: not found".to_owned());
+    assert_eq!(bench.ends(effect, cannot_start()), Effect::Finish(ending));
+    assert_eq!(bench.world.state(), RunState::Interrupted);
+}
+
+#[test]
+fn an_agent_that_could_not_be_started_on_what_was_left_out_is_forgotten() {
+    let mut bench = Bench::new("a\nb");
+    let effect = bench.first();
+    bench.world.skip("a");
+    let effect = bench.ends(effect, cannot_start());
+    bench.agent_on(effect.clone(), "b");
+    assert_eq!(bench.completes(effect), over());
+}
+
+#[test]
+fn a_loop_that_is_refused_again_and_again_gives_up() {
+    let mut bench = Bench::new("a");
+    let refusal = piton_core::Refusal::NoSuchItem(node("a"));
+    let mut effects = vec![Effect::Look];
+    for _ in 0..20 {
+        let attempt = bench.world.fresh_attempt();
+        effects = match effects.remove(0) {
+            Effect::Look => bench.step(Input::Looked {
+                events: Vec::new(),
+                pause_file: false,
+                attempt,
+            }),
+            Effect::Commit(_) => bench.step(Input::Refused(refusal.clone())),
+            Effect::Finish(ending) => {
+                assert_eq!(ending, Ending::Refused(refusal));
+                return;
+            }
+            effect => panic!("{effect:?}"),
+        };
+    }
+    panic!("it never gives up");
+}
+
+#[test]
+fn the_memory_of_a_loop_does_not_grow_with_its_attempts() {
+    let mut bench = Bench::new("a gate=9");
+    let effect = bench.first();
+    let mut effect = bench.completes(effect);
+    let rows = bench.runner.tables().iter().count();
+    for _ in 0..8 {
+        assert!(matches!(effect, Effect::RunGate { .. }));
+        let effects = bench.step(Input::GateEnded(GateReport::default()));
+        let mend = bench.drive(effects);
+        effect = bench.completes(mend);
+    }
+    assert_eq!(bench.runner.tables().iter().count(), rows);
+}
+
+#[test]
+fn the_model_of_a_node_comes_before_that_of_the_invocation() {
+    let options = Options {
+        model: Some("haiku".to_owned()),
+        ..Options::default()
+    };
+    let bench = Bench::over(World::planned("a\nb"), Limits::default(), options);
+    let mut item = bench.world.item("a").clone();
+    assert_eq!(bench.runner.model(&item), Some("haiku"));
+    item.model = Some("opus".to_owned());
+    assert_eq!(bench.runner.model(&item), Some("opus"));
+}

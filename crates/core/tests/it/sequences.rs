@@ -1,1 +1,238 @@
+//! Any commands in any order, by runners that follow no loop and people who
+//! follow nobody: nothing panics, and all that must always hold holds.
 
+use piton_core::attempt::Report;
+use piton_core::classify::Category;
+use piton_core::event::GateReport;
+use piton_core::policy::{Limits, Policy, Retry};
+use piton_core::run::Pause;
+use piton_core::{AttemptId, Command, ItemState, Node, Outcome, Role, Stage, Verb};
+use proptest::prelude::*;
+
+use crate::plans::draw_plan;
+use crate::world::{World, end_attempt, needs_human, node, start_attempt, start_run};
+
+/// One thing that somebody does: what, and two numbers to choose by.
+type Act = (u8, u16, u16);
+
+fn pick<T: Clone>(from: &[T], by: u16) -> Option<T> {
+    (!from.is_empty()).then(|| from[usize::from(by) % from.len()].clone())
+}
+
+fn report(by: u16) -> Report {
+    let category = [Category::Network, Category::Validation, Category::Logic];
+    match by % 8 {
+        0..=2 => Report::bare(Outcome::Completed),
+        3 => Report {
+            category: pick(&category, by / 8),
+            ..Report::bare(Outcome::Failed)
+        },
+        4 => needs_human("how?"),
+        5 => Report::bare(Outcome::Blocked),
+        6 => Report::bare(Outcome::Interrupted),
+        _ => Report {
+            cannot_start: true,
+            ..Report::bare(Outcome::Interrupted)
+        },
+    }
+}
+
+fn gate_report(by: u16) -> GateReport {
+    GateReport {
+        passed: by.is_multiple_of(3),
+        interrupted: by % 3 == 1,
+        ..GateReport::default()
+    }
+}
+
+/// What a runner would do that follows the tree, as far as it can.
+fn proper(world: &mut World, by: u16) -> Option<Command> {
+    let (run, token) = (world.run, world.run_row().fence);
+    if world.run_row().holder.is_none() {
+        return Some(start_run(run, Limits::default()));
+    }
+    let open = world.tables.open_attempts().next();
+    if let Some((attempt, at)) = open.map(|row| (row.id, row.node.clone())) {
+        return Some(end_attempt(run, token, attempt, at.as_str(), report(by)));
+    }
+    let attempt = world.fresh_attempt();
+    let item = world.tables.next(run)?;
+    let node = item.node.clone();
+    let start = |role| start_attempt(run, token, attempt, node.as_str(), role);
+    Some(match item.stage {
+        _ if item.state != ItemState::Working => start(Role::Worker),
+        Stage::Work => start(Role::Worker),
+        Stage::Fix => start(Role::GateFix),
+        Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => Command::EndGate {
+            run,
+            token,
+            node,
+            report: gate_report(by),
+        },
+        Stage::Gate => Command::StartGate { run, token, node },
+        Stage::Commit if item.committing.is_some() => Command::EndCommit {
+            run,
+            token,
+            node,
+            result: commit_result(by),
+        },
+        Stage::Commit => Command::StartCommit {
+            run,
+            token,
+            node,
+            head: None,
+        },
+    })
+}
+
+fn commit_result(by: u16) -> Result<Option<String>, String> {
+    match by % 3 {
+        0 => Err("the hook says no".to_owned()),
+        1 => Ok(None),
+        _ => Ok(Some("6673e79".to_owned())),
+    }
+}
+
+fn any_node(world: &World, by: u16) -> Node {
+    let nodes: Vec<_> = world
+        .tables
+        .tree(world.run)
+        .map(|item| item.node.clone())
+        .collect();
+    pick(&nodes, by).unwrap_or_else(|| node("nowhere"))
+}
+
+fn any_attempt(world: &mut World, by: u16) -> (AttemptId, Node) {
+    let rows: Vec<_> = world
+        .tables
+        .attempts()
+        .map(|row| (row.id, row.node.clone()))
+        .collect();
+    let fresh = world.fresh_attempt();
+    pick(&rows, by).unwrap_or_else(|| (fresh, any_node(world, by)))
+}
+
+fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
+    let run = world.run;
+    let token = world.run_row().fence.saturating_sub(u64::from(b % 7 == 6));
+    let at = any_node(world, a);
+    Some(match what % 32 {
+        0 => start_run(run, Limits::default()),
+        1 => Command::ContinueRun { run, token },
+        2 => Command::ReleaseRun { run, token },
+        3 => Command::PauseRun {
+            run,
+            token,
+            pause: if b % 2 == 0 {
+                Pause::File
+            } else {
+                Pause::Limit {
+                    limit: "once".to_owned(),
+                }
+            },
+        },
+        4 => Command::InterruptRun {
+            run,
+            token,
+            reason: "asked".to_owned(),
+        },
+        5 => Command::AskPause { run },
+        6 => Command::AskStop { run },
+        7 => Command::ResumeRun { run },
+        8 | 9 => {
+            let attempt = world.fresh_attempt();
+            let role = [Role::Worker, Role::GateFix][usize::from(b % 2)];
+            start_attempt(run, token, attempt, at.as_str(), role)
+        }
+        10 => {
+            let (attempt, at) = any_attempt(world, a);
+            end_attempt(run, token, attempt, at.as_str(), report(b))
+        }
+        11 => Command::StartGate {
+            run,
+            token,
+            node: at,
+        },
+        12 => Command::EndGate {
+            run,
+            token,
+            node: at,
+            report: gate_report(b),
+        },
+        13 => Command::StartCommit {
+            run,
+            token,
+            node: at,
+            head: None,
+        },
+        14 => Command::EndCommit {
+            run,
+            token,
+            node: at,
+            result: commit_result(b),
+        },
+        15 => Command::SkipItem {
+            run,
+            node: at,
+            why: None,
+        },
+        16 | 17 => Command::RetryItem {
+            run,
+            node: at,
+            why: None,
+        },
+        18 | 19 => {
+            let asked: Vec<_> = world.tables.decisions().map(|row| row.id).collect();
+            let verbs = [Verb::Approve, Verb::Answer, Verb::Retry, Verb::Skip];
+            let verb = pick(&verbs, b).unwrap_or(Verb::Retry);
+            // The last questions are the open ones.
+            let decision = *asked.iter().rev().nth(usize::from(a % 3))?;
+            world.answer_to(decision, verb, Some("because"))
+        }
+        20 => {
+            world.pass(i64::from(b % 90));
+            return None;
+        }
+        21 => {
+            world.holder_gone = !world.holder_gone;
+            return None;
+        }
+        _ => return proper(world, b),
+    })
+}
+
+fn policy(by: u8) -> Policy {
+    Policy {
+        retry: Retry {
+            categories: vec![Category::Network, Category::Validation],
+            ..Retry::default()
+        },
+        auto_commit: by % 3 == 2,
+        ..Policy::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_asked_in_whatever_order_all_that_must_hold_holds(
+        numbers in prop::collection::vec(0..60_usize, 0..60),
+        commits in any::<u8>(),
+        acts in prop::collection::vec(any::<Act>(), 0..120),
+    ) {
+        let mut numbers = numbers.into_iter();
+        let text = draw_plan(&mut |below| numbers.next().unwrap_or(0) % below);
+        let mut world = World::with_policy(&text, policy(commits));
+        world.holder_gone = true;
+        for act in acts {
+            let before = world.journal.len();
+            if let Some(command) = command(&mut world, act)
+                && world.commit(&command).is_err()
+            {
+                prop_assert_eq!(world.journal.len(), before);
+            }
+        }
+        prop_assert_eq!(world.folded(), world.tables);
+    }
+}

@@ -35,6 +35,8 @@ pub(crate) struct World {
     pub(crate) holder_gone: bool,
     /// Whether the plan came from elsewhere, where other rules held.
     taken_over: bool,
+    /// Whether every commit is checked, which costs most of its time.
+    pub(crate) thorough: bool,
     ids: u128,
 }
 
@@ -58,6 +60,7 @@ impl World {
             lease_expires: None,
             holder_gone: false,
             taken_over: false,
+            thorough: true,
             ids: 0,
         }
     }
@@ -114,18 +117,22 @@ impl World {
             holder_gone: self.holder_gone,
         };
         let drafts = decide(&self.rows(&needs(command).rows), command, &facts);
-        assert_eq!(
-            drafts,
-            decide(&self.all_rows(), command, &facts),
-            "{command:?} did not ask for all that its decision depends on"
-        );
+        if self.thorough {
+            assert_eq!(
+                drafts,
+                decide(&self.all_rows(), command, &facts),
+                "{command:?} did not ask for all that its decision depends on"
+            );
+        }
         let command_id = CommandId(id(4, self.ids));
         let drafts = drafts?;
         let stored: Vec<_> = drafts
             .into_iter()
             .map(|draft| self.store(draft, &facts.actor, command_id))
             .collect();
-        self.check();
+        if self.thorough {
+            self.check();
+        }
         Ok(stored)
     }
 

@@ -90,7 +90,6 @@ pub fn run(
     if request.dry_run {
         return dry_run(world, request, &target);
     }
-    let agent = agent(world, request, &config)?;
     let prepared = match &target.sprint {
         Some(sprint) => prepare(world, request, &target, sprint, tell)?,
         None => Prepared::Known(existing(world, &target, request)?),
@@ -101,6 +100,7 @@ pub fn run(
         }
         refuse_state(world, &target.project, row)?;
     }
+    let agent = agent(world, request, &config)?;
     let session = Session::create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;

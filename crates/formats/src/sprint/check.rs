@@ -78,7 +78,7 @@ pub(super) fn sprint(root: &Node, report: &mut Report<'_>) {
             Path::ROOT.key("workflow"),
             span_of(root, "workflow"),
             (
-                format!("the sprint names no workflow; {}", found(root, "workflow")),
+                format!("the sprint names no workflow{}", found(root, "workflow")),
                 "add `workflow: NAME`, the name of a file in the folder of workflows",
             ),
         );
@@ -237,7 +237,7 @@ fn item(item: &Node, path: Path<'_>, report: &mut Report<'_>) -> bool {
             path.key("prompt"),
             span,
             (
-                format!("the item has no prompt; {}", found(item, "prompt")),
+                format!("the item has no prompt{}", found(item, "prompt")),
                 prompt_hint(item, "add `prompt:` with what is to be done"),
             ),
         ),
@@ -264,7 +264,7 @@ fn item(item: &Node, path: Path<'_>, report: &mut Report<'_>) -> bool {
             span_of(item, "workflow"),
             (
                 format!(
-                    "the workflow of an item must be a string; {}",
+                    "the workflow of an item must be a string{}",
                     found(item, "workflow")
                 ),
                 "write the name of a workflow, in quotes if it looks like a number",
@@ -397,7 +397,7 @@ pub(super) fn workflow(root: Option<&Node>, report: &mut Report<'_>) {
             Path::ROOT.key("name"),
             span_of(root, "name"),
             (
-                format!("the workflow has no name; {}", found(root, "name")),
+                format!("the workflow has no name{}", found(root, "name")),
                 "add `name:` with a few words",
             ),
         );
@@ -413,7 +413,7 @@ pub(super) fn workflow(root: Option<&Node>, report: &mut Report<'_>) {
             span,
             (
                 format!(
-                    "the workflow has no list of phases; {}",
+                    "the workflow has no list of phases{}",
                     found(root, "phases")
                 ),
                 if root.get("mode").and_then(Node::as_str) == Some("ralph") {
@@ -500,7 +500,7 @@ fn phase<'n>(node: &'n Node, ids: &mut HashSet<&'n str>, path: Path<'_>, report:
             path.key("id"),
             span_of(node, "id"),
             (
-                format!("the phase has no id; {}", found(node, "id")),
+                format!("the phase has no id{}", found(node, "id")),
                 "add `id:` with a short name, in quotes if it looks like a number or a date",
             ),
         ),
@@ -664,7 +664,7 @@ fn gate(gate: &Node, span: Span, path: Path<'_>, report: &mut Report<'_>) {
             span_of(gate, "on-fail"),
             (
                 format!(
-                    "the gate does not say what to do when it fails; {}",
+                    "the gate does not say what to do when it fails{}",
                     found(gate, "on-fail")
                 ),
                 "add `on-fail:` with `prompt:` below it",
@@ -724,7 +724,7 @@ fn required_text(
     let span = span_of(node, key);
     match node.get(key).and_then(Node::as_str) {
         None => {
-            let message = format!("{missing}; {}", found(node, key));
+            let message = format!("{missing}{}", found(node, key));
             report.error(codes[0], path.key(key), span, (message, hint));
         }
         Some(text) if text.trim().is_empty() => {

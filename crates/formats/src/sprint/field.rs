@@ -165,11 +165,11 @@ pub(super) fn first_line(node: &Node) -> Span {
     }
 }
 
-/// `found <what stands under key>`, or that there is nothing of the name.
+/// `; found <what stands under key>`, or nothing when there is no such key.
 pub(super) fn found(node: &Node, key: &str) -> String {
     match node.get(key) {
-        Some(value) => format!("found {}", value.describe()),
-        None => "there is none".to_owned(),
+        Some(value) => format!("; found {}", value.describe()),
+        None => String::new(),
     }
 }
 

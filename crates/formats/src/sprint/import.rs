@@ -198,7 +198,7 @@ fn time(text: Option<&str>, keep: &mut Option<String>) -> Option<Timestamp> {
 #[must_use]
 pub(super) fn show_time(time: Timestamp) -> String {
     let millis = Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time);
-    millis.to_string()
+    format!("{millis:.3}")
 }
 
 /// The word for an item's state.

@@ -162,7 +162,7 @@ fn check_common<'n>(root: &'n Node, codes: &Codes, report: &mut Report<'_>) -> O
                 span,
                 (
                     format!(
-                        "`enabled` must be true or false; {}",
+                        "`enabled` must be true or false{}",
                         found(worktree, "enabled")
                     ),
                     "write `true` or `false`, without quotes",

@@ -182,6 +182,9 @@ fn restore_turn(from: &Path, place: &Place, new: &Path) -> Result<Restored, Faul
         Present::Whole(_) => Some(keep(place)?),
         Present::Damaged => Some(keep_with_log(place)?),
     };
+    // The old log must be gone for good before its name belongs to another
+    // database, which it would ruin.
+    place.sync_dir()?;
     fail::point("restore.kept");
     fs::rename(new, &place.db).map_err(|error| io_fault("replace", &place.db, error))?;
     drop(fs::remove_file(place.dir.join("journal.db-shm")));

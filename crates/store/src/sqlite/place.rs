@@ -38,6 +38,21 @@ impl Place {
         self.dir.join("journal.db-wal")
     }
 
+    /// Sees to it that the names of the database and of its log are durable
+    /// before anything is written to them.
+    ///
+    /// Who finds something in the log knows that this was done by whoever put
+    /// it there, so that it costs every later process one look.
+    pub(super) fn ensure_log(&self) -> Result<(), Fault> {
+        let wal = self.wal();
+        if fs::metadata(&wal).is_ok_and(|meta| meta.len() > 0) {
+            return Ok(());
+        }
+        let made = OpenOptions::new().append(true).create(true).open(&wal);
+        made.map_err(|error| io_fault("create", &wal, error))?;
+        self.sync_dir()
+    }
+
     fn lock_path(&self) -> PathBuf {
         self.dir.join("journal.lock")
     }

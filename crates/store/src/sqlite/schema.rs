@@ -27,7 +27,7 @@ const APPLICATION_ID: u32 = 0x5049_544E;
 /// How long to wait for a program that does not stand in the queue of writers.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A connection, and how many pages its log holds since its last commit.
+/// A connection, and how many pages the log held at its last commit.
 pub(super) struct Connected {
     pub(super) connection: Connection,
     pub(super) wal_pages: Arc<AtomicU32>,
@@ -58,7 +58,8 @@ pub(super) fn connect(db: &Path, flags: OpenFlags) -> Result<Connected, Fault> {
             .pragma_update(None, "checkpoint_fullfsync", true)
             .map_err(open)?;
     }
-    let wal_pages = Arc::new(AtomicU32::new(0));
+    // Nobody knows yet how long it is.
+    let wal_pages = Arc::new(AtomicU32::new(u32::MAX));
     let counter = Arc::clone(&wal_pages);
     // This also takes the place of SQLite's own checkpoint at 1,000 pages.
     connection

@@ -1,6 +1,17 @@
 //! What the stores promise, tried on each of them.
 
-use piton_testkit::{contract, store_contract};
+use piton_testkit::contract;
+use piton_testkit::store_contract;
+
+mod backup;
+mod crash;
+mod damage;
+mod disk;
+mod many_processes;
+mod model;
+mod old_versions;
+mod opening;
+mod reading;
 
 store_contract!(memory, contract::memory);
 store_contract!(sqlite, contract::sqlite);

@@ -1,0 +1,281 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// Durable state, memory and control underneath autonomous coding agents.
+///
+/// Agents fall; their progress doesn't.
+#[derive(Debug, Parser)]
+#[command(name = "piton", version, arg_required_else_help = true, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Print data as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  piton run sprints/2026-01-15_auth --agent 'claude -p'
+  piton status
+  piton inbox
+  piton decide d1 answer --why 'use the staging key'
+
+Exit status: 0 done, 1 no, 2 usage, 3 waits for a person, 4 busy, 5 a limit was reached,
+6 state is damaged, 7 the world failed, 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Work through a plan with an agent until it is done, waits for a person, or reaches a limit
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// Show where everything stands
+    #[command(
+        after_help = "Examples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --json | jq .run.counters"
+    )]
+    Status {
+        /// The run: its name, the path of its plan, or the beginning of its id
+        run: Option<String>,
+        /// Keep it live until the run rests
+        #[arg(long)]
+        watch: bool,
+    },
+    /// List everything that waits for a person
+    Inbox,
+    /// Decide what is open
+    #[command(
+        after_help = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve"
+    )]
+    Decide {
+        /// The decision, as `piton inbox` names it
+        id: String,
+        /// What is decided
+        verb: VerbArg,
+        /// Why, or the answer itself
+        #[arg(long)]
+        why: Option<String>,
+    },
+    /// Pause a run at its next boundary
+    Pause {
+        /// The run
+        run: Option<String>,
+    },
+    /// Let a paused run go on; says what to type to run it
+    Resume {
+        /// The run
+        run: Option<String>,
+    },
+    /// Stop a run now; it can be run again
+    Stop {
+        /// The run
+        run: Option<String>,
+    },
+    /// Compile, check, skip, retry
+    #[command(subcommand)]
+    Plan(PlanCommand),
+    /// Record a session event
+    #[command(
+        after_help = "Types: session_started, session_ended, task_completed, task_blocked, debug_resolved,\nscope_override, milestone_reached.\n\nExamples:\n  piton log task_completed --spec auth --task 1.2 --description 'JWT validation'\n  piton log task_blocked --task 1.3 --description 'no key' --data owner=ops"
+    )]
+    Log(LogArgs),
+    /// Show what happened lately, the last task, the unresolved blockers
+    Recent {
+        /// How many entries
+        #[arg(default_value_t = 20)]
+        count: usize,
+    },
+    /// Show, verify or export what is stored
+    #[command(subcommand)]
+    Journal(JournalCommand),
+    /// See to the place where everything is kept
+    #[command(subcommand)]
+    Store(StoreCommand),
+    /// Print the completions of a shell
+    #[command(
+        after_help = "Example:\n  piton completions bash > ~/.local/share/bash-completion/completions/piton"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(after_help = "Example:\n  piton man > piton.1 && man ./piton.1")]
+    Man,
+}
+
+const RUN_EXAMPLES: &str = "Examples:
+  piton run sprints/2026-01-15_auth --agent 'claude -p --permission-mode acceptEdits'
+  piton run 2026-01-15_auth --max-iterations 20 --time-box 4h
+  piton run . --agent ./agent.sh --dry-run
+
+The agent is any shell command: it reads its prompt on stdin. Without --agent the
+run uses `use` under [agent] in .piton/config.toml. Safe to kill: run again to go on.";
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunArgs {
+    /// A sprint's folder, its SPRINT.yaml, or a run; without it, what is found here
+    pub(crate) plan: Option<String>,
+    /// The agent: a name from the configuration, else a shell command (`sh:CMD` forces one)
+    #[arg(long, value_name = "NAME|CMD")]
+    pub(crate) agent: Option<String>,
+    /// The folder of the workflows [default: .claude/workflows of the work tree]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workflows: Option<PathBuf>,
+    /// The model for nodes whose plan names none
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Start at most so many agents
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_iterations: Option<u32>,
+    /// Work at most so long: 90s, 45m, 1h30m, 4h
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) time_box: Option<u64>,
+    /// Stay at a wait for a person, and go on when it is decided
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// End after one node
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Compile and begin anew; the old PROGRESS.yaml is kept beside
+    #[arg(long)]
+    pub(crate) recompile: bool,
+    /// Begin with this file as the progress
+    #[arg(long, value_name = "FILE", conflicts_with = "recompile")]
+    pub(crate) from: Option<PathBuf>,
+    /// Run although the sprint enables KEY, which piton cannot do yet
+    #[arg(long, value_name = "KEY", action = ArgAction::Append)]
+    pub(crate) ignore: Vec<String>,
+}
+
+fn duration(text: &str) -> Result<u64, piton_core::duration::NotADuration> {
+    piton_core::duration::parse_duration(text)
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum VerbArg {
+    /// Go on after a breakpoint
+    Approve,
+    /// Try again, with the text of --why in the prompt
+    Answer,
+    /// Try again
+    Retry,
+    /// Leave it out
+    Skip,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanCommand {
+    /// Compile a sprint to PROGRESS.yaml
+    #[command(
+        after_help = "Examples:\n  piton plan compile sprints/2026-01-15_auth\n  piton plan compile . --workflows workflows -o - --strict"
+    )]
+    Compile {
+        /// The sprint's folder, or its SPRINT.yaml
+        sprint: PathBuf,
+        /// The folder of the workflows [default: .claude/workflows of the work tree]
+        #[arg(long, value_name = "DIR")]
+        workflows: Option<PathBuf>,
+        /// Where to write; `-` is stdout [default: PROGRESS.yaml of the sprint, unless it is started]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Take variables that nothing fills in for errors
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Say what is wrong with a sprint, and write nothing
+    Check {
+        /// The sprint's folder, or its SPRINT.yaml
+        sprint: PathBuf,
+        /// The folder of the workflows [default: .claude/workflows of the work tree]
+        #[arg(long, value_name = "DIR")]
+        workflows: Option<PathBuf>,
+        /// Take variables that nothing fills in for errors
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Leave a node out, with all that lies below it
+    Skip {
+        /// The node: [RUN:]NODE, as `piton status` shows it
+        node: String,
+        /// Why
+        #[arg(long)]
+        why: Option<String>,
+    },
+    /// Try a node again, with all that failed below it
+    Retry {
+        /// The node: [RUN:]NODE, as `piton status` shows it
+        node: String,
+        /// Why
+        #[arg(long)]
+        why: Option<String>,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LogArgs {
+    /// What kind of event it is
+    #[arg(value_name = "TYPE")]
+    pub(crate) kind: String,
+    /// The spec it belongs to
+    #[arg(long)]
+    pub(crate) spec: Option<String>,
+    /// The task it belongs to
+    #[arg(long, alias = "task-id")]
+    pub(crate) task: Option<String>,
+    /// What happened
+    #[arg(long)]
+    pub(crate) description: Option<String>,
+    /// More about it
+    #[arg(long)]
+    pub(crate) notes: Option<String>,
+    /// A further field, as often as needed
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, action = ArgAction::Append)]
+    pub(crate) data: Vec<(String, String)>,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.to_owned()))
+        }
+        Some(_) | None => Err("write it as KEY=VALUE".to_owned()),
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum JournalCommand {
+    /// Print events in the order in which they were stored
+    #[command(
+        after_help = "Examples:\n  piton journal show --since 2h\n  piton journal show --since 2026-01-15 --json | jq -r .kind"
+    )]
+    Show {
+        /// From this time, so long ago, or from this event on
+        #[arg(long, value_name = "TIME|DURATION|ID")]
+        since: Option<String>,
+    },
+    /// Check everything that is stored: hashes, heads, and that the views are the fold of the journal
+    Verify,
+    /// Print every event as one JSON object a line
+    Export,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Show where everything is kept, and how large it is
+    Info,
+    /// Copy the store to a file, while others write
+    Backup {
+        /// The file; it must not be there yet
+        file: PathBuf,
+    },
+    /// Put a copy into the place of the store, which is kept beside
+    Restore {
+        /// A file that `piton store backup` wrote
+        file: PathBuf,
+    },
+}

@@ -1,0 +1,616 @@
+//! One function a command: translate, call the verb, show the answer.
+
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory as _;
+use jiff::Timestamp;
+use piton_core::entry::{Entry, EntryRow};
+use piton_core::policy::Limits;
+use piton_core::{RunState, Verb};
+use piton_engine::runner::{Notice, exit_of};
+use piton_engine::verbs::compile::{Compiled, Target, check_sprint, compile_sprint, sprint_path};
+use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
+use piton_engine::verbs::journal::Shown;
+use piton_engine::verbs::{inbox, journal, log, run, status, store};
+use piton_engine::{Exit, Failure, World};
+
+use crate::args::{
+    Args, Command, JournalCommand, LogArgs, PlanCommand, RunArgs, StoreCommand, VerbArg,
+};
+use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
+use crate::show;
+
+/// Calls the verb that was typed.
+pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exit, Failure> {
+    match args.command {
+        Command::Run(run) => run_plan(world, *run, output),
+        Command::Status { run, watch } => show_status(world, run.as_deref(), watch, output),
+        Command::Inbox => show_inbox(world, output),
+        Command::Decide { id, verb, why } => {
+            let outcome = inbox::decide(world, &id, verb.into(), why)?;
+            Ok(show_outcome(&outcome, output))
+        }
+        Command::Pause { run } => steer(world, run.as_deref(), Wish::Pause, output),
+        Command::Resume { run } => steer(world, run.as_deref(), Wish::Resume, output),
+        Command::Stop { run } => steer(world, run.as_deref(), Wish::Stop, output),
+        Command::Plan(plan) => plan_command(world, plan, output),
+        Command::Log(entry) => log_entry(world, entry, output),
+        Command::Recent { count } => show_recent(world, count, output),
+        Command::Journal(command) => journal_command(world, command, output),
+        Command::Store(command) => store_command(world, command, output),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "piton", &mut text);
+            output.data(&String::from_utf8_lossy(&text));
+            Ok(Exit::Done)
+        }
+        Command::Man => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(Args::command())
+                .render(&mut text)
+                .map_err(|error| {
+                    Failure::new("store.fault", "the page cannot be made").because(error)
+                })?;
+            output.data(&String::from_utf8_lossy(&text));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+impl From<VerbArg> for Verb {
+    fn from(verb: VerbArg) -> Self {
+        match verb {
+            VerbArg::Approve => Self::Approve,
+            VerbArg::Answer => Self::Answer,
+            VerbArg::Retry => Self::Retry,
+            VerbArg::Skip => Self::Skip,
+        }
+    }
+}
+
+fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, Failure> {
+    let request = run::Request {
+        plan: args.plan,
+        agent: args.agent,
+        workflows: args.workflows,
+        model: args.model,
+        limits: Limits {
+            iterations_max: args.max_iterations,
+            tasks_max: None,
+            time_box_s: args.time_box,
+        },
+        wait: args.wait,
+        once: args.once,
+        dry_run: args.dry_run,
+        recompile: args.recompile,
+        from: args.from,
+        ignore: args.ignore,
+    };
+    let answer = run::run(world, &request, &mut |notice| {
+        notify(world, &notice, output)
+    })?;
+    match answer {
+        run::Answer::Dry(nodes) => {
+            show_dry(&nodes, output);
+            Ok(Exit::Done)
+        }
+        run::Answer::Finished(row) => {
+            output.note(&format!("run `{}` is already finished", row.name));
+            Ok(Exit::Done)
+        }
+        run::Answer::Ran(row) => {
+            if !output.json {
+                show_end(&row, output);
+            }
+            Ok(exit_of(&row))
+        }
+    }
+}
+
+fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
+    match notice {
+        Notice::Said(text) => output.note(&format!("{DIM}{text}{DIM:#}")),
+        Notice::Warning(text) => output.warning(text),
+        Notice::Problems(findings) => output.findings(findings),
+        Notice::Event(recorded, _) if output.json => {
+            output.json_line(&Shown::from(&recorded.record));
+        }
+        Notice::Event(recorded, tables) => {
+            if let Some(line) = show::progress::line(recorded, tables) {
+                output.note(&line);
+            }
+        }
+        Notice::Working(node, since, printed) => {
+            if output.is_live() {
+                let line = show::progress::working(node, *since, world.now(), *printed);
+                output.live(&line);
+            }
+        }
+        Notice::Waiting(until) => {
+            if let Some(until) = until {
+                output.note(&format!(
+                    "{DIM}waiting {} before the next attempt{DIM:#}",
+                    show::progress::seconds(world.now(), *until)
+                ));
+            } else {
+                output.note(&format!(
+                    "{DIM}waiting for a person: see `piton inbox`{DIM:#}"
+                ));
+            }
+        }
+    }
+}
+
+/// How an invocation ended, and what to type next.
+fn show_end(row: &piton_core::RunRow, output: &mut Output) {
+    let name = &row.name;
+    match (row.state, &row.pause) {
+        (RunState::Done, _) => output.note(&format!("{GREEN}run `{name}` is done{GREEN:#}")),
+        (RunState::Paused, Some(piton_core::run::Pause::Limit { limit })) => {
+            output.note(&format!(
+                "{YELLOW}run `{name}` reached its limit: {limit}{YELLOW:#}"
+            ));
+            output.hint(&format!(
+                "go on with `piton run {name}`; the limit is counted anew"
+            ));
+        }
+        (state, pause) => {
+            let failure = piton_engine::failure::run_state(
+                name,
+                state,
+                pause.as_ref(),
+                row.at.as_ref().map(ToString::to_string),
+            );
+            output.note(&format!("{YELLOW}{}{YELLOW:#}", failure.message));
+            if let Some(hint) = &failure.hint {
+                output.hint(hint);
+            }
+        }
+    }
+}
+
+fn show_dry(nodes: &[run::DryNode], output: &mut Output) {
+    if output.json {
+        output.json(&nodes);
+        return;
+    }
+    let mut text = String::new();
+    for node in nodes {
+        let model = node
+            .model
+            .as_ref()
+            .map(|model| format!(" ({model})"))
+            .unwrap_or_default();
+        let gate = if node.gate { ", then its check" } else { "" };
+        let stop = if node.breakpoint {
+            ", then a pause for people"
+        } else {
+            ""
+        };
+        text.push_str(&format!("{}{model}{gate}{stop}\n", node.node));
+    }
+    output.data(&text);
+    output.note(&format!(
+        "{DIM}{} to do; nothing was started{DIM:#}",
+        count(nodes.len(), "node")
+    ));
+}
+
+fn count(number: usize, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
+fn show_status(
+    world: &World,
+    run: Option<&str>,
+    watch: bool,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    loop {
+        let answer = status::status(world, run)?;
+        if output.json {
+            let going = if watch {
+                output.json_line(&answer)
+            } else {
+                output.json(&answer)
+            };
+            if going == Going::Over {
+                return Ok(Exit::Done);
+            }
+        } else if answer.runs.is_empty() {
+            output.note("nothing has been run here yet");
+            output.hint("begin with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml");
+        } else {
+            if watch {
+                output.fresh_screen();
+            }
+            if output.data(&show::status::render(&answer, world.now())) == Going::Over {
+                return Ok(Exit::Done);
+            }
+        }
+        let live = answer.runs.iter().any(|line| line.live);
+        if !watch || !live {
+            return Ok(Exit::Done);
+        }
+        world.pause(std::time::Duration::from_millis(500));
+    }
+}
+
+fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+    let open = inbox::inbox(world)?;
+    if output.json {
+        output.json(&open);
+        return Ok(Exit::Done);
+    }
+    if open.is_empty() {
+        output.note("nothing waits for a person");
+        return Ok(Exit::Done);
+    }
+    let mut text = String::new();
+    for question in &open {
+        text.push_str(&format!(
+            "{BOLD}{}{BOLD:#}  {}  {DIM}{} at {}{DIM:#}\n",
+            question.id, question.question, question.run, question.node
+        ));
+        for line in question.details.iter().flat_map(|details| details.lines()) {
+            text.push_str(&format!("    {line}\n"));
+        }
+        let ways: Vec<String> = question
+            .verbs
+            .iter()
+            .map(|verb| way(&question.id, *verb))
+            .collect();
+        text.push_str(&format!("    {CYAN}{}{CYAN:#}\n", ways.join("\n    ")));
+    }
+    output.data(&text);
+    Ok(Exit::Done)
+}
+
+fn way(id: &str, verb: Verb) -> String {
+    match verb {
+        Verb::Answer => format!("piton decide {id} answer --why '...'"),
+        Verb::Approve | Verb::Retry | Verb::Skip => format!("piton decide {id} {verb}"),
+    }
+}
+
+fn steer(
+    world: &World,
+    run: Option<&str>,
+    wish: Wish,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let outcome = control::control(world, run, wish)?;
+    if outcome.asked && !output.json {
+        let what = if wish == Wish::Stop {
+            "stops now"
+        } else {
+            "pauses at the next boundary"
+        };
+        output.note(&format!("run `{}` {what}", outcome.run));
+        return Ok(Exit::Done);
+    }
+    Ok(show_outcome(&outcome, output))
+}
+
+fn show_outcome(outcome: &Outcome, output: &mut Output) -> Exit {
+    if output.json {
+        output.json(outcome);
+        return Exit::Done;
+    }
+    let state = match (outcome.state, outcome.live) {
+        (RunState::Interrupted, true) => "goes on".to_owned(),
+        (RunState::Interrupted, false) => "may go on".to_owned(),
+        (state, _) => format!("is {state}"),
+    };
+    output.note(&format!("run `{}` {state}", outcome.run));
+    if let Some(next) = &outcome.next {
+        output.hint(&format!("go on with `{next}`"));
+    }
+    Exit::Done
+}
+
+fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Result<Exit, Failure> {
+    match command {
+        PlanCommand::Compile {
+            sprint,
+            workflows,
+            output: file,
+            strict,
+        } => {
+            let target = match file {
+                None if output.json => Target::Caller,
+                None => Target::Beside,
+                Some(file) if file == Path::new("-") => Target::Caller,
+                Some(file) => Target::File(file),
+            };
+            let sprint = sprint_path(world, &sprint)?;
+            let compiled = compile_sprint(world, &sprint, workflows.as_deref(), strict, &target)?;
+            Ok(show_compiled(&compiled, target == Target::Caller, output))
+        }
+        PlanCommand::Check {
+            sprint,
+            workflows,
+            strict,
+        } => {
+            let sprint = sprint_path(world, &sprint)?;
+            let compiled = check_sprint(world, &sprint, workflows.as_deref(), strict);
+            let exit = show_compiled(&compiled, false, output);
+            if !output.json && exit == Exit::Done {
+                output.note(&format!("{} is fine", sprint.shown.display()));
+            }
+            Ok(exit)
+        }
+        PlanCommand::Skip { node, why } => {
+            let outcome = control::node(world, &node, NodeWish::Skip, why)?;
+            Ok(show_outcome(&outcome, output))
+        }
+        PlanCommand::Retry { node, why } => {
+            let outcome = control::node(world, &node, NodeWish::Retry, why)?;
+            Ok(show_outcome(&outcome, output))
+        }
+    }
+}
+
+fn show_compiled(compiled: &Compiled, to_stdout: bool, output: &mut Output) -> Exit {
+    let exit = if compiled.progress.is_some() {
+        Exit::Done
+    } else {
+        Exit::No
+    };
+    if output.json {
+        let mut value = serde_json::json!({ "problems": compiled.findings.problems });
+        if let Some(progress) = compiled.progress.as_ref().filter(|_| to_stdout) {
+            value["progress"] =
+                serde_json::to_value(progress).expect("a sprint can be said in JSON");
+        }
+        if let Some(written) = &compiled.written {
+            value["written"] = written.to_string_lossy().into();
+        }
+        output.json(&value);
+        return exit;
+    }
+    output.findings(&compiled.findings);
+    if let Some(text) = compiled.text.as_ref().filter(|_| to_stdout) {
+        output.data(text);
+    }
+    if let Some(written) = &compiled.written {
+        output.note(&format!("wrote {}", written.display()));
+    }
+    let errors = compiled.findings.errors();
+    if errors > 0 {
+        output.note(&format!(
+            "{RED}{}; nothing was written{RED:#}",
+            count(errors, "error")
+        ));
+    }
+    exit
+}
+
+fn log_entry(world: &World, args: LogArgs, output: &mut Output) -> Result<Exit, Failure> {
+    let mut data: std::collections::BTreeMap<String, String> = args.data.into_iter().collect();
+    data.extend(
+        args.description
+            .map(|text| ("description".to_owned(), text)),
+    );
+    data.extend(args.notes.map(|text| ("notes".to_owned(), text)));
+    let entry = Entry {
+        kind: log::entry_type(&args.kind)?,
+        spec: args.spec,
+        task_id: args.task,
+        data,
+    };
+    let row = log::log(world, entry, &mut |text| {
+        output.note(&format!("{DIM}{text}{DIM:#}"))
+    })?;
+    if output.json {
+        output.json(&row);
+    } else {
+        output.note(&format!("recorded {}", describe(&row)));
+    }
+    Ok(Exit::Done)
+}
+
+fn describe(row: &EntryRow) -> String {
+    let spec = row
+        .entry
+        .spec
+        .as_ref()
+        .map(|spec| format!(" [{spec}]"))
+        .unwrap_or_default();
+    format!(
+        "{}{spec} {}",
+        row.entry.kind.as_str(),
+        show::progress::first_line(&row.entry.title())
+    )
+}
+
+fn show_recent(world: &World, number: usize, output: &mut Output) -> Result<Exit, Failure> {
+    let recent = log::recent(world, &world.cwd, number)?;
+    if output.json {
+        output.json(&recent);
+        return Ok(Exit::Done);
+    }
+    let mut text = format!("{}\n", recent.summary);
+    for row in &recent.entries {
+        text.push_str(&format!(
+            "{DIM}{}{DIM:#}  {}\n",
+            local(row.timestamp),
+            describe(row)
+        ));
+    }
+    if let Some(task) = &recent.last_task {
+        let spec = recent
+            .last_spec
+            .as_ref()
+            .map(|spec| format!(" of {spec}"))
+            .unwrap_or_default();
+        text.push_str(&format!("Last task: {task}{spec}\n"));
+    }
+    if !recent.unresolved_blockers.is_empty() {
+        text.push_str("Unresolved blockers:\n");
+        for row in &recent.unresolved_blockers {
+            text.push_str(&format!("{YELLOW}!{YELLOW:#} {}\n", describe(row)));
+        }
+    }
+    output.data(&text);
+    Ok(Exit::Done)
+}
+
+fn local(time: Timestamp) -> String {
+    time.to_zoned(jiff::tz::TimeZone::system())
+        .strftime("%F %H:%M")
+        .to_string()
+}
+
+fn journal_command(
+    world: &World,
+    command: JournalCommand,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    match command {
+        JournalCommand::Show { since } => {
+            let since = since
+                .map(|text| journal::parse_since(world, &text))
+                .transpose()?;
+            journal::events(world, since.as_ref(), &mut |record| {
+                let shown = Shown::from(record);
+                let going = if output.json {
+                    output.json_line(&shown)
+                } else {
+                    output.data(&event_line(&shown))
+                };
+                going == Going::On
+            })?;
+            Ok(Exit::Done)
+        }
+        JournalCommand::Export => {
+            journal::events(world, None, &mut |record| {
+                output.json_line(&Shown::from(record)) == Going::On
+            })?;
+            Ok(Exit::Done)
+        }
+        JournalCommand::Verify => verify(world, output),
+    }
+}
+
+fn event_line(event: &Shown) -> String {
+    let stream = event
+        .stream
+        .strip_prefix("run:")
+        .map_or(event.stream.as_str(), |id| &id[..id.len().min(8)]);
+    let body = show::progress::first_line(&event.body.to_string());
+    format!(
+        "{DIM}{} {stream}:{}{DIM:#} {BOLD}{}{BOLD:#} {body} {DIM}{}{DIM:#}\n",
+        event.time.strftime("%FT%TZ"),
+        event.position,
+        event.kind,
+        event.actor
+    )
+}
+
+fn verify(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+    let verdict = journal::verify(world)?;
+    let exit = if verdict.damage.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Damaged
+    };
+    if output.json {
+        let damage: Vec<_> = verdict
+            .damage
+            .iter()
+            .map(|damage| serde_json::json!({ "place": damage.place, "position": damage.position, "kind": damage.kind, "what": damage.what }))
+            .collect();
+        output.json(&serde_json::json!({ "events": verdict.events, "streams": verdict.streams, "rows": verdict.rows, "damage": damage }));
+        return Ok(exit);
+    }
+    for damage in &verdict.damage {
+        let position = damage
+            .position
+            .map(|position| format!(", event {position}"))
+            .unwrap_or_default();
+        let kind = damage
+            .kind
+            .as_ref()
+            .map(|kind| format!(" ({kind})"))
+            .unwrap_or_default();
+        output.note(&format!(
+            "{RED}damaged:{RED:#} {}{position}{kind}: {}",
+            damage.place, damage.what
+        ));
+    }
+    let checked = format!(
+        "{} in {}, {} of views",
+        count_u64(verdict.events, "event"),
+        count_u64(verdict.streams, "stream"),
+        count_u64(verdict.rows, "row")
+    );
+    if exit == Exit::Done {
+        output.data(&format!("{GREEN}all is well:{GREEN:#} {checked}\n"));
+    } else {
+        output.note(&format!(
+            "{RED}{} among {checked}{RED:#}",
+            count(verdict.damage.len(), "thing that is wrong").replace("wrongs", "wrong")
+        ));
+        output.hint("nothing was changed; bring a backup in with `piton store restore FILE`, or save what is there with `piton journal export`");
+    }
+    Ok(exit)
+}
+
+fn count_u64(number: u64, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
+fn store_command(
+    world: &World,
+    command: StoreCommand,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    match command {
+        StoreCommand::Info => {
+            let info = store::info(world)?;
+            if output.json {
+                output.json(&serde_json::json!({
+                    "path": info.path, "bytes": info.bytes, "wal_bytes": info.wal_bytes,
+                    "schema_version": info.schema_version, "sqlite_version": info.sqlite_version,
+                    "events": info.events, "streams": info.streams, "runs": info.runs, "entries": info.entries,
+                }));
+            } else {
+                output.data(&format!(
+                    "{}\n{}, of them {} not yet checkpointed\n{} in {}, {}, {} of sessions\nschema {}, SQLite {}\n",
+                    info.path.display(),
+                    show::progress::bytes(info.bytes + info.wal_bytes),
+                    show::progress::bytes(info.wal_bytes),
+                    count_u64(info.events, "event"),
+                    count_u64(info.streams, "stream"),
+                    count_u64(info.runs, "run"),
+                    count_u64(info.entries, "entry").replace("entrys", "entries"),
+                    info.schema_version,
+                    info.sqlite_version
+                ));
+            }
+            Ok(Exit::Done)
+        }
+        StoreCommand::Backup { file } => {
+            let written = store::backup(world, &file)?;
+            say_paths(output, "wrote", &written, None);
+            Ok(Exit::Done)
+        }
+        StoreCommand::Restore { file } => {
+            let restored = store::restore(world, &file)?;
+            say_paths(output, "restored", &restored.store, restored.kept.as_ref());
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn say_paths(output: &mut Output, what: &str, path: &Path, kept: Option<&PathBuf>) {
+    if output.json {
+        output.json(&serde_json::json!({ what: path, "kept": kept }));
+        return;
+    }
+    output.note(&format!("{what} {}", path.display()));
+    if let Some(kept) = kept {
+        output.note(&format!("the former store is kept as {}", kept.display()));
+    }
+}

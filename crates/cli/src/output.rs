@@ -1,0 +1,200 @@
+//! The one place that prints: data to stdout, everything else to stderr.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use piton_engine::{Failure, Findings};
+use serde::Serialize;
+
+use crate::show::problems;
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+
+/// Where everything is printed.
+pub(crate) struct Output {
+    /// Data is printed as JSON.
+    pub(crate) json: bool,
+    live: Option<String>,
+}
+
+/// Somebody stopped reading what is printed: nothing is wrong, nothing more is said.
+struct ReaderGone;
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json, live: None }
+    }
+
+    /// Prints data; colours are left out where nobody sees them.
+    pub(crate) fn data(&mut self, text: &str) -> Going {
+        self.clear_live();
+        let mut stdout = anstream::stdout().lock();
+        going(
+            stdout
+                .write_all(text.as_bytes())
+                .and_then(|()| stdout.flush()),
+        )
+    }
+
+    /// Prints one JSON value on one line.
+    pub(crate) fn json_line(&mut self, value: &impl Serialize) -> Going {
+        let mut text = serde_json::to_string(value).expect("what piton prints can be said in JSON");
+        text.push('\n');
+        let mut stdout = io::stdout().lock();
+        going(
+            stdout
+                .write_all(text.as_bytes())
+                .and_then(|()| stdout.flush()),
+        )
+    }
+
+    /// Prints one JSON value for people to read as well.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Going {
+        let mut text =
+            serde_json::to_string_pretty(value).expect("what piton prints can be said in JSON");
+        text.push('\n');
+        let mut stdout = io::stdout().lock();
+        going(
+            stdout
+                .write_all(text.as_bytes())
+                .and_then(|()| stdout.flush()),
+        )
+    }
+
+    /// Says something that is not data.
+    pub(crate) fn note(&mut self, text: &str) {
+        self.clear_live();
+        to_stderr(&format!("{text}\n"));
+    }
+
+    /// Says something that somebody should look at.
+    pub(crate) fn warning(&mut self, text: &str) {
+        self.note(&format!("{YELLOW}warning:{YELLOW:#} {text}"));
+    }
+
+    /// Says what to type next.
+    pub(crate) fn hint(&mut self, text: &str) {
+        self.note(&format!("{CYAN}hint:{CYAN:#} {text}"));
+    }
+
+    /// Shows problems beside their source lines.
+    pub(crate) fn findings(&mut self, findings: &Findings) {
+        let text = problems::render(findings, width());
+        self.clear_live();
+        to_stderr(&text);
+    }
+
+    /// Says why a command was not carried out.
+    pub(crate) fn failure(&mut self, failure: &Failure) {
+        if let Some(findings) = &failure.findings {
+            self.findings(findings);
+        }
+        if self.json {
+            let value = serde_json::json!({ "error": {
+                "code": failure.code,
+                "message": failure.message,
+                "causes": failure.causes(),
+                "hint": failure.hint,
+                "exit": failure.exit().code(),
+            }});
+            self.note(&value.to_string());
+            return;
+        }
+        self.note(&format!(
+            "{RED}error:{RED:#} {} {DIM}[{}]{DIM:#}",
+            failure.message, failure.code
+        ));
+        for cause in failure.causes() {
+            self.note(&format!("  because: {cause}"));
+        }
+        if let Some(hint) = &failure.hint {
+            self.hint(hint);
+        }
+    }
+
+    /// Whether somebody watches the progress on a terminal.
+    pub(crate) fn is_live(&self) -> bool {
+        !self.json && io::stderr().is_terminal()
+    }
+
+    /// Shows a line that the next one takes the place of.
+    pub(crate) fn live(&mut self, text: &str) {
+        let width = width().saturating_sub(1);
+        let text: String = text.chars().take(width).collect();
+        if self.live.as_deref() == Some(&text) {
+            return;
+        }
+        to_stderr(&format!("\r\u{1b}[2K{text}"));
+        self.live = Some(text);
+    }
+
+    fn clear_live(&mut self) {
+        if self.live.take().is_some() {
+            to_stderr("\r\u{1b}[2K");
+        }
+    }
+
+    /// Begins a screen anew, for what is shown again and again.
+    pub(crate) fn fresh_screen(&mut self) {
+        if io::stdout().is_terminal() {
+            self.data("\u{1b}[H\u{1b}[2J");
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.clear_live();
+    }
+}
+
+/// Whether somebody still reads what is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Going {
+    /// Somebody does.
+    On,
+    /// Nobody does: a pipe was closed.
+    Over,
+}
+
+fn going(result: io::Result<()>) -> Going {
+    match result.map_err(|_| ReaderGone) {
+        Ok(()) => Going::On,
+        Err(ReaderGone) => Going::Over,
+    }
+}
+
+/// Nothing can be said about a stderr that nobody reads.
+fn to_stderr(text: &str) {
+    let mut stderr = anstream::stderr().lock();
+    stderr
+        .write_all(text.as_bytes())
+        .and_then(|()| stderr.flush())
+        .ok();
+}
+
+/// The width of the terminal, in characters.
+pub(crate) fn width() -> usize {
+    let of = |result: rustix::io::Result<rustix::termios::Winsize>| {
+        result
+            .ok()
+            .map(|size| usize::from(size.ws_col))
+            .filter(|width| *width > 0)
+    };
+    of(rustix::termios::tcgetwinsize(io::stderr()))
+        .or_else(|| of(rustix::termios::tcgetwinsize(io::stdout())))
+        .unwrap_or(100)
+}
+
+/// What clap has to say: help to stdout, mistakes to stderr.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    // A closed pipe is no reason to say more.
+    error.print().ok();
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}

@@ -1,0 +1,5 @@
+//! How answers look to people.
+
+pub(crate) mod problems;
+pub(crate) mod progress;
+pub(crate) mod status;

@@ -1,0 +1,182 @@
+//! A run at work: a line for what happens, a live one for what goes on.
+
+use jiff::Timestamp;
+use piton_core::run::Pause;
+use piton_core::{Event, ItemState, Outcome, Recorded, Role, RunState, Tables};
+
+use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
+
+/// The line for an event, if people want to see it.
+pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
+    let time = recorded.record.stamp.time;
+    match &recorded.event {
+        Event::AttemptStarted {
+            node,
+            number,
+            role,
+            model,
+            ..
+        } => {
+            let what = match role {
+                Role::Worker if *number > 1 => format!(", attempt {number}"),
+                Role::Worker => String::new(),
+                Role::GateFix => ", mending what its check found".to_owned(),
+            };
+            let model = model
+                .as_ref()
+                .map(|model| format!(" {DIM}({model}){DIM:#}"))
+                .unwrap_or_default();
+            Some(format!("{CYAN}>{CYAN:#} {BOLD}{node}{BOLD:#}{what}{model}"))
+        }
+        Event::AttemptEnded { report, node, .. } if report.outcome == Outcome::Interrupted => {
+            Some(format!(
+                "{YELLOW}-{YELLOW:#} {node} interrupted{}",
+                dash(report.error.as_deref())
+            ))
+        }
+        Event::GateEnded { node, report, .. } if report.passed => {
+            Some(format!("  {DIM}check of {node} passed{DIM:#}"))
+        }
+        Event::GateEnded { node, report, .. } if !report.interrupted => Some(format!(
+            "{YELLOW}!{YELLOW:#} check of {node} failed{}",
+            dash(report.error.as_deref())
+        )),
+        Event::CommitEnded {
+            node,
+            commit: Some(commit),
+            ..
+        } => {
+            let short: String = commit.chars().take(10).collect();
+            Some(format!("  {DIM}{node} committed as {short}{DIM:#}"))
+        }
+        Event::ItemMoved(moved) => {
+            let item = tables.item(moved.run, &moved.node);
+            let leaf = item.is_none_or(piton_core::ItemRow::is_leaf);
+            moved_line(
+                moved,
+                leaf,
+                item.and_then(|item| item.started_at),
+                time,
+                item.and_then(|item| item.summary.as_deref()),
+            )
+        }
+        Event::RunMoved {
+            to, pause, reason, ..
+        } => run_line(*to, pause.as_ref(), reason.as_deref()),
+        _ => None,
+    }
+}
+
+fn moved_line(
+    moved: &piton_core::event::ItemMoved,
+    leaf: bool,
+    started: Option<Timestamp>,
+    now: Timestamp,
+    summary: Option<&str>,
+) -> Option<String> {
+    let node = &moved.node;
+    match moved.to {
+        ItemState::Done => {
+            let took = started
+                .map(|from| seconds(from, now))
+                .map(|time| format!(" {DIM}{time}{DIM:#}"))
+                .unwrap_or_default();
+            let said = if leaf { dash(summary) } else { String::new() };
+            Some(format!("{GREEN}x{GREEN:#} {node}{took}{said}"))
+        }
+        ItemState::Failed if leaf => Some(format!(
+            "{RED}!{RED:#} {node} failed{}",
+            dash(moved.error.as_deref())
+        )),
+        ItemState::Blocked if leaf => Some(format!(
+            "{RED}!{RED:#} {node} is blocked{}",
+            dash(moved.error.as_deref())
+        )),
+        ItemState::Skipped => Some(format!("{DIM}~ {node} is left out{DIM:#}")),
+        ItemState::Waiting => Some(match (&moved.human, moved.until) {
+            (Some(human), _) => format!(
+                "{YELLOW}?{YELLOW:#} {node} needs a person: {}",
+                human.reason
+            ),
+            (None, Some(until)) => format!(
+                "{YELLOW}!{YELLOW:#} {node} failed{}; tried again in {}",
+                dash(moved.error.as_deref()),
+                seconds(now, until)
+            ),
+            (None, None) => format!("{YELLOW}!{YELLOW:#} {node} waits"),
+        }),
+        ItemState::Failed
+        | ItemState::Blocked
+        | ItemState::Pending
+        | ItemState::Ready
+        | ItemState::Working => None,
+    }
+}
+
+fn run_line(to: RunState, pause: Option<&Pause>, reason: Option<&str>) -> Option<String> {
+    match to {
+        RunState::Paused => Some(format!(
+            "{YELLOW}={YELLOW:#} {}",
+            pause.map_or_else(|| "paused".to_owned(), Pause::reason)
+        )),
+        RunState::Interrupted => {
+            reason.map(|reason| format!("{YELLOW}={YELLOW:#} interrupted: {reason}"))
+        }
+        RunState::New
+        | RunState::Running
+        | RunState::Waiting
+        | RunState::Blocked
+        | RunState::Done => None,
+    }
+}
+
+fn dash(text: Option<&str>) -> String {
+    text.map(|text| format!(": {}", first_line(text)))
+        .unwrap_or_default()
+}
+
+/// The first line of a text, cut where it is too long for a line.
+pub(crate) fn first_line(text: &str) -> String {
+    let line = text
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+        .trim();
+    let clean = line.chars().filter(|c| !c.is_control());
+    let short: String = clean.clone().take(120).collect();
+    if clean.count() > 120 {
+        format!("{short}…")
+    } else {
+        short
+    }
+}
+
+/// The time between two instants, for people.
+pub(crate) fn seconds(from: Timestamp, to: Timestamp) -> String {
+    let seconds = to.as_second().saturating_sub(from.as_second());
+    piton_core::duration::spoken(u64::try_from(seconds).unwrap_or(0))
+}
+
+/// The live line of a node that is being worked on.
+pub(crate) fn working(
+    node: &piton_core::Node,
+    since: Timestamp,
+    now: Timestamp,
+    printed: u64,
+) -> String {
+    let printed = if printed == 0 {
+        String::new()
+    } else {
+        format!(", {} printed", bytes(printed))
+    };
+    format!("  {node} {}{printed}", seconds(since, now))
+}
+
+/// A size, for people.
+pub(crate) fn bytes(count: u64) -> String {
+    match count {
+        0..1_024 => format!("{count} B"),
+        1_024..1_048_576 => format!("{} KB", count >> 10),
+        _ => format!("{} MB", count >> 20),
+    }
+}
