@@ -21,8 +21,9 @@ use piton_core::{
     StreamId, Tables,
 };
 use piton_formats::sprint::FACE;
-use piton_store::{CommitError, Store as _, fail};
+use piton_store::{CommitError, Store as _};
 
+use crate::fail;
 use crate::failure::{Failure, Findings, unwritable};
 use crate::git;
 use crate::mirror::{Mirror, Trouble};
@@ -161,6 +162,7 @@ fn start(
     };
     let owner = owner();
     let started = session.commit(&Command::StartRun { run, owner, limits }, &facts)?;
+    fail::point("run.leased");
     let rows = session.load(&[
         Need::Run(run),
         Need::Tree(run),
@@ -516,6 +518,7 @@ impl Runner<'_, '_> {
         // The outcome is durable: what the agent said raw is not needed any more.
         for attempt in ended {
             self.spool.remove(&attempt.to_string()).ok();
+            fail::point("run.spool-removed");
         }
         Ok(vec![Input::Committed(events)])
     }
@@ -707,6 +710,7 @@ impl Runner<'_, '_> {
         }
         fail::point("run.released");
         self.write_mirror(true, tell);
+        fail::point("run.over");
         match ending {
             Ending::State => {}
             Ending::CannotStart(error) => {

@@ -12,6 +12,7 @@ use piton_formats::sprint::{self, Layout, Progress, Source, detect_layout, parse
 use super::compile::{SprintPath, check_sprint, sprint_path};
 use crate::config::Config;
 use crate::exchange::sha256;
+use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
 use crate::mirror::{adopt, keep_copy};
 use crate::project::Project;
@@ -110,7 +111,9 @@ pub fn run(
     };
     if let Some(fresh) = fresh {
         fresh.keep_present(&session, tell)?;
+        fail::point("run.present-kept");
         session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
+        fail::point("run.planned");
         if fresh.taken_over {
             set_aside(&fresh.sprint.progress(), tell)?;
         }
@@ -118,6 +121,7 @@ pub fn run(
     let Some(lock) = run_lock::take(&session.project, run)? else {
         return Err(busy(&session, run)?);
     };
+    fail::point("run.locked");
     let job = Job {
         run,
         agent: agent.clone(),
@@ -382,6 +386,7 @@ fn rename_aside(
     }
     let new = with_ending(&old, "before-piton");
     fs::rename(&old, &new).map_err(|error| unwritable(&old, error))?;
+    fail::point("run.set-aside");
     tell(Notice::Said(&format!(
         "{} is now {}: piton needs neither",
         old.display(),
