@@ -56,7 +56,7 @@ fn notes(scratch: &Scratch) -> Vec<String> {
         .out
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).expect("JSON lines"))
-        .map(|event| event["body"]["notes"].as_str().unwrap_or_default().to_owned())
+        .map(|event| event["body"]["data"]["notes"].as_str().unwrap_or_default().to_owned())
         .collect()
 }
 
@@ -83,7 +83,7 @@ enum Store {
 fn scratch(store: Store) -> Scratch {
     let scratch = Scratch::outside_git();
     if store == Store::There {
-        assert_eq!(scratch.piton(&["log", "task_started", "--notes", "first"]).exit, 0);
+        assert_eq!(scratch.piton(&["log", "session_started", "--notes", "first"]).exit, 0);
     }
     scratch
 }

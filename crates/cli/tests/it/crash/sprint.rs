@@ -500,10 +500,12 @@ impl Runner {
         self.wait()
     }
 
-    /// All that it said.
+    /// What it said, as far as it helps to understand a failure.
     pub(super) fn words(&self) -> String {
         let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
-        format!("{}\n{}", read(&self.err), read(&self.out))
+        let out = read(&self.out);
+        let last: Vec<&str> = out.lines().rev().take(3).collect();
+        format!("{}\nits last events, the newest first:\n{}", read(&self.err), last.join("\n"))
     }
 }
 
