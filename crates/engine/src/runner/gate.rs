@@ -6,9 +6,9 @@ use std::time::Duration;
 use piton_core::Node;
 
 use piton_core::run_loop::Input;
-use piton_store::fail;
 
 use super::{Message, Notice, Purpose, Runner, Work};
+use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::process::{self, Exit, Limits, ProcessEvent, Program, Spec, StopReason};
 use crate::spool;
@@ -52,6 +52,7 @@ impl Runner<'_, '_> {
             },
             mark: mark.clone(),
         };
+        fail::point("gate.before-start");
         let sender = self.sender.clone();
         let started = process::start(spec, move |event| {
             let message = match event {
@@ -74,6 +75,7 @@ impl Runner<'_, '_> {
         };
         fail::point("gate.started");
         self.spool.record(&mark, running.id()).map_err(fault)?;
+        fail::point("gate.recorded");
         self.work = Some(Work {
             running,
             node: node.clone(),
@@ -101,6 +103,7 @@ impl Runner<'_, '_> {
         let output = self.spool.output(mark).map_err(fault)?;
         let text = spool::tail(&output, 4 * OUTPUT_CHARS_MAX as u64).unwrap_or_default();
         self.spool.remove(mark).map_err(fault)?;
+        fail::point("gate.spool-removed");
         Ok(Input::GateEnded(report(
             &text,
             exit,
