@@ -73,7 +73,10 @@ mod tests {
     #[test]
     fn every_failpoint_of_the_source_is_in_the_list_and_the_other_way_round() {
         let mut files = Vec::new();
-        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+        sources(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+            &mut files,
+        );
         // Put together here, so that this file does not find itself.
         let call = ["fail::", "point(\""].concat();
         let mut used = BTreeSet::new();

@@ -3,9 +3,10 @@
 
 use piton_core::attempt::Report;
 use piton_core::classify::Category;
-use piton_core::event::GateReport;
+use piton_core::gate::{Gate, GateReport};
+
 use piton_core::id::{DecisionId, RunId};
-use piton_core::plan::Gate;
+
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::{

@@ -42,7 +42,11 @@ fn die(trial: &mut Trial, failpoint: &str, must: Must) {
     let mut runner = trial.start(Some(failpoint));
     let status = runner.wait();
     let finished = must == Must::NotFail && status.code() == Some(0);
-    assert!(was_killed(status) || finished, "{failpoint}: {status}\n{}", runner.words());
+    assert!(
+        was_killed(status) || finished,
+        "{failpoint}: {status}\n{}",
+        runner.words()
+    );
     trial.buried(&runner);
 }
 
@@ -61,7 +65,9 @@ fn try_all(points: &[&str]) {
             .iter()
             .copied()
             .filter(|point| kind_of(point) == kind)
-            .filter(|point| !is_one_of(point, NOT_IN_A_RUN) && !is_one_of(point, ONLY_IN_A_LONG_RUN))
+            .filter(|point| {
+                !is_one_of(point, NOT_IN_A_RUN) && !is_one_of(point, ONLY_IN_A_LONG_RUN)
+            })
             .collect();
         if of_this_kind.is_empty() {
             continue;
@@ -113,12 +119,23 @@ fn the_program_that_is_handed_out_has_no_failpoints() {
     #[expect(clippy::disallowed_methods, reason = "this asks cargo, not piton")]
     let mut command = std::process::Command::new(cargo);
     command
-        .args(["tree", "--offline", "--package", "piton", "--edges", "normal,build"])
+        .args([
+            "tree",
+            "--offline",
+            "--package",
+            "piton",
+            "--edges",
+            "normal,build",
+        ])
         .args(["--format", "{p} features={f}", "--prefix", "none"])
         .current_dir(env!("CARGO_MANIFEST_DIR"));
     let output = command.output().expect("cargo runs");
     let tree = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(tree.contains("piton-store v"), "{tree}");
     assert!(!tree.contains("failpoints"), "{tree}");
 }
@@ -128,7 +145,9 @@ fn the_program_that_is_handed_out_has_no_failpoints() {
 fn the_program_that_is_tested_has_failpoints() {
     let mut trial = Trial::new(Kind::Plain);
     let mut runner = trial.start(Some("run.leased"));
-    assert!(was_killed(runner.strike(Duration::from_secs(30), Blow::Kill)));
+    assert!(was_killed(
+        runner.strike(Duration::from_secs(30), Blow::Kill)
+    ));
     trial.buried(&runner);
     assert!(trial.log().is_empty(), "it went on");
 }
