@@ -7,12 +7,13 @@
 use crate::attempt::{AttemptRow, Outcome};
 use crate::decision::{DecisionRow, Verdict};
 use crate::entry::{BlockerRow, EntryRow, EntryType};
-use crate::event::{Event, GateReport, ItemMoved, ItemPlanned, RunPlanned};
+use crate::event::{Event, ItemMoved, ItemPlanned, RunPlanned};
+use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
-use crate::item::{CommitIntent, Evidence, GateRuns, ItemRow, ItemState, Stage};
+use crate::item::{CommitIntent, Evidence, ItemRow, ItemState, Stage};
 use crate::journal::Stamp;
+use crate::row::{Key, Row};
 use crate::run::{Asked, Holder, RunRow, RunState};
-use crate::tables::{Key, Row};
 
 /// The rows that `event` changes, each once.
 #[must_use]

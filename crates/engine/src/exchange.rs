@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::fail;
+
 /// The SHA-256 of some bytes, in hex.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
@@ -37,6 +39,7 @@ pub fn stage(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
     builder.prefix(&prefix).suffix(".tmp");
     ordinary_mode(&mut builder);
     let mut file = builder.tempfile_in(folder)?;
+    fail::point("mirror.temp-made");
     file.write_all(bytes)?;
     if let Ok(found) = fs::metadata(target) {
         file.as_file().set_permissions(found.permissions())?;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::fail;
 use crate::failure::Failure;
 use crate::process::{self, Call};
 
@@ -101,6 +102,7 @@ pub fn commit(
     if !said.ok {
         return Ok(Err(last_line(&said)));
     }
+    fail::point("git.staged");
     if git(work_tree, &["diff", "--cached", "--quiet"])?.ok {
         return Ok(Ok(None));
     }

@@ -8,6 +8,7 @@
 pub mod answer;
 pub mod config;
 pub mod exchange;
+pub mod fail;
 pub mod failure;
 pub mod git;
 pub mod mirror;

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use piton_core::{RunId, Tables};
 use piton_formats::sprint::{Exporter, render_progress};
-use piton_store::fail;
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::{Displaced, sha256, stage, sync_folder, write_through};
+use crate::fail;
 
 /// Up to this size a file follows every change at once.
 const SMALL_BYTES: usize = 256 << 10;
@@ -279,6 +279,8 @@ impl Mirror {
             displaced.put_back()?;
             return self.stop(text);
         }
+        drop(displaced);
+        fail::point("mirror.tidied");
         self.look = Look::at(&self.target);
         Ok(None)
     }
@@ -345,6 +347,7 @@ pub fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
         let copy = path.with_file_name(format!("{name}.{suffix}{number}"));
         match OpenOptions::new().write(true).create_new(true).open(&copy) {
             Ok(mut file) => {
+                fail::point("run.copy-made");
                 file.write_all(&bytes)?;
                 file.sync_all()?;
                 sync_folder(path.parent().unwrap_or(Path::new(".")))?;

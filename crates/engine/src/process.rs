@@ -39,6 +39,8 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use crate::fail;
+
 pub use self::call::{Call, OUTPUT_BYTES_MAX, Output, output};
 pub use self::identity::{Identity, Liveness, alive, liveness, myself};
 pub use self::orphans::adopt_orphans;
@@ -259,6 +261,7 @@ pub fn start(
     command.stdin(input);
     let output = OutputFile::create(&spec.output)?;
     command.stdout(output.writer()?).stderr(output.writer()?);
+    fail::point("process.output-made");
     let started = watch::spawn(
         command,
         watch::Order {

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::world::World;
 
@@ -72,6 +73,7 @@ impl Project {
     pub fn create(&self) -> Result<bool, Failure> {
         let fresh = !self.home.is_dir();
         fs::create_dir_all(&self.home).map_err(|error| unwritable(&self.home, error))?;
+        fail::point("project.home-made");
         let ignore = self.home.join(".gitignore");
         if !ignore.exists() {
             fs::write(&ignore, IGNORE).map_err(|error| unwritable(&ignore, error))?;

@@ -21,8 +21,9 @@ use piton_core::{
     RunRow, RunState, StreamId, Tables,
 };
 use piton_formats::sprint::{Exporter, FACE};
-use piton_store::{CommitError, Store as _, fail};
+use piton_store::{CommitError, Store as _};
 
+use crate::fail;
 use crate::failure::{Failure, Findings, unwritable};
 use crate::git;
 use crate::mirror::{Mirror, Trouble};
@@ -161,6 +162,7 @@ fn start(
     };
     let owner = owner();
     let started = session.commit(&Command::StartRun { run, owner, limits }, &facts)?;
+    fail::point("run.leased");
     let (tables, seen) = picture(session, run)?;
     let row = known(tables.run(run))?;
     let token = row.fence;
@@ -535,6 +537,7 @@ impl Runner<'_, '_> {
         // The outcome is durable: what the agent said raw is not needed any more.
         for attempt in ended {
             self.spool.remove(&attempt.to_string()).ok();
+            fail::point("run.spool-removed");
         }
         Ok(vec![Input::Committed(events)])
     }
@@ -726,6 +729,7 @@ impl Runner<'_, '_> {
         }
         fail::point("run.released");
         self.write_mirror(true, tell);
+        fail::point("run.over");
         match ending {
             Ending::State => {}
             Ending::CannotStart(error) => {

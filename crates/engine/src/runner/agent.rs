@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use piton_core::attempt::{ProcessEnd, Report, Transcript};
 use piton_core::run_loop::Input;
 use piton_core::{AttemptId, ItemRow, Node, Role};
-use piton_store::fail;
 
 use super::{Message, Notice, Purpose, Runner, Work, read_context, unseen};
 use crate::answer::{self, Ended, Stopped};
+use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::process::{self, Exit, ProcessEvent, Program, Spec, StopReason};
 use crate::prompt::{self, Ingredients, Level};

@@ -12,6 +12,7 @@ use piton_formats::sprint::{self, Progress};
 
 use super::compile::{SprintPath, check_sprint, sprint_path};
 use crate::config::Config;
+use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
 use crate::mirror::{adopt, keep_copy};
 use crate::project::Project;
@@ -110,7 +111,9 @@ pub fn run(
     };
     if let Some(fresh) = fresh {
         fresh.keep_present(&session, tell)?;
+        fail::point("run.present-kept");
         session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
+        fail::point("run.planned");
         if fresh.taken_over.is_some() {
             takeover::set_aside(&fresh.sprint.progress(), tell)?;
         }
@@ -118,6 +121,7 @@ pub fn run(
     let Some(lock) = run_lock::take(&session.project, run)? else {
         return Err(busy(&session, run)?);
     };
+    fail::point("run.locked");
     let job = Job {
         run,
         agent: agent.clone(),

@@ -3,6 +3,7 @@
 use piton_testkit::contract;
 use piton_testkit::store_contract;
 
+mod agreement;
 mod backup;
 mod crash;
 mod damage;

@@ -13,6 +13,7 @@ use piton_formats::sprint::{
 
 use super::super::compile::SprintPath;
 use crate::exchange::sha256;
+use crate::fail;
 use crate::failure::{Failure, Findings, unwritable};
 use crate::runner::Notice;
 
@@ -184,6 +185,7 @@ fn rename_aside(
     }
     let new = with_ending(&old, "before-piton");
     fs::rename(&old, &new).map_err(|error| unwritable(&old, error))?;
+    fail::point("run.set-aside");
     tell(Notice::Said(&format!(
         "{} is now {}: piton needs neither",
         old.display(),
