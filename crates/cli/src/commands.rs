@@ -318,7 +318,6 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
             strict,
         } => {
             let target = match file {
-                None if output.json => Target::Caller,
                 None => Target::Beside,
                 Some(file) if file == Path::new("-") => Target::Caller,
                 Some(file) => Target::File(file),

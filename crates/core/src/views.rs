@@ -376,7 +376,12 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         id: item.id.clone(),
         place: item.place.clone(),
         state: item.state,
-        stage: Stage::Work,
+        // A list whose own check failed is tried again at the check.
+        stage: if item.state.is_broken() && item.gate.is_some() {
+            Stage::Gate
+        } else {
+            Stage::Work
+        },
         prompt: item.prompt.clone(),
         model: item.model.clone(),
         gate: item.gate.clone(),

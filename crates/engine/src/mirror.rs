@@ -117,14 +117,14 @@ pub fn is_stopped(home: &Path, run: RunId) -> bool {
         .is_some_and(|stamp| stamp.stopped)
 }
 
-/// Notes that the file of a run's mirror is this text, which was taken in: it
+/// Notes that the file of a run's mirror is this, which was taken in: it
 /// may be replaced.
 ///
 /// # Errors
 ///
 /// When the stamp cannot be kept.
-pub fn adopt(home: &Path, run: RunId, text: &str) -> io::Result<()> {
-    let hash = sha256(text.as_bytes());
+pub fn adopt(home: &Path, run: RunId, present: &[u8]) -> io::Result<()> {
+    let hash = sha256(present);
     let file = open_stamp(home, run)?;
     put_stamp(
         &file,
@@ -188,12 +188,6 @@ impl Mirror {
         })
     }
 
-    /// The sprint's own settings.
-    #[must_use]
-    pub fn settings(&self) -> &piton_formats::sprint::Progress {
-        self.exporter.settings()
-    }
-
     /// Notes that the run has changed.
     pub fn mark(&mut self) {
         self.behind = true;
@@ -255,7 +249,8 @@ impl Mirror {
     }
 
     fn put(&mut self, text: &str) -> io::Result<Option<Trouble>> {
-        if self.stamp.stopped {
+        // Whoever moves the other version away wants piton's again.
+        if self.stamp.stopped && Look::at(&self.target).is_some() {
             return self.put_beside(text);
         }
         let special = fs::metadata(&self.target).is_ok_and(|found| !found.is_file());

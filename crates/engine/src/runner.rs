@@ -17,10 +17,10 @@ use piton_core::attempt::{Outcome, Report};
 use piton_core::policy::Limits;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
-    Actor, AttemptId, Command, DecisionId, Facts, Need, Recorded, RunId, RunRow, RunState,
-    StreamId, Tables,
+    Actor, AttemptId, Command, DecisionId, Facts, ItemRow, ItemState, Need, Recorded, RunId,
+    RunRow, RunState, StreamId, Tables,
 };
-use piton_formats::sprint::FACE;
+use piton_formats::sprint::{Exporter, FACE};
 use piton_store::{CommitError, Store as _};
 
 use crate::fail;
@@ -31,6 +31,7 @@ use crate::process::{self, Exit, Running};
 use crate::prompt::Templates;
 use crate::session::Session;
 use crate::spool::Spool;
+use crate::verbs::run::support::refuse_unsupported;
 
 /// How often the runner looks for events of others while it waits.
 const TICK: Duration = Duration::from_millis(150);
@@ -149,12 +150,11 @@ fn start(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<RunRow, Failure> {
     let run = job.run;
-    let before = session.load(&[Need::Tree(run), Need::Run(run)])?.tables;
-    let row = before
-        .run(run)
-        .cloned()
-        .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))?;
-    refuse_dirty(session, &row, &before)?;
+    let rows = session.load(&[Need::Run(run)])?;
+    let row = known(rows.tables.run(run))?;
+    let settings = Exporter::new(&rows.tables, run);
+    refuse_unsupported(settings.settings(), &job.ignore)?;
+    refuse_dirty(session, &row)?;
     let limits = row.policy.limits.overridden_by(&job.limits);
     let facts = Facts {
         holder_gone: true,
@@ -163,17 +163,8 @@ fn start(
     let owner = owner();
     let started = session.commit(&Command::StartRun { run, owner, limits }, &facts)?;
     fail::point("run.leased");
-    let rows = session.load(&[
-        Need::Run(run),
-        Need::Tree(run),
-        Need::OpenAttempts(run),
-        Need::OpenDecisions(Some(run)),
-    ])?;
-    let row = rows
-        .tables
-        .run(run)
-        .cloned()
-        .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))?;
+    let (tables, seen) = picture(session, run)?;
+    let row = known(tables.run(run))?;
     let token = row.fence;
     let spool_at = session.project.home.join("spool").join(run.to_string());
     let spool = Spool::open(&spool_at).map_err(|error| unwritable(&spool_at, error))?;
@@ -183,21 +174,9 @@ fn start(
         wait: job.wait,
         once: job.once,
     };
-    let seen = session.store.position(&StreamId::run(run))?;
-    let lp = RunLoop::new(run, token, options, rows.tables);
+    let lp = RunLoop::new(run, token, options, tables);
     let mirror = open_mirror(session, &row, lp.tables(), tell);
-    let templates = mirror
-        .as_ref()
-        .map(|mirror| templates(mirror.settings()))
-        .unwrap_or_default();
-    if let Some(mirror) = &mirror {
-        crate::verbs::run::refuse_unsupported(mirror.settings(), &job.ignore).inspect_err(
-            |_| {
-                // Nothing was started: the run is as it was, and free.
-                release(session, run, token);
-            },
-        )?;
-    }
+    let templates = templates(settings.settings());
     let beat = session.world.now();
     let mut runner = Runner {
         session,
@@ -216,20 +195,44 @@ fn start(
         beat,
         stop_reason: None,
     };
-    runner.end_survivors(tell)?;
     for recorded in &started.events {
         tell(Notice::Event(recorded, runner.lp.tables()));
     }
-    runner.drive(tell)
+    let result = runner.end_survivors(tell).and_then(|()| runner.drive(tell));
+    if let Err(failure) = &result {
+        runner.abandon(failure);
+    }
+    result
+}
+
+fn known(row: Option<&RunRow>) -> Result<RunRow, Failure> {
+    row.cloned().ok_or_else(|| {
+        Failure::new("run.unknown", "the run is gone").hint("see the runs with `piton status`")
+    })
+}
+
+/// The rows of a run, and the position of the last event that is in them.
+fn picture(session: &Session<'_>, run: RunId) -> Result<(Tables, u64), Failure> {
+    let needs = [
+        Need::Run(run),
+        Need::Tree(run),
+        Need::OpenAttempts(run),
+        Need::OpenDecisions(Some(run)),
+    ];
+    let stream = StreamId::run(run);
+    loop {
+        let before = session.store.position(&stream)?;
+        let rows = session.load(&needs)?;
+        // Whoever wrote in between is seen whole the next time round.
+        if session.store.position(&stream)? == before {
+            return Ok((rows.tables, before));
+        }
+    }
 }
 
 /// A dirty work tree would be committed as if an agent had made it so.
-fn refuse_dirty(session: &Session<'_>, row: &RunRow, tables: &Tables) -> Result<(), Failure> {
-    let half_done = tables.tree(row.id).any(|item| {
-        item.is_task() && item.state == piton_core::ItemState::Working
-            || item.attempts > 0 && !item.state.is_finished()
-    });
-    if !row.policy.auto_commit || half_done {
+fn refuse_dirty(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+    if !row.policy.auto_commit || is_half_done(session, row)? {
         return Ok(());
     }
     let changes = git::changes(&session.project.work_tree, &own_files(session, row))?;
@@ -250,6 +253,16 @@ fn refuse_dirty(session: &Session<'_>, row: &RunRow, tables: &Tables) -> Result<
         ),
     )
     .hint("commit them or put them aside with `git stash`, then run again"))
+}
+
+/// Whether a task was begun: what has changed since belongs to it.
+fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
+    let rows = session.load(&[Need::Tree(row.id)])?;
+    let begun = |item: &ItemRow| {
+        let task = item.is_task() && item.state == ItemState::Working;
+        task || (item.attempts > 0 && !item.state.is_finished())
+    };
+    Ok(rows.tables.tree(row.id).any(begun))
 }
 
 /// The files that piton writes into the work tree itself, by their paths in it.
@@ -279,20 +292,6 @@ fn facts(session: &Session<'_>) -> Facts {
         decision: DecisionId(session.world.id()),
         holder_gone: false,
     }
-}
-
-fn release(session: &Session<'_>, run: RunId, token: u64) {
-    let interrupt = Command::InterruptRun {
-        run,
-        token,
-        reason: "not started".to_owned(),
-    };
-    let facts = facts(session);
-    // Best effort: a lease that stays is taken by the next runner all the same.
-    session.commit(&interrupt, &facts).ok();
-    session
-        .commit(&Command::ReleaseRun { run, token }, &facts)
-        .ok();
 }
 
 fn open_mirror(
@@ -357,7 +356,6 @@ impl Runner<'_, '_> {
             )));
         }
         if let Some(survivor) = ended.left.first() {
-            release(self.session, self.row.id, self.lp.token());
             return Err(Failure::new(
                 "agent.cannot_start",
                 format!(
@@ -379,6 +377,27 @@ impl Runner<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The runner cannot go on: nothing that it started is left alone, and the
+    /// run is given back if the store still takes anything.
+    ///
+    /// The intent of an agent that worked stays open; the next runner settles it.
+    fn abandon(&mut self, failure: &Failure) {
+        if let Some(work) = self.work.take() {
+            work.running.terminate();
+            while !matches!(self.receiver.recv(), Ok(Message::Exited(_)) | Err(_)) {}
+        }
+        let (run, token) = (self.row.id, self.lp.token());
+        let reason = failure.message.clone();
+        let facts = facts(self.session);
+        // Best effort: a lease that stays is taken by the next runner all the same.
+        self.session
+            .commit(&Command::InterruptRun { run, token, reason }, &facts)
+            .ok();
+        self.session
+            .commit(&Command::ReleaseRun { run, token }, &facts)
+            .ok();
     }
 
     fn drive(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<RunRow, Failure> {
@@ -714,6 +733,8 @@ impl Runner<'_, '_> {
         match ending {
             Ending::State => {}
             Ending::CannotStart(error) => {
+                let redactor = self.session.world.redactor();
+                let error = redactor.redact(&error);
                 return Err(Failure::new("agent.cannot_start", format!("the agent cannot be started: {error}"))
                     .hint("see that the command works in a shell, then run again: nothing was counted against the node"));
             }
@@ -725,10 +746,7 @@ impl Runner<'_, '_> {
             }
             Ending::Refused(refusal) => return Err(refusal.into()),
         }
-        self.lp
-            .run()
-            .cloned()
-            .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))
+        known(self.lp.run())
     }
 }
 

@@ -63,7 +63,23 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         Event::RunMoved {
             to, pause, reason, ..
         } => run_line(*to, pause.as_ref(), reason.as_deref()),
-        _ => None,
+        Event::RunPlanned(_)
+        | Event::ItemPlanned(_)
+        | Event::LeaseTaken { .. }
+        | Event::LeaseLost { .. }
+        | Event::LeaseReleased { .. }
+        | Event::RunStarted { .. }
+        | Event::RunAsked { .. }
+        | Event::AttemptEnded { .. }
+        | Event::GateStarted { .. }
+        | Event::GateEnded { .. }
+        | Event::CommitStarted { .. }
+        | Event::CommitEnded { .. }
+        | Event::ItemStaged { .. }
+        | Event::ItemSkipAsked { .. }
+        | Event::DecisionOpened { .. }
+        | Event::DecisionMade { .. }
+        | Event::EntryLogged(_) => None,
     }
 }
 

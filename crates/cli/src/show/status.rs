@@ -30,10 +30,13 @@ pub(crate) fn render(status: &Status, now: Timestamp) -> String {
 }
 
 fn state(line: &Line) -> String {
-    match line.state {
-        RunState::Running if !line.live => "interrupted".to_owned(),
-        other => other.to_string(),
+    let dead = line.state == RunState::Running && !line.live;
+    if dead {
+        RunState::Interrupted
+    } else {
+        line.state
     }
+    .to_string()
 }
 
 fn report(run: &Report, now: Timestamp) -> String {

@@ -31,8 +31,14 @@ impl Scratch {
 
     /// A folder that is no git repository.
     pub(crate) fn outside_git() -> Self {
-        let folder = tempfile::Builder::new().prefix("piton-").tempdir().expect("a scratch folder");
-        Self { folder, clock: None }
+        let folder = tempfile::Builder::new()
+            .prefix("piton-")
+            .tempdir()
+            .expect("a scratch folder");
+        Self {
+            folder,
+            clock: None,
+        }
     }
 
     /// The same, with a clock that stands still, so that answers can be compared.
@@ -57,7 +63,8 @@ impl Scratch {
     /// Reads a file.
     #[track_caller]
     pub(crate) fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+        std::fs::read_to_string(self.folder.path().join(name))
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// Whether a file is there.
@@ -67,8 +74,15 @@ impl Scratch {
 
     /// Runs git.
     pub(crate) fn git(&self, args: &[&str]) -> String {
-        let output = clean(Command::new("git"), self.folder.path()).args(args).output().expect("git is installed");
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = clean(Command::new("git"), self.folder.path())
+            .args(args)
+            .output()
+            .expect("git is installed");
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 

@@ -22,7 +22,7 @@ use piton_core::{
 use crate::plans::draw_plan;
 use crate::world::{LEASE, World, needs_human, start_run};
 
-const SEEDS: u32 = 1_500;
+const SEEDS: u32 = 1_000;
 
 /// After so many effects a run counts as one that never ends.
 const EFFECTS_MAX: u32 = 20_000;

@@ -218,9 +218,12 @@ fn tidy(path: &Path) -> String {
 
 /// The text of a definition, or why there is none.
 fn read_bounded(path: &Path) -> Result<String, String> {
-    let found = fs::metadata(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => "there is no such file".to_owned(),
-        _ => format!("cannot be read: {error}"),
+    let found = fs::metadata(path).map_err(|error| {
+        if error.kind() == ErrorKind::NotFound {
+            "there is no such file".to_owned()
+        } else {
+            format!("cannot be read: {error}")
+        }
     })?;
     if !found.is_file() {
         return Err("is not a file".to_owned());

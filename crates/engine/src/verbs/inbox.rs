@@ -1,6 +1,6 @@
 //! `piton inbox` and `piton decide`: everything that waits for a person.
 
-use piton_core::{Command, DecisionKind, Need, Verb};
+use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, Verb};
 use serde::Serialize;
 
 use super::control::{Outcome, outcome};
@@ -75,17 +75,15 @@ pub fn decide(
             .hint("see what is open with `piton inbox`")
     };
     let session = Session::write(world, &world.cwd)?.ok_or_else(unknown)?;
-    let need = match (id.strip_prefix('d').unwrap_or(id).parse(), id.parse()) {
-        (Ok(number), _) => Need::DecisionNumbered(number),
-        (Err(_), Ok(id)) => Need::Decision(id),
-        (Err(_), Err(_)) => return Err(unknown()),
+    let number: Option<u64> = id.strip_prefix('d').unwrap_or(id).parse().ok();
+    let whole: Option<DecisionId> = id.parse().ok();
+    let need = match (number, whole) {
+        (Some(number), _) => Need::DecisionNumbered(number),
+        (None, Some(id)) => Need::Decision(id),
+        (None, None) => return Err(unknown()),
     };
     let rows = session.load(std::slice::from_ref(&need))?;
-    let fits = |row: &&piton_core::DecisionRow| match &need {
-        Need::DecisionNumbered(number) => row.number == *number,
-        Need::Decision(id) => row.id == *id,
-        _ => false,
-    };
+    let fits = |row: &&DecisionRow| Some(row.number) == number || Some(row.id) == whole;
     let row = rows
         .tables
         .decisions()

@@ -1,17 +1,17 @@
 //! `piton run`: what is to be run, whether it may be, and the running of it.
 
+pub(crate) mod support;
+mod takeover;
+
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use piton_core::policy::Limits;
 use piton_core::{Command, Need, RunId, RunRow, RunState};
-use piton_formats::problem::Problem;
-use piton_formats::sprint::{self, Layout, Progress, Source, detect_layout, parse_progress};
+use piton_formats::sprint::{self, Progress};
 
 use super::compile::{SprintPath, check_sprint, sprint_path};
 use crate::config::Config;
-use crate::exchange::sha256;
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
 use crate::mirror::{adopt, keep_copy};
@@ -93,11 +93,11 @@ pub fn run(
     }
     let prepared = match &target.sprint {
         Some(sprint) => prepare(world, request, &target, sprint, tell)?,
-        None => Prepared::Known(existing(world, &target, request)?),
+        None => Prepared::Known(Box::new(existing(world, &target, request)?)),
     };
     if let Prepared::Known(row) = &prepared {
         if row.state == RunState::Done {
-            return Ok(Answer::Finished(Box::new(row.clone())));
+            return Ok(Answer::Finished(row.clone()));
         }
         refuse_state(world, &target.project, row)?;
     }
@@ -114,8 +114,8 @@ pub fn run(
         fail::point("run.present-kept");
         session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
         fail::point("run.planned");
-        if fresh.taken_over {
-            set_aside(&fresh.sprint.progress(), tell)?;
+        if fresh.taken_over.is_some() {
+            takeover::set_aside(&fresh.sprint.progress(), tell)?;
         }
     }
     let Some(lock) = run_lock::take(&session.project, run)? else {
@@ -153,32 +153,39 @@ fn find(world: &World, request: &Request) -> Result<Found, Failure> {
     let Some(plan) = &request.plan else {
         return find_here(world);
     };
-    let looks_like_path = plan.contains('/') || world.path(plan).exists();
-    if !looks_like_path {
-        let project = Project::find(world, &world.cwd);
+    let here = Project::find(world, &world.cwd);
+    if !plan.contains('/') && !world.path(plan).exists() {
         return Ok(Found {
-            project,
+            project: here,
             sprint: None,
             run: Some(plan.clone()),
         });
     }
     let sprint = sprint_path(world, Path::new(plan))?;
-    if !sprint.file.is_file()
-        && !sprint.progress().is_file()
-        && request.from.is_none()
-        && !backup(&sprint).is_file()
-    {
-        return Err(Failure::new(
+    let holds_plan =
+        sprint.file.is_file() || sprint.progress().is_file() || takeover::backup(&sprint).is_file();
+    if holds_plan || request.from.is_some() {
+        return Ok(Found {
+            project: Project::find(world, &sprint.folder),
+            sprint: Some(sprint),
+            run: None,
+        });
+    }
+    // A folder that only happens to be named like a run does not hide the run.
+    let session = Session::read(world, &world.cwd)?;
+    let run = session.and_then(|session| session.run_named(plan).ok());
+    match run {
+        Some(run) => Ok(Found {
+            project: here,
+            sprint: None,
+            run: Some(run.name),
+        }),
+        None => Err(Failure::new(
             "plan.none",
             format!("{} holds no plan", sprint.shown.display()),
         )
-        .hint("a plan is a folder with a SPRINT.yaml; see docs/guide/sprints.md"));
+        .hint("a plan is a folder with a SPRINT.yaml; see docs/guide/sprints.md")),
     }
-    Ok(Found {
-        project: Project::find(world, &sprint.folder),
-        sprint: Some(sprint),
-        run: None,
-    })
 }
 
 fn find_here(world: &World) -> Result<Found, Failure> {
@@ -304,7 +311,7 @@ fn is_on_path(world: &World, name: &str) -> bool {
 
 enum Prepared {
     /// The journal knows it.
-    Known(RunRow),
+    Known(Box<RunRow>),
     /// It is new.
     Fresh(Box<Fresh>),
 }
@@ -313,8 +320,8 @@ enum Prepared {
 struct Fresh {
     plan: piton_core::plan::Plan,
     sprint: SprintPath,
-    /// Whether it was a `PROGRESS.yaml` already.
-    taken_over: bool,
+    /// The text of the `PROGRESS.yaml` that it was made of, if it was.
+    taken_over: Option<String>,
 }
 
 impl Fresh {
@@ -329,11 +336,13 @@ impl Fresh {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<(), Failure> {
         let progress = self.sprint.progress();
-        let Ok(text) = fs::read_to_string(&progress) else {
+        let Ok(present) = fs::read(&progress) else {
             return Ok(());
         };
-        if !(self.taken_over && is_own_style(&text)) {
-            let suffix = if self.taken_over {
+        let text = std::str::from_utf8(&present).unwrap_or_default();
+        let whole = self.taken_over.as_deref() == Some(text) && takeover::is_own_style(text);
+        if !whole {
+            let suffix = if self.taken_over.is_some() {
                 "before-piton"
             } else {
                 "before-recompile"
@@ -345,54 +354,9 @@ impl Fresh {
                 copy.display()
             )));
         }
-        adopt(&session.project.home, self.plan.run, &text)
+        adopt(&session.project.home, self.plan.run, &present)
             .map_err(|error| unwritable(&session.project.home, error))
     }
-}
-
-/// What the original left beside its file is kept under another name.
-fn set_aside(progress: &Path, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
-    for ending in ["checksum", "backup"] {
-        rename_aside(progress, ending, tell)?;
-    }
-    Ok(())
-}
-
-/// Whether writing the file anew loses nothing of it: no comment, no order.
-fn is_own_style(text: &str) -> bool {
-    let (progress, _) = parse_progress(Source { name: "", text });
-    progress.is_some_and(|progress| sprint::render_progress(&progress) == text)
-}
-
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".");
-    name.push(ending);
-    path.with_file_name(name)
-}
-
-fn backup(sprint: &SprintPath) -> PathBuf {
-    with_ending(&sprint.progress(), "backup")
-}
-
-fn rename_aside(
-    progress: &Path,
-    ending: &str,
-    tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<(), Failure> {
-    let old = with_ending(progress, ending);
-    if !old.is_file() {
-        return Ok(());
-    }
-    let new = with_ending(&old, "before-piton");
-    fs::rename(&old, &new).map_err(|error| unwritable(&old, error))?;
-    fail::point("run.set-aside");
-    tell(Notice::Said(&format!(
-        "{} is now {}: piton needs neither",
-        old.display(),
-        new.display()
-    )));
-    Ok(())
 }
 
 fn prepare(
@@ -409,7 +373,7 @@ fn prepare(
     };
     let known = runs.iter().rev().find(|run| run.source == source);
     if let Some(row) = known.filter(|_| !request.recompile && request.from.is_none()) {
-        return Ok(Prepared::Known(row.clone()));
+        return Ok(Prepared::Known(Box::new(row.clone())));
     }
     if let Some(row) = known.filter(|row| !run_lock::is_free(&target.project, row.id)) {
         refuse_state(world, &target.project, row)?;
@@ -417,14 +381,17 @@ fn prepare(
     let (progress, taken_over) = if let Some(from) = &request.from {
         let path = world.path(from);
         let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
-        (take_over(&path, &text)?, true)
+        (takeover::take_over(&path, &text)?, Some(text))
     } else if request.recompile {
-        (compile(world, request, sprint, tell)?, false)
+        (compile(world, request, sprint, tell)?, None)
     } else {
-        choose(world, request, sprint, tell)?
+        match takeover::present(sprint, tell)? {
+            Some((progress, text)) => (progress, Some(text)),
+            None => (compile(world, request, sprint, tell)?, None),
+        }
     };
-    refuse_unsupported(&progress, &request.ignore)?;
-    warn_sequential(&progress, tell);
+    support::refuse_unsupported(&progress, &request.ignore)?;
+    support::warn_sequential(&progress, tell);
     let name = free_name(&progress.sprint_id, &runs);
     let plan = sprint::import(&progress, RunId(world.id()), &name, &source);
     Ok(Prepared::Fresh(Box::new(Fresh {
@@ -486,206 +453,11 @@ fn problems(sprint: &SprintPath, findings: Findings) -> Failure {
     .finding(findings)
 }
 
-/// What to begin with: a `PROGRESS.yaml` that is there, or the definition.
-fn choose(
-    world: &World,
-    request: &Request,
-    sprint: &SprintPath,
-    tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<(Progress, bool), Failure> {
-    let path = sprint.progress();
-    let text = match fs::read(&path) {
-        Ok(bytes) => Some(
-            String::from_utf8(bytes)
-                .map_err(|error| damaged(sprint, "is not UTF-8 text").because(error))?,
-        ),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(damaged(sprint, "cannot be read").because(error)),
-    };
-    match text {
-        Some(text) if !text.trim().is_empty() => {
-            let progress = match detect_layout(&text) {
-                Layout::Current => take_over(&path, &text)?,
-                layout @ (Layout::TaskQueue | Layout::GoalDriven) => {
-                    return Err(legacy(sprint, &layout));
-                }
-                layout @ Layout::Foreign(_) => return Err(foreign(sprint, &layout)),
-                Layout::Empty | Layout::Unreadable => {
-                    return Err(damaged(sprint, "is not readable YAML"));
-                }
-            };
-            report_checksum(&path, &text, tell);
-            Ok((progress, true))
-        }
-        _ if backup(sprint).is_file() => Err(damaged(sprint, "is missing")),
-        _ => Ok((compile(world, request, sprint, tell)?, false)),
-    }
-}
-
-fn take_over(path: &Path, text: &str) -> Result<Progress, Failure> {
-    let name = path.to_string_lossy().into_owned();
-    let (progress, problems) = parse_progress(Source { name: &name, text });
-    if let Some(progress) = progress
-        && !problems.iter().any(Problem::is_error)
-    {
-        return Ok(progress);
-    }
-    let findings = Findings {
-        problems,
-        sources: [(name.clone(), text.to_owned())].into(),
-    };
-    Err(Failure::new(
-        "plan.unreadable",
-        format!("{name} cannot be understood; nothing was changed"),
-    )
-    .hint("mend the file, or begin anew with `--recompile`, which keeps the old file beside")
-    .finding(findings))
-}
-
-fn damaged(sprint: &SprintPath, what: &str) -> Failure {
-    let path = sprint.shown.join("PROGRESS.yaml");
-    let backup = backup(sprint);
-    let readable = fs::read_to_string(&backup)
-        .is_ok_and(|text| matches!(detect_layout(&text), Layout::Current));
-    let failure = Failure::new(
-        "plan.unreadable",
-        format!("{} {what}; nothing was changed", path.display()),
-    );
-    if readable {
-        let shown = with_ending(&path, "backup");
-        return Failure::new(
-            "plan.unreadable",
-            format!(
-                "{} {what}, and {} is readable; nothing was changed",
-                path.display(),
-                shown.display()
-            ),
-        )
-        .hint(format!(
-            "go on from the backup with `piton run {} --from {}`",
-            sprint.shown.display(),
-            shown.display()
-        ));
-    }
-    failure.hint("mend the file, or begin anew with `--recompile`, which keeps the old file beside")
-}
-
-fn legacy(sprint: &SprintPath, layout: &Layout) -> Failure {
-    let path = sprint.shown.join("PROGRESS.yaml");
-    Failure::new(
-        "plan.legacy",
-        format!("{} is {}", path.display(), layout.describe()),
-    )
-    .hint("run the definition anew with `--recompile`, which keeps the old file beside")
-}
-
-fn foreign(sprint: &SprintPath, layout: &Layout) -> Failure {
-    let path = sprint.shown.join("PROGRESS.yaml");
-    Failure::new(
-        "plan.foreign",
-        format!(
-            "{} is {}; it was left alone",
-            path.display(),
-            layout.describe()
-        ),
-    )
-    .hint("keep the sprint in a folder of its own")
-}
-
-/// The original keeps a hash of its file beside it; when it is stale, people
-/// are told what that means.
-fn report_checksum(path: &Path, text: &str, tell: &mut dyn FnMut(Notice<'_>)) {
-    let Ok(expected) = fs::read_to_string(with_ending(path, "checksum")) else {
-        return;
-    };
-    let expected = expected
-        .split_whitespace()
-        .next()
-        .unwrap_or_default()
-        .to_owned();
-    if !expected.is_empty() && expected != sha256(text.as_bytes()) {
-        tell(Notice::Warning(&format!(
-            "{}.checksum does not fit its file: somebody edited the file, or a crash came between the two writes. The file itself is readable and is taken over as it stands",
-            path.display()
-        )));
-    }
-}
-
-/// What a sprint may ask for that piton cannot do yet, and how to see that it does.
-const UNSUPPORTED: &[(&str, fn(&Progress) -> bool)] = &[
-    ("worktree", |progress| {
-        is_enabled(progress.worktree.as_ref())
-    }),
-    ("orchestration", |progress| {
-        is_enabled(progress.orchestration.as_ref())
-    }),
-    ("per-iteration-hooks", |progress| {
-        let hooks = progress
-            .per_iteration_hooks
-            .as_ref()
-            .and_then(|hooks| hooks.as_seq());
-        hooks.is_some_and(|hooks| hooks.iter().any(|hook| is_enabled(Some(hook))))
-    }),
-];
-
-fn is_enabled(node: Option<&piton_formats::yaml::Node>) -> bool {
-    node.and_then(|node| node.get("enabled"))
-        .and_then(piton_formats::yaml::Node::as_bool)
-        == Some(true)
-}
-
-pub(crate) fn refuse_unsupported(progress: &Progress, ignore: &[String]) -> Result<(), Failure> {
-    let missing: Vec<&str> = UNSUPPORTED
-        .iter()
-        .filter(|(key, asks)| asks(progress) && !ignore.iter().any(|ignored| ignored == key))
-        .map(|(key, _)| *key)
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let flags: Vec<String> = missing
-        .iter()
-        .map(|key| format!("--ignore {key}"))
-        .collect();
-    Err(Failure::new(
-        "plan.unsupported",
-        format!(
-            "the sprint enables what piton does not do yet: {}",
-            missing.join(", ")
-        ),
-    )
-    .hint(format!(
-        "leave it out of the plan, or run without it: `{}`",
-        flags.join(" ")
-    )))
-}
-
-/// Says what is done one after another although the plan allows more.
-fn warn_sequential(progress: &Progress, tell: &mut dyn FnMut(Notice<'_>)) {
-    let mut keys = Vec::new();
-    let mut nodes: Vec<&sprint::PhaseNode> = progress.phases.iter().collect();
-    while let Some(node) = nodes.pop() {
-        keys.extend((node.parallel == Some(true)).then_some("parallel"));
-        keys.extend((node.wait_for_parallel == Some(true)).then_some("wait-for-parallel"));
-        keys.extend((!node.depends_on.is_empty()).then_some("depends-on"));
-        nodes.extend(node.children.as_slice());
-    }
-    keys.extend(is_enabled(progress.parallel_execution.as_ref()).then_some("parallel-execution"));
-    keys.sort_unstable();
-    keys.dedup();
-    if !keys.is_empty() {
-        tell(Notice::Warning(&format!(
-            "{}: done one after another, in an order that the dependencies allow",
-            keys.join(", ")
-        )));
-    }
-}
-
 fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, Failure> {
     let mut quiet = |_: Notice<'_>| {};
     let prepared = match &target.sprint {
         Some(sprint) => prepare(world, request, target, sprint, &mut quiet)?,
-        None => Prepared::Known(existing(world, target, request)?),
+        None => Prepared::Known(Box::new(existing(world, target, request)?)),
     };
     let dry = |node: String, state, model: &Option<String>, gate: bool, breakpoint| DryNode {
         node,

@@ -1,0 +1,195 @@
+//! What lies in a sprint's folder already: a `PROGRESS.yaml` of the original
+//! tool or of an earlier piton, its checksum, its backup. Taken over where it
+//! can be understood, named where it cannot, never replaced unasked.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use piton_formats::problem::Problem;
+use piton_formats::sprint::{
+    Layout, Progress, Source, detect_layout, parse_progress, render_progress,
+};
+
+use super::super::compile::SprintPath;
+use crate::exchange::sha256;
+use crate::fail;
+use crate::failure::{Failure, Findings, unwritable};
+use crate::runner::Notice;
+
+/// The progress that is there to be gone on with; none where there is no file.
+///
+/// # Errors
+///
+/// When there is one that cannot be gone on with: its reason, and the way out.
+pub(super) fn present(
+    sprint: &SprintPath,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Option<(Progress, String)>, Failure> {
+    let path = sprint.progress();
+    let text = match fs::read(&path) {
+        Ok(bytes) => Some(
+            String::from_utf8(bytes)
+                .map_err(|error| damaged(sprint, "is not UTF-8 text").because(error))?,
+        ),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(damaged(sprint, "cannot be read").because(error)),
+    };
+    match text {
+        Some(text) if !text.trim().is_empty() => {
+            let progress = match detect_layout(&text) {
+                Layout::Current => take_over(&path, &text)?,
+                layout @ (Layout::TaskQueue | Layout::GoalDriven) => {
+                    return Err(legacy(sprint, &layout));
+                }
+                layout @ Layout::Foreign(_) => return Err(foreign(sprint, &layout)),
+                Layout::Empty | Layout::Unreadable => {
+                    return Err(damaged(sprint, "is not readable YAML"));
+                }
+            };
+            report_checksum(&path, &text, tell);
+            Ok(Some((progress, text)))
+        }
+        _ if backup(sprint).is_file() => Err(damaged(sprint, "is missing")),
+        _ => Ok(None),
+    }
+}
+
+/// What the text of a `PROGRESS.yaml` says.
+///
+/// # Errors
+///
+/// When something in it cannot be understood: it may not be written over then.
+pub(super) fn take_over(path: &Path, text: &str) -> Result<Progress, Failure> {
+    let name = path.to_string_lossy().into_owned();
+    let (progress, problems) = parse_progress(Source { name: &name, text });
+    if let Some(progress) = progress
+        && !problems.iter().any(Problem::is_error)
+    {
+        return Ok(progress);
+    }
+    let findings = Findings {
+        problems,
+        sources: [(name.clone(), text.to_owned())].into(),
+    };
+    Err(Failure::new(
+        "plan.unreadable",
+        format!("{name} cannot be understood; nothing was changed"),
+    )
+    .hint("mend the file, or begin anew with `--recompile`, which keeps the old file beside")
+    .finding(findings))
+}
+
+fn damaged(sprint: &SprintPath, what: &str) -> Failure {
+    let path = sprint.shown.join("PROGRESS.yaml");
+    let backup = backup(sprint);
+    let readable = fs::read_to_string(&backup)
+        .is_ok_and(|text| matches!(detect_layout(&text), Layout::Current));
+    let failure = Failure::new(
+        "plan.unreadable",
+        format!("{} {what}; nothing was changed", path.display()),
+    );
+    if readable {
+        let shown = with_ending(&path, "backup");
+        return Failure::new(
+            "plan.unreadable",
+            format!(
+                "{} {what}, and {} is readable; nothing was changed",
+                path.display(),
+                shown.display()
+            ),
+        )
+        .hint(format!(
+            "go on from the backup with `piton run {} --from {}`",
+            sprint.shown.display(),
+            shown.display()
+        ));
+    }
+    failure.hint("mend the file, or begin anew with `--recompile`, which keeps the old file beside")
+}
+
+fn legacy(sprint: &SprintPath, layout: &Layout) -> Failure {
+    let path = sprint.shown.join("PROGRESS.yaml");
+    Failure::new(
+        "plan.legacy",
+        format!("{} is {}", path.display(), layout.describe()),
+    )
+    .hint("run the definition anew with `--recompile`, which keeps the old file beside")
+}
+
+fn foreign(sprint: &SprintPath, layout: &Layout) -> Failure {
+    let path = sprint.shown.join("PROGRESS.yaml");
+    Failure::new(
+        "plan.foreign",
+        format!(
+            "{} is {}; it was left alone",
+            path.display(),
+            layout.describe()
+        ),
+    )
+    .hint("keep the sprint in a folder of its own")
+}
+
+/// The original keeps a hash of its file beside it; when it is stale, people
+/// are told what that means.
+fn report_checksum(path: &Path, text: &str, tell: &mut dyn FnMut(Notice<'_>)) {
+    let Ok(expected) = fs::read_to_string(with_ending(path, "checksum")) else {
+        return;
+    };
+    let expected = expected
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    if !expected.is_empty() && expected != sha256(text.as_bytes()) {
+        tell(Notice::Warning(&format!(
+            "{}.checksum does not fit its file: somebody edited the file, or a crash came between the two writes. The file itself is readable and is taken over as it stands",
+            path.display()
+        )));
+    }
+}
+
+/// What the original left beside its file is kept under another name.
+pub(super) fn set_aside(progress: &Path, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+    for ending in ["checksum", "backup"] {
+        rename_aside(progress, ending, tell)?;
+    }
+    Ok(())
+}
+
+/// Whether writing the file anew loses nothing of it: no comment, no order.
+pub(super) fn is_own_style(text: &str) -> bool {
+    let (progress, _) = parse_progress(Source { name: "", text });
+    progress.is_some_and(|progress| render_progress(&progress) == text)
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".");
+    name.push(ending);
+    path.with_file_name(name)
+}
+
+pub(super) fn backup(sprint: &SprintPath) -> PathBuf {
+    with_ending(&sprint.progress(), "backup")
+}
+
+fn rename_aside(
+    progress: &Path,
+    ending: &str,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    let old = with_ending(progress, ending);
+    if !old.is_file() {
+        return Ok(());
+    }
+    let new = with_ending(&old, "before-piton");
+    fs::rename(&old, &new).map_err(|error| unwritable(&old, error))?;
+    fail::point("run.set-aside");
+    tell(Notice::Said(&format!(
+        "{} is now {}: piton needs neither",
+        old.display(),
+        new.display()
+    )));
+    Ok(())
+}
