@@ -12,14 +12,14 @@ pub const POINTS: &[&str] = &[
     "project.home-made",
     "run.copy-made",
     "run.present-kept",
-    "run.planned",
     "run.set-aside",
+    "run.planned",
     // The run is taken.
     "run.locked",
     "run.leased",
     "run.survivors-ended",
     // The native file.
-    "mirror.temp-made",
+    "exchange.temp-made",
     "mirror.staged",
     "mirror.stamped",
     "mirror.exchanged",
@@ -47,8 +47,8 @@ pub const POINTS: &[&str] = &[
     "git.staged",
     "run.after-commit",
     // The end.
-    "run.released",
     "run.over",
+    "run.released",
 ];
 
 #[cfg(test)]
@@ -73,7 +73,10 @@ mod tests {
     #[test]
     fn every_failpoint_of_the_source_is_in_the_list_and_the_other_way_round() {
         let mut files = Vec::new();
-        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+        sources(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+            &mut files,
+        );
         // Put together here, so that this file does not find itself.
         let call = ["fail::", "point(\""].concat();
         let mut used = BTreeSet::new();

@@ -8,7 +8,15 @@ use serde_json::Value;
 
 use crate::harness::Scratch;
 
-const CALLS: &[&str] = &["pwrite64", "fdatasync", "fsync", "rename", "renameat2", "linkat", "link"];
+const CALLS: &[&str] = &[
+    "pwrite64",
+    "fdatasync",
+    "fsync",
+    "rename",
+    "renameat2",
+    "linkat",
+    "link",
+];
 /// No call is made more often than this by one command.
 const TIMES_MAX: usize = 100;
 
@@ -22,7 +30,9 @@ fn is_strace_there() -> bool {
         .output()
         .is_ok_and(|output| output.status.success());
     if !works {
-        println!("SKIPPED: strace is not installed or may not trace here (Debian: apt-get install strace)");
+        println!(
+            "SKIPPED: strace is not installed or may not trace here (Debian: apt-get install strace)"
+        );
     }
     works
 }
@@ -33,7 +43,14 @@ fn log_under_strace(scratch: &Scratch, call: &str, nth: usize, what: &str, notes
     #[expect(clippy::disallowed_methods, reason = "strace starts piton here")]
     let mut command = Command::new("strace");
     command
-        .args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}")])
+        .args([
+            "-f",
+            "-qq",
+            "-o",
+            "/dev/null",
+            "-e",
+            &format!("trace={call}"),
+        ])
         .args(["-e", &format!("inject={call}:{what}:when={nth}")])
         .arg(plain.get_program())
         .args(plain.get_args())
@@ -56,7 +73,12 @@ fn notes(scratch: &Scratch) -> Vec<String> {
         .out
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).expect("JSON lines"))
-        .map(|event| event["body"]["data"]["notes"].as_str().unwrap_or_default().to_owned())
+        .map(|event| {
+            event["body"]["data"]["notes"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        })
         .collect()
 }
 
@@ -83,17 +105,30 @@ enum Store {
 fn scratch(store: Store) -> Scratch {
     let scratch = Scratch::outside_git();
     if store == Store::There {
-        assert_eq!(scratch.piton(&["log", "session_started", "--notes", "first"]).exit, 0);
+        assert_eq!(
+            scratch
+                .piton(&["log", "session_started", "--notes", "first"])
+                .exit,
+            0
+        );
     }
     scratch
 }
 
 /// What must hold after a command that was tampered with.
 fn check(scratch: &Scratch, store: Store, acknowledged: bool, place: &str) {
-    let stored = if scratch.has(".piton/journal.db") { notes(scratch) } else { Vec::new() };
+    let stored = if scratch.has(".piton/journal.db") {
+        notes(scratch)
+    } else {
+        Vec::new()
+    };
     let first = usize::from(store == Store::There);
     let first = vec!["first".to_owned(); first];
-    assert_eq!(stored.get(..first.len()), Some(first.as_slice()), "{place}: {stored:?}");
+    assert_eq!(
+        stored.get(..first.len()),
+        Some(first.as_slice()),
+        "{place}: {stored:?}"
+    );
     let rest = stored.get(first.len()..).unwrap_or_default();
     let whole = rest.is_empty() && !acknowledged || rest == ["second"];
     assert!(whole, "{place}: {stored:?}, acknowledged: {acknowledged}");
@@ -114,7 +149,11 @@ fn kill_at_each_call(store: Store) {
             let output = log_under_strace(&scratch, call, nth, "signal=KILL", "second");
             let died = output.status.signal() == Some(9) || output.status.code() == Some(137);
             let place = format!("killed at {call} {nth}");
-            assert!(died || output.status.success(), "{place}: {}", String::from_utf8_lossy(&output.stderr));
+            assert!(
+                died || output.status.success(),
+                "{place}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
             check(&scratch, store, !died, &place);
             if !died {
                 break;
@@ -123,7 +162,10 @@ fn kill_at_each_call(store: Store) {
         }
     }
     println!("{deaths} deaths");
-    assert!(deaths >= 2, "a durable command makes more than {deaths} calls");
+    assert!(
+        deaths >= 2,
+        "a durable command makes more than {deaths} calls"
+    );
 }
 
 fn fail_each_call(store: Store, error: &str) {
@@ -143,7 +185,10 @@ fn fail_each_call(store: Store, error: &str) {
                 Some(7) => {
                     passed = 0;
                     faults += 1;
-                    let messages = said.lines().filter(|line| line.contains("\"error\"")).count();
+                    let messages = said
+                        .lines()
+                        .filter(|line| line.contains("\"error\""))
+                        .count();
                     assert_eq!(messages, 1, "{place}: {said}");
                 }
                 other => panic!("{place}: {other:?}: {said}"),
@@ -157,7 +202,10 @@ fn fail_each_call(store: Store, error: &str) {
         }
     }
     println!("{faults} faults");
-    assert!(faults >= 2, "a durable command makes more than {faults} calls");
+    assert!(
+        faults >= 2,
+        "a durable command makes more than {faults} calls"
+    );
 }
 
 #[test]

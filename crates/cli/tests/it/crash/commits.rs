@@ -14,12 +14,27 @@ fn check(trial: &Trial, expected: &Expected) {
         *subjects.entry(line.to_owned()).or_default() += 1;
     }
     let steps = ["a", "b", "c", "d", "e", "f"].map(|step| format!("2026-01-15_crash: {step}"));
-    let wanted: BTreeMap<String, usize> =
-        steps.into_iter().chain(["begin".to_owned()]).map(|subject| (subject, 1)).collect();
+    let wanted: BTreeMap<String, usize> = steps
+        .into_iter()
+        .chain(["begin".to_owned()])
+        .map(|subject| (subject, 1))
+        .collect();
     assert_eq!(subjects, wanted);
     // What each step made is in its own commit.
-    for (step, phase) in [("a", "build"), ("b", "build"), ("c", "build"), ("d", "check"), ("e", "check"), ("f", "check")] {
-        let found = trial.scratch.git(&["log", "--format=", "--name-only", &format!("--grep=: {step}$")]);
+    for (step, phase) in [
+        ("a", "build"),
+        ("b", "build"),
+        ("c", "build"),
+        ("d", "check"),
+        ("e", "check"),
+        ("f", "check"),
+    ] {
+        let found = trial.scratch.git(&[
+            "log",
+            "--format=",
+            "--name-only",
+            &format!("--grep=: {step}$"),
+        ]);
         let mut found: Vec<&str> = found.lines().filter(|line| !line.is_empty()).collect();
         found.sort_unstable();
         let wanted = ["make", "test"].map(|node| format!("work/{phase}-{step}-{node}"));
@@ -37,7 +52,11 @@ fn a_killed_run_makes_each_commit_once() {
         for _ in 0..2 {
             let mut runner = trial.start(None);
             let status = runner.strike(Duration::from_micros(chance.below(whole)), Blow::Kill);
-            assert!(was_killed(status) || status.code() == Some(0), "{}", runner.words());
+            assert!(
+                was_killed(status) || status.code() == Some(0),
+                "{}",
+                runner.words()
+            );
             trial.buried(&runner);
         }
         trial.run_to_end();
@@ -50,7 +69,10 @@ fn slow_hook(name: &str) {
     let expected = Trial::undisturbed(Kind::Commits);
     let mut trial = Trial::new(Kind::Commits);
     let hook = format!(".git/hooks/{name}");
-    trial.scratch.write(&hook, "#!/bin/sh\nmkdir \"$WATCH/hooked\" 2>/dev/null || exit 0\n: > \"$WATCH/works\"\nsleep 3\n");
+    trial.scratch.write(
+        &hook,
+        "#!/bin/sh\nmkdir \"$WATCH/hooked\" 2>/dev/null || exit 0\n: > \"$WATCH/works\"\nsleep 3\n",
+    );
     let path = trial.scratch.path().join(&hook);
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("set");

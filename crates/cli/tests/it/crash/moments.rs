@@ -10,7 +10,10 @@ fn rounds() -> u64 {
     number("PITON_CRASH_ROUNDS").unwrap_or(40)
 }
 
-#[expect(clippy::disallowed_methods, reason = "how many moments are tried, and which")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how many moments are tried, and which"
+)]
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
@@ -28,7 +31,10 @@ fn seed() -> u64 {
 fn strike_at_random(first: u64, of: u64) {
     let seed = seed();
     let expected = Trial::undisturbed(Kind::Plain);
-    println!("PITON_CRASH_SEED={seed}, an undisturbed run takes {:?}", expected.duration);
+    println!(
+        "PITON_CRASH_SEED={seed}, an undisturbed run takes {:?}",
+        expected.duration
+    );
     let (mut deaths, mut longest) = (0, Duration::ZERO);
     for round in (first..rounds()).step_by(usize::try_from(of).expect("a small number")) {
         // A round that fails can be tried again alone: it depends on nothing but
@@ -41,12 +47,20 @@ fn strike_at_random(first: u64, of: u64) {
         for _ in 0..strikes {
             let whole = u64::try_from(expected.duration.as_micros()).unwrap_or(u64::MAX);
             let after = Duration::from_micros(chance.below(whole.max(1)));
-            let blow = if chance.below(4) == 0 { Blow::KillGroup } else { Blow::Kill };
+            let blow = if chance.below(4) == 0 {
+                Blow::KillGroup
+            } else {
+                Blow::Kill
+            };
             plan.push((after, blow));
             println!("round {round}: {blow:?} after {after:?}");
             let mut runner = trial.start(None);
             let status = runner.strike(after, blow);
-            assert!(super::sprint::was_killed(status) || status.code() == Some(0), "{}", runner.words());
+            assert!(
+                super::sprint::was_killed(status) || status.code() == Some(0),
+                "{}",
+                runner.words()
+            );
             trial.buried(&runner);
             // Sometimes what survived gets on for a while before anybody comes.
             pause(Duration::from_millis(chance.below(3) * chance.below(20)));

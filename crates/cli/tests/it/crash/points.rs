@@ -30,6 +30,14 @@ fn die_at(point: &str, kind: Kind, expected: &Expected) {
     die(&mut trial, &format!("{point}:2"), Must::NotFail);
     trial.run_to_end();
     trial.check(expected);
+    if kind == Kind::TakenOver {
+        for (name, kept) in [("", 1), (".backup", 1), (".checksum", 1)] {
+            let copy = format!("sprint/PROGRESS.yaml{name}.before-piton");
+            assert_eq!(usize::from(trial.scratch.has(&copy)), kept, "{copy}");
+        }
+        assert!(!trial.scratch.has("sprint/PROGRESS.yaml.backup"));
+        assert!(!trial.scratch.has("sprint/PROGRESS.yaml.checksum"));
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,7 +50,11 @@ fn die(trial: &mut Trial, failpoint: &str, must: Must) {
     let mut runner = trial.start(Some(failpoint));
     let status = runner.wait();
     let finished = must == Must::NotFail && status.code() == Some(0);
-    assert!(was_killed(status) || finished, "{failpoint}: {status}\n{}", runner.words());
+    assert!(
+        was_killed(status) || finished,
+        "{failpoint}: {status}\n{}",
+        runner.words()
+    );
     trial.buried(&runner);
 }
 
@@ -61,7 +73,9 @@ fn try_all(points: &[&str]) {
             .iter()
             .copied()
             .filter(|point| kind_of(point) == kind)
-            .filter(|point| !is_one_of(point, NOT_IN_A_RUN) && !is_one_of(point, ONLY_IN_A_LONG_RUN))
+            .filter(|point| {
+                !is_one_of(point, NOT_IN_A_RUN) && !is_one_of(point, ONLY_IN_A_LONG_RUN)
+            })
             .collect();
         if of_this_kind.is_empty() {
             continue;
@@ -81,6 +95,31 @@ fn a_run_that_dies_at_a_failpoint_of_the_store_comes_to_the_same_end() {
 #[test]
 fn a_run_that_dies_at_a_failpoint_of_the_engine_comes_to_the_same_end() {
     try_all(piton_engine::fail::POINTS);
+}
+
+/// Somebody saved the file in the instant in which piton exchanged it, and
+/// piton died before it had seen that.
+#[test]
+fn what_somebody_else_saved_during_an_exchange_is_put_back_by_the_next_run() {
+    let mut trial = Trial::new(Kind::Plain);
+    die(&mut trial, "mirror.exchanged:9", Must::Die);
+    let folder = trial.scratch.path().join("sprint");
+    let displaced = std::fs::read_dir(folder)
+        .expect("it is there")
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().ends_with(".tmp"))
+        .expect("the old version is still there");
+    let theirs = format!("{}# by hand\n", trial.scratch.read("sprint/PROGRESS.yaml"));
+    std::fs::write(displaced.path(), &theirs).expect("written");
+    trial.run_to_end();
+    assert_eq!(trial.scratch.read("sprint/PROGRESS.yaml"), theirs);
+    assert!(
+        trial
+            .scratch
+            .read("sprint/PROGRESS.yaml.piton")
+            .contains("status: completed")
+    );
+    trial.check_rest();
 }
 
 /// The same failpoint, at places all over the run.
@@ -113,12 +152,23 @@ fn the_program_that_is_handed_out_has_no_failpoints() {
     #[expect(clippy::disallowed_methods, reason = "this asks cargo, not piton")]
     let mut command = std::process::Command::new(cargo);
     command
-        .args(["tree", "--offline", "--package", "piton", "--edges", "normal,build"])
+        .args([
+            "tree",
+            "--offline",
+            "--package",
+            "piton",
+            "--edges",
+            "normal,build",
+        ])
         .args(["--format", "{p} features={f}", "--prefix", "none"])
         .current_dir(env!("CARGO_MANIFEST_DIR"));
     let output = command.output().expect("cargo runs");
     let tree = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(tree.contains("piton-store v"), "{tree}");
     assert!(!tree.contains("failpoints"), "{tree}");
 }
@@ -128,7 +178,9 @@ fn the_program_that_is_handed_out_has_no_failpoints() {
 fn the_program_that_is_tested_has_failpoints() {
     let mut trial = Trial::new(Kind::Plain);
     let mut runner = trial.start(Some("run.leased"));
-    assert!(was_killed(runner.strike(Duration::from_secs(30), Blow::Kill)));
+    assert!(was_killed(
+        runner.strike(Duration::from_secs(30), Blow::Kill)
+    ));
     trial.buried(&runner);
     assert!(trial.log().is_empty(), "it went on");
 }

@@ -27,8 +27,12 @@ fn stop_and_go_on(blow: Blow, seed: u64) {
             (Some(0), _) => assert_eq!(trial.state(), "done"),
             // Before it took the run there was nothing to tidy up.
             (None, Some(_)) => assert!(
-                trial.events().iter().all(|event| event["kind"] != "run-started"),
-                "{}", runner.words()
+                trial
+                    .events()
+                    .iter()
+                    .all(|event| event["kind"] != "run-started"),
+                "{}",
+                runner.words()
             ),
             other => panic!("{other:?}: {}", runner.words()),
         }

@@ -226,22 +226,40 @@ impl Trial {
             assert_eq!(verified.exit, 0, "{}{}", verified.out, verified.err);
         }
         let events = self.events();
-        let stored: BTreeMap<&str, &Value> =
-            events.iter().filter_map(|event| Some((event["id"].as_str()?, event))).collect();
+        let stored: BTreeMap<&str, &Value> = events
+            .iter()
+            .filter_map(|event| Some((event["id"].as_str()?, event)))
+            .collect();
         for said in &self.said {
             let id = said["id"].as_str().expect("an event has an id");
-            assert_eq!(stored.get(id), Some(&said), "what was said is not what is stored");
+            assert_eq!(
+                stored.get(id),
+                Some(&said),
+                "what was said is not what is stored"
+            );
         }
         self.nothing_done_was_started_again(&events);
         self.before = self.log().len();
         self.done = done(&events).into_keys().collect();
         self.completed = completed(&events);
-        self.intents = intents(&events).map(|(attempt, ..)| attempt.to_owned()).collect();
+        self.intents = intents(&events)
+            .map(|(attempt, ..)| attempt.to_owned())
+            .collect();
         if let Some((_, progress)) = self.progress() {
             let (counted, derived) = (&progress.stats, progress.derived_stats());
             assert_eq!(
-                (counted.total_phases, counted.completed_phases, counted.total_steps, counted.completed_steps),
-                (derived.total_phases, derived.completed_phases, derived.total_steps, derived.completed_steps),
+                (
+                    counted.total_phases,
+                    counted.completed_phases,
+                    counted.total_steps,
+                    counted.completed_steps
+                ),
+                (
+                    derived.total_phases,
+                    derived.completed_phases,
+                    derived.total_steps,
+                    derived.completed_steps
+                ),
                 "counters that are not true"
             );
         }
@@ -251,13 +269,17 @@ impl Trial {
         for line in self.log().iter().skip(self.before) {
             assert!(
                 !(line.what == "start" && self.done.contains(&line.node)),
-                "{} was done, and was started again", line.node
+                "{} was done, and was started again",
+                line.node
             );
         }
         for (attempt, node, role) in intents(events) {
             let again = !self.intents.contains(attempt)
                 && self.completed.contains(&(node.clone(), role.clone()));
-            assert!(!again, "the {role} of {node} had completed, and was started again");
+            assert!(
+                !again,
+                "the {role} of {node} had completed, and was started again"
+            );
         }
     }
 
@@ -279,13 +301,20 @@ impl Trial {
     pub(super) fn check(&self, expected: &Expected) {
         let events = self.events();
         assert_eq!(self.tree(), expected.tree);
-        assert_eq!(normal(&self.progress().expect("it is there").0), expected.progress);
+        assert_eq!(
+            normal(&self.progress().expect("it is there").0),
+            expected.progress
+        );
         assert_eq!(done(&events), expected.evidence);
         self.check_agents(&events);
         self.check_rest();
         let finished = self.scratch.piton(&["run", "sprint", "--agent", "false"]);
         assert_eq!(finished.exit, 0, "{}", finished.err);
-        assert!(finished.err.contains("already finished"), "{}", finished.err);
+        assert!(
+            finished.err.contains("already finished"),
+            "{}",
+            finished.err
+        );
     }
 
     fn check_agents(&self, events: &[Value]) {
@@ -296,17 +325,25 @@ impl Trial {
             match line.what.as_str() {
                 "start" => {
                     *starts.entry(&line.node).or_default() += 1;
-                    assert!(attempts.insert(&line.attempt), "{} was started twice", line.attempt);
+                    assert!(
+                        attempts.insert(&line.attempt),
+                        "{} was started twice",
+                        line.attempt
+                    );
                 }
                 "end" => {}
                 other => panic!("{} {}: {other}", line.node, line.attempt),
             }
         }
         for (node, count) in &starts {
-            let more = MORE_AGENTS.iter().find(|(at, _)| at == node).map_or(0, |(_, more)| *more);
+            let more = MORE_AGENTS
+                .iter()
+                .find(|(at, _)| at == node)
+                .map_or(0, |(_, more)| *more);
             assert!(
                 *count <= 1 + more + self.deaths,
-                "{count} agents were started on {node}, with {} deaths", self.deaths
+                "{count} agents were started on {node}, with {} deaths",
+                self.deaths
             );
         }
         assert_eq!(starts.len(), 12, "{starts:?}");
@@ -349,7 +386,10 @@ impl Trial {
         let mut found = Vec::new();
         for entry in fs::read_dir("/proc").expect("this is Linux").flatten() {
             let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
-            if environ.split(|&byte| byte == 0).any(|pair| pair == mark.as_bytes()) {
+            if environ
+                .split(|&byte| byte == 0)
+                .any(|pair| pair == mark.as_bytes())
+            {
                 let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
                 found.push(format!(
                     "{} {}",
@@ -378,7 +418,10 @@ impl Trial {
     /// The state of the only run.
     pub(super) fn state(&self) -> String {
         let status = self.status();
-        status["runs"][0]["state"].as_str().unwrap_or_default().to_owned()
+        status["runs"][0]["state"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     }
 
     fn status(&self) -> Value {
@@ -391,8 +434,12 @@ impl Trial {
     fn tree(&self) -> String {
         let (_, progress) = self.progress().expect("a finished run has its file");
         let mut text = format!("{} {:?}\n", self.state(), progress.status);
-        let mut nodes: Vec<(String, &piton_formats::sprint::PhaseNode)> =
-            progress.phases.iter().rev().map(|node| (String::new(), node)).collect();
+        let mut nodes: Vec<(String, &piton_formats::sprint::PhaseNode)> = progress
+            .phases
+            .iter()
+            .rev()
+            .map(|node| (String::new(), node))
+            .collect();
         while let Some((above, node)) = nodes.pop() {
             let path = format!("{above}{}", node.id);
             text.push_str(&format!("{path} {:?} {:?}\n", node.status, node.summary));
@@ -408,8 +455,14 @@ impl Trial {
             return None;
         }
         let text = self.scratch.read("sprint/PROGRESS.yaml");
-        let (progress, problems) = parse_progress(Source { name: "PROGRESS.yaml", text: &text });
-        assert!(problems.iter().all(|problem| !problem.is_error()), "{problems:?}\n{text}");
+        let (progress, problems) = parse_progress(Source {
+            name: "PROGRESS.yaml",
+            text: &text,
+        });
+        assert!(
+            problems.iter().all(|problem| !problem.is_error()),
+            "{problems:?}\n{text}"
+        );
         Some((text, progress.expect("it can be read")))
     }
 
@@ -420,7 +473,11 @@ impl Trial {
             .map(|line| {
                 let mut words = line.splitn(3, ' ').map(str::to_owned);
                 let mut word = || words.next().unwrap_or_default();
-                Line { node: word(), attempt: word(), what: word() }
+                Line {
+                    node: word(),
+                    attempt: word(),
+                    what: word(),
+                }
             })
             .collect()
     }
@@ -440,7 +497,12 @@ impl Trial {
             evidence: done(&trial.events()),
         };
         trial.check(&expected);
-        assert_eq!(expected.evidence.len(), 12 + 6 + 2, "{:?}", expected.evidence);
+        assert_eq!(
+            expected.evidence.len(),
+            12 + 6 + 2,
+            "{:?}",
+            expected.evidence
+        );
         expected
     }
 }
@@ -465,7 +527,11 @@ impl Runner {
     pub(super) fn wait(&mut self) -> ExitStatus {
         let begun = now();
         loop {
-            if let Some(status) = self.child.try_wait().expect("it is a child of this process") {
+            if let Some(status) = self
+                .child
+                .try_wait()
+                .expect("it is a child of this process")
+            {
                 return status;
             }
             if begun.elapsed() > PATIENCE {
@@ -480,13 +546,25 @@ impl Runner {
     /// Strikes after some time, or not at all when it has ended by itself.
     pub(super) fn strike(&mut self, after: Duration, blow: Blow) -> ExitStatus {
         let begun = now();
-        while let Some(left) = after.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
-            if let Some(status) = self.child.try_wait().expect("it is a child of this process") {
+        while let Some(left) = after
+            .checked_sub(begun.elapsed())
+            .filter(|left| !left.is_zero())
+        {
+            if let Some(status) = self
+                .child
+                .try_wait()
+                .expect("it is a child of this process")
+            {
                 return status;
             }
             pause(left.min(Duration::from_millis(1)));
         }
-        if self.child.try_wait().expect("it is a child of this process").is_none() {
+        if self
+            .child
+            .try_wait()
+            .expect("it is a child of this process")
+            .is_none()
+        {
             let pid = Pid::from_child(&self.child);
             // Not waited for yet, so the number is still its own.
             match blow {
@@ -505,7 +583,11 @@ impl Runner {
         let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
         let out = read(&self.out);
         let last: Vec<&str> = out.lines().rev().take(3).collect();
-        format!("{}\nits last events, the newest first:\n{}", read(&self.err), last.join("\n"))
+        format!(
+            "{}\nits last events, the newest first:\n{}",
+            read(&self.err),
+            last.join("\n")
+        )
     }
 }
 
@@ -536,12 +618,23 @@ pub(super) fn was_killed(status: ExitStatus) -> bool {
 
 /// The nodes that are done, and what shows that they are.
 fn done(events: &[Value]) -> BTreeMap<String, Vec<String>> {
-    let moved = events.iter().filter(|event| event["kind"] == "item-moved" && event["body"]["to"] == "done");
+    let moved = events
+        .iter()
+        .filter(|event| event["kind"] == "item-moved" && event["body"]["to"] == "done");
     moved
         .map(|event| {
-            let evidence = event["body"]["evidence"].as_array().cloned().unwrap_or_default();
+            let evidence = event["body"]["evidence"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
             let kinds = evidence.iter().map(kind_of).collect();
-            (event["body"]["node"].as_str().unwrap_or_default().to_owned(), kinds)
+            (
+                event["body"]["node"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
+                kinds,
+            )
         })
         .collect()
 }
@@ -561,7 +654,9 @@ fn kind_of(evidence: &Value) -> String {
 fn completed(events: &[Value]) -> BTreeSet<(String, String)> {
     let ended: BTreeSet<&str> = events
         .iter()
-        .filter(|event| event["kind"] == "attempt-ended" && event["body"]["report"]["outcome"] == "completed")
+        .filter(|event| {
+            event["kind"] == "attempt-ended" && event["body"]["report"]["outcome"] == "completed"
+        })
         .filter_map(|event| event["body"]["attempt"].as_str())
         .collect();
     intents(events)
@@ -571,11 +666,14 @@ fn completed(events: &[Value]) -> BTreeSet<(String, String)> {
 }
 
 fn intents(events: &[Value]) -> impl Iterator<Item = (&str, String, String)> {
-    events.iter().filter(|event| event["kind"] == "attempt-started").filter_map(|event| {
-        let body = &event["body"];
-        let text = |key: &str| body[key].as_str().map(str::to_owned);
-        Some((body["attempt"].as_str()?, text("node")?, text("role")?))
-    })
+    events
+        .iter()
+        .filter(|event| event["kind"] == "attempt-started")
+        .filter_map(|event| {
+            let body = &event["body"];
+            let text = |key: &str| body[key].as_str().map(str::to_owned);
+            Some((body["attempt"].as_str()?, text("node")?, text("role")?))
+        })
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -593,12 +691,23 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 /// something was tried.
 fn normal(text: &str) -> String {
     const LEFT_OUT: &[&str] = &[
-        "started-at", "completed-at", "last-activity", "elapsed", "current-iteration",
-        "retry-count", "next-retry-at", "interrupted-at", "commit",
+        "started-at",
+        "completed-at",
+        "last-activity",
+        "elapsed",
+        "current-iteration",
+        "retry-count",
+        "next-retry-at",
+        "interrupted-at",
+        "commit",
     ];
     text.lines()
         .filter(|line| {
-            let key = line.trim_start_matches([' ', '-']).split(':').next().unwrap_or_default();
+            let key = line
+                .trim_start_matches([' ', '-'])
+                .split(':')
+                .next()
+                .unwrap_or_default();
             !LEFT_OUT.contains(&key)
         })
         .map(|line| format!("{line}\n"))

@@ -12,7 +12,11 @@ const NODE: &str = "build/c/test";
 fn wait_for_the_agent(trial: &Trial) {
     let begun = now();
     while !trial.watched("works").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "no agent works: {:?}", trial.log());
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "no agent works: {:?}",
+            trial.log()
+        );
         pause(Duration::from_millis(5));
     }
 }
@@ -45,7 +49,10 @@ fn outlived(mode: &'static str, expected: &Expected, also: impl FnOnce(&Trial)) 
     also(&trial);
     let begun = now();
     trial.run_to_end();
-    assert!(begun.elapsed() < Duration::from_secs(30), "the survivor was waited for");
+    assert!(
+        begun.elapsed() < Duration::from_secs(30),
+        "the survivor was waited for"
+    );
     assert!(!runs(&agent), "the survivor still runs");
     trial.check(expected);
 }
@@ -61,8 +68,13 @@ fn an_agent_that_outlives_piton_is_ended_before_another_is_started() {
 fn work_in_a_session_of_its_own_is_ended_before_another_is_started() {
     let expected = Trial::undisturbed(Kind::Plain);
     let mut grandchild = None;
-    outlived("grandchild", &expected, |trial| grandchild = Some(written(trial, "grandchild")));
-    assert!(!runs(&grandchild.expect("it was written down")), "the grandchild still runs");
+    outlived("grandchild", &expected, |trial| {
+        grandchild = Some(written(trial, "grandchild"))
+    });
+    assert!(
+        !runs(&grandchild.expect("it was written down")),
+        "the grandchild still runs"
+    );
 }
 
 #[test]
@@ -71,12 +83,18 @@ fn work_whose_agent_has_died_too_is_ended_before_another_is_started() {
     let mut trial = Trial::new(Kind::Plain).slow_at(NODE, "grandchild");
     let mut runner = trial.start(None);
     wait_for_the_agent(&trial);
-    let (agent, grandchild) = (written(&trial, "locks/build-c-test/pid"), written(&trial, "grandchild"));
+    let (agent, grandchild) = (
+        written(&trial, "locks/build-c-test/pid"),
+        written(&trial, "grandchild"),
+    );
     assert!(was_killed(runner.strike(Duration::ZERO, Blow::Kill)));
     trial.buried(&runner);
     // Only the mark in its environment tells whose the grandchild is.
     assert!(runs(&agent) && runs(&grandchild));
-    let pid = i32::try_from(agent.0).ok().and_then(Pid::from_raw).expect("a number");
+    let pid = i32::try_from(agent.0)
+        .ok()
+        .and_then(Pid::from_raw)
+        .expect("a number");
     kill_process(pid, Signal::KILL).expect("it runs");
     trial.run_to_end();
     assert!(!runs(&grandchild), "the grandchild still runs");
