@@ -17,7 +17,7 @@ use piton_core::{RunId, Tables};
 use piton_formats::sprint::{Exporter, render_progress};
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::{Displaced, sha256, stage, sync_folder, write_through};
+use crate::exchange::{Displaced, leftovers, sha256, stage, sync_folder, write_through};
 use crate::fail;
 
 /// Up to this size a file follows every change at once.
@@ -33,6 +33,9 @@ struct Stamp {
     before: String,
     /// The hash of the file that the last exchange put there.
     after: String,
+    /// The name of the file that was exchanged with it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    temp: String,
     /// The file is somebody else's now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stopped: bool,
@@ -131,6 +134,7 @@ pub fn adopt(home: &Path, run: RunId, present: &[u8]) -> io::Result<()> {
         &Stamp {
             before: hash.clone(),
             after: hash,
+            temp: String::new(),
             stopped: false,
         },
     )
@@ -186,6 +190,37 @@ impl Mirror {
             behind: true,
             complained: false,
         })
+    }
+
+    /// Takes away what a crash in the middle of a write left beside the file.
+    ///
+    /// To be called when nobody else keeps this file up to date. What came out
+    /// of an exchange and is not piton's is put back: that is what the dead
+    /// was about to do.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read, or something in it cannot be removed.
+    pub fn tidy(&mut self) -> io::Result<()> {
+        for left in leftovers(&self.target)? {
+            let in_exchange = left.name == self.stamp.temp && !self.stamp.stopped;
+            if in_exchange || left.kept {
+                let hash = sha256(&fs::read(&left.path)?);
+                if hash != self.stamp.before && hash != self.stamp.after {
+                    let present = fs::read(&self.target).ok().map(|bytes| sha256(&bytes));
+                    if in_exchange && present.as_ref() == Some(&self.stamp.after) {
+                        Displaced::left_at(left.path, &self.target).put_back()?;
+                    }
+                    // Otherwise both versions stay: neither is piton's to remove.
+                    continue;
+                }
+            }
+            fs::remove_file(&left.path)?;
+        }
+        for left in leftovers(&own_version(&self.target))? {
+            fs::remove_file(&left.path)?;
+        }
+        Ok(())
     }
 
     /// Notes that the run has changed.
@@ -270,6 +305,7 @@ impl Mirror {
         self.put_stamp(Stamp {
             before: old,
             after: new,
+            temp: staged.name(),
             stopped: false,
         })?;
         fail::point("mirror.stamped");
@@ -326,7 +362,7 @@ impl Mirror {
 }
 
 /// Keeps a copy of a file beside it under a name that is not taken:
-/// `NAME.SUFFIX`, `NAME.SUFFIX.2` and so on.
+/// `NAME.SUFFIX`, `NAME.SUFFIX.2` and so on. One that is there already is enough.
 ///
 /// # Errors
 ///
@@ -353,7 +389,12 @@ pub fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
                 sync_folder(path.parent().unwrap_or(Path::new(".")))?;
                 return Ok(copy);
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            // Of a crash since: there is a copy already.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if fs::read(&copy).is_ok_and(|there| there == bytes) {
+                    return Ok(copy);
+                }
+            }
             Err(error) => return Err(error),
         }
     }

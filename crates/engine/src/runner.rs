@@ -5,6 +5,7 @@
 
 mod agent;
 mod gate;
+mod left_behind;
 
 use std::collections::VecDeque;
 use std::fs;
@@ -24,7 +25,7 @@ use piton_formats::sprint::{Exporter, FACE};
 use piton_store::{CommitError, Store as _};
 
 use crate::fail;
-use crate::failure::{Failure, unwritable};
+use crate::failure::Failure;
 use crate::git;
 use crate::mirror::{Mirror, Trouble};
 use crate::notice::Notice;
@@ -33,6 +34,8 @@ use crate::prompt::Templates;
 use crate::session::Session;
 use crate::spool::Spool;
 use crate::verbs::run::support::refuse_unsupported;
+
+pub use self::left_behind::clear_up;
 
 /// How often the runner looks for events of others while it waits.
 const TICK: Duration = Duration::from_millis(150);
@@ -150,8 +153,7 @@ fn start(
     let (tables, seen) = picture(session, run)?;
     let row = known(tables.run(run))?;
     let token = row.fence;
-    let spool_at = session.project.home.join("spool").join(run.to_string());
-    let spool = Spool::open(&spool_at).map_err(|error| unwritable(&spool_at, error))?;
+    let spool = left_behind::spool(session, run)?;
     let options = Options {
         agent: job.agent.clone(),
         model: job.model.clone(),
@@ -159,7 +161,8 @@ fn start(
         once: job.once,
     };
     let lp = RunLoop::new(run, token, options, tables);
-    let mirror = open_mirror(session, &row, lp.tables(), tell);
+    let mut mirror = open_mirror(session, &row, lp.tables(), tell);
+    left_behind::sweep(session, &row, mirror.as_mut());
     let templates = templates(settings.settings());
     let beat = session.world.now();
     let mut runner = Runner {
@@ -250,19 +253,26 @@ fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
 }
 
 /// The files that piton writes into the work tree itself, by their paths in it.
-fn own_files(session: &Session<'_>, row: &RunRow) -> Vec<String> {
+///
+/// With what it keeps beside them: versions of others, copies, and what a
+/// crash in the middle of a write leaves.
+fn own_files(session: &Session<'_>, row: &RunRow) -> Vec<git::Own> {
     let folder = session.project.absolute(&row.source);
-    let work_tree = &session.project.work_tree;
-    ["PROGRESS.yaml", "PROGRESS.yaml.piton"]
-        .iter()
-        .filter_map(|name| {
-            folder
-                .join(name)
-                .strip_prefix(work_tree)
-                .ok()
-                .map(|path| path.to_string_lossy().into_owned())
+    let Ok(folder) = folder.strip_prefix(&session.project.work_tree) else {
+        return Vec::new();
+    };
+    let folder = folder.to_string_lossy();
+    ["PROGRESS.yaml", ".PROGRESS.yaml."]
+        .map(|begin| git::Own {
+            folder: folder.clone().into_owned(),
+            begin,
         })
-        .collect()
+        .to_vec()
+}
+
+/// What a git is found by that makes a commit for this run.
+fn commit_mark(run: RunId) -> String {
+    process::own_mark(&format!("commit-{run}"))
 }
 
 fn owner() -> String {
@@ -320,47 +330,8 @@ fn templates(settings: &piton_formats::sprint::Progress) -> Templates {
 impl Runner<'_, '_> {
     /// What a dead runner of this run left running is ended before anything else.
     fn end_survivors(&self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
-        let left = self
-            .spool
-            .list()
-            .map_err(|error| unwritable(&self.session.project.home.join("spool"), error))?;
-        if left.is_empty() {
-            return Ok(());
-        }
-        let marks: Vec<String> = left.iter().map(|spooled| spooled.attempt.clone()).collect();
-        let recorded: Vec<process::Identity> = left
-            .iter()
-            .filter_map(|spooled| spooled.id.clone())
-            .collect();
-        let ended = process::end_survivors(&marks, &recorded, self.job.agent_limits.grace);
-        if !ended.ended.is_empty() {
-            tell(Notice::Warning(&format!(
-                "ended {} that outlived an earlier runner",
-                count(ended.ended.len(), "process", "processes")
-            )));
-        }
-        if let Some(survivor) = ended.left.first() {
-            return Err(Failure::new(
-                "agent.cannot_start",
-                format!(
-                    "process {} of an earlier attempt still works on this run and cannot be ended",
-                    survivor.id.pid
-                ),
-            )
-            .hint("end it by hand, then run again"));
-        }
-        fail::point("run.survivors-ended");
-        for spooled in &left {
-            let open = self
-                .lp
-                .tables()
-                .open_attempts()
-                .any(|attempt| attempt.id.to_string() == spooled.attempt);
-            if !open {
-                self.spool.remove(&spooled.attempt).ok();
-            }
-        }
-        Ok(())
+        let grace = self.job.agent_limits.grace;
+        left_behind::end_survivors(&self.spool, self.lp.tables(), self.row.id, grace, tell)
     }
 
     /// The runner cannot go on: nothing that it started is left alone, and the
@@ -658,7 +629,12 @@ impl Runner<'_, '_> {
             return Ok(Ok(Some(commit)));
         }
         fail::point("run.before-commit");
-        let made = git::commit(work_tree, &message, &own_files(self.session, &self.row));
+        let made = git::commit(
+            work_tree,
+            &message,
+            &own_files(self.session, &self.row),
+            &commit_mark(self.row.id),
+        );
         fail::point("run.after-commit");
         made
     }
@@ -679,19 +655,8 @@ impl Runner<'_, '_> {
             mirror.follow(self.lp.tables(), now)
         };
         mirror.took(self.session.world.now().duration_since(now));
-        match trouble {
-            None => {}
-            Some(Trouble::Foreign { theirs, ours }) => tell(Notice::Warning(&format!(
-                "{} was changed by somebody else and is left as it is; piton's version is {}",
-                theirs.display(),
-                ours.display()
-            ))),
-            Some(Trouble::Unwritable { target, why }) => {
-                tell(Notice::Warning(&format!(
-                    "{} is not kept up to date: {why}",
-                    target.display()
-                )));
-            }
+        if let Some(trouble) = trouble {
+            tell_trouble(trouble, tell);
         }
     }
 
@@ -701,7 +666,12 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<RunRow, Failure> {
         let run = self.row.id;
+        // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {
+            // Before the lease is given back: one that stays says that
+            // something of this may be missing.
+            self.write_mirror(true, tell);
+            fail::point("run.over");
             let release = Command::ReleaseRun {
                 run,
                 token: self.lp.token(),
@@ -710,10 +680,8 @@ impl Runner<'_, '_> {
                 Ok(_) | Err(CommitError::Refused(_)) => {}
                 Err(other) => return Err(other.into()),
             }
+            fail::point("run.released");
         }
-        fail::point("run.released");
-        self.write_mirror(true, tell);
-        fail::point("run.over");
         match ending {
             Ending::State => {}
             Ending::CannotStart(error) => {
@@ -732,6 +700,20 @@ impl Runner<'_, '_> {
         }
         known(self.lp.run())
     }
+}
+
+fn tell_trouble(trouble: Trouble, tell: &mut dyn FnMut(Notice<'_>)) {
+    let text = match trouble {
+        Trouble::Foreign { theirs, ours } => format!(
+            "{} was changed by somebody else and is left as it is; piton's version is {}",
+            theirs.display(),
+            ours.display()
+        ),
+        Trouble::Unwritable { target, why } => {
+            format!("{} is not kept up to date: {why}", target.display())
+        }
+    };
+    tell(Notice::Warning(&text));
 }
 
 fn ended_attempt(recorded: &Recorded) -> Option<AttemptId> {

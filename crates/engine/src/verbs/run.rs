@@ -97,6 +97,17 @@ pub fn run(
         None => Prepared::Known(Box::new(existing(world, &target, request)?)),
     };
     if let Prepared::Known(row) = &prepared {
+        let rests = !matches!(
+            row.state,
+            RunState::New | RunState::Running | RunState::Interrupted
+        );
+        if rests && row.holder.is_some() {
+            // Its runner died after it had come to rest.
+            let grace = config.agent.limits().grace;
+            if let Some(session) = Session::write(world, &target.project.root)? {
+                runner::clear_up(&session, row.id, grace, tell)?;
+            }
+        }
         if row.state == RunState::Done {
             return Ok(Answer::Finished(row.clone()));
         }
@@ -111,13 +122,20 @@ pub fn run(
         Prepared::Fresh(fresh) => (fresh.plan.run, Some(fresh)),
     };
     if let Some(fresh) = fresh {
+        for row in session.runs()? {
+            // What gives way to this run may still have an agent at work here.
+            if row.source == fresh.plan.source {
+                runner::clear_up(&session, row.id, config.agent.limits().grace, tell)?;
+            }
+        }
         fresh.keep_present(&session, tell)?;
         fail::point("run.present-kept");
-        session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
-        fail::point("run.planned");
+        // Before the run is planned: afterwards nobody would come here again.
         if fresh.taken_over.is_some() {
             takeover::set_aside(&fresh.sprint.progress(), tell)?;
         }
+        session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
+        fail::point("run.planned");
     }
     let Some(lock) = run_lock::take(&session.project, run)? else {
         return Err(busy(&session, run)?);

@@ -30,6 +30,14 @@ fn die_at(point: &str, kind: Kind, expected: &Expected) {
     die(&mut trial, &format!("{point}:2"), Must::NotFail);
     trial.run_to_end();
     trial.check(expected);
+    if kind == Kind::TakenOver {
+        for (name, kept) in [("", 1), (".backup", 1), (".checksum", 1)] {
+            let copy = format!("sprint/PROGRESS.yaml{name}.before-piton");
+            assert_eq!(usize::from(trial.scratch.has(&copy)), kept, "{copy}");
+        }
+        assert!(!trial.scratch.has("sprint/PROGRESS.yaml.backup"));
+        assert!(!trial.scratch.has("sprint/PROGRESS.yaml.checksum"));
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,6 +95,31 @@ fn a_run_that_dies_at_a_failpoint_of_the_store_comes_to_the_same_end() {
 #[test]
 fn a_run_that_dies_at_a_failpoint_of_the_engine_comes_to_the_same_end() {
     try_all(piton_engine::fail::POINTS);
+}
+
+/// Somebody saved the file in the instant in which piton exchanged it, and
+/// piton died before it had seen that.
+#[test]
+fn what_somebody_else_saved_during_an_exchange_is_put_back_by_the_next_run() {
+    let mut trial = Trial::new(Kind::Plain);
+    die(&mut trial, "mirror.exchanged:9", Must::Die);
+    let folder = trial.scratch.path().join("sprint");
+    let displaced = std::fs::read_dir(folder)
+        .expect("it is there")
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().ends_with(".tmp"))
+        .expect("the old version is still there");
+    let theirs = format!("{}# by hand\n", trial.scratch.read("sprint/PROGRESS.yaml"));
+    std::fs::write(displaced.path(), &theirs).expect("written");
+    trial.run_to_end();
+    assert_eq!(trial.scratch.read("sprint/PROGRESS.yaml"), theirs);
+    assert!(
+        trial
+            .scratch
+            .read("sprint/PROGRESS.yaml.piton")
+            .contains("status: completed")
+    );
+    trial.check_rest();
 }
 
 /// The same failpoint, at places all over the run.
