@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use piton_core::entry::{Entry, EntryRow};
 use piton_core::policy::Limits;
 use piton_core::{RunState, Verb};
-use piton_engine::runner::{Notice, exit_of};
+use piton_engine::Notice;
+use piton_engine::runner::exit_of;
 use piton_engine::verbs::compile::{Compiled, Target, check_sprint, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
 use piton_engine::verbs::journal::Shown;
@@ -318,7 +319,6 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
             strict,
         } => {
             let target = match file {
-                None if output.json => Target::Caller,
                 None => Target::Beside,
                 Some(file) if file == Path::new("-") => Target::Caller,
                 Some(file) => Target::File(file),

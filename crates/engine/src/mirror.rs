@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use piton_core::{RunId, Tables};
 use piton_formats::sprint::{Exporter, render_progress};
-use piton_store::fail;
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::{Displaced, sha256, stage, sync_folder, write_through};
+use crate::exchange::{Displaced, leftovers, sha256, stage, sync_folder, write_through};
+use crate::fail;
 
 /// Up to this size a file follows every change at once.
 const SMALL_BYTES: usize = 256 << 10;
@@ -33,6 +33,9 @@ struct Stamp {
     before: String,
     /// The hash of the file that the last exchange put there.
     after: String,
+    /// The name of the file that was exchanged with it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    temp: String,
     /// The file is somebody else's now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stopped: bool,
@@ -117,20 +120,21 @@ pub fn is_stopped(home: &Path, run: RunId) -> bool {
         .is_some_and(|stamp| stamp.stopped)
 }
 
-/// Notes that the file of a run's mirror is this text, which was taken in: it
+/// Notes that the file of a run's mirror is this, which was taken in: it
 /// may be replaced.
 ///
 /// # Errors
 ///
 /// When the stamp cannot be kept.
-pub fn adopt(home: &Path, run: RunId, text: &str) -> io::Result<()> {
-    let hash = sha256(text.as_bytes());
+pub fn adopt(home: &Path, run: RunId, present: &[u8]) -> io::Result<()> {
+    let hash = sha256(present);
     let file = open_stamp(home, run)?;
     put_stamp(
         &file,
         &Stamp {
             before: hash.clone(),
             after: hash,
+            temp: String::new(),
             stopped: false,
         },
     )
@@ -186,6 +190,37 @@ impl Mirror {
             behind: true,
             complained: false,
         })
+    }
+
+    /// Takes away what a crash in the middle of a write left beside the file.
+    ///
+    /// To be called when nobody else keeps this file up to date. What came out
+    /// of an exchange and is not piton's is put back: that is what the dead
+    /// was about to do.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read, or something in it cannot be removed.
+    pub fn tidy(&mut self) -> io::Result<()> {
+        for left in leftovers(&self.target)? {
+            let in_exchange = left.name == self.stamp.temp && !self.stamp.stopped;
+            if in_exchange || left.kept {
+                let hash = sha256(&fs::read(&left.path)?);
+                if hash != self.stamp.before && hash != self.stamp.after {
+                    let present = fs::read(&self.target).ok().map(|bytes| sha256(&bytes));
+                    if in_exchange && present.as_ref() == Some(&self.stamp.after) {
+                        Displaced::left_at(left.path, &self.target).put_back()?;
+                    }
+                    // Otherwise both versions stay: neither is piton's to remove.
+                    continue;
+                }
+            }
+            fs::remove_file(&left.path)?;
+        }
+        for left in leftovers(&own_version(&self.target))? {
+            fs::remove_file(&left.path)?;
+        }
+        Ok(())
     }
 
     /// Notes that the run has changed.
@@ -249,7 +284,8 @@ impl Mirror {
     }
 
     fn put(&mut self, text: &str) -> io::Result<Option<Trouble>> {
-        if self.stamp.stopped {
+        // Whoever moves the other version away wants piton's again.
+        if self.stamp.stopped && Look::at(&self.target).is_some() {
             return self.put_beside(text);
         }
         let special = fs::metadata(&self.target).is_ok_and(|found| !found.is_file());
@@ -269,6 +305,7 @@ impl Mirror {
         self.put_stamp(Stamp {
             before: old,
             after: new,
+            temp: staged.name(),
             stopped: false,
         })?;
         fail::point("mirror.stamped");
@@ -278,6 +315,8 @@ impl Mirror {
             displaced.put_back()?;
             return self.stop(text);
         }
+        drop(displaced);
+        fail::point("mirror.tidied");
         self.look = Look::at(&self.target);
         Ok(None)
     }
@@ -323,7 +362,7 @@ impl Mirror {
 }
 
 /// Keeps a copy of a file beside it under a name that is not taken:
-/// `NAME.SUFFIX`, `NAME.SUFFIX.2` and so on.
+/// `NAME.SUFFIX`, `NAME.SUFFIX.2` and so on. One that is there already is enough.
 ///
 /// # Errors
 ///
@@ -344,12 +383,18 @@ pub fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
         let copy = path.with_file_name(format!("{name}.{suffix}{number}"));
         match OpenOptions::new().write(true).create_new(true).open(&copy) {
             Ok(mut file) => {
+                fail::point("run.copy-made");
                 file.write_all(&bytes)?;
                 file.sync_all()?;
                 sync_folder(path.parent().unwrap_or(Path::new(".")))?;
                 return Ok(copy);
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            // Of a crash since: there is a copy already.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if fs::read(&copy).is_ok_and(|there| there == bytes) {
+                    return Ok(copy);
+                }
+            }
             Err(error) => return Err(error),
         }
     }

@@ -39,7 +39,9 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-pub use self::call::{Call, OUTPUT_BYTES_MAX, Output, output};
+use crate::fail;
+
+pub use self::call::{Call, OUTPUT_BYTES_MAX, Output, output, own_mark};
 pub use self::identity::{Identity, Liveness, alive, liveness, myself};
 pub use self::orphans::adopt_orphans;
 pub use self::survivors::{Ended, FoundBy, Survivor, end_survivors, survivors};
@@ -259,6 +261,7 @@ pub fn start(
     command.stdin(input);
     let output = OutputFile::create(&spec.output)?;
     command.stdout(output.writer()?).stderr(output.writer()?);
+    fail::point("process.output-made");
     let started = watch::spawn(
         command,
         watch::Order {

@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::exchange::{leftovers, stage};
+use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::world::World;
 
@@ -72,9 +74,18 @@ impl Project {
     pub fn create(&self) -> Result<bool, Failure> {
         let fresh = !self.home.is_dir();
         fs::create_dir_all(&self.home).map_err(|error| unwritable(&self.home, error))?;
+        fail::point("project.home-made");
         let ignore = self.home.join(".gitignore");
         if !ignore.exists() {
-            fs::write(&ignore, IGNORE).map_err(|error| unwritable(&ignore, error))?;
+            // Whole or not at all: one that was cut off would never be mended.
+            let put = || -> std::io::Result<()> {
+                for left in leftovers(&ignore)? {
+                    fs::remove_file(&left.path)?;
+                }
+                drop(stage(&ignore, IGNORE.as_bytes())?.exchange()?);
+                Ok(())
+            };
+            put().map_err(|error| unwritable(&ignore, error))?;
         }
         Ok(fresh)
     }

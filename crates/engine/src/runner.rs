@@ -5,6 +5,7 @@
 
 mod agent;
 mod gate;
+mod left_behind;
 
 use std::collections::VecDeque;
 use std::fs;
@@ -17,20 +18,24 @@ use piton_core::attempt::{Outcome, Report};
 use piton_core::policy::Limits;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
-    Actor, AttemptId, Command, DecisionId, Facts, Need, Recorded, RunId, RunRow, RunState,
-    StreamId, Tables,
+    Actor, AttemptId, Command, DecisionId, Facts, ItemRow, ItemState, Need, Recorded, RunId,
+    RunRow, RunState, StreamId, Tables,
 };
 use piton_formats::sprint::{Exporter, FACE};
-use piton_store::{CommitError, Store as _, fail};
+use piton_store::{CommitError, Store as _};
 
-use crate::failure::{Failure, Findings, unwritable};
+use crate::fail;
+use crate::failure::Failure;
 use crate::git;
 use crate::mirror::{Mirror, Trouble};
+use crate::notice::Notice;
 use crate::process::{self, Exit, Running};
 use crate::prompt::Templates;
 use crate::session::Session;
 use crate::spool::Spool;
 use crate::verbs::run::support::refuse_unsupported;
+
+pub use self::left_behind::clear_up;
 
 /// How often the runner looks for events of others while it waits.
 const TICK: Duration = Duration::from_millis(150);
@@ -62,23 +67,6 @@ pub struct Job {
     pub once: bool,
     /// Settings of the sprint that are passed over.
     pub ignore: Vec<String>,
-}
-
-/// What a runner tells while it works.
-#[derive(Debug)]
-pub enum Notice<'a> {
-    /// Something in words.
-    Said(&'a str),
-    /// Something that somebody should look at.
-    Warning(&'a str),
-    /// Problems in files that do not keep the run from starting.
-    Problems(&'a Findings),
-    /// An event of the run, with the rows as it left them.
-    Event(&'a Recorded, &'a Tables),
-    /// An agent or a gate works: the node, since when, and what it printed in bytes.
-    Working(&'a piton_core::Node, Timestamp, u64),
-    /// Waiting: for a time, or for a person.
-    Waiting(Option<Timestamp>),
 }
 
 enum Message {
@@ -149,14 +137,11 @@ fn start(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<RunRow, Failure> {
     let run = job.run;
-    let before = session.load(&[Need::Tree(run), Need::Run(run)])?.tables;
-    let row = before
-        .run(run)
-        .cloned()
-        .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))?;
-    let settings = Exporter::new(&before, run);
+    let rows = session.load(&[Need::Run(run)])?;
+    let row = known(rows.tables.run(run))?;
+    let settings = Exporter::new(&rows.tables, run);
     refuse_unsupported(settings.settings(), &job.ignore)?;
-    refuse_dirty(session, &row, &before)?;
+    refuse_dirty(session, &row)?;
     let limits = row.policy.limits.overridden_by(&job.limits);
     let facts = Facts {
         holder_gone: true,
@@ -164,29 +149,20 @@ fn start(
     };
     let owner = owner();
     let started = session.commit(&Command::StartRun { run, owner, limits }, &facts)?;
-    let rows = session.load(&[
-        Need::Run(run),
-        Need::Tree(run),
-        Need::OpenAttempts(run),
-        Need::OpenDecisions(Some(run)),
-    ])?;
-    let row = rows
-        .tables
-        .run(run)
-        .cloned()
-        .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))?;
+    fail::point("run.leased");
+    let (tables, seen) = picture(session, run)?;
+    let row = known(tables.run(run))?;
     let token = row.fence;
-    let spool_at = session.project.home.join("spool").join(run.to_string());
-    let spool = Spool::open(&spool_at).map_err(|error| unwritable(&spool_at, error))?;
+    let spool = left_behind::spool(session, run)?;
     let options = Options {
         agent: job.agent.clone(),
         model: job.model.clone(),
         wait: job.wait,
         once: job.once,
     };
-    let seen = session.store.position(&StreamId::run(run))?;
-    let lp = RunLoop::new(run, token, options, rows.tables);
-    let mirror = open_mirror(session, &row, lp.tables(), tell);
+    let lp = RunLoop::new(run, token, options, tables);
+    let mut mirror = open_mirror(session, &row, lp.tables(), tell);
+    left_behind::sweep(session, &row, mirror.as_mut());
     let templates = templates(settings.settings());
     let beat = session.world.now();
     let mut runner = Runner {
@@ -206,20 +182,44 @@ fn start(
         beat,
         stop_reason: None,
     };
-    runner.end_survivors(tell)?;
     for recorded in &started.events {
         tell(Notice::Event(recorded, runner.lp.tables()));
     }
-    runner.drive(tell)
+    let result = runner.end_survivors(tell).and_then(|()| runner.drive(tell));
+    if let Err(failure) = &result {
+        runner.abandon(failure);
+    }
+    result
+}
+
+fn known(row: Option<&RunRow>) -> Result<RunRow, Failure> {
+    row.cloned().ok_or_else(|| {
+        Failure::new("run.unknown", "the run is gone").hint("see the runs with `piton status`")
+    })
+}
+
+/// The rows of a run, and the position of the last event that is in them.
+fn picture(session: &Session<'_>, run: RunId) -> Result<(Tables, u64), Failure> {
+    let needs = [
+        Need::Run(run),
+        Need::Tree(run),
+        Need::OpenAttempts(run),
+        Need::OpenDecisions(Some(run)),
+    ];
+    let stream = StreamId::run(run);
+    loop {
+        let before = session.store.position(&stream)?;
+        let rows = session.load(&needs)?;
+        // Whoever wrote in between is seen whole the next time round.
+        if session.store.position(&stream)? == before {
+            return Ok((rows.tables, before));
+        }
+    }
 }
 
 /// A dirty work tree would be committed as if an agent had made it so.
-fn refuse_dirty(session: &Session<'_>, row: &RunRow, tables: &Tables) -> Result<(), Failure> {
-    let half_done = tables.tree(row.id).any(|item| {
-        item.is_task() && item.state == piton_core::ItemState::Working
-            || item.attempts > 0 && !item.state.is_finished()
-    });
-    if !row.policy.auto_commit || half_done {
+fn refuse_dirty(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+    if !row.policy.auto_commit || is_half_done(session, row)? {
         return Ok(());
     }
     let changes = git::changes(&session.project.work_tree, &own_files(session, row))?;
@@ -242,20 +242,37 @@ fn refuse_dirty(session: &Session<'_>, row: &RunRow, tables: &Tables) -> Result<
     .hint("commit them or put them aside with `git stash`, then run again"))
 }
 
+/// Whether a task was begun: what has changed since belongs to it.
+fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
+    let rows = session.load(&[Need::Tree(row.id)])?;
+    let begun = |item: &ItemRow| {
+        let task = item.is_task() && item.state == ItemState::Working;
+        task || (item.attempts > 0 && !item.state.is_finished())
+    };
+    Ok(rows.tables.tree(row.id).any(begun))
+}
+
 /// The files that piton writes into the work tree itself, by their paths in it.
-fn own_files(session: &Session<'_>, row: &RunRow) -> Vec<String> {
+///
+/// With what it keeps beside them: versions of others, copies, and what a
+/// crash in the middle of a write leaves.
+fn own_files(session: &Session<'_>, row: &RunRow) -> Vec<git::Own> {
     let folder = session.project.absolute(&row.source);
-    let work_tree = &session.project.work_tree;
-    ["PROGRESS.yaml", "PROGRESS.yaml.piton"]
-        .iter()
-        .filter_map(|name| {
-            folder
-                .join(name)
-                .strip_prefix(work_tree)
-                .ok()
-                .map(|path| path.to_string_lossy().into_owned())
+    let Ok(folder) = folder.strip_prefix(&session.project.work_tree) else {
+        return Vec::new();
+    };
+    let folder = folder.to_string_lossy();
+    ["PROGRESS.yaml", ".PROGRESS.yaml."]
+        .map(|begin| git::Own {
+            folder: folder.clone().into_owned(),
+            begin,
         })
-        .collect()
+        .to_vec()
+}
+
+/// What a git is found by that makes a commit for this run.
+fn commit_mark(run: RunId) -> String {
+    process::own_mark(&format!("commit-{run}"))
 }
 
 fn owner() -> String {
@@ -269,20 +286,6 @@ fn facts(session: &Session<'_>) -> Facts {
         decision: DecisionId(session.world.id()),
         holder_gone: false,
     }
-}
-
-fn release(session: &Session<'_>, run: RunId, token: u64) {
-    let interrupt = Command::InterruptRun {
-        run,
-        token,
-        reason: "not started".to_owned(),
-    };
-    let facts = facts(session);
-    // Best effort: a lease that stays is taken by the next runner all the same.
-    session.commit(&interrupt, &facts).ok();
-    session
-        .commit(&Command::ReleaseRun { run, token }, &facts)
-        .ok();
 }
 
 fn open_mirror(
@@ -327,48 +330,29 @@ fn templates(settings: &piton_formats::sprint::Progress) -> Templates {
 impl Runner<'_, '_> {
     /// What a dead runner of this run left running is ended before anything else.
     fn end_survivors(&self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
-        let left = self
-            .spool
-            .list()
-            .map_err(|error| unwritable(&self.session.project.home.join("spool"), error))?;
-        if left.is_empty() {
-            return Ok(());
+        let grace = self.job.agent_limits.grace;
+        left_behind::end_survivors(&self.spool, self.lp.tables(), self.row.id, grace, tell)
+    }
+
+    /// The runner cannot go on: nothing that it started is left alone, and the
+    /// run is given back if the store still takes anything.
+    ///
+    /// The intent of an agent that worked stays open; the next runner settles it.
+    fn abandon(&mut self, failure: &Failure) {
+        if let Some(work) = self.work.take() {
+            work.running.terminate();
+            while !matches!(self.receiver.recv(), Ok(Message::Exited(_)) | Err(_)) {}
         }
-        let marks: Vec<String> = left.iter().map(|spooled| spooled.attempt.clone()).collect();
-        let recorded: Vec<process::Identity> = left
-            .iter()
-            .filter_map(|spooled| spooled.id.clone())
-            .collect();
-        let ended = process::end_survivors(&marks, &recorded, self.job.agent_limits.grace);
-        if !ended.ended.is_empty() {
-            tell(Notice::Warning(&format!(
-                "ended {} that outlived an earlier runner",
-                count(ended.ended.len(), "process", "processes")
-            )));
-        }
-        if let Some(survivor) = ended.left.first() {
-            release(self.session, self.row.id, self.lp.token());
-            return Err(Failure::new(
-                "agent.cannot_start",
-                format!(
-                    "process {} of an earlier attempt still works on this run and cannot be ended",
-                    survivor.id.pid
-                ),
-            )
-            .hint("end it by hand, then run again"));
-        }
-        fail::point("run.survivors-ended");
-        for spooled in &left {
-            let open = self
-                .lp
-                .tables()
-                .open_attempts()
-                .any(|attempt| attempt.id.to_string() == spooled.attempt);
-            if !open {
-                self.spool.remove(&spooled.attempt).ok();
-            }
-        }
-        Ok(())
+        let (run, token) = (self.row.id, self.lp.token());
+        let reason = failure.message.clone();
+        let facts = facts(self.session);
+        // Best effort: a lease that stays is taken by the next runner all the same.
+        self.session
+            .commit(&Command::InterruptRun { run, token, reason }, &facts)
+            .ok();
+        self.session
+            .commit(&Command::ReleaseRun { run, token }, &facts)
+            .ok();
     }
 
     fn drive(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<RunRow, Failure> {
@@ -508,6 +492,7 @@ impl Runner<'_, '_> {
         // The outcome is durable: what the agent said raw is not needed any more.
         for attempt in ended {
             self.spool.remove(&attempt.to_string()).ok();
+            fail::point("run.spool-removed");
         }
         Ok(vec![Input::Committed(events)])
     }
@@ -644,7 +629,12 @@ impl Runner<'_, '_> {
             return Ok(Ok(Some(commit)));
         }
         fail::point("run.before-commit");
-        let made = git::commit(work_tree, &message, &own_files(self.session, &self.row));
+        let made = git::commit(
+            work_tree,
+            &message,
+            &own_files(self.session, &self.row),
+            &commit_mark(self.row.id),
+        );
         fail::point("run.after-commit");
         made
     }
@@ -665,19 +655,8 @@ impl Runner<'_, '_> {
             mirror.follow(self.lp.tables(), now)
         };
         mirror.took(self.session.world.now().duration_since(now));
-        match trouble {
-            None => {}
-            Some(Trouble::Foreign { theirs, ours }) => tell(Notice::Warning(&format!(
-                "{} was changed by somebody else and is left as it is; piton's version is {}",
-                theirs.display(),
-                ours.display()
-            ))),
-            Some(Trouble::Unwritable { target, why }) => {
-                tell(Notice::Warning(&format!(
-                    "{} is not kept up to date: {why}",
-                    target.display()
-                )));
-            }
+        if let Some(trouble) = trouble {
+            tell_trouble(trouble, tell);
         }
     }
 
@@ -687,7 +666,12 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<RunRow, Failure> {
         let run = self.row.id;
+        // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {
+            // Before the lease is given back: one that stays says that
+            // something of this may be missing.
+            self.write_mirror(true, tell);
+            fail::point("run.over");
             let release = Command::ReleaseRun {
                 run,
                 token: self.lp.token(),
@@ -696,12 +680,13 @@ impl Runner<'_, '_> {
                 Ok(_) | Err(CommitError::Refused(_)) => {}
                 Err(other) => return Err(other.into()),
             }
+            fail::point("run.released");
         }
-        fail::point("run.released");
-        self.write_mirror(true, tell);
         match ending {
             Ending::State => {}
             Ending::CannotStart(error) => {
+                let redactor = self.session.world.redactor();
+                let error = redactor.redact(&error);
                 return Err(Failure::new("agent.cannot_start", format!("the agent cannot be started: {error}"))
                     .hint("see that the command works in a shell, then run again: nothing was counted against the node"));
             }
@@ -713,11 +698,22 @@ impl Runner<'_, '_> {
             }
             Ending::Refused(refusal) => return Err(refusal.into()),
         }
-        self.lp
-            .run()
-            .cloned()
-            .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))
+        known(self.lp.run())
     }
+}
+
+fn tell_trouble(trouble: Trouble, tell: &mut dyn FnMut(Notice<'_>)) {
+    let text = match trouble {
+        Trouble::Foreign { theirs, ours } => format!(
+            "{} was changed by somebody else and is left as it is; piton's version is {}",
+            theirs.display(),
+            ours.display()
+        ),
+        Trouble::Unwritable { target, why } => {
+            format!("{} is not kept up to date: {why}", target.display())
+        }
+    };
+    tell(Notice::Warning(&text));
 }
 
 fn ended_attempt(recorded: &Recorded) -> Option<AttemptId> {

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::fail;
 use crate::process::Identity;
 
 /// A secret up to this length is seen whole wherever it stands.
@@ -64,6 +65,12 @@ impl Spool {
             fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
         }
         Ok(Spool { folder })
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The file for the output of an attempt: see [`crate::process::Spec::output`].
@@ -139,6 +146,7 @@ impl Spool {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
             }
+            fail::point("spool.half-removed");
         }
         Ok(())
     }
@@ -232,6 +240,7 @@ pub fn copy_redacted(
     let target = tempfile::NamedTempFile::new_in(folder)?;
     let copied = copy_into(target.as_file(), &mut source, redact, bytes_max)?;
     target.as_file().sync_data()?;
+    fail::point("transcript.written");
     target.persist(to).map_err(|error| error.error)?;
     File::open(folder)?.sync_all()?;
     Ok(copied)

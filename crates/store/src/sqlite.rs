@@ -30,7 +30,7 @@ use tempfile::TempDir;
 pub use self::backup::{Restored, StoreInfo};
 use self::commit::Commit;
 use self::fault::{fault, io_fault, is_about_access, is_in_doubt};
-use self::place::{Identity, Place, Queue, Turn};
+use self::place::{Identity, KeptOut, Place, Queue};
 pub use self::schema::SCHEMA_VERSION;
 use self::schema::{Connected, check_version, connect, migrate, use_wal};
 use crate::clock::{Clock, SystemClock, whole_micros};
@@ -50,6 +50,9 @@ const WAL_PAGES_MAX: u32 = 128;
 pub enum Access {
     /// To read: no byte of the database or of its log is changed.
     ReadOnly,
+    /// To read the journal and nothing else, also one that a newer piton
+    /// wrote: the columns of its two tables never change.
+    JournalOnly,
     /// To read and to write.
     ReadWrite,
 }
@@ -159,7 +162,7 @@ impl SqliteStore {
         place::refuse_network(&place.dir)?;
         match options.access {
             Access::ReadWrite => Self::open_to_write(place, identity, options),
-            Access::ReadOnly => Self::open_to_read(place, identity, options),
+            Access::ReadOnly | Access::JournalOnly => Self::open_to_read(place, identity, options),
         }
     }
 
@@ -182,8 +185,12 @@ impl SqliteStore {
     }
 
     fn open_to_read(place: Place, identity: Identity, options: Options) -> Result<Self, Fault> {
+        let journal_only = options.access == Access::JournalOnly;
         let direct = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connected| {
-            let version = check_version(&connected.connection, &place.db)?;
+            let version = match check_version(&connected.connection, &place.db) {
+                Err(fault) if fault.kind == FaultKind::Newer && journal_only => SCHEMA_VERSION,
+                other => other?,
+            };
             Ok((version, connected))
         });
         match direct {
@@ -203,16 +210,14 @@ impl SqliteStore {
     fn open_copy(place: Place, options: Options) -> Result<Self, Fault> {
         let copy = tempfile::tempdir().map_err(|error| io_fault("copy", &place.db, error))?;
         let to = Place::new(copy.path());
-        // The lock may be missing: then nobody has written here for long.
-        let queue = Queue::open_to_read(&place);
-        let turn: Option<Turn<'_>> = queue.as_ref().map(Queue::keep_out_writers).transpose()?;
+        let kept_out = KeptOut::writers(&place)?;
         std::fs::copy(&place.db, &to.db).map_err(|error| io_fault("copy", &place.db, error))?;
         match std::fs::copy(place.wal(), to.wal()) {
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(io_fault("copy", &place.wal(), error)),
         }
-        drop(turn);
+        drop(kept_out);
         let mut connected = connect(&to.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         if check_version(&connected.connection, &place.db)? < SCHEMA_VERSION {
             migrate(&mut connected.connection, &place.db)?;

@@ -1,14 +1,16 @@
 //! Gates: the scripts that say whether a node is done.
 
+use piton_core::gate::GateReport;
 use std::time::Duration;
 
 use piton_core::Node;
-use piton_core::event::GateReport;
-use piton_core::run_loop::Input;
-use piton_store::fail;
 
-use super::{Message, Notice, Purpose, Runner, Work};
+use piton_core::run_loop::Input;
+
+use super::{Message, Purpose, Runner, Work};
+use crate::fail;
 use crate::failure::{Failure, unwritable};
+use crate::notice::Notice;
 use crate::process::{self, Exit, Limits, ProcessEvent, Program, Spec, StopReason};
 use crate::spool;
 
@@ -51,6 +53,7 @@ impl Runner<'_, '_> {
             },
             mark: mark.clone(),
         };
+        fail::point("gate.before-start");
         let sender = self.sender.clone();
         let started = process::start(spec, move |event| {
             let message = match event {
@@ -73,6 +76,7 @@ impl Runner<'_, '_> {
         };
         fail::point("gate.started");
         self.spool.record(&mark, running.id()).map_err(fault)?;
+        fail::point("gate.recorded");
         self.work = Some(Work {
             running,
             node: node.clone(),
@@ -100,6 +104,7 @@ impl Runner<'_, '_> {
         let output = self.spool.output(mark).map_err(fault)?;
         let text = spool::tail(&output, 4 * OUTPUT_CHARS_MAX as u64).unwrap_or_default();
         self.spool.remove(mark).map_err(fault)?;
+        fail::point("gate.spool-removed");
         Ok(Input::GateEnded(report(
             &text,
             exit,

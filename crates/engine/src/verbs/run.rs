@@ -12,11 +12,13 @@ use piton_formats::sprint::{self, Progress};
 
 use super::compile::{SprintPath, check_sprint, sprint_path};
 use crate::config::Config;
+use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
 use crate::mirror::{adopt, keep_copy};
+use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock;
-use crate::runner::{self, Job, Notice};
+use crate::runner::{self, Job};
 use crate::session::Session;
 use crate::world::World;
 
@@ -95,6 +97,17 @@ pub fn run(
         None => Prepared::Known(Box::new(existing(world, &target, request)?)),
     };
     if let Prepared::Known(row) = &prepared {
+        let rests = !matches!(
+            row.state,
+            RunState::New | RunState::Running | RunState::Interrupted
+        );
+        if rests && row.holder.is_some() {
+            // Its runner died after it had come to rest.
+            let grace = config.agent.limits().grace;
+            if let Some(session) = Session::write(world, &target.project.root)? {
+                runner::clear_up(&session, row.id, grace, tell)?;
+            }
+        }
         if row.state == RunState::Done {
             return Ok(Answer::Finished(row.clone()));
         }
@@ -109,15 +122,25 @@ pub fn run(
         Prepared::Fresh(fresh) => (fresh.plan.run, Some(fresh)),
     };
     if let Some(fresh) = fresh {
+        for row in session.runs()? {
+            // What gives way to this run may still have an agent at work here.
+            if row.source == fresh.plan.source {
+                runner::clear_up(&session, row.id, config.agent.limits().grace, tell)?;
+            }
+        }
         fresh.keep_present(&session, tell)?;
-        session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
-        if fresh.taken_over {
+        fail::point("run.present-kept");
+        // Before the run is planned: afterwards nobody would come here again.
+        if fresh.taken_over.is_some() {
             takeover::set_aside(&fresh.sprint.progress(), tell)?;
         }
+        session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
+        fail::point("run.planned");
     }
     let Some(lock) = run_lock::take(&session.project, run)? else {
         return Err(busy(&session, run)?);
     };
+    fail::point("run.locked");
     let job = Job {
         run,
         agent: agent.clone(),
@@ -149,32 +172,39 @@ fn find(world: &World, request: &Request) -> Result<Found, Failure> {
     let Some(plan) = &request.plan else {
         return find_here(world);
     };
-    let looks_like_path = plan.contains('/') || world.path(plan).exists();
-    if !looks_like_path {
-        let project = Project::find(world, &world.cwd);
+    let here = Project::find(world, &world.cwd);
+    if !plan.contains('/') && !world.path(plan).exists() {
         return Ok(Found {
-            project,
+            project: here,
             sprint: None,
             run: Some(plan.clone()),
         });
     }
     let sprint = sprint_path(world, Path::new(plan))?;
-    if !sprint.file.is_file()
-        && !sprint.progress().is_file()
-        && request.from.is_none()
-        && !takeover::backup(&sprint).is_file()
-    {
-        return Err(Failure::new(
+    let holds_plan =
+        sprint.file.is_file() || sprint.progress().is_file() || takeover::backup(&sprint).is_file();
+    if holds_plan || request.from.is_some() {
+        return Ok(Found {
+            project: Project::find(world, &sprint.folder),
+            sprint: Some(sprint),
+            run: None,
+        });
+    }
+    // A folder that only happens to be named like a run does not hide the run.
+    let session = Session::read(world, &world.cwd)?;
+    let run = session.and_then(|session| session.run_named(plan).ok());
+    match run {
+        Some(run) => Ok(Found {
+            project: here,
+            sprint: None,
+            run: Some(run.name),
+        }),
+        None => Err(Failure::new(
             "plan.none",
             format!("{} holds no plan", sprint.shown.display()),
         )
-        .hint("a plan is a folder with a SPRINT.yaml; see docs/guide/sprints.md"));
+        .hint("a plan is a folder with a SPRINT.yaml; see docs/guide/sprints.md")),
     }
-    Ok(Found {
-        project: Project::find(world, &sprint.folder),
-        sprint: Some(sprint),
-        run: None,
-    })
 }
 
 fn find_here(world: &World) -> Result<Found, Failure> {
@@ -309,8 +339,8 @@ enum Prepared {
 struct Fresh {
     plan: piton_core::plan::Plan,
     sprint: SprintPath,
-    /// Whether it was a `PROGRESS.yaml` already.
-    taken_over: bool,
+    /// The text of the `PROGRESS.yaml` that it was made of, if it was.
+    taken_over: Option<String>,
 }
 
 impl Fresh {
@@ -325,11 +355,13 @@ impl Fresh {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<(), Failure> {
         let progress = self.sprint.progress();
-        let Ok(text) = fs::read_to_string(&progress) else {
+        let Ok(present) = fs::read(&progress) else {
             return Ok(());
         };
-        if !(self.taken_over && takeover::is_own_style(&text)) {
-            let suffix = if self.taken_over {
+        let text = std::str::from_utf8(&present).unwrap_or_default();
+        let whole = self.taken_over.as_deref() == Some(text) && takeover::is_own_style(text);
+        if !whole {
+            let suffix = if self.taken_over.is_some() {
                 "before-piton"
             } else {
                 "before-recompile"
@@ -341,7 +373,7 @@ impl Fresh {
                 copy.display()
             )));
         }
-        adopt(&session.project.home, self.plan.run, &text)
+        adopt(&session.project.home, self.plan.run, &present)
             .map_err(|error| unwritable(&session.project.home, error))
     }
 }
@@ -368,13 +400,13 @@ fn prepare(
     let (progress, taken_over) = if let Some(from) = &request.from {
         let path = world.path(from);
         let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
-        (takeover::take_over(&path, &text)?, true)
+        (takeover::take_over(&path, &text)?, Some(text))
     } else if request.recompile {
-        (compile(world, request, sprint, tell)?, false)
+        (compile(world, request, sprint, tell)?, None)
     } else {
         match takeover::present(sprint, tell)? {
-            Some(progress) => (progress, true),
-            None => (compile(world, request, sprint, tell)?, false),
+            Some((progress, text)) => (progress, Some(text)),
+            None => (compile(world, request, sprint, tell)?, None),
         }
     };
     support::refuse_unsupported(&progress, &request.ignore)?;

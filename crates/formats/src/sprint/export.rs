@@ -1,9 +1,10 @@
 //! From the read tables to a `PROGRESS.yaml`: the whole of it, counters derived.
 
+use piton_core::gate::GateRuns;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use piton_core::item::{Evidence, GateRuns};
+use piton_core::item::Evidence;
 use piton_core::run::Pause;
 use piton_core::{ItemRow, ItemState, RunId, RunRow, RunState, Tables};
 
@@ -213,10 +214,8 @@ fn tracking(item: &ItemRow, runs: &GateRuns) -> GateTracking {
 }
 
 fn elapsed(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<String> {
-    let seconds = to?.as_second().saturating_sub(from?.as_second());
-    u64::try_from(seconds)
-        .ok()
-        .map(|seconds| format_elapsed(std::time::Duration::from_secs(seconds)))
+    let span = to?.duration_since(from?);
+    std::time::Duration::try_from(span).ok().map(format_elapsed)
 }
 
 /// What stands at the top: only what belongs to the present state.

@@ -1,18 +1,19 @@
 //! From a `PROGRESS.yaml` to a plan: a fresh one, or one that another tool
 //! left half done.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
 use piton_core::attempt::HumanNeeded;
 use piton_core::classify::Category;
-use piton_core::plan::{self, Past, Plan, PlannedItem, RunPast};
+use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
 use piton_core::policy::{self, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::{ItemState, Node, Place, RunId};
 
 use super::native::{self, FACE, NodeRest};
-use super::progress::{Children, PhaseNode, PhaseStatus, Progress, SprintStatus};
+use super::progress::{Children, Current, PhaseNode, PhaseStatus, Progress, SprintStatus};
 
 /// The plan that `progress` describes, for a run of this id and name.
 ///
@@ -20,6 +21,7 @@ use super::progress::{Children, PhaseNode, PhaseStatus, Progress, SprintStatus};
 /// sprint went through before stands in the plan's past.
 #[must_use]
 pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan {
+    let progress = &with_human_on_its_node(progress);
     let mut items = Vec::new();
     let finished = progress.status == SprintStatus::Completed;
     for (node, index, id) in siblings(&progress.phases, None) {
@@ -47,6 +49,44 @@ pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan
         past: past(progress, &items),
         items,
     }
+}
+
+/// The sprint with what a person is needed for on the node that needs it: the
+/// schema shows it there, the original tool writes it at the top.
+fn with_human_on_its_node(progress: &Progress) -> Cow<'_, Progress> {
+    let at_top = progress.human_needed.as_ref();
+    let on_node = progress
+        .current_node()
+        .is_some_and(|node| node.human_needed.is_some());
+    let Some(human) = at_top.filter(|_| progress.status == SprintStatus::NeedsHuman && !on_node)
+    else {
+        return Cow::Borrowed(progress);
+    };
+    let mut progress = progress.clone();
+    let Current {
+        phase,
+        step,
+        sub_phase,
+    } = progress.current;
+    let human = human.clone();
+    let mut nodes = Some(&mut progress.phases);
+    let mut indexes = [Some(phase), step, sub_phase]
+        .into_iter()
+        .flatten()
+        .peekable();
+    while let Some(index) = indexes.next() {
+        let Some(node) = nodes.and_then(|nodes| nodes.get_mut(index)) else {
+            break;
+        };
+        let deeper = indexes.peek().is_some() && !node.children.as_slice().is_empty();
+        if !deeper {
+            node.status = PhaseStatus::Blocked;
+            node.human_needed = Some(human);
+            break;
+        }
+        nodes = node.children.as_mut();
+    }
+    Cow::Owned(progress)
 }
 
 /// The nodes of a list, each with its index and its path.
@@ -143,6 +183,12 @@ fn state(
     let state = match node.status {
         PhaseStatus::Completed => ItemState::Done,
         PhaseStatus::Skipped => ItemState::Skipped,
+        // What failed, or is to be done again, stands below; the list only holds it.
+        PhaseStatus::Failed | PhaseStatus::Blocked
+            if !children.iter().any(is_broken) && children.iter().any(is_open) =>
+        {
+            ItemState::Working
+        }
         PhaseStatus::Failed => ItemState::Failed,
         PhaseStatus::Blocked if node.human_needed.is_some() => ItemState::Waiting,
         PhaseStatus::Blocked => ItemState::Blocked,
@@ -162,6 +208,15 @@ fn state(
         return ItemState::Skipped;
     }
     state
+}
+
+fn is_broken(node: &PhaseNode) -> bool {
+    let own = matches!(node.status, PhaseStatus::Failed | PhaseStatus::Blocked);
+    own || node.children.as_slice().iter().any(is_broken)
+}
+
+fn is_open(node: &PhaseNode) -> bool {
+    !matches!(node.status, PhaseStatus::Completed | PhaseStatus::Skipped)
 }
 
 fn is_touched(node: &PhaseNode) -> bool {
@@ -219,14 +274,14 @@ pub(super) fn status_of(state: ItemState) -> PhaseStatus {
     }
 }
 
-fn gate(gate: &super::Gate) -> plan::Gate {
+fn gate(gate: &super::Gate) -> piton_core::gate::Gate {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "the value is positive, and one beyond u64 saturates"
     )]
     let timeout_s = gate.timeout_s.max(1.0).ceil() as u64;
-    plan::Gate {
+    piton_core::gate::Gate {
         script: gate.script.clone(),
         on_fail_prompt: gate.on_fail_prompt.clone(),
         runs_max: u32::try_from(gate.max_retries).unwrap_or(u32::MAX).max(1),
@@ -276,21 +331,9 @@ fn past(progress: &Progress, items: &[PlannedItem]) -> Option<RunPast> {
     if progress.status == SprintStatus::NotStarted && !progress.phases.iter().any(is_touched) {
         return None;
     }
-    let leaf = |item: &&PlannedItem| {
-        !items
-            .iter()
-            .any(|other| other.node.parent().as_ref() == Some(&item.node))
-    };
-    let stopped = matches!(
-        progress.status,
-        SprintStatus::Blocked | SprintStatus::NeedsHuman
-    );
-    let stuck = items.iter().filter(|_| stopped).find(|item| {
-        matches!(
-            item.state,
-            ItemState::Failed | ItemState::Blocked | ItemState::Waiting
-        ) && leaf(item)
-    });
+    let pause = pause(progress, items);
+    let done = progress.status == SprintStatus::Completed;
+    let stuck = stuck(items).filter(|_| pause.is_none() && !done);
     let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
     let iterations = progress
         .stats
@@ -305,12 +348,24 @@ fn past(progress: &Progress, items: &[PlannedItem]) -> Option<RunPast> {
                     || progress.phases.iter().any(is_touched)
             }),
         completed_at: time(&progress.stats.completed_at),
-        done: progress.status == SprintStatus::Completed,
-        pause: pause(progress, items),
+        done,
+        pause,
         stuck: stuck.map(|item| item.node.clone()),
         waits: stuck.is_some_and(|item| item.state == ItemState::Waiting),
         iterations: iterations.unwrap_or(0),
     })
+}
+
+/// The deepest node that failed or waits for a person: the run goes on when
+/// somebody has said what is to become of it.
+fn stuck(items: &[PlannedItem]) -> Option<&PlannedItem> {
+    let broken = |item: &&PlannedItem| item.state.is_broken() || item.state == ItemState::Waiting;
+    let first = items.iter().find(broken)?;
+    items
+        .iter()
+        .filter(broken)
+        .filter(|item| item.node.is_within(&first.node))
+        .max_by_key(|item| item.place.depth())
 }
 
 fn pause(progress: &Progress, items: &[PlannedItem]) -> Option<Pause> {

@@ -137,11 +137,16 @@ pub(super) fn sync_dir(dir: &Path) -> Result<(), Fault> {
 
 /// The queue in which writers of all processes wait for their turn.
 ///
-/// SQLite's own waiting is polling with growing pauses, by which one writer
-/// can starve; a lock of the kernel wakes the next one.
+/// SQLite's own waiting is polling with growing pauses, by which a writer can
+/// starve; a lock of the kernel wakes the next one. One lock is not enough: a
+/// process that gives it up and wants it again at once has it before the one
+/// that was woken has even begun to run. So there is a gate before it, and who
+/// waits for the lock holds the gate: the next one behind the gate moves up
+/// while the one before it works, and nobody is overtaken.
 #[derive(Debug)]
 pub(super) struct Queue {
-    file: File,
+    gate: File,
+    lock: File,
     path: PathBuf,
 }
 
@@ -150,53 +155,72 @@ pub(super) struct Queue {
 pub(super) struct Turn<'q>(&'q File);
 
 impl Queue {
-    /// Opens the lock file, and makes it where there is none.
+    /// Opens the two files, and makes them where there are none.
     pub(super) fn open(place: &Place) -> Result<Self, Fault> {
+        let open = |path: &Path| {
+            let file = OpenOptions::new()
+                .read(true)
+                .append(true)
+                .create(true)
+                .open(path);
+            file.map_err(|error| {
+                Fault::new(
+                    FaultKind::Io,
+                    format!("cannot open the lock {}", path.display()),
+                    error,
+                )
+            })
+        };
         let path = place.lock_path();
-        match OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&path)
-        {
-            Ok(file) => Ok(Self { file, path }),
-            Err(error) => Err(Fault::new(
-                FaultKind::Io,
-                format!("cannot open the lock {}", path.display()),
-                error,
-            )),
-        }
-    }
-
-    /// The lock file for reading only; none where there is none.
-    pub(super) fn open_to_read(place: &Place) -> Option<Self> {
-        let path = place.lock_path();
-        File::open(&path).ok().map(|file| Self { file, path })
+        Ok(Self {
+            gate: open(&place.dir.join("journal.queue"))?,
+            lock: open(&path)?,
+            path,
+        })
     }
 
     /// Waits for a turn to write.
     pub(super) fn turn(&self) -> Result<Turn<'_>, Fault> {
-        self.file
-            .lock()
-            .map_err(|error| io_fault("lock", &self.path, error))?;
-        Ok(Turn(&self.file))
-    }
-
-    /// Keeps writers out while something is read.
-    pub(super) fn keep_out_writers(&self) -> Result<Turn<'_>, Fault> {
-        self.file
-            .lock_shared()
-            .map_err(|error| io_fault("lock", &self.path, error))?;
-        Ok(Turn(&self.file))
+        let failed = |error| io_fault("lock", &self.path, error);
+        self.gate.lock().map_err(failed)?;
+        let locked = self.lock.lock();
+        let opened = self.gate.unlock();
+        locked.map_err(failed)?;
+        let turn = Turn(&self.lock);
+        opened.map_err(failed)?;
+        Ok(turn)
     }
 
     /// A turn to write if nobody else has one now.
     pub(super) fn turn_now(&self) -> Result<Option<Turn<'_>>, Fault> {
-        match self.file.try_lock() {
-            Ok(()) => Ok(Some(Turn(&self.file))),
+        match self.lock.try_lock() {
+            Ok(()) => Ok(Some(Turn(&self.lock))),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(io_fault("lock", &self.path, error)),
         }
+    }
+}
+
+/// Keeps writers out of a store that cannot be written from here. Without a
+/// lock file, which nobody then has, there are none.
+pub(super) struct KeptOut(Option<File>);
+
+impl KeptOut {
+    /// Waits for the writer whose turn it is, and keeps the next one waiting.
+    pub(super) fn writers(place: &Place) -> Result<Self, Fault> {
+        let path = place.lock_path();
+        let Ok(lock) = File::open(&path) else {
+            return Ok(Self(None));
+        };
+        lock.lock_shared()
+            .map_err(|error| io_fault("lock", &path, error))?;
+        Ok(Self(Some(lock)))
+    }
+}
+
+impl Drop for KeptOut {
+    fn drop(&mut self) {
+        drop(self.0.take().map(|lock| lock.unlock()));
     }
 }
 

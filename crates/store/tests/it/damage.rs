@@ -1,1 +1,426 @@
-//! x
+//! Whatever is changed behind the store's back is found, and stops nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use piton_core::entry::EntryType;
+use piton_core::id::RunId;
+use piton_store::{Damage, FaultKind, Options, SqliteStore, Store};
+use piton_testkit::chance::{Chance, Ids, TestClock};
+use piton_testkit::scratch::{scratch, sqlite_in};
+use piton_testkit::sketch::{entry_of, facts, keep, log, plan};
+use rusqlite::{Connection, params};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// A store with some of everything, written back into one file.
+struct Victim {
+    dir: TempDir,
+}
+
+impl Victim {
+    fn new() -> Self {
+        let dir = scratch();
+        let store = sqlite_in(dir.path(), TestClock::seeded(1));
+        let mut ids = Ids::seeded(3);
+        let run = RunId(Uuid::from_u128(5));
+        let nodes: &[(&str, &[&str])] = &[("a", &[]), ("a/one", &[]), ("b", &["a"])];
+        store
+            .commit(ids.command(), &keep(plan(run, "auth", nodes)), &facts())
+            .expect("writable");
+        for nth in 0..12 {
+            let kind = if nth % 5 == 4 {
+                EntryType::TaskCompleted
+            } else {
+                EntryType::TaskBlocked
+            };
+            let command = log(entry_of(
+                kind,
+                &format!("t{}", nth % 3),
+                &format!("number {nth} of the words"),
+            ));
+            store
+                .commit(ids.command(), &command, &facts())
+                .expect("writable");
+        }
+        drop(store);
+        let victim = Self { dir };
+        victim.sql("PRAGMA wal_checkpoint(TRUNCATE)");
+        victim
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn db(&self) -> PathBuf {
+        self.path().join("journal.db")
+    }
+
+    fn connection(&self) -> Connection {
+        Connection::open(self.db()).expect("it is there")
+    }
+
+    fn sql(&self, sql: &str) {
+        self.connection().execute_batch(sql).expect("good SQL");
+    }
+
+    fn damage(&self) -> Vec<Damage> {
+        let store = SqliteStore::open(self.path(), Options::read_only()).expect("it opens");
+        store.verify().expect("damage is an answer").damage
+    }
+
+    #[track_caller]
+    fn check(&self, place: &str, position: Option<u64>, says: &str) {
+        let damage = self.damage();
+        let found = damage
+            .iter()
+            .any(|one| one.place == place && one.position == position && one.what.contains(says));
+        assert!(found, "{damage:#?}");
+    }
+}
+
+/// Changes the store with SQL and checks what is found.
+#[track_caller]
+fn check(sql: &str, place: &str, position: Option<u64>, says: &str) {
+    let victim = Victim::new();
+    assert_eq!(victim.damage(), []);
+    victim.sql(sql);
+    victim.check(place, position, says);
+}
+
+const RUN_STREAM: &str = "run:00000000-0000-0000-0000-000000000005";
+
+#[test]
+fn one_flipped_bit_in_any_stored_body_is_found() {
+    let victim = Victim::new();
+    let db = victim.connection();
+    let bodies: Vec<(i64, Vec<u8>)> = db
+        .prepare("SELECT seq, CAST(body AS BLOB) FROM events")
+        .and_then(|mut select| {
+            select
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
+        })
+        .expect("readable");
+    assert_eq!(bodies.len(), 16);
+    let mut chance = Chance::seeded(11);
+    for (seq, body) in bodies {
+        for _ in 0..6 {
+            let (at, bit) = (chance.below(body.len() as u64), chance.below(8));
+            let mut flipped = body.clone();
+            flipped[usize::try_from(at).expect("small")] ^= 1 << bit;
+            let put = |bytes: &[u8]| {
+                db.execute(
+                    "UPDATE events SET body = CAST(?2 AS TEXT) WHERE seq = ?1",
+                    params![seq, bytes],
+                )
+                .expect("writable")
+            };
+            put(&flipped);
+            let damage = victim.damage();
+            let (place, position) = if seq <= 4 {
+                (RUN_STREAM, seq)
+            } else {
+                ("sessions", seq - 4)
+            };
+            let found = damage.iter().any(|one| {
+                one.place == place
+                    && one.position == u64::try_from(position).ok()
+                    && one.kind.is_some()
+            });
+            assert!(found, "bit {bit} of byte {at} of event {seq}: {damage:#?}");
+            put(&body);
+        }
+    }
+    assert_eq!(victim.damage(), []);
+}
+
+#[test]
+fn one_flipped_bit_in_the_file_is_found() {
+    let victim = Victim::new();
+    let whole = fs::read(victim.db()).expect("readable");
+    let words = b"number 7 of the words";
+    let places: Vec<usize> = whole
+        .windows(words.len())
+        .enumerate()
+        .filter(|(_, found)| found == words)
+        .map(|(at, _)| at)
+        .collect();
+    assert!(
+        places.len() >= 3,
+        "in the event, the entry and the blocker: {places:?}"
+    );
+    for place in places {
+        for at in [place, place + 7, place + 20] {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x20;
+            fs::write(victim.db(), &flipped).expect("writable");
+            assert_ne!(victim.damage(), [], "byte {at}");
+        }
+    }
+    fs::write(victim.db(), &whole).expect("writable");
+    assert_eq!(victim.damage(), []);
+}
+
+#[test]
+fn a_page_of_noise_anywhere_is_found_and_the_rest_is_read() {
+    let victim = Victim::new();
+    let whole = fs::read(victim.db()).expect("readable");
+    let mut chance = Chance::seeded(5);
+    // The first page is the header: without it there is no database.
+    for page in 1..whole.len() / 4096 {
+        let mut noisy = whole.clone();
+        for byte in &mut noisy[page * 4096..(page + 1) * 4096] {
+            *byte = chance.number().to_be_bytes()[0];
+        }
+        fs::write(victim.db(), &noisy).expect("writable");
+        match SqliteStore::open(victim.path(), Options::read_only()) {
+            Ok(store) => match store.verify() {
+                Ok(verdict) => assert_ne!(verdict.damage, [], "page {page}"),
+                Err(fault) => assert_eq!(fault.kind, FaultKind::Damaged, "page {page}"),
+            },
+            Err(fault) => assert_eq!(fault.kind, FaultKind::Damaged, "page {page}"),
+        }
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_found() {
+    let victim = Victim::new();
+    let whole = fs::read(victim.db()).expect("readable");
+    for kept in [
+        whole.len() - 4096,
+        whole.len() / 2,
+        5000,
+        4096,
+        1000,
+        100,
+        17,
+    ] {
+        fs::write(victim.db(), &whole[..kept]).expect("writable");
+        match SqliteStore::open(victim.path(), Options::read_only()) {
+            Ok(store) => match store.verify() {
+                Ok(verdict) => assert_ne!(verdict.damage, [], "{kept} bytes"),
+                Err(fault) => assert_eq!(fault.kind, FaultKind::Damaged, "{kept} bytes"),
+            },
+            Err(fault) => assert_eq!(fault.kind, FaultKind::Damaged, "{kept} bytes: {fault:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_missing_end_of_a_stream_is_found_by_its_head() {
+    check(
+        "DELETE FROM events WHERE seq > 14",
+        "sessions",
+        None,
+        "the last 2 of 12 events are missing",
+    );
+    check(
+        "DELETE FROM events WHERE stream = 1",
+        RUN_STREAM,
+        None,
+        "the last 4 of 4 events are missing",
+    );
+}
+
+#[test]
+fn a_missing_event_in_the_middle_is_found() {
+    check(
+        "DELETE FROM events WHERE seq = 8",
+        "sessions",
+        Some(5),
+        "the event before it, 4, is missing",
+    );
+    check(
+        "DELETE FROM events WHERE seq IN (6, 7, 8)",
+        "sessions",
+        Some(5),
+        "the events before it, 2 to 4, are missing",
+    );
+}
+
+#[test]
+fn a_stream_that_was_taken_out_with_its_head_is_found() {
+    let sql = "DELETE FROM events WHERE stream = 1; DELETE FROM streams WHERE id = 1";
+    check(sql, "events", None, "numbers 1 to 4 are missing");
+}
+
+#[test]
+fn a_missing_head_is_found() {
+    check(
+        "DELETE FROM streams WHERE name = 'sessions'",
+        "events",
+        None,
+        "belongs to no stream",
+    );
+}
+
+#[test]
+fn a_head_that_was_set_back_is_found() {
+    check(
+        "UPDATE streams SET count = 10 WHERE id = 2",
+        "sessions",
+        None,
+        "2 events more than the 10",
+    );
+    check(
+        "UPDATE streams SET hash = zeroblob(32) WHERE id = 2",
+        "sessions",
+        None,
+        "names another last event",
+    );
+    check(
+        "UPDATE streams SET time = time + 1 WHERE id = 2",
+        "sessions",
+        None,
+        "another time",
+    );
+}
+
+#[test]
+fn a_changed_column_of_an_event_is_found() {
+    let says = "is not what its hash was made of";
+    for change in [
+        "time = time + 1",
+        "kind = 'entry-loggee'",
+        "version = 2",
+        "actor = 'person:eve'",
+        "id = zeroblob(16)",
+        "command = zeroblob(16)",
+    ] {
+        check(
+            &format!("UPDATE events SET {change} WHERE seq = 16"),
+            "sessions",
+            Some(12),
+            says,
+        );
+    }
+    check(
+        "UPDATE events SET actor = 'ada' WHERE seq = 9",
+        "sessions",
+        Some(5),
+        "cannot be read",
+    );
+    check(
+        "UPDATE events SET hash = zeroblob(31) WHERE seq = 9",
+        "sessions",
+        Some(5),
+        "cannot be read",
+    );
+}
+
+#[test]
+fn a_row_of_a_view_that_was_changed_by_hand_is_found() {
+    check(
+        "UPDATE entries SET body = replace(body, 'number 3', 'number 4')",
+        "entries",
+        None,
+        "entry 4 is not what the journal says",
+    );
+    check(
+        "DELETE FROM entries WHERE position = 4",
+        "entries",
+        None,
+        "entry 4 is missing",
+    );
+    check("DELETE FROM blockers", "blockers", None, "is missing");
+    check(
+        "UPDATE runs SET body = replace(body, '\"open_roots\":2', '\"open_roots\":1')",
+        "runs",
+        None,
+        "is not what the journal says",
+    );
+    check(
+        "UPDATE items SET body = 'x' WHERE node = 'b'",
+        "items",
+        None,
+        "cannot be read",
+    );
+    check(
+        "UPDATE items SET actionable = 1 WHERE node = 'b'",
+        "items",
+        None,
+        "the columns of item",
+    );
+    check(
+        "UPDATE runs SET name = 'other'",
+        "runs",
+        None,
+        "the columns of run",
+    );
+    check(
+        "DELETE FROM dependencies",
+        "dependencies",
+        None,
+        "`b` depends on `a`, which is not noted",
+    );
+    check(
+        "INSERT INTO dependencies SELECT run, 'b', 'a' FROM dependencies",
+        "dependencies",
+        None,
+        "`a` is noted to depend on `b`",
+    );
+    let twice = "INSERT INTO entries SELECT 99, type, body FROM entries WHERE position = 4";
+    check(twice, "entries", None, "entry 4 is there twice");
+}
+
+#[test]
+fn an_event_of_a_newer_piton_is_named_and_not_called_damaged_by_its_hash() {
+    let victim = Victim::new();
+    // A whole event of a kind that only the future knows.
+    let db = victim.connection();
+    let (hash, time): ([u8; 32], i64) = db
+        .query_row("SELECT hash, time FROM streams WHERE id = 2", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .expect("readable");
+    let record = future_record(time, &hash);
+    db.execute(
+        "INSERT INTO events (stream, position, id, time, actor, kind, version, body, command, hash) \
+         VALUES (2, 13, ?1, ?2, 'person:ada', 'entry-undone', 7, '{}', ?3, ?4)",
+        params![record.stamp.id.0.as_bytes(), time, record.command.0.as_bytes(), record.hash],
+    )
+    .expect("writable");
+    db.execute(
+        "UPDATE streams SET count = 13, hash = ?1 WHERE id = 2",
+        [record.hash],
+    )
+    .expect("writable");
+    let damage = victim.damage();
+    let one = damage
+        .iter()
+        .find(|one| one.position == Some(13))
+        .expect("it is named");
+    assert_eq!(one.kind.as_deref(), Some("entry-undone"));
+    assert!(
+        one.what
+            .contains("is whole, but of a kind that this piton does not know (version 7)"),
+        "{one:?}"
+    );
+    assert!(
+        damage.iter().all(|one| !one.what.contains("hash")),
+        "{damage:#?}"
+    );
+}
+
+fn future_record(time: i64, previous: &[u8; 32]) -> piton_core::journal::Record {
+    use piton_core::id::{CommandId, EventId, StreamId};
+    let mut record = piton_core::journal::Record {
+        stream: StreamId::sessions(),
+        stamp: piton_core::journal::Stamp {
+            id: EventId(Uuid::from_u128(13)),
+            position: 13,
+            time: jiff::Timestamp::from_microsecond(time).expect("in range"),
+            actor: piton_core::Actor::Person("ada".to_owned()),
+        },
+        kind: "entry-undone".to_owned(),
+        version: 7,
+        body: "{}".to_owned(),
+        command: CommandId(Uuid::from_u128(14)),
+        hash: [0; 32],
+    };
+    record.hash = record.compute_hash(previous);
+    record
+}

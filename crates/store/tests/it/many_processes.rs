@@ -19,6 +19,10 @@ fn child() {
 }
 
 #[track_caller]
+#[expect(
+    clippy::print_stdout,
+    reason = "how long the longest wait was is for people to see"
+)]
 fn check(processes: u64, events: u64) {
     let dir = scratch();
     let children: Vec<_> = (0..processes)

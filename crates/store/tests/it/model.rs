@@ -139,7 +139,8 @@ fn check(subject: &mut Subject, steps: &[Step]) {
                     .collect();
                 let (name, run) = (format!("run{name}"), subject.ids.run());
                 let outcome = subject.commit(&keep(plan(run, &name, &nodes)));
-                if model.runs.contains_key(&name) {
+                let taken = model.runs.contains_key(&name);
+                if taken {
                     assert!(matches!(outcome, Err(CommitError::Refused(_))));
                 } else {
                     outcome.expect("the name is free");

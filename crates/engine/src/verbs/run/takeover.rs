@@ -13,8 +13,9 @@ use piton_formats::sprint::{
 
 use super::super::compile::SprintPath;
 use crate::exchange::sha256;
+use crate::fail;
 use crate::failure::{Failure, Findings, unwritable};
-use crate::runner::Notice;
+use crate::notice::Notice;
 
 /// The progress that is there to be gone on with; none where there is no file.
 ///
@@ -24,7 +25,7 @@ use crate::runner::Notice;
 pub(super) fn present(
     sprint: &SprintPath,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Option<Progress>, Failure> {
+) -> Result<Option<(Progress, String)>, Failure> {
     let path = sprint.progress();
     let text = match fs::read(&path) {
         Ok(bytes) => Some(
@@ -47,7 +48,7 @@ pub(super) fn present(
                 }
             };
             report_checksum(&path, &text, tell);
-            Ok(Some(progress))
+            Ok(Some((progress, text)))
         }
         _ if backup(sprint).is_file() => Err(damaged(sprint, "is missing")),
         _ => Ok(None),
@@ -184,6 +185,7 @@ fn rename_aside(
     }
     let new = with_ending(&old, "before-piton");
     fs::rename(&old, &new).map_err(|error| unwritable(&old, error))?;
+    fail::point("run.set-aside");
     tell(Notice::Said(&format!(
         "{} is now {}: piton needs neither",
         old.display(),

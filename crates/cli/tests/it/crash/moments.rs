@@ -1,0 +1,84 @@
+//! `kill -9` at random moments, spread over the whole of a run.
+
+use piton_testkit::chance::Chance;
+
+use super::sprint::{Blow, Kind, Trial, now, pause};
+use std::time::Duration;
+
+/// How many moments are tried, by all tests of this file together.
+fn rounds() -> u64 {
+    number("PITON_CRASH_ROUNDS").unwrap_or(40)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how many moments are tried, and which"
+)]
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a seed that is printed")]
+fn seed() -> u64 {
+    let clock = || {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        since.map_or(1, |since| u64::from(since.subsec_nanos()))
+    };
+    number("PITON_CRASH_SEED").unwrap_or_else(clock)
+}
+
+/// Tries every `of`th moment, beginning with the `first`.
+fn strike_at_random(first: u64, of: u64) {
+    let seed = seed();
+    let expected = Trial::undisturbed(Kind::Plain);
+    println!(
+        "PITON_CRASH_SEED={seed}, an undisturbed run takes {:?}",
+        expected.duration
+    );
+    let (mut deaths, mut longest) = (0, Duration::ZERO);
+    for round in (first..rounds()).step_by(usize::try_from(of).expect("a small number")) {
+        // A round that fails can be tried again alone: it depends on nothing but
+        // the seed and its number.
+        let mut chance = Chance::seeded(seed.wrapping_add(round << 32));
+        let mut trial = Trial::new(Kind::Plain);
+        let strikes = 1 + u64::from(round % 4 == 3) + u64::from(round % 8 == 7);
+        let begun = now();
+        let mut plan = Vec::new();
+        for _ in 0..strikes {
+            let whole = u64::try_from(expected.duration.as_micros()).unwrap_or(u64::MAX);
+            let after = Duration::from_micros(chance.below(whole.max(1)));
+            let blow = if chance.below(4) == 0 {
+                Blow::KillGroup
+            } else {
+                Blow::Kill
+            };
+            plan.push((after, blow));
+            println!("round {round}: {blow:?} after {after:?}");
+            let mut runner = trial.start(None);
+            let status = runner.strike(after, blow);
+            assert!(
+                super::sprint::was_killed(status) || status.code() == Some(0),
+                "{}",
+                runner.words()
+            );
+            trial.buried(&runner);
+            // Sometimes what survived gets on for a while before anybody comes.
+            pause(Duration::from_millis(chance.below(3) * chance.below(20)));
+        }
+        trial.run_to_end();
+        trial.check(&expected);
+        deaths += plan.len();
+        longest = longest.max(begun.elapsed());
+    }
+    println!("{deaths} deaths, the longest round took {longest:?}");
+}
+
+#[test]
+fn a_run_killed_at_any_moment_comes_to_the_same_end_in_even_rounds() {
+    strike_at_random(0, 2);
+}
+
+#[test]
+fn a_run_killed_at_any_moment_comes_to_the_same_end_in_odd_rounds() {
+    strike_at_random(1, 2);
+}

@@ -1,0 +1,94 @@
+//! Failpoints of this crate: instants at which a test can end the process.
+//!
+//! There is one between every two steps of a run that leave something behind.
+//! What they do, and that they are nothing without the feature: see
+//! [`piton_store::fail`].
+
+pub use piton_store::fail::point;
+
+/// Every failpoint of this crate, in the order in which a run comes to them.
+pub const POINTS: &[&str] = &[
+    // What is there is kept, and the run is planned.
+    "project.home-made",
+    "run.copy-made",
+    "run.present-kept",
+    "run.set-aside",
+    "run.planned",
+    // The run is taken.
+    "run.locked",
+    "run.leased",
+    "run.survivors-ended",
+    // The native file.
+    "exchange.temp-made",
+    "mirror.staged",
+    "mirror.stamped",
+    "mirror.exchanged",
+    "mirror.tidied",
+    // Any command of the runner.
+    "run.committed",
+    // An agent.
+    "run.before-start",
+    "process.output-made",
+    "run.started",
+    "run.recorded",
+    "run.agent-ended",
+    "transcript.written",
+    "run.transcript-kept",
+    "spool.half-removed",
+    "run.spool-removed",
+    // A gate.
+    "gate.before-start",
+    "gate.started",
+    "gate.recorded",
+    "gate.ended",
+    "gate.spool-removed",
+    // A commit.
+    "run.before-commit",
+    "git.staged",
+    "run.after-commit",
+    // The end.
+    "run.over",
+    "run.released",
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("the source is there") {
+            let path = entry.expect("it can be listed").path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn every_failpoint_of_the_source_is_in_the_list_and_the_other_way_round() {
+        let mut files = Vec::new();
+        sources(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+            &mut files,
+        );
+        // Put together here, so that this file does not find itself.
+        let call = ["fail::", "point(\""].concat();
+        let mut used = BTreeSet::new();
+        for file in files {
+            let text = fs::read_to_string(&file).expect("source is text");
+            for rest in text.split(&call).skip(1) {
+                let name = rest.split('"').next().unwrap_or_default().to_owned();
+                assert!(used.insert(name.clone()), "{name} stands in two places");
+            }
+        }
+        let listed: BTreeSet<String> = POINTS.iter().map(|&name| name.to_owned()).collect();
+        assert_eq!(used, listed);
+        assert_eq!(listed.len(), POINTS.len(), "a name is in the list twice");
+    }
+}
