@@ -192,6 +192,7 @@ fn growing_output_is_told_and_the_end_comes_once_and_last() {
         args: &[gate.clone().into_os_string()],
         cwd: folder.path(),
         env: &[],
+        mark: None,
         timeout: PATIENCE,
     });
     assert!(made.expect("a call").exit.success());
@@ -655,6 +656,7 @@ fn a_call_gives_both_streams_and_the_status() {
             args: &["-c".into(), line.into()],
             cwd: folder.path(),
             env: &[("X", "x")],
+            mark: None,
             timeout,
         })
         .expect("a start")
@@ -713,6 +715,7 @@ fn the_end_is_told_soon_after_it_came() {
             args,
             cwd,
             env,
+            mark: None,
             timeout,
         })
         .expect("a start");
