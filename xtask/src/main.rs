@@ -1,2 +1,58 @@
-//! Checks.
-fn main() {}
+//! The tools of this repository: `cargo xtask tidy`, `docs`, `test`.
+//!
+//! | command | does |
+//! |---|---|
+//! | `tidy` | holds layers, error pages, links and names to what is written down |
+//! | `docs [--check]` | writes `docs/cli.md` and `docs/errors/README.md`, or compares them |
+//! | `test` | everything that must pass before a change is merged |
+//!
+//! Nothing of this ships with piton.
+
+mod check;
+mod program;
+mod reference;
+mod tidy;
+mod tree;
+
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask tidy | docs [--check] | test";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let root = tree::root();
+    let done = match args.as_slice() {
+        ["tidy"] => tidy::tidy(&root),
+        ["docs"] => reference::write(&root),
+        ["docs", "--check"] => reference::compare(&root),
+        ["test"] => check::everything(&root),
+        ["help" | "-h" | "--help"] => {
+            say(USAGE);
+            Ok(())
+        }
+        _ => {
+            complain(USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            complain(why);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints a line. Whoever closed the pipe does not want to read it.
+fn say(line: impl Display) {
+    drop(writeln!(io::stdout(), "{line}"));
+}
+
+/// Prints a line to those who wait for trouble.
+fn complain(line: impl Display) {
+    drop(writeln!(io::stderr(), "{line}"));
+}

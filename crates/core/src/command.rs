@@ -1,12 +1,13 @@
 //! Commands: what somebody wants to happen. Imperative; they may be refused.
 
+use crate::gate::GateReport;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
 use crate::attempt::{Report, Role};
 use crate::decision::Verb;
 use crate::entry::Entry;
-use crate::event::GateReport;
+
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::plan::Plan;
 use crate::policy::Limits;

@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::{HumanNeeded, Report, Role};
 use crate::decision::{DecisionKind, Verb};
 use crate::entry::Entry;
+use crate::gate::GateReport;
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{Evidence, ItemState, Stage};
-use crate::plan::{Native, PlannedItem, RunPast};
+use crate::native::Native;
+use crate::plan::{PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
 use crate::run::{Pause, Request, RunState};
 
@@ -295,25 +297,6 @@ impl ItemMoved {
             task: false,
         }
     }
-}
-
-/// What came of a run of a gate's script.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GateReport {
-    /// Whether it passed.
-    pub passed: bool,
-    /// It was ended from outside, or nobody knows how it ended: it does not count.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub interrupted: bool,
-    /// Its exit status; -1 when it ran out of time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit: Option<i32>,
-    /// The end of its output, at most 10,000 characters.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub output: String,
-    /// What was wrong, in one line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
 }
 
 impl Event {

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::HumanNeeded;
+use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, Place, RunId};
-use crate::plan::{Gate, Native};
+use crate::native::Native;
 
 /// Where an item stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -97,27 +98,6 @@ pub enum Stage {
     Fix,
     /// What changed is to be committed.
     Commit,
-}
-
-/// How the gate of an item fared.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GateRuns {
-    /// How often the script was run.
-    pub runs: u32,
-    /// Whether the last run passed.
-    pub passed: bool,
-    /// Whether a run is under way.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub open: bool,
-    /// The last run's output, its end, at most 10,000 characters.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub output: String,
-    /// The last run's exit status; -1 when it ran out of time, none when it ended by a signal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit: Option<i32>,
-    /// What was wrong, in one line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
 }
 
 /// Why an item counts as done.

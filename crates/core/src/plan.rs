@@ -3,34 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::HumanNeeded;
+use crate::gate::Gate;
 use crate::id::{Node, Place, RunId};
 use crate::item::ItemState;
+use crate::native::Native;
 use crate::policy::Policy;
 use crate::run::Pause;
-
-/// What only one native format has: opaque here, typed in `piton_formats`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Native {
-    /// The format: `sprint-yaml`.
-    pub face: String,
-    /// The version of the body's shape.
-    pub version: u32,
-    /// The content, as JSON text.
-    pub body: String,
-}
-
-/// What must pass before an item is done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gate {
-    /// Run by `sh -c` in the work tree; passes with exit status 0.
-    pub script: String,
-    /// What the agent is told when it fails.
-    pub on_fail_prompt: String,
-    /// How often the script is run at most.
-    pub runs_max: u32,
-    /// How long one run may take, in seconds.
-    pub timeout_s: u64,
-}
 
 /// What an item of a taken-over plan brings with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

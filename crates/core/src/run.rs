@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Node, RunId};
-use crate::plan::Native;
+use crate::native::Native;
 use crate::policy::{Limits, Policy};
 
 /// Where a run stands.

@@ -12,17 +12,19 @@
 //!                  -> Commit(start) -> Committed -> StartAgent -> AgentEnded -> Commit(end) -> Committed -> Look
 //! ```
 
+use crate::gate::GateReport;
+use crate::row::Key;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::attempt::{Outcome, Report, Role};
 use crate::command::Command;
-use crate::event::{Event, GateReport};
+use crate::event::Event;
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::journal::Recorded;
 use crate::refusal::Refusal;
 use crate::run::{Pause, Request, RunRow, RunState};
-use crate::tables::{Key, Tables};
+use crate::tables::Tables;
 
 /// How this invocation is to behave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

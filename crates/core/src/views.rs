@@ -6,13 +6,14 @@
 
 use crate::attempt::{AttemptRow, Outcome};
 use crate::decision::{DecisionRow, Verdict};
-use crate::entry::{BlockerRow, EntryRow, EntryType};
-use crate::event::{Event, GateReport, ItemMoved, ItemPlanned, RunPlanned};
+use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
+use crate::event::{Event, ItemMoved, ItemPlanned, RunPlanned};
+use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
-use crate::item::{CommitIntent, Evidence, GateRuns, ItemRow, ItemState, Stage};
+use crate::item::{CommitIntent, Evidence, ItemRow, ItemState, Stage};
 use crate::journal::Stamp;
+use crate::row::{Key, Row};
 use crate::run::{Asked, Holder, RunRow, RunState};
-use crate::tables::{Key, Row};
 
 /// The rows that `event` changes, each once.
 #[must_use]
@@ -509,8 +510,13 @@ fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Bloc
             spec: entry.entry.spec.clone(),
             task_id: entry.entry.task_id.clone(),
             entries: Vec::new(),
+            older: 0,
         },
     };
     row.entries.push(entry);
+    if row.entries.len() > BLOCKERS_KEPT {
+        row.entries.remove(0);
+        row.older += 1;
+    }
     Some(row)
 }

@@ -25,9 +25,10 @@ use piton_formats::sprint::{Exporter, FACE};
 use piton_store::{CommitError, Store as _};
 
 use crate::fail;
-use crate::failure::{Failure, Findings};
+use crate::failure::Failure;
 use crate::git;
 use crate::mirror::{Mirror, Trouble};
+use crate::notice::Notice;
 use crate::process::{self, Exit, Running};
 use crate::prompt::Templates;
 use crate::session::Session;
@@ -66,23 +67,6 @@ pub struct Job {
     pub once: bool,
     /// Settings of the sprint that are passed over.
     pub ignore: Vec<String>,
-}
-
-/// What a runner tells while it works.
-#[derive(Debug)]
-pub enum Notice<'a> {
-    /// Something in words.
-    Said(&'a str),
-    /// Something that somebody should look at.
-    Warning(&'a str),
-    /// Problems in files that do not keep the run from starting.
-    Problems(&'a Findings),
-    /// An event of the run, with the rows as it left them.
-    Event(&'a Recorded, &'a Tables),
-    /// An agent or a gate works: the node, since when, and what it printed in bytes.
-    Working(&'a piton_core::Node, Timestamp, u64),
-    /// Waiting: for a time, or for a person.
-    Waiting(Option<Timestamp>),
 }
 
 enum Message {

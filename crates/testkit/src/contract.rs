@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::entry::EntryType;
 use piton_core::id::{CommandId, Node, RunId, StreamId};
 use piton_core::journal::{GENESIS, Record};
+use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
 use piton_core::{Command, Event, Key, Need, Refusal};
 use piton_store::{CommitError, Committed, Cursor, MemoryStore, Store};
@@ -550,6 +551,67 @@ pub fn a_secret_is_stored_nowhere(subject: &mut Subject) {
     subject.assert_whole();
 }
 
+/// A lease holds for its time, longer when its holder says that it lives, and
+/// not at all when it was given back.
+pub fn a_lease_holds_as_long_as_its_holder_lives(subject: &mut Subject) {
+    let run = subject.plan("auth", TREE);
+    let started = subject.commit(&start(run)).expect("nobody has it");
+    let taken_at = started.events[0].record.stamp.time;
+    let token = held(subject, run).expect("it is held");
+    let expires = |subject: &Subject| {
+        let rows = subject.store.load(&[Need::LeaseExpiry(run)]);
+        let expires = rows.expect("readable").lease_expires;
+        expires.map(|expires| expires.duration_since(taken_at).as_secs())
+    };
+    assert_eq!(expires(subject), Some(30));
+    subject.clock.step_s(20);
+    assert!(subject.store.heartbeat(run, token, 45).expect("writable"));
+    assert_eq!(expires(subject), Some(65));
+    assert!(
+        !subject
+            .store
+            .heartbeat(run, token + 1, 999)
+            .expect("writable")
+    );
+    subject.reopen();
+    assert_eq!(expires(subject), Some(65));
+    subject
+        .commit(&Command::ReleaseRun { run, token })
+        .expect("it is held");
+    assert_eq!(expires(subject), None);
+    assert!(!subject.store.heartbeat(run, token, 30).expect("writable"));
+    subject.assert_whole();
+}
+
+/// A heartbeat is not history: it leaves the journal as it is.
+pub fn a_heartbeat_is_no_event(subject: &mut Subject) {
+    let run = subject.plan("auth", TREE);
+    subject.commit(&start(run)).expect("nobody has it");
+    let token = held(subject, run).expect("it is held");
+    let before = subject.journal();
+    for _ in 0..40 {
+        subject.clock.step_s(10);
+        assert!(subject.store.heartbeat(run, token, 30).expect("writable"));
+    }
+    assert_eq!(subject.journal(), before);
+    subject.log("and a commit after it");
+    subject.assert_whole();
+}
+
+fn start(run: RunId) -> Command {
+    Command::StartRun {
+        run,
+        owner: "host, process 7".to_owned(),
+        limits: Limits::default(),
+    }
+}
+
+fn held(subject: &Subject, run: RunId) -> Option<u64> {
+    let rows = subject.store.load(&[Need::Run(run)]).expect("readable");
+    let holder = rows.tables.run(run).and_then(|row| row.holder.as_ref());
+    holder.map(|holder| holder.token)
+}
+
 /// A heartbeat of nobody's lease says so.
 pub fn a_heartbeat_without_a_lease_is_refused(subject: &mut Subject) {
     let run = subject.plan("auth", TREE);
@@ -635,6 +697,8 @@ macro_rules! store_contract {
             an_empty_store_has_no_rows
             a_secret_is_stored_nowhere
             a_heartbeat_without_a_lease_is_refused
+            a_lease_holds_as_long_as_its_holder_lives
+            a_heartbeat_is_no_event
             an_old_command_is_still_known_after_many
             threads_lose_nothing_of_each_other
         );

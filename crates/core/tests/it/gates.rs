@@ -2,7 +2,8 @@
 
 use piton_core::attempt::Report;
 use piton_core::classify::Category;
-use piton_core::event::GateReport;
+use piton_core::gate::GateReport;
+
 use piton_core::item::Evidence;
 use piton_core::policy::{Policy, Retry};
 use piton_core::{Command, ItemState, Outcome, Refusal, Role, RunState, Stage, Verb};

@@ -4,7 +4,8 @@
 use jiff::SignedDuration;
 use piton_core::attempt::Report;
 use piton_core::classify::Category;
-use piton_core::event::GateReport;
+use piton_core::gate::GateReport;
+
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};

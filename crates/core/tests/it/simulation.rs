@@ -4,13 +4,14 @@
 //! Everything follows from a seed; one that fails is named. More of them:
 //! `PITON_SIM_SEEDS=100000 cargo test -p piton-core simulation`.
 
+use piton_core::gate::GateReport;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
 use piton_core::classify::Category;
-use piton_core::event::GateReport;
+
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};

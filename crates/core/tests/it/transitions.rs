@@ -1,7 +1,8 @@
 //! Which command is accepted in which state, and where it leads: case 11.
 
 use piton_core::attempt::Report;
-use piton_core::event::GateReport;
+use piton_core::gate::GateReport;
+
 use piton_core::policy::Limits;
 use piton_core::run::Pause;
 use piton_core::{Command, ItemState, Outcome, Refusal, Role, RunState};

@@ -4,14 +4,15 @@
 //! the same would have been decided from all of them: a forgotten wish shows.
 //! After every commit all that must always hold is checked.
 
+use piton_core::gate::{Gate, GateReport};
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{HumanNeeded, Report};
 use piton_core::classify::Category;
-use piton_core::event::GateReport;
+
 use piton_core::journal::{GENESIS, Record, Stamp};
-use piton_core::plan::{Gate, Plan, PlannedItem, RunPast};
+use piton_core::plan::{Plan, PlannedItem, RunPast};
 use piton_core::policy::{Limits, Policy};
 use piton_core::{
     Actor, AttemptId, Command, CommandId, DecisionId, DecisionKind, Draft, Event, EventId, Facts,

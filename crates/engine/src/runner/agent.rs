@@ -8,10 +8,11 @@ use piton_core::run_loop::Input;
 use piton_core::{AttemptId, ItemRow, Node, Role};
 
 use super::left_behind::{plain, transcripts};
-use super::{Message, Notice, Purpose, Runner, Work, read_context, unseen};
+use super::{Message, Purpose, Runner, Work, read_context, unseen};
 use crate::answer::{self, Ended, Stopped};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
+use crate::notice::Notice;
 use crate::process::{self, Exit, ProcessEvent, Program, Spec, StopReason};
 use crate::prompt::{self, Ingredients, Level};
 use crate::spool;

@@ -1,14 +1,16 @@
 //! Gates: the scripts that say whether a node is done.
 
+use piton_core::gate::GateReport;
 use std::time::Duration;
 
 use piton_core::Node;
-use piton_core::event::GateReport;
+
 use piton_core::run_loop::Input;
 
-use super::{Message, Notice, Purpose, Runner, Work};
+use super::{Message, Purpose, Runner, Work};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
+use crate::notice::Notice;
 use crate::process::{self, Exit, Limits, ProcessEvent, Program, Spec, StopReason};
 use crate::spool;
 

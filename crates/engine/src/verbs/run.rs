@@ -15,9 +15,10 @@ use crate::config::Config;
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
 use crate::mirror::{adopt, keep_copy};
+use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock;
-use crate::runner::{self, Job, Notice};
+use crate::runner::{self, Job};
 use crate::session::Session;
 use crate::world::World;
 

@@ -1,9 +1,10 @@
 //! From the read tables to a `PROGRESS.yaml`: the whole of it, counters derived.
 
+use piton_core::gate::GateRuns;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use piton_core::item::{Evidence, GateRuns};
+use piton_core::item::Evidence;
 use piton_core::run::Pause;
 use piton_core::{ItemRow, ItemState, RunId, RunRow, RunState, Tables};
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use piton_core::attempt::HumanNeeded;
 use piton_core::classify::Category;
-use piton_core::plan::{self, Past, Plan, PlannedItem, RunPast};
+use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
 use piton_core::policy::{self, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::{ItemState, Node, Place, RunId};
@@ -274,14 +274,14 @@ pub(super) fn status_of(state: ItemState) -> PhaseStatus {
     }
 }
 
-fn gate(gate: &super::Gate) -> plan::Gate {
+fn gate(gate: &super::Gate) -> piton_core::gate::Gate {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "the value is positive, and one beyond u64 saturates"
     )]
     let timeout_s = gate.timeout_s.max(1.0).ceil() as u64;
-    plan::Gate {
+    piton_core::gate::Gate {
         script: gate.script.clone(),
         on_fail_prompt: gate.on_fail_prompt.clone(),
         runs_max: u32::try_from(gate.max_retries).unwrap_or(u32::MAX).max(1),

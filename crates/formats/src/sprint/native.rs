@@ -1,6 +1,6 @@
 //! What of a `PROGRESS.yaml` the core has no words for, and how it travels.
 
-use piton_core::plan::Native;
+use piton_core::native::Native;
 use serde::{Deserialize, Serialize};
 
 use super::progress::{Children, PhaseNode, Progress};

@@ -3,6 +3,7 @@
 use piton_testkit::contract;
 use piton_testkit::store_contract;
 
+mod agreement;
 mod backup;
 mod crash;
 mod damage;
@@ -12,6 +13,7 @@ mod model;
 mod old_versions;
 mod opening;
 mod reading;
+mod syscalls;
 
 store_contract!(memory, contract::memory);
 store_contract!(sqlite, contract::sqlite);

@@ -1,0 +1,73 @@
+//! The one session event that everything here keeps: the same facts for piton
+//! and for its baseline.
+
+use piton_core::entry::{Entry, EntryType};
+use piton_core::id::DecisionId;
+use piton_core::{Actor, Command, Facts};
+use uuid::Uuid;
+
+/// What was done.
+pub const SUMMARY: &str = "Implemented JWT-based login with refresh token rotation";
+/// What was noticed on the way: its title.
+pub const NOTICED: &str = "Existing auth middleware pattern";
+/// What was noticed on the way.
+pub const NOTES: &str = "Found existing auth middleware in middleware/auth.go that uses a different format. Adapted the new implementation to match.";
+/// The files that were changed.
+pub const FILES: [&str; 3] = [
+    "internal/handlers/auth.go",
+    "internal/services/auth_service.go",
+    "internal/models/user.go",
+];
+/// The spec that the event belongs to.
+pub const SPEC: &str = "auth-login";
+
+/// The event as `piton log` takes it.
+#[must_use]
+pub fn arguments() -> Vec<String> {
+    let files = format!("files={}", FILES.join(" "));
+    [
+        "log",
+        "task_completed",
+        "--spec",
+        SPEC,
+        "--task",
+        "1.2",
+        "--description",
+        SUMMARY,
+        "--notes",
+        NOTES,
+        "--data",
+        &files,
+        "--data",
+        "duration=1847",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+/// The command that keeps the event.
+#[must_use]
+pub fn log(number: usize) -> Command {
+    let data = [
+        ("description", format!("{SUMMARY} ({number})")),
+        ("notes", NOTES.to_owned()),
+        ("files", FILES.join(" ")),
+        ("duration", "1847".to_owned()),
+    ];
+    Command::LogEntry(Box::new(Entry {
+        kind: EntryType::TaskCompleted,
+        spec: Some(SPEC.to_owned()),
+        task_id: Some("1.2".to_owned()),
+        data: data.map(|(key, value)| (key.to_owned(), value)).into(),
+    }))
+}
+
+/// What a person at a terminal brings along.
+#[must_use]
+pub fn facts() -> Facts {
+    Facts {
+        actor: Actor::Person("ada".to_owned()),
+        decision: DecisionId(Uuid::now_v7()),
+        holder_gone: false,
+    }
+}

@@ -1,0 +1,144 @@
+//! Stores with a past: filled once through the one way to write, and kept.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use piton_core::id::{CommandId, Node, Place, RunId};
+use piton_core::plan::{Past, Plan, PlannedItem};
+use piton_core::policy::Policy;
+use piton_core::redact::Redactor;
+use piton_core::{Command, ItemState};
+use piton_store::{Options, SCHEMA_VERSION, SqliteStore, Store as _};
+use uuid::Uuid;
+
+use crate::bed::Bed;
+use crate::{Result, event};
+
+/// What a store consists of, as far as it is copied.
+const FILES: [&str; 2] = ["journal.db", "journal.db-wal"];
+/// How many nodes the one run of a filled store has.
+const NODES: u32 = 40;
+/// Changed when what is filled in changes.
+const VERSION: u32 = 1;
+
+/// Opens the store of a folder to write.
+///
+/// # Errors
+///
+/// When there is none, or it cannot be opened.
+pub fn open(home: &Path) -> Result<SqliteStore> {
+    Ok(SqliteStore::open(
+        home,
+        Options::new(Redactor::rules_only()),
+    )?)
+}
+
+/// Keeps the event of that number.
+///
+/// # Errors
+///
+/// When the store fails.
+pub fn log(store: &SqliteStore, number: usize) -> Result<()> {
+    let id = CommandId(Uuid::now_v7());
+    store.commit(id, &event::log(number), &event::facts())?;
+    Ok(())
+}
+
+/// A project whose store holds so many session events, on stable storage.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub fn project(bed: &Bed, events: usize) -> Result<PathBuf> {
+    let folder = bed.project(&format!("events-{events}"))?;
+    let home = folder.join(".piton");
+    fs::create_dir(&home)?;
+    copy(&filled(bed, events)?, &home)?;
+    Ok(folder)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    for name in FILES {
+        if from.join(name).exists() {
+            fs::copy(from.join(name), to.join(name))?;
+            // What is still on its way to the disk would be paid by whoever flushes next.
+            File::open(to.join(name))?.sync_all()?;
+        }
+    }
+    File::open(to)?.sync_all()?;
+    Ok(())
+}
+
+/// The folder of a filled store that is kept from one run to the next.
+fn filled(bed: &Bed, events: usize) -> Result<PathBuf> {
+    let name = format!("store-{SCHEMA_VERSION}.{VERSION}-{events}");
+    let kept = bed.cache.join(&name);
+    if kept.is_dir() {
+        return Ok(kept);
+    }
+    // Where flushes cost nothing, if there is such a place: a hundred thousand
+    // commits are quick then.
+    let memory = Path::new("/dev/shm");
+    let at = if memory.is_dir() {
+        tempfile::tempdir_in(memory)?
+    } else {
+        tempfile::tempdir_in(&bed.cache)?
+    };
+    fill(at.path(), events)?;
+    let whole = tempfile::tempdir_in(&bed.cache)?;
+    copy(at.path(), whole.path())?;
+    fs::rename(whole.keep(), &kept)?;
+    Ok(kept)
+}
+
+fn fill(home: &Path, events: usize) -> Result<()> {
+    SqliteStore::create_if_missing(home)?;
+    let store = open(home)?;
+    if events > 0 {
+        let id = CommandId(Uuid::now_v7());
+        store.commit(id, &Command::PlanRun(Box::new(plan())), &event::facts())?;
+    }
+    (1..=events).try_for_each(|number| log(&store, number))
+}
+
+/// A run that was planned and not yet begun, so that there is something to show.
+fn plan() -> Plan {
+    let root = Node::child(None, "development", 1);
+    let mut items = vec![item(root.clone(), Place(vec![0]), "development", None)];
+    for index in 0..NODES {
+        let id = format!("step-{index}");
+        let node = Node::child(Some(&root), &id, 1);
+        items.push(item(
+            node,
+            Place(vec![0, index]),
+            &id,
+            Some("do what is to be done"),
+        ));
+    }
+    Plan {
+        run: RunId(Uuid::now_v7()),
+        name: "2026-01-15_bench".to_owned(),
+        face: "sprint-yaml".to_owned(),
+        source: "sprints/bench".to_owned(),
+        policy: Policy::default(),
+        native: None,
+        past: None,
+        items,
+    }
+}
+
+fn item(node: Node, place: Place, id: &str, prompt: Option<&str>) -> PlannedItem {
+    PlannedItem {
+        id: id.to_owned(),
+        node,
+        place,
+        state: ItemState::Ready,
+        prompt: prompt.map(str::to_owned),
+        model: None,
+        gate: None,
+        breakpoint: false,
+        depends_on: Vec::new(),
+        native: None,
+        past: Past::default(),
+    }
+}

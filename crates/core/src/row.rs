@@ -1,0 +1,57 @@
+//! One row of one read table, and what names it.
+
+use crate::attempt::AttemptRow;
+use crate::decision::DecisionRow;
+use crate::entry::{BlockerRow, EntryRow};
+use crate::id::{AttemptId, DecisionId, Node, RunId};
+use crate::item::ItemRow;
+use crate::run::RunRow;
+
+/// Names one row of one table.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// A run.
+    Run(RunId),
+    /// An item.
+    Item(RunId, Node),
+    /// An attempt.
+    Attempt(AttemptId),
+    /// A decision.
+    Decision(DecisionId),
+    /// An entry, by its position in the stream of the sessions.
+    Entry(u64),
+    /// The blockers of a task, by spec and task.
+    Blocker(Option<String>, Option<String>),
+}
+
+/// One row of one table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Row {
+    /// A run.
+    Run(Box<RunRow>),
+    /// An item.
+    Item(Box<ItemRow>),
+    /// An attempt.
+    Attempt(Box<AttemptRow>),
+    /// A decision.
+    Decision(Box<DecisionRow>),
+    /// An entry.
+    Entry(Box<EntryRow>),
+    /// The blockers of a task.
+    Blocker(Box<BlockerRow>),
+}
+
+impl Row {
+    /// What names it.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        match self {
+            Self::Run(row) => Key::Run(row.id),
+            Self::Item(row) => Key::Item(row.run, row.node.clone()),
+            Self::Attempt(row) => Key::Attempt(row.id),
+            Self::Decision(row) => Key::Decision(row.id),
+            Self::Entry(row) => Key::Entry(row.position),
+            Self::Blocker(row) => Key::Blocker(row.spec.clone(), row.task_id.clone()),
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Both stores say the same of any sequence of commands: the one that is easy
+//! to understand vouches for the one that is fast.
+
+use piton_core::attempt::Report;
+use piton_core::classify::Category;
+use piton_core::gate::{Gate, GateReport};
+
+use piton_core::id::{DecisionId, RunId};
+
+use piton_core::policy::{Limits, Policy, Retry};
+use piton_core::run::Pause;
+use piton_core::{
+    AttemptId, Command, Facts, ItemState, Need, Node, Outcome, Role, Rows, Stage, Tables, Verb,
+};
+use piton_store::CommitError;
+use piton_testkit::contract::{self, Subject};
+use piton_testkit::sketch::{facts, keep, plan};
+use proptest::prelude::*;
+use uuid::Uuid;
+
+/// One thing that somebody does: what, and two numbers to choose by.
+type Act = (u8, u16, u16);
+
+const NODES: &[(&str, &[&str])] = &[
+    ("a", &[]),
+    ("a/one", &[]),
+    ("a/two", &["a/one"]),
+    ("a/two/deep", &[]),
+    ("b", &["a"]),
+    ("b/one", &[]),
+    ("b/two", &["a/one", "b/one"]),
+    ("c", &[]),
+];
+
+/// The two stores, and a place to take ids from.
+struct Pair {
+    run: RunId,
+    memory: Subject,
+    sqlite: Subject,
+    opened: u128,
+    holder_gone: bool,
+}
+
+impl Pair {
+    fn new(choice: u8) -> Self {
+        let (memory, sqlite) = (contract::memory(), contract::sqlite());
+        let run = RunId(Uuid::from_u128(1));
+        let mut pair = Self {
+            run,
+            memory,
+            sqlite,
+            opened: 0,
+            holder_gone: true,
+        };
+        let mut plan = plan(run, "auth", NODES);
+        plan.policy = Policy {
+            retry: Retry {
+                categories: vec![Category::Network, Category::Validation],
+                ..Retry::default()
+            },
+            auto_commit: choice.is_multiple_of(3),
+            ..Policy::default()
+        };
+        for (nth, item) in plan.items.iter_mut().enumerate() {
+            item.breakpoint = nth == usize::from(choice % 16);
+            item.gate = (nth % 3 == 1).then(|| Gate {
+                script: "true".to_owned(),
+                on_fail_prompt: "mend it".to_owned(),
+                runs_max: 2,
+                timeout_s: 9,
+            });
+        }
+        pair.commit(&keep(plan));
+        pair
+    }
+
+    /// Commits on both, which must answer alike.
+    fn commit(&mut self, command: &Command) {
+        self.opened += 1;
+        let facts = Facts {
+            decision: DecisionId(Uuid::from_u128(1_000 + self.opened)),
+            holder_gone: self.holder_gone,
+            ..facts()
+        };
+        let id = self.memory.ids.command();
+        let one = self.memory.store.commit(id, command, &facts);
+        let other = self.sqlite.store.commit(id, command, &facts);
+        match (one, other) {
+            (Ok(one), Ok(other)) => assert_eq!(one, other, "{command:?}"),
+            (Err(CommitError::Refused(one)), Err(CommitError::Refused(other))) => {
+                assert_eq!(one, other, "{command:?}");
+            }
+            (one, other) => panic!("{command:?}: {one:?} or {other:?}"),
+        }
+    }
+
+    /// All that both know of the run; they must know the same.
+    fn rows(&self) -> Rows {
+        let wanted: Vec<Need> = self.wanted().collect();
+        let one = self.memory.store.load(&wanted).expect("readable");
+        let other = self.sqlite.store.load(&wanted).expect("readable");
+        assert_eq!(one.tables, other.tables);
+        assert_eq!(one.next_decision, other.next_decision);
+        assert_eq!(one.lease_expires, other.lease_expires);
+        one
+    }
+
+    fn wanted(&self) -> impl Iterator<Item = Need> {
+        let run = self.run;
+        let decisions = (1..=u64::try_from(self.opened).expect("few")).map(Need::DecisionNumbered);
+        let attempts = NODES
+            .iter()
+            .map(move |(node, _)| Need::AttemptsAt(run, Node::named(*node)));
+        [Need::Runs, Need::Tree(run), Need::LeaseExpiry(run)]
+            .into_iter()
+            .chain(decisions)
+            .chain(attempts)
+    }
+
+    /// Each single wish is answered alike.
+    fn compare_wishes(&self) {
+        let run = self.run;
+        for need in [
+            Need::OpenAttempts(run),
+            Need::OpenDecisions(Some(run)),
+            Need::OpenDecisions(None),
+            Need::OpenDecisions(Some(RunId(Uuid::from_u128(404)))),
+        ]
+        .into_iter()
+        .chain(self.wanted())
+        .chain(
+            NODES
+                .iter()
+                .map(|(node, _)| Need::Dependents(run, Node::named(*node))),
+        ) {
+            let one = self
+                .memory
+                .store
+                .load(std::slice::from_ref(&need))
+                .expect("readable");
+            let other = self
+                .sqlite
+                .store
+                .load(std::slice::from_ref(&need))
+                .expect("readable");
+            assert_eq!(one.tables, other.tables, "{need:?}");
+        }
+    }
+}
+
+fn pick<T: Clone>(from: &[T], by: u16) -> Option<T> {
+    (!from.is_empty()).then(|| from[usize::from(by) % from.len()].clone())
+}
+
+fn report(by: u16) -> Report {
+    let outcome = match by % 7 {
+        0..=2 => Outcome::Completed,
+        3 => Outcome::Failed,
+        4 => Outcome::NeedsHuman,
+        5 => Outcome::Blocked,
+        _ => Outcome::Interrupted,
+    };
+    Report {
+        category: (outcome == Outcome::Failed)
+            .then_some([Category::Network, Category::Logic][usize::from(by / 7 % 2)]),
+        ..Report::bare(outcome)
+    }
+}
+
+fn gate_report(by: u16) -> GateReport {
+    GateReport {
+        passed: by.is_multiple_of(2),
+        ..GateReport::default()
+    }
+}
+
+fn commit_result(by: u16) -> Result<Option<String>, String> {
+    if by.is_multiple_of(4) {
+        Err("the hook says no".to_owned())
+    } else {
+        Ok(Some("6673e79".to_owned()))
+    }
+}
+
+/// What a runner would do that follows the tree.
+fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
+    let run = pair.run;
+    let row = tables.run(run)?;
+    let token = row.fence;
+    if row.holder.is_none() {
+        return Some(start(run));
+    }
+    if let Some(open) = tables.open_attempts().next() {
+        return Some(Command::EndAttempt {
+            run,
+            token,
+            attempt: open.id,
+            node: open.node.clone(),
+            report: Box::new(report(by)),
+        });
+    }
+    let item = tables.next(run)?;
+    let node = item.node.clone();
+    let attempt = AttemptId(Uuid::from_u128(9_000 + pair.opened));
+    let begin = |role| Command::StartAttempt {
+        run,
+        token,
+        attempt,
+        node: node.clone(),
+        role,
+        agent: "sh".to_owned(),
+        model: None,
+    };
+    Some(match item.stage {
+        _ if item.state != ItemState::Working => begin(Role::Worker),
+        Stage::Work => begin(Role::Worker),
+        Stage::Fix => begin(Role::GateFix),
+        Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => Command::EndGate {
+            run,
+            token,
+            node,
+            report: gate_report(by),
+        },
+        Stage::Gate => Command::StartGate { run, token, node },
+        Stage::Commit if item.committing.is_some() => Command::EndCommit {
+            run,
+            token,
+            node,
+            result: commit_result(by),
+        },
+        Stage::Commit => Command::StartCommit {
+            run,
+            token,
+            node,
+            head: None,
+        },
+    })
+}
+
+fn start(run: RunId) -> Command {
+    Command::StartRun {
+        run,
+        owner: "host, process 7".to_owned(),
+        limits: Limits::default(),
+    }
+}
+
+fn act(pair: &mut Pair, (what, a, b): Act) {
+    let tables = pair.rows().tables;
+    let (run, token) = (pair.run, tables.run(pair.run).map_or(0, |row| row.fence));
+    let (at, _) = pick(NODES, a).expect("there are some");
+    let node = Node::named(at);
+    let command = match what % 24 {
+        0 => Command::ReleaseRun { run, token },
+        1 => Command::PauseRun {
+            run,
+            token,
+            pause: Pause::File,
+        },
+        2 => Command::InterruptRun {
+            run,
+            token,
+            reason: "asked".to_owned(),
+        },
+        3 => Command::AskPause { run },
+        4 => Command::AskStop { run },
+        5 => Command::ResumeRun { run },
+        6 => Command::SkipItem {
+            run,
+            node,
+            why: None,
+        },
+        7 | 8 => Command::RetryItem {
+            run,
+            node,
+            why: None,
+        },
+        9 | 10 => {
+            let open: Vec<_> = tables.open_decisions(run).cloned().collect();
+            let Some(row) = pick(&open, a) else { return };
+            let verb = pick(&[Verb::Approve, Verb::Answer, Verb::Retry, Verb::Skip], b)
+                .expect("there are some");
+            Command::Decide {
+                decision: row.id,
+                run,
+                node: row.node,
+                verb,
+                why: Some("because".to_owned()),
+            }
+        }
+        11 => {
+            let (one, other) = (&pair.memory, &pair.sqlite);
+            let beat = |subject: &Subject| {
+                subject
+                    .store
+                    .heartbeat(run, token, u64::from(b % 60))
+                    .expect("writable")
+            };
+            return assert_eq!(beat(one), beat(other));
+        }
+        12 => {
+            let seconds = i64::from(b % 90) - 20;
+            pair.memory.clock.step_s(seconds);
+            return pair.sqlite.clock.step_s(seconds);
+        }
+        13 => {
+            pair.holder_gone = !pair.holder_gone;
+            return;
+        }
+        14 => return pair.sqlite.reopen(),
+        15 => start(run),
+        _ => match proper(pair, &tables, b) {
+            Some(command) => command,
+            None => return,
+        },
+    };
+    pair.commit(&command);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_stores_say_the_same_whatever_is_asked(
+        choice in any::<u8>(),
+        acts in prop::collection::vec(any::<Act>(), 0..100),
+    ) {
+        let mut pair = Pair::new(choice);
+        acts.into_iter().for_each(|one| act(&mut pair, one));
+        pair.compare_wishes();
+        prop_assert_eq!(pair.memory.journal(), pair.sqlite.journal());
+        prop_assert_eq!(pair.memory.store.heads().expect("readable"), pair.sqlite.store.heads().expect("readable"));
+        pair.memory.assert_whole();
+        pair.sqlite.assert_whole();
+    }
+}

@@ -1,0 +1,154 @@
+//! Documents that are made from the program itself.
+//!
+//! `docs/cli.md` is what `--help` says, of every command; the index of
+//! failures is made from the table of codes and the first sentence of each page.
+
+use std::fs;
+use std::path::Path;
+
+use crate::program;
+use crate::tidy::{codes, first_sentence, number};
+
+/// Written by this and by nobody else.
+const NOTE: &str =
+    "<!-- Written by `cargo xtask docs`; change the program, or the pages, instead. -->";
+
+/// Writes every generated document.
+pub(crate) fn write(root: &Path) -> Result<(), String> {
+    for (path, text) in documents(root)? {
+        fs::write(root.join(path), text)
+            .map_err(|error| format!("cannot write {path}: {error}"))?;
+        crate::say(format!("docs: wrote {path}"));
+    }
+    Ok(())
+}
+
+/// Compares every generated document with what it would be.
+pub(crate) fn compare(root: &Path) -> Result<(), String> {
+    let mut stale = Vec::new();
+    for (path, text) in documents(root)? {
+        let present = fs::read_to_string(root.join(path)).unwrap_or_default();
+        if present == text {
+            continue;
+        }
+        let line = present
+            .lines()
+            .zip(text.lines())
+            .position(|(is, ought)| is != ought)
+            .unwrap_or_else(|| present.lines().count().min(text.lines().count()));
+        crate::complain(format!(
+            "{path}:{}: should be: {}",
+            line + 1,
+            text.lines().nth(line).unwrap_or("(the end)")
+        ));
+        stale.push(path);
+    }
+    if stale.is_empty() {
+        crate::say("docs: what is generated is up to date");
+        return Ok(());
+    }
+    Err(format!(
+        "docs: {} must be written anew: `cargo xtask docs`",
+        stale.join(", ")
+    ))
+}
+
+fn documents(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
+    Ok(vec![
+        ("docs/cli.md", commands(root)?),
+        ("docs/errors/README.md", failures(root)?),
+    ])
+}
+
+fn commands(root: &Path) -> Result<String, String> {
+    let piton = build(root)?;
+    let mut text = format!(
+        "# Commands\n\n{NOTE}\n\nData goes to stdout, everything else to stderr. What each exit status means stands in the [README](../README.md#exit-status), how things fit together in the [guide](guide/getting-started.md).\n"
+    );
+    let mut left = vec![Vec::new()];
+    while let Some(path) = left.pop() {
+        let mut args: Vec<&str> = path.iter().map(String::as_str).collect();
+        args.push("--help");
+        let help = program::read(root, &piton, &args)?;
+        let title = ["piton".to_owned()]
+            .into_iter()
+            .chain(path.iter().cloned())
+            .collect::<Vec<_>>()
+            .join(" ");
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        text.push_str(&format!(
+            "\n## {title}\n\n```text\n{}\n```\n",
+            lines.join("\n").trim_end()
+        ));
+        let below = subcommands(&help).into_iter().map(|name| {
+            let mut below = path.clone();
+            below.push(name);
+            below
+        });
+        left.extend(below.rev());
+    }
+    Ok(text)
+}
+
+/// The names below `Commands:` in a help text.
+fn subcommands(help: &str) -> Vec<String> {
+    let listed = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.trim().is_empty());
+    // A name stands two columns in; what is said of it may go on further in.
+    listed
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Builds piton as developers do; where it is then.
+fn build(root: &Path) -> Result<String, String> {
+    program::run(
+        root,
+        &program::cargo(),
+        &["build", "--quiet", "--package", "piton"],
+    )?;
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .manifest_path(root.join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .map_err(|error| format!("cargo metadata failed: {error}"))?;
+    let built = metadata.target_directory.join("debug").join("piton");
+    Ok(format!("{built}{}", std::env::consts::EXE_SUFFIX))
+}
+
+fn failures(root: &Path) -> Result<String, String> {
+    let read = |path: &str| {
+        fs::read_to_string(root.join(path)).map_err(|error| format!("cannot read {path}: {error}"))
+    };
+    let source = read(crate::tidy::CODES)?;
+    let mut text = format!(
+        "# Failures\n\n{NOTE}\n\nEvery failure has a code. It stands in brackets behind the message; with `--json` the failure is an object on stderr, `{{\"error\": {{\"code\", \"message\", \"causes\", \"hint\", \"exit\"}}}}`.\n\n| code | exit status | what happened |\n|---|---|---|\n"
+    );
+    for (code, exit) in codes(&source) {
+        let page = read(&format!("{}/{code}.md", crate::tidy::PAGES))?;
+        let number = number(&source, &exit).unwrap_or_default();
+        text.push_str(&format!(
+            "| [{code}]({code}.md) | {number} | {} |\n",
+            first_sentence(&page)
+        ));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_found_in_a_help_text() {
+        let help = "What it is.\n\nUsage: piton <COMMAND>\n\nCommands:\n  run     Work\n          and more\n  status  Look\n  help    Print\n\nOptions:\n  -h, --help\n";
+        assert_eq!(subcommands(help), ["run", "status"]);
+    }
+}

@@ -1,0 +1,137 @@
+//! What holds for every source: no unsafe code, names that say something, and
+//! nothing of the machine that somebody wrote it on.
+
+use super::layers::shipped_lines;
+use super::{Finding, file};
+use crate::tree::Text;
+
+/// Names of files that hold anything and so say nothing.
+const EMPTY_NAMES: [&str; 8] = [
+    "util", "utils", "helper", "helpers", "common", "types", "manager", "misc",
+];
+
+/// How the path of somebody's own folder begins, and the names that anybody has.
+const HOMES: [(&str, &[&str]); 4] = [
+    ("/home/", &["ada", "you", "user"]),
+    ("/Users/", &["ada", "you"]),
+    ("/root/", &[]),
+    ("/work/", &[]),
+];
+
+pub(super) fn check(files: &[Text]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files {
+        findings.extend(empty_name(file));
+        findings.extend(homes(file));
+        if file.has_ending("rs") {
+            findings.extend(unsafe_code(file));
+        }
+    }
+    findings.extend(lints(files));
+    findings
+}
+
+fn empty_name(file: &Text) -> Option<Finding> {
+    let names = file.path.split('/');
+    let said = names
+        .map(|name| name.split('.').next().unwrap_or(name))
+        .find(|name| EMPTY_NAMES.contains(name))?;
+    let what = format!("`{said}` says nothing of what is in it: name it for the thing it holds");
+    Some(Finding::of(&file.path, what))
+}
+
+fn homes(file: &Text) -> Vec<Finding> {
+    // The list of them stands in this very file.
+    if file.path.ends_with("tidy/sources.rs") {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for (home, anybody) in HOMES {
+        for (offset, _) in file.text.match_indices(home) {
+            let before = file.text[..offset].chars().next_back();
+            let name: String = file.text[offset + home.len()..]
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
+                .collect();
+            let inside =
+                before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '}'));
+            if !inside && !name.is_empty() && !anybody.contains(&name.as_str()) {
+                let what = format!("{home}{name} is a path of somebody's own machine");
+                findings.push(Finding::at(file, offset, what));
+            }
+        }
+    }
+    findings
+}
+
+fn unsafe_code(file: &Text) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (offset, line) in shipped_lines(&file.text) {
+        let code = line.split('"').step_by(2);
+        let words = code.flat_map(|part| part.split(|c: char| !c.is_alphanumeric() && c != '_'));
+        if words.into_iter().any(|word| word == "unsafe") {
+            findings.push(Finding::at(file, offset, "there is no unsafe code here"));
+        }
+    }
+    findings
+}
+
+/// Every crate follows the lints of the workspace, which forbid unsafe code.
+fn lints(files: &[Text]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let forbids = file(files, "Cargo.toml").is_some_and(|root| {
+        let mut lines = root.text.lines();
+        lines.any(|line| line.trim() == "unsafe_code = \"forbid\"")
+    });
+    if !forbids {
+        findings.push(Finding::of("Cargo.toml", "does not forbid unsafe code"));
+    }
+    let manifests = files
+        .iter()
+        .filter(|file| file.path.ends_with("/Cargo.toml") && !file.path.starts_with("fuzz/"));
+    for manifest in manifests {
+        if !manifest.text.contains("[lints]\nworkspace = true") {
+            let what = "does not follow the lints of the workspace";
+            findings.push(Finding::of(&manifest.path, what));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(path: &str, text: &str) -> Text {
+        Text {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_name_that_says_nothing_is_found_wherever_it_stands() {
+        assert!(empty_name(&source("crates/core/src/utils.rs", "")).is_some());
+        assert!(empty_name(&source("crates/core/src/common/mod.rs", "")).is_some());
+        assert!(empty_name(&source("crates/core/src/commander.rs", "")).is_none());
+    }
+
+    #[test]
+    fn a_home_is_told_from_a_folder_of_that_name() {
+        assert_eq!(homes(&source("a.md", "see /home/grace/piton")).len(), 1);
+        assert!(
+            homes(&source(
+                "a.md",
+                "see /home/ada/piton, https://a.org/home/grace"
+            ))
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn unsafe_is_a_word_of_code_and_not_of_prose() {
+        assert_eq!(unsafe_code(&source("a.rs", "unsafe { x() }\n")).len(), 1);
+        let prose = "// unsafe\nlet unsafe_code = \"unsafe\";\n";
+        assert!(unsafe_code(&source("a.rs", prose)).is_empty());
+    }
+}
