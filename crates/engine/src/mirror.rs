@@ -203,7 +203,7 @@ impl Mirror {
     /// When the folder cannot be read, or something in it cannot be removed.
     pub fn tidy(&mut self) -> io::Result<()> {
         for left in leftovers(&self.target)? {
-            let in_exchange = left.name == self.stamp.temp && !self.stamp.stopped;
+            let in_exchange = left.name == self.stamp.temp;
             if in_exchange || left.kept {
                 let hash = sha256(&fs::read(&left.path)?);
                 if hash != self.stamp.before && hash != self.stamp.after {
