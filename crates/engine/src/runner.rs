@@ -16,9 +16,10 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Outcome, Report};
 use piton_core::policy::Limits;
+use piton_core::run::Request;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
-    Actor, AttemptId, Command, DecisionId, Facts, ItemRow, ItemState, Need, Recorded, RunId,
+    Actor, AttemptId, Command, DecisionId, Event, Facts, ItemRow, ItemState, Need, Recorded, RunId,
     RunRow, RunState, StreamId, Tables,
 };
 use piton_formats::sprint::{Exporter, FACE};
@@ -551,9 +552,10 @@ impl Runner<'_, '_> {
         let mut inputs = Vec::new();
         let events = self.news()?;
         if !events.is_empty() {
-            if let Some(asked) = self.lp.run().and_then(|row| row.asked.clone()) {
+            // The loop has not folded them yet: the request speaks for itself.
+            if let Some(by) = events.iter().find_map(stop_asked_by) {
                 self.stop_reason
-                    .get_or_insert(format!("stopped by {}", asked.by));
+                    .get_or_insert_with(|| format!("stopped by {by}"));
             }
             self.wake = None;
             self.waits_for_person = false;
@@ -714,6 +716,19 @@ fn tell_trouble(trouble: Trouble, tell: &mut dyn FnMut(Notice<'_>)) {
         }
     };
     tell(Notice::Warning(&text));
+}
+
+fn stop_asked_by(recorded: &Recorded) -> Option<&str> {
+    if let Event::RunAsked {
+        request: Request::Stop,
+        by,
+        ..
+    } = &recorded.event
+    {
+        Some(by)
+    } else {
+        None
+    }
 }
 
 fn ended_attempt(recorded: &Recorded) -> Option<AttemptId> {

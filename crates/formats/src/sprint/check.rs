@@ -141,7 +141,10 @@ fn model(node: &Node, path: Path<'_>, report: &mut Report<'_>) {
             path.key("model"),
             model.span,
             (
-                format!("there is no model {}", model.describe()),
+                format!(
+                    "the model is {}, which piton does not know",
+                    model.describe()
+                ),
                 "write `sonnet`, `opus` or `haiku`",
             ),
         );
