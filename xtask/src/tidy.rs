@@ -6,6 +6,7 @@ mod documents;
 mod layers;
 mod sources;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -53,6 +54,8 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
     let mut findings = layers::check(root, &files)?;
     findings.extend(sources::check(&files));
     findings.extend(documents::check(root, &files));
+    let mut told = BTreeSet::new();
+    findings.retain(|finding| told.insert(finding.to_string()));
     for finding in &findings {
         crate::complain(finding);
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold nothing of ours.
+/// Names of what is nothing of ours; in a linked worktree `.git` is a file.
 const NOT_OURS: [&str; 4] = [".git", "target", ".piton", "node_modules"];
 
 /// The folder of the workspace.
@@ -36,7 +36,10 @@ pub(crate) fn texts(root: &Path) -> io::Result<Vec<Text>> {
             let entry = entry?;
             let name = entry.file_name();
             let kind = entry.file_type()?;
-            if kind.is_dir() && !NOT_OURS.iter().any(|not| name == *not) {
+            if NOT_OURS.iter().any(|not| name == *not) {
+                continue;
+            }
+            if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file()
                 && let Ok(text) = String::from_utf8(fs::read(entry.path())?)

@@ -1,5 +1,6 @@
 //! That the bench runs: nothing here is judged by a time.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,10 +12,11 @@ const BENCH: &str = env!("CARGO_BIN_EXE_piton-bench");
 fn a_small_run_measures_every_budget_and_judges_nothing() {
     let piton = Path::new(BENCH).with_file_name("piton");
     if !piton.exists() {
-        eprintln!(
+        let why = format!(
             "SKIPPED: {} is not there; `cargo build -p piton` makes it",
             piton.display()
         );
+        writeln!(std::io::stderr(), "{why}").expect("stderr is there");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

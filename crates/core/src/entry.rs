@@ -111,6 +111,17 @@ pub struct BlockerRow {
     pub spec: Option<String>,
     /// The task.
     pub task_id: Option<String>,
-    /// The entries that say so, oldest first.
+    /// The last entries that say so, oldest first; see [`BLOCKERS_KEPT`].
     pub entries: Vec<EntryRow>,
+    /// How many older ones are not kept here. All stand in the journal.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub older: u64,
+}
+
+/// So many entries of one blocked task are kept with it, so that a task that
+/// is blocked again and again costs the same each time.
+pub const BLOCKERS_KEPT: usize = 100;
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -6,7 +6,7 @@
 
 use crate::attempt::{AttemptRow, Outcome};
 use crate::decision::{DecisionRow, Verdict};
-use crate::entry::{BlockerRow, EntryRow, EntryType};
+use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
 use crate::event::{Event, ItemMoved, ItemPlanned, RunPlanned};
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
@@ -346,6 +346,10 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
         ItemState::Working => {
             row.started_at.get_or_insert(stamp.time);
             row.completed_at = None;
+            // What went wrong below a list is over when the list goes on.
+            if !row.is_leaf() {
+                row.error.clone_from(&moved.error);
+            }
             // What begins anew, at its work or at its gate, has proved nothing yet.
             if matches!(moved.stage, Some(Stage::Work | Stage::Gate)) {
                 row.gate_runs = None;
@@ -510,8 +514,13 @@ fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Bloc
             spec: entry.entry.spec.clone(),
             task_id: entry.entry.task_id.clone(),
             entries: Vec::new(),
+            older: 0,
         },
     };
     row.entries.push(entry);
+    if row.entries.len() > BLOCKERS_KEPT {
+        row.entries.remove(0);
+        row.older += 1;
+    }
     Some(row)
 }

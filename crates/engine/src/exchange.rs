@@ -29,17 +29,77 @@ pub struct Staged {
 ///
 /// When it cannot be written; nothing is left then.
 pub fn stage(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
-    let folder = target
+    stage_as(target, bytes, TEMP_END)
+}
+
+/// What the names of new versions end with.
+const TEMP_END: &str = ".tmp";
+/// What the names of copies end with that are made of what will be replaced,
+/// where nothing can be exchanged.
+const KEEP_END: &str = ".old.tmp";
+/// How many random characters stand before that.
+const RANDOM: usize = 6;
+
+/// A file beside another that [`stage`] made and that a crash left there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name.
+    pub name: String,
+    /// Whether it may be the only copy of what somebody else wrote.
+    pub kept: bool,
+}
+
+/// What crashes in the middle of [`stage`] or [`Staged::exchange`] left beside `target`.
+///
+/// # Errors
+///
+/// When the folder cannot be read.
+pub fn leftovers(target: &Path) -> io::Result<Vec<Leftover>> {
+    let begin = format!(".{}.", file_name(target));
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder_of(target))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let Some(rest) = name.strip_prefix(&begin) else {
+            continue;
+        };
+        let random = rest
+            .strip_suffix(KEEP_END)
+            .or_else(|| rest.strip_suffix(TEMP_END));
+        let is_own = random.is_some_and(|random| {
+            random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        });
+        if is_own {
+            found.push(Leftover {
+                path: folder_of(target).join(&name),
+                kept: rest.ends_with(KEEP_END),
+                name,
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn folder_of(target: &Path) -> &Path {
+    target
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
+        .unwrap_or(Path::new("."))
+}
+
+fn file_name(target: &Path) -> std::borrow::Cow<'_, str> {
+    target.file_name().unwrap_or_default().to_string_lossy()
+}
+
+fn stage_as(target: &Path, bytes: &[u8], end: &str) -> io::Result<Staged> {
+    let folder = folder_of(target);
     let mut builder = tempfile::Builder::new();
-    let prefix = format!(".{name}.");
-    builder.prefix(&prefix).suffix(".tmp");
+    let prefix = format!(".{}.", file_name(target));
+    builder.prefix(&prefix).suffix(end).rand_bytes(RANDOM);
     ordinary_mode(&mut builder);
     let mut file = builder.tempfile_in(folder)?;
-    fail::point("mirror.temp-made");
+    fail::point("exchange.temp-made");
     file.write_all(bytes)?;
     if let Ok(found) = fs::metadata(target) {
         file.as_file().set_permissions(found.permissions())?;
@@ -62,6 +122,12 @@ fn ordinary_mode(builder: &mut tempfile::Builder<'_, '_>) {
 fn ordinary_mode(_: &mut tempfile::Builder<'_, '_>) {}
 
 impl Staged {
+    /// The name that the new version has for now, and the old one after the exchange.
+    #[must_use]
+    pub fn name(&self) -> String {
+        file_name(&self.temp).into_owned()
+    }
+
     /// Puts the new version into its place, and gives back what was there.
     ///
     /// The file that came out is in nobody's way: it is gone unless
@@ -87,7 +153,7 @@ impl Staged {
             }
             Err(error) if is_unsupported(&error) => {
                 let old = fs::read(&self.target)?;
-                let keep = stage(&self.target, &old)?;
+                let keep = stage_as(&self.target, &old, KEEP_END)?;
                 self.temp
                     .persist(&self.target)
                     .map_err(|failed| failed.error)?;
@@ -109,6 +175,16 @@ pub struct Displaced {
 }
 
 impl Displaced {
+    /// The displaced version of `target` that an exchange left under the name
+    /// `path` when its process died.
+    #[must_use]
+    pub fn left_at(path: PathBuf, target: &Path) -> Self {
+        Self {
+            old: tempfile::TempPath::try_from_path(path).ok(),
+            target: target.to_owned(),
+        }
+    }
+
     /// Its bytes; none when there was no file.
     ///
     /// # Errors

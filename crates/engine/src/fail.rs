@@ -12,14 +12,14 @@ pub const POINTS: &[&str] = &[
     "project.home-made",
     "run.copy-made",
     "run.present-kept",
-    "run.planned",
     "run.set-aside",
+    "run.planned",
     // The run is taken.
     "run.locked",
     "run.leased",
     "run.survivors-ended",
     // The native file.
-    "mirror.temp-made",
+    "exchange.temp-made",
     "mirror.staged",
     "mirror.stamped",
     "mirror.exchanged",
@@ -47,8 +47,8 @@ pub const POINTS: &[&str] = &[
     "git.staged",
     "run.after-commit",
     // The end.
-    "run.released",
     "run.over",
+    "run.released",
 ];
 
 #[cfg(test)]

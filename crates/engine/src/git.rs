@@ -19,12 +19,18 @@ struct Said {
 }
 
 fn git(work_tree: &Path, args: &[&str]) -> Result<Said, Failure> {
+    marked(work_tree, args, None)
+}
+
+/// The same, to be found by this mark should piton die meanwhile.
+fn marked(work_tree: &Path, args: &[&str], mark: Option<&str>) -> Result<Said, Failure> {
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
     let call = Call {
         program: "git",
         args: &args,
         cwd: work_tree,
         env: &[],
+        mark,
         timeout: TIMEOUT,
     };
     let output = process::output(&call).map_err(|error| {
@@ -53,14 +59,41 @@ pub fn head(work_tree: &Path) -> Result<Option<String>, Failure> {
     Ok(said.ok.then_some(said.out).filter(|out| !out.is_empty()))
 }
 
+/// Files of one folder that are not the user's: those whose names begin so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// The folder, relative to the work tree; empty for its root.
+    pub folder: String,
+    /// What their names begin with.
+    pub begin: &'static str,
+}
+
 /// Pathspecs for everything but piton's own files.
-fn but(own: &[String]) -> Vec<String> {
-    let mut specs = vec![":/".to_owned(), ":(top,exclude).piton".to_owned()];
-    specs.extend(
-        own.iter()
-            .map(|path| format!(":(top,exclude,literal){path}")),
-    );
+///
+/// Patterns, although names would do: `git add` complains of a name that is
+/// left out and ignored as well, and adds nothing.
+fn but(own: &[Own]) -> Vec<String> {
+    let mut specs = vec![
+        ":/".to_owned(),
+        format!(":(top,exclude,glob){}/**", pattern(".piton")),
+    ];
+    specs.extend(own.iter().map(|own| {
+        let path = Path::new(&own.folder).join(own.begin);
+        format!(":(top,exclude,glob){}*", pattern(&path.to_string_lossy()))
+    }));
     specs
+}
+
+/// A pattern, from its first character on, that fits exactly this.
+fn pattern(name: &str) -> String {
+    let mut text = String::new();
+    for (at, c) in name.chars().enumerate() {
+        if at == 0 || matches!(c, '*' | '?' | '[' | ']' | '\\') {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text
 }
 
 /// What has changed and is not committed, a path a line, `own` files left out.
@@ -68,7 +101,7 @@ fn but(own: &[String]) -> Vec<String> {
 /// # Errors
 ///
 /// When git cannot be started, or this is no work tree.
-pub fn changes(work_tree: &Path, own: &[String]) -> Result<Vec<String>, Failure> {
+pub fn changes(work_tree: &Path, own: &[Own]) -> Result<Vec<String>, Failure> {
     let specs = but(own);
     let mut args = vec!["status", "--porcelain", "--untracked-files=all", "--"];
     args.extend(specs.iter().map(String::as_str));
@@ -84,7 +117,7 @@ pub fn changes(work_tree: &Path, own: &[String]) -> Result<Vec<String>, Failure>
 }
 
 /// Commits what has changed, with the user's identity and hooks; none when
-/// nothing has.
+/// nothing has. Should piton die meanwhile, git is found by `mark`.
 ///
 /// # Errors
 ///
@@ -93,12 +126,13 @@ pub fn changes(work_tree: &Path, own: &[String]) -> Result<Vec<String>, Failure>
 pub fn commit(
     work_tree: &Path,
     message: &str,
-    own: &[String],
+    own: &[Own],
+    mark: &str,
 ) -> Result<Result<Option<String>, String>, Failure> {
     let specs = but(own);
     let mut add = vec!["add", "--all", "--"];
     add.extend(specs.iter().map(String::as_str));
-    let said = git(work_tree, &add)?;
+    let said = marked(work_tree, &add, Some(mark))?;
     if !said.ok {
         return Ok(Err(last_line(&said)));
     }
@@ -106,7 +140,8 @@ pub fn commit(
     if git(work_tree, &["diff", "--cached", "--quiet"])?.ok {
         return Ok(Ok(None));
     }
-    let said = git(work_tree, &["commit", "--quiet", "-m", message])?;
+    let commit = ["commit", "--quiet", "-m", message];
+    let said = marked(work_tree, &commit, Some(mark))?;
     if !said.ok {
         return Ok(Err(last_line(&said)));
     }

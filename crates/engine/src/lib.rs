@@ -12,6 +12,7 @@ pub mod fail;
 pub mod failure;
 pub mod git;
 pub mod mirror;
+pub mod notice;
 pub mod process;
 pub mod project;
 pub mod prompt;
@@ -23,6 +24,6 @@ pub mod verbs;
 pub mod world;
 
 pub use failure::{Exit, Failure, Findings};
+pub use notice::Notice;
 pub use piton_formats::problem;
-pub use runner::Notice;
 pub use world::World;

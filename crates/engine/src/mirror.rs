@@ -22,7 +22,7 @@ use piton_core::{RunId, Tables};
 use piton_formats::sprint::{Exporter, render_progress};
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::{Displaced, sha256, stage, sync_folder, write_through};
+use crate::exchange::{Displaced, leftovers, sha256, stage, sync_folder, write_through};
 use crate::fail;
 
 /// Up to this size a file follows every change at once.
@@ -41,6 +41,9 @@ struct Stamp {
     /// How many events of the run the file shows.
     #[serde(default)]
     position: u64,
+    /// The name of the file that was exchanged with it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    temp: String,
     /// The file is somebody else's now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stopped: bool,
@@ -247,6 +250,41 @@ impl Mirror {
         })
     }
 
+    /// Takes away what a crash in the middle of a write left beside the file.
+    ///
+    /// To be called when no other run keeps this file up to date.
+    /// What came out of an exchange and is not piton's is put back: that is
+    /// what the dead was about to do.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read, or something in it cannot be removed.
+    pub fn tidy(&mut self) -> io::Result<()> {
+        self.locked(Self::tidy_locked)
+    }
+
+    fn tidy_locked(&mut self) -> io::Result<()> {
+        for left in leftovers(&self.target)? {
+            let in_exchange = left.name == self.stamp.temp;
+            if in_exchange || left.kept {
+                let hash = sha256(&fs::read(&left.path)?);
+                if hash != self.stamp.before && hash != self.stamp.after {
+                    let present = fs::read(&self.target).ok().map(|bytes| sha256(&bytes));
+                    if in_exchange && present.as_ref() == Some(&self.stamp.after) {
+                        Displaced::left_at(left.path, &self.target).put_back()?;
+                    }
+                    // Otherwise both versions stay: neither is piton's to remove.
+                    continue;
+                }
+            }
+            fs::remove_file(&left.path)?;
+        }
+        for left in leftovers(&own_version(&self.target))? {
+            fs::remove_file(&left.path)?;
+        }
+        Ok(())
+    }
+
     /// Notes that the run has changed.
     pub fn mark(&mut self) {
         self.behind = true;
@@ -305,22 +343,30 @@ impl Mirror {
 
     /// Puts the text into the file, unless what is there knows more of the run.
     fn put_newest(&mut self, text: &str, position: u64) -> io::Result<Option<Trouble>> {
+        self.locked(|mirror| {
+            if mirror.stamp.position > position {
+                return Ok(None);
+            }
+            mirror.put(text, position)
+        })
+    }
+
+    /// Does something while no other process writes this mirror, with the
+    /// stamp as the last of them left it.
+    fn locked<T>(&mut self, what: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
         self.stamp_file.lock()?;
-        let result = self.put_locked(text, position);
+        let result = self.refresh().and_then(|()| what(self));
         self.stamp_file.unlock()?;
         result
     }
 
-    fn put_locked(&mut self, text: &str, position: u64) -> io::Result<Option<Trouble>> {
+    fn refresh(&mut self) -> io::Result<()> {
         let stamp = stamp_in(&self.stamp_file)?.unwrap_or_default();
         if stamp != self.stamp {
             self.stamp = stamp;
             self.look = None;
         }
-        if self.stamp.position > position {
-            return Ok(None);
-        }
-        self.put(text, position)
+        Ok(())
     }
 
     fn put(&mut self, text: &str, position: u64) -> io::Result<Option<Trouble>> {
@@ -346,6 +392,7 @@ impl Mirror {
             before: old,
             after: new,
             position,
+            temp: staged.name(),
             stopped: false,
         })?;
         fail::point("mirror.stamped");
@@ -402,7 +449,7 @@ impl Mirror {
 }
 
 /// Keeps a copy of a file beside it under a name that is not taken:
-/// `NAME.SUFFIX`, `NAME.SUFFIX.2` and so on.
+/// `NAME.SUFFIX`, `NAME.SUFFIX.2` and so on. One that is there already is enough.
 ///
 /// # Errors
 ///
@@ -429,7 +476,12 @@ pub fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
                 sync_folder(path.parent().unwrap_or(Path::new(".")))?;
                 return Ok(copy);
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            // Of a crash since: there is a copy already.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if fs::read(&copy).is_ok_and(|there| there == bytes) {
+                    return Ok(copy);
+                }
+            }
             Err(error) => return Err(error),
         }
     }

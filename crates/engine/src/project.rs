@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::exchange::{leftovers, stage};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::world::World;
@@ -76,7 +77,15 @@ impl Project {
         fail::point("project.home-made");
         let ignore = self.home.join(".gitignore");
         if !ignore.exists() {
-            fs::write(&ignore, IGNORE).map_err(|error| unwritable(&ignore, error))?;
+            // Whole or not at all: one that was cut off would never be mended.
+            let put = || -> std::io::Result<()> {
+                for left in leftovers(&ignore)? {
+                    fs::remove_file(&left.path)?;
+                }
+                drop(stage(&ignore, IGNORE.as_bytes())?.exchange()?);
+                Ok(())
+            };
+            put().map_err(|error| unwritable(&ignore, error))?;
         }
         Ok(fresh)
     }

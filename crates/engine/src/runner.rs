@@ -5,6 +5,7 @@
 
 mod agent;
 mod gate;
+mod left_behind;
 
 use std::collections::VecDeque;
 use std::fs;
@@ -25,14 +26,17 @@ use piton_formats::sprint::{Exporter, FACE};
 use piton_store::{CommitError, Store as _};
 
 use crate::fail;
-use crate::failure::{Failure, Findings, unwritable};
+use crate::failure::Failure;
 use crate::git;
 use crate::mirror::Mirror;
+use crate::notice::Notice;
 use crate::process::{self, Exit, Running};
 use crate::prompt::Templates;
 use crate::session::Session;
 use crate::spool::Spool;
 use crate::verbs::run::support::refuse_unsupported;
+
+pub use self::left_behind::clear_up;
 
 /// How often the runner looks for events of others while it waits.
 const TICK: Duration = Duration::from_millis(150);
@@ -64,23 +68,6 @@ pub struct Job {
     pub once: bool,
     /// Settings of the sprint that are passed over.
     pub ignore: Vec<String>,
-}
-
-/// What a runner tells while it works.
-#[derive(Debug)]
-pub enum Notice<'a> {
-    /// Something in words.
-    Said(&'a str),
-    /// Something that somebody should look at.
-    Warning(&'a str),
-    /// Problems in files that do not keep the run from starting.
-    Problems(&'a Findings),
-    /// An event of the run, with the rows as it left them.
-    Event(&'a Recorded, &'a Tables),
-    /// An agent or a gate works: the node, since when, and what it printed in bytes.
-    Working(&'a piton_core::Node, Timestamp, u64),
-    /// Waiting: for a time, or for a person.
-    Waiting(Option<Timestamp>),
 }
 
 enum Message {
@@ -167,8 +154,7 @@ fn start(
     let (tables, seen) = picture(session, run)?;
     let row = known(tables.run(run))?;
     let token = row.fence;
-    let spool_at = session.project.home.join("spool").join(run.to_string());
-    let spool = Spool::open(&spool_at).map_err(|error| unwritable(&spool_at, error))?;
+    let spool = left_behind::spool(session, run)?;
     let options = Options {
         agent: job.agent.clone(),
         model: job.model.clone(),
@@ -176,7 +162,8 @@ fn start(
         once: job.once,
     };
     let lp = RunLoop::new(run, token, options, tables);
-    let mirror = open_mirror(session, &row, lp.tables(), tell);
+    let mut mirror = open_mirror(session, &row, lp.tables(), tell);
+    left_behind::sweep(session, &row, mirror.as_mut());
     let templates = templates(settings.settings());
     let beat = session.world.now();
     let mut runner = Runner {
@@ -267,19 +254,26 @@ fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
 }
 
 /// The files that piton writes into the work tree itself, by their paths in it.
-fn own_files(session: &Session<'_>, row: &RunRow) -> Vec<String> {
+///
+/// With what it keeps beside them: versions of others, copies, and what a
+/// crash in the middle of a write leaves.
+fn own_files(session: &Session<'_>, row: &RunRow) -> Vec<git::Own> {
     let folder = session.project.absolute(&row.source);
-    let work_tree = &session.project.work_tree;
-    ["PROGRESS.yaml", "PROGRESS.yaml.piton"]
-        .iter()
-        .filter_map(|name| {
-            folder
-                .join(name)
-                .strip_prefix(work_tree)
-                .ok()
-                .map(|path| path.to_string_lossy().into_owned())
+    let Ok(folder) = folder.strip_prefix(&session.project.work_tree) else {
+        return Vec::new();
+    };
+    let folder = folder.to_string_lossy();
+    ["PROGRESS.yaml", ".PROGRESS.yaml."]
+        .map(|begin| git::Own {
+            folder: folder.clone().into_owned(),
+            begin,
         })
-        .collect()
+        .to_vec()
+}
+
+/// What a git is found by that makes a commit for this run.
+fn commit_mark(run: RunId) -> String {
+    process::own_mark(&format!("commit-{run}"))
 }
 
 fn owner() -> String {
@@ -337,47 +331,8 @@ fn templates(settings: &piton_formats::sprint::Progress) -> Templates {
 impl Runner<'_, '_> {
     /// What a dead runner of this run left running is ended before anything else.
     fn end_survivors(&self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
-        let left = self
-            .spool
-            .list()
-            .map_err(|error| unwritable(&self.session.project.home.join("spool"), error))?;
-        if left.is_empty() {
-            return Ok(());
-        }
-        let marks: Vec<String> = left.iter().map(|spooled| spooled.attempt.clone()).collect();
-        let recorded: Vec<process::Identity> = left
-            .iter()
-            .filter_map(|spooled| spooled.id.clone())
-            .collect();
-        let ended = process::end_survivors(&marks, &recorded, self.job.agent_limits.grace);
-        if !ended.ended.is_empty() {
-            tell(Notice::Warning(&format!(
-                "ended {} that outlived an earlier runner",
-                count(ended.ended.len(), "process", "processes")
-            )));
-        }
-        if let Some(survivor) = ended.left.first() {
-            return Err(Failure::new(
-                "agent.cannot_start",
-                format!(
-                    "process {} of an earlier attempt still works on this run and cannot be ended",
-                    survivor.id.pid
-                ),
-            )
-            .hint("end it by hand, then run again"));
-        }
-        fail::point("run.survivors-ended");
-        for spooled in &left {
-            let open = self
-                .lp
-                .tables()
-                .open_attempts()
-                .any(|attempt| attempt.id.to_string() == spooled.attempt);
-            if !open {
-                self.spool.remove(&spooled.attempt).ok();
-            }
-        }
-        Ok(())
+        let grace = self.job.agent_limits.grace;
+        left_behind::end_survivors(&self.spool, self.lp.tables(), self.row.id, grace, tell)
     }
 
     /// The runner cannot go on: nothing that it started is left alone, and the
@@ -679,7 +634,12 @@ impl Runner<'_, '_> {
             return Ok(Ok(Some(commit)));
         }
         fail::point("run.before-commit");
-        let made = git::commit(work_tree, &message, &own_files(self.session, &self.row));
+        let made = git::commit(
+            work_tree,
+            &message,
+            &own_files(self.session, &self.row),
+            &commit_mark(self.row.id),
+        );
         fail::point("run.after-commit");
         made
     }
@@ -711,7 +671,12 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<RunRow, Failure> {
         let run = self.row.id;
+        // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {
+            // Before the lease is given back: one that stays says that
+            // something of this may be missing.
+            self.write_mirror(true, tell);
+            fail::point("run.over");
             let release = Command::ReleaseRun {
                 run,
                 token: self.lp.token(),
@@ -720,10 +685,8 @@ impl Runner<'_, '_> {
                 Ok(_) | Err(CommitError::Refused(_)) => {}
                 Err(other) => return Err(other.into()),
             }
+            fail::point("run.released");
         }
-        fail::point("run.released");
-        self.write_mirror(true, tell);
-        fail::point("run.over");
         match ending {
             Ending::State => {}
             Ending::CannotStart(error) => {

@@ -58,16 +58,30 @@ impl<'w> Session<'w> {
     ///
     /// When there is a store that cannot be read.
     pub fn read(world: &'w World, start: &Path) -> Result<Option<Self>, Failure> {
+        Self::open(world, start, Access::ReadOnly)
+    }
+
+    fn open(world: &'w World, start: &Path, access: Access) -> Result<Option<Self>, Failure> {
         let project = Project::find(world, start);
         if !project.exists() {
             return Ok(None);
         }
-        let store = SqliteStore::open(&project.home, options(world, Access::ReadOnly))?;
+        let store = SqliteStore::open(&project.home, options(world, access))?;
         Ok(Some(Self {
             world,
             project,
             store,
         }))
+    }
+
+    /// Opens the journal alone, also one that a newer piton wrote; none when
+    /// nothing was ever recorded here.
+    ///
+    /// # Errors
+    ///
+    /// When there is a store that cannot be read.
+    pub fn read_journal(world: &'w World, start: &Path) -> Result<Option<Self>, Failure> {
+        Self::open(world, start, Access::JournalOnly)
     }
 
     /// Opens the store to write; none when nothing was ever recorded here.
@@ -76,16 +90,7 @@ impl<'w> Session<'w> {
     ///
     /// When there is a store that cannot be read or written.
     pub fn write(world: &'w World, start: &Path) -> Result<Option<Self>, Failure> {
-        let project = Project::find(world, start);
-        if !project.exists() {
-            return Ok(None);
-        }
-        let store = SqliteStore::open(&project.home, options(world, Access::ReadWrite))?;
-        Ok(Some(Self {
-            world,
-            project,
-            store,
-        }))
+        Self::open(world, start, Access::ReadWrite)
     }
 
     /// Opens the store to write, making it if there is none; `told` hears of that.

@@ -67,6 +67,12 @@ impl Spool {
         Ok(Spool { folder })
     }
 
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The file for the output of an attempt: see [`crate::process::Spec::output`].
     ///
     /// # Errors

@@ -50,6 +50,9 @@ const WAL_PAGES_MAX: u32 = 128;
 pub enum Access {
     /// To read: no byte of the database or of its log is changed.
     ReadOnly,
+    /// To read the journal and nothing else, also one that a newer piton
+    /// wrote: the columns of its two tables never change.
+    JournalOnly,
     /// To read and to write.
     ReadWrite,
 }
@@ -159,7 +162,7 @@ impl SqliteStore {
         place::refuse_network(&place.dir)?;
         match options.access {
             Access::ReadWrite => Self::open_to_write(place, identity, options),
-            Access::ReadOnly => Self::open_to_read(place, identity, options),
+            Access::ReadOnly | Access::JournalOnly => Self::open_to_read(place, identity, options),
         }
     }
 
@@ -182,8 +185,12 @@ impl SqliteStore {
     }
 
     fn open_to_read(place: Place, identity: Identity, options: Options) -> Result<Self, Fault> {
+        let journal_only = options.access == Access::JournalOnly;
         let direct = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connected| {
-            let version = check_version(&connected.connection, &place.db)?;
+            let version = match check_version(&connected.connection, &place.db) {
+                Err(fault) if fault.kind == FaultKind::Newer && journal_only => SCHEMA_VERSION,
+                other => other?,
+            };
             Ok((version, connected))
         });
         match direct {

@@ -24,8 +24,8 @@ pub trait Store: Send + Sync {
     ///
     /// [`CommitError::Refused`] with the refusal of the decision;
     /// [`CommitError::Fault`] when the store cannot be read or written;
-    /// [`CommitError::Unknown`] when the connection was lost: ask again with
-    /// the same `id`.
+    /// [`CommitError::Unknown`] when the connection was lost or a flush failed:
+    /// ask again with the same `id`.
     fn commit(
         &self,
         id: CommandId,
@@ -130,9 +130,10 @@ pub enum CommitError {
     /// The store could not be read or written. Nothing was stored.
     #[error("the store failed")]
     Fault(#[from] Fault),
-    /// The connection was lost at a moment at which the events may have been
-    /// stored. Ask again with the same id.
-    #[error("the connection to the store was lost")]
+    /// The connection was lost, or a flush failed, at a moment at which the
+    /// events may have been stored. Open the store again where it says so, and
+    /// ask again with the same id.
+    #[error("it is not known whether the events were stored")]
     Unknown(#[source] Fault),
 }
 

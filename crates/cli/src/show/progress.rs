@@ -169,8 +169,8 @@ pub(crate) fn first_line(text: &str) -> String {
 
 /// The time between two instants, for people.
 pub(crate) fn seconds(from: Timestamp, to: Timestamp) -> String {
-    let seconds = to.as_second().saturating_sub(from.as_second());
-    piton_core::duration::spoken(u64::try_from(seconds).unwrap_or(0))
+    let span = to.duration_since(from);
+    piton_core::duration::spoken(u64::try_from(span.as_secs()).unwrap_or(0))
 }
 
 /// A time that is waited for, for people.

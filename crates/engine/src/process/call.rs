@@ -26,6 +26,8 @@ pub struct Call<'a> {
     pub cwd: &'a Path,
     /// Added to the environment of this process.
     pub env: &'a [(&'a str, &'a str)],
+    /// What it is found by should this process die meanwhile; see [`own_mark`].
+    pub mark: Option<&'a str>,
     /// Longest life.
     pub timeout: Duration,
 }
@@ -39,6 +41,12 @@ pub struct Output {
     pub stdout: Vec<u8>,
     /// The first [`OUTPUT_BYTES_MAX`] bytes of its stderr.
     pub stderr: Vec<u8>,
+}
+
+/// A mark for calls that are no part of any attempt, told apart by `name`.
+#[must_use]
+pub fn own_mark(name: &str) -> String {
+    format!("{OWN}{name}")
 }
 
 /// Calls a program and waits for its answer. Its stdin is empty.
@@ -62,7 +70,7 @@ pub fn output(call: &Call<'_>) -> Result<Output, StartError> {
     let mut stderr = tempfile::tempfile().map_err(failed)?;
     command
         .envs(call.env.iter().copied())
-        .env(MARK, OWN)
+        .env(MARK, call.mark.unwrap_or(OWN))
         .stdin(Stdio::null())
         .stdout(stdout.try_clone().map_err(failed)?)
         .stderr(stderr.try_clone().map_err(failed)?);

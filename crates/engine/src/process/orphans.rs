@@ -25,7 +25,7 @@ use rustix::process::{WaitId, WaitIdOptions, getpgrp, waitid};
 
 use super::table::{self, Row};
 
-/// The mark of piton's own short calls. What they leave in the background (git
+/// What the marks of piton's own short calls begin with. What they leave in the background (git
 /// tidies up that way) is no part of any attempt.
 pub(super) const OWN: &str = "-";
 
@@ -122,7 +122,7 @@ pub(super) fn strays(mark: &str) -> Vec<Row> {
     // The first process of a container is handed everybody's orphans.
     if alone && std::process::id() != 1 {
         for orphan in orphans {
-            let other = table::mark(orphan.pid).is_some_and(|mark| mark == OWN);
+            let other = table::mark(orphan.pid).is_some_and(|mark| mark.starts_with(OWN));
             if !other && found.iter().all(|row| row.pid != orphan.pid) {
                 found.push(orphan);
             }

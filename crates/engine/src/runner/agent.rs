@@ -7,10 +7,12 @@ use piton_core::attempt::{ProcessEnd, Report, Transcript};
 use piton_core::run_loop::Input;
 use piton_core::{AttemptId, ItemRow, Node, Role};
 
-use super::{Message, Notice, Purpose, Runner, Work, read_context, unseen};
+use super::left_behind::{plain, transcripts};
+use super::{Message, Purpose, Runner, Work, read_context, unseen};
 use crate::answer::{self, Ended, Stopped};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
+use crate::notice::Notice;
 use crate::process::{self, Exit, ProcessEvent, Program, Spec, StopReason};
 use crate::prompt::{self, Ingredients, Level};
 use crate::spool;
@@ -228,22 +230,9 @@ impl Runner<'_, '_> {
             .tables()
             .attempt(attempt)
             .map_or(0, |row| row.number);
-        let plain = |text: &str| -> String {
-            let keep = |c: char| {
-                if c.is_alphanumeric() || matches!(c, '-' | '.') {
-                    c
-                } else {
-                    '_'
-                }
-            };
-            text.chars().map(keep).take(100).collect()
-        };
         let tail: String = attempt.to_string().chars().rev().take(6).collect();
         let name = format!("{}.{number}.{tail}.log", plain(node.as_str()));
-        let path = PathBuf::from("blobs")
-            .join("transcripts")
-            .join(plain(&self.row.name))
-            .join(name);
+        let path = transcripts(&self.row).join(name);
         let to = self.session.project.home.join(&path);
         std::fs::create_dir_all(to.parent()?).ok()?;
         let redactor = self.session.world.redactor();

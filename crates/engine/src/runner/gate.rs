@@ -7,9 +7,10 @@ use piton_core::Node;
 
 use piton_core::run_loop::Input;
 
-use super::{Message, Notice, Purpose, Runner, Work};
+use super::{Message, Purpose, Runner, Work};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
+use crate::notice::Notice;
 use crate::process::{self, Exit, Limits, ProcessEvent, Program, Spec, StopReason};
 use crate::spool;
 

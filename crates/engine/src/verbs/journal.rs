@@ -112,7 +112,7 @@ pub fn events(
     since: Option<&Since>,
     each: &mut dyn FnMut(&Record) -> bool,
 ) -> Result<(), Failure> {
-    let session = open(world)?;
+    let session = Session::read_journal(world, &world.cwd)?.ok_or_else(missing)?;
     let mut cursor = match since {
         Some(Since::Time(time)) => Some(Cursor {
             time: before(*time),

@@ -15,9 +15,10 @@ use crate::config::Config;
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
 use crate::mirror::{adopt, keep_copy};
+use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock;
-use crate::runner::{self, Job, Notice};
+use crate::runner::{self, Job};
 use crate::session::Session;
 use crate::world::World;
 
@@ -100,6 +101,17 @@ pub fn run(
         None => Prepared::Known(Box::new(existing(world, &target, request)?)),
     };
     if let Prepared::Known(row) = &prepared {
+        let rests = !matches!(
+            row.state,
+            RunState::New | RunState::Running | RunState::Interrupted
+        );
+        if rests && row.holder.is_some() {
+            // Its runner died after it had come to rest.
+            let grace = config.agent.limits().grace;
+            if let Some(session) = Session::write(world, &target.project.root)? {
+                runner::clear_up(&session, row.id, grace, tell)?;
+            }
+        }
         if row.state == RunState::Done {
             return Ok(Answer::Finished(row.clone()));
         }
@@ -114,13 +126,20 @@ pub fn run(
         Prepared::Fresh(fresh) => (fresh.plan.run, Some(fresh)),
     };
     if let Some(fresh) = fresh {
+        for row in session.runs()? {
+            // What gives way to this run may still have an agent at work here.
+            if row.source == fresh.plan.source {
+                runner::clear_up(&session, row.id, config.agent.limits().grace, tell)?;
+            }
+        }
         fresh.keep_present(&session, tell)?;
         fail::point("run.present-kept");
-        session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
-        fail::point("run.planned");
+        // Before the run is planned: afterwards nobody would come here again.
         if fresh.taken_over.is_some() {
             takeover::set_aside(&fresh.sprint.progress(), tell)?;
         }
+        session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
+        fail::point("run.planned");
     }
     let Some(lock) = take_lock(&session, run)? else {
         return Err(busy(&session, run)?);

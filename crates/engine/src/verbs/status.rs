@@ -321,12 +321,19 @@ fn next(row: &RunRow, line: &Line) -> Option<String> {
     }
 }
 
-/// The sentence for a run's state.
+/// The sentence for a run's state. One whose runner died is interrupted,
+/// although nobody has recorded it yet.
 #[must_use]
 pub fn sentence(report: &Report) -> Failure {
+    let dead = report.line.state == RunState::Running && !report.line.live;
+    let state = if dead {
+        RunState::Interrupted
+    } else {
+        report.line.state
+    };
     run_state(
         &report.line.run,
-        report.line.state,
+        state,
         report.pause.as_ref(),
         report.current.clone(),
     )

@@ -13,6 +13,7 @@ mod model;
 mod old_versions;
 mod opening;
 mod reading;
+mod syscalls;
 
 store_contract!(memory, contract::memory);
 store_contract!(sqlite, contract::sqlite);

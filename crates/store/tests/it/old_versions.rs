@@ -10,7 +10,7 @@ use piton_core::Need;
 use piton_core::entry::EntryType;
 use piton_core::id::{RunId, StreamId};
 use piton_core::redact::Redactor;
-use piton_store::{Options, SqliteStore, Store};
+use piton_store::{Access, FaultKind, Options, SqliteStore, Store};
 use piton_testkit::chance::{Ids, TestClock};
 use piton_testkit::scratch::{scratch, sqlite_in};
 use piton_testkit::sketch::{entry, entry_of, facts, keep, log, plan};
@@ -84,4 +84,24 @@ fn check(version: u32) {
 #[test]
 fn a_store_of_version_1_is_opened_and_goes_on() {
     check(1);
+}
+
+#[test]
+fn the_journal_of_a_newer_store_can_still_be_read_and_nothing_else() {
+    let dir = scratch();
+    let db = dir.path().join("journal.db");
+    fs::copy(fixture(1), &db).expect("the fixture is there");
+    let newer = rusqlite::Connection::open(&db).expect("a database");
+    newer
+        .execute_batch("PRAGMA user_version = 99; ALTER TABLE runs RENAME TO renamed;")
+        .expect("writable");
+    drop(newer);
+    let options = |access| Options {
+        access,
+        ..Options::read_only()
+    };
+    let refused = SqliteStore::open(dir.path(), options(Access::ReadOnly)).expect_err("newer");
+    assert_eq!(refused.kind, FaultKind::Newer);
+    let journal = SqliteStore::open(dir.path(), options(Access::JournalOnly)).expect("readable");
+    assert_eq!(journal.journal(None, 100).expect("readable").len(), 7);
 }

@@ -5,7 +5,7 @@ use piton_formats::sprint::{PhaseNode, Progress};
 use piton_formats::yaml::Node;
 
 use crate::failure::Failure;
-use crate::runner::Notice;
+use crate::notice::Notice;
 
 /// Whether a sprint asks for it.
 type Asks = fn(&Progress) -> bool;

@@ -15,7 +15,7 @@ use super::super::compile::SprintPath;
 use crate::exchange::sha256;
 use crate::fail;
 use crate::failure::{Failure, Findings, unwritable};
-use crate::runner::Notice;
+use crate::notice::Notice;
 
 /// The progress that is there to be gone on with; none where there is no file.
 ///

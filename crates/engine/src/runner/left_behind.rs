@@ -1,0 +1,166 @@
+//! What a dead runner left: agents that still work, files that nobody needs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use piton_core::{Command, Need, RunId, RunRow, Tables};
+
+use super::{Notice, commit_mark, count, facts, known, open_mirror, picture};
+use crate::fail;
+use crate::failure::{Failure, unwritable};
+use crate::mirror::Mirror;
+use crate::process;
+use crate::run_lock;
+use crate::session::Session;
+use crate::spool::Spool;
+
+/// The spool of a run.
+pub(super) fn spool(session: &Session<'_>, run: RunId) -> Result<Spool, Failure> {
+    let folder = session.project.home.join("spool").join(run.to_string());
+    Spool::open(&folder).map_err(|error| unwritable(&folder, error))
+}
+
+/// Where the transcripts of a run are, relative to the home.
+pub(super) fn transcripts(row: &RunRow) -> PathBuf {
+    Path::new("blobs")
+        .join("transcripts")
+        .join(plain(&row.name))
+}
+
+/// A text as part of a file's name.
+pub(super) fn plain(text: &str) -> String {
+    let keep = |c: char| {
+        if c.is_alphanumeric() || matches!(c, '-' | '.') {
+            c
+        } else {
+            '_'
+        }
+    };
+    text.chars().map(keep).take(100).collect()
+}
+
+/// Ends what still works of a run whose lock is held, and removes what is in
+/// the spool of attempts whose outcome is durable.
+pub(super) fn end_survivors(
+    spool: &Spool,
+    tables: &Tables,
+    run: RunId,
+    grace: Duration,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    let left = spool
+        .list()
+        .map_err(|error| unwritable(spool.folder(), error))?;
+    let committing = tables.tree(run).any(|item| item.committing.is_some());
+    if left.is_empty() && !committing {
+        return Ok(());
+    }
+    let mut marks: Vec<String> = left.iter().map(|spooled| spooled.attempt.clone()).collect();
+    // A git that still works would make its commit after it was looked for.
+    marks.extend(committing.then(|| commit_mark(run)));
+    let recorded: Vec<process::Identity> = left
+        .iter()
+        .filter_map(|spooled| spooled.id.clone())
+        .collect();
+    let ended = process::end_survivors(&marks, &recorded, grace);
+    if !ended.ended.is_empty() {
+        tell(Notice::Warning(&format!(
+            "ended {} that outlived an earlier runner",
+            count(ended.ended.len(), "process", "processes")
+        )));
+    }
+    if let Some(survivor) = ended.left.first() {
+        return Err(Failure::new(
+            "agent.cannot_start",
+            format!(
+                "process {} of an earlier attempt still works on this run and cannot be ended",
+                survivor.id.pid
+            ),
+        )
+        .hint("end it by hand, then run again"));
+    }
+    fail::point("run.survivors-ended");
+    for spooled in &left {
+        let open = tables
+            .open_attempts()
+            .any(|attempt| attempt.id.to_string() == spooled.attempt);
+        if !open {
+            // What stays is found again by the next runner.
+            spool.remove(&spooled.attempt).ok();
+        }
+    }
+    Ok(())
+}
+
+/// Takes away temporary files of a run whose lock is held. What cannot be
+/// removed is in nobody's way.
+pub(super) fn sweep(session: &Session<'_>, row: &RunRow, mirror: Option<&mut Mirror>) {
+    let home = &session.project.home;
+    sweep_temporary(&home.join("spool").join(row.id.to_string()));
+    sweep_temporary(&home.join(transcripts(row)));
+    // Another run of the same plan may be writing the same file.
+    let alone = || {
+        let runs = session.runs().unwrap_or_default();
+        let others = runs.iter().filter(|other| other.id != row.id);
+        let mut same = others.filter(|other| other.source == row.source);
+        same.all(|other| run_lock::is_free(&session.project, other.id))
+    };
+    if let Some(mirror) = mirror.filter(|_| alone()) {
+        mirror.tidy().ok();
+    }
+}
+
+/// Removes what the `tempfile` crate named and nobody lived to rename.
+fn sweep_temporary(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let random = name.to_str().and_then(|name| name.strip_prefix(".tmp"));
+        if random.is_some_and(|random| {
+            random.len() == 6 && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        }) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
+}
+
+/// Clears up after the dead runner of a run that is not to be run now: it is
+/// finished, waits for somebody, or gives way to a new one. Nothing to do when
+/// the runner lives, or gave the run back.
+///
+/// # Errors
+///
+/// When the store fails, or an agent still works and cannot be ended.
+pub fn clear_up(
+    session: &Session<'_>,
+    run: RunId,
+    grace: Duration,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    let is_held = |row: &RunRow| row.holder.is_some();
+    let rows = session.load(&[Need::Run(run)])?;
+    if !is_held(&known(rows.tables.run(run))?) {
+        return Ok(());
+    }
+    let Some(lock) = run_lock::take(&session.project, run)? else {
+        return Ok(());
+    };
+    let (tables, position) = picture(session, run)?;
+    let row = known(tables.run(run))?;
+    if is_held(&row) {
+        end_survivors(&spool(session, run)?, &tables, run, grace, tell)?;
+        let mut mirror = open_mirror(session, &row, &tables, tell);
+        sweep(session, &row, mirror.as_mut());
+        let now = session.world.now();
+        if let Some(trouble) = mirror.and_then(|mut mirror| mirror.write(&tables, position, now)) {
+            tell(Notice::Warning(&trouble.to_string()));
+        }
+        let (run, token) = (row.id, row.fence);
+        session.commit(&Command::ReleaseRun { run, token }, &facts(session))?;
+    }
+    drop(lock);
+    Ok(())
+}
