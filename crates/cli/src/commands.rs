@@ -131,7 +131,7 @@ fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
             if let Some(until) = until {
                 output.note(&format!(
                     "{DIM}waiting {} before the next attempt{DIM:#}",
-                    show::progress::seconds(world.now(), *until)
+                    show::progress::wait(world.now(), *until)
                 ));
             } else {
                 output.note(&format!(
@@ -304,6 +304,9 @@ fn show_outcome(outcome: &Outcome, output: &mut Output) -> Exit {
         (state, _) => format!("is {state}"),
     };
     output.note(&format!("run `{}` {state}", outcome.run));
+    for warning in &outcome.warnings {
+        output.warning(warning);
+    }
     if let Some(next) = &outcome.next {
         output.hint(&format!("go on with `{next}`"));
     }

@@ -117,7 +117,7 @@ fn moved_line(
             (None, Some(until)) => format!(
                 "{YELLOW}!{YELLOW:#} {node} failed{}; tried again in {}",
                 dash(moved.error.as_deref()),
-                seconds(now, until)
+                wait(now, until)
             ),
             (None, None) => format!("{YELLOW}!{YELLOW:#} {node} waits"),
         }),
@@ -171,6 +171,15 @@ pub(crate) fn first_line(text: &str) -> String {
 pub(crate) fn seconds(from: Timestamp, to: Timestamp) -> String {
     let span = to.duration_since(from);
     piton_core::amount::spoken(u64::try_from(span.as_secs()).unwrap_or(0))
+}
+
+/// A time that is waited for, for people.
+pub(crate) fn wait(from: Timestamp, to: Timestamp) -> String {
+    if to.duration_since(from).as_millis() < 1_000 {
+        "less than a second".to_owned()
+    } else {
+        seconds(from, to)
+    }
 }
 
 /// The live line of a node that is being worked on.

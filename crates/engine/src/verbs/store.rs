@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use piton_store::{Access, SqliteStore, StoreInfo};
 
 use super::journal::missing;
-use crate::failure::Failure;
+use crate::failure::{Failure, unwritable};
 use crate::project::Project;
 use crate::session::{Session, options};
 use crate::world::World;
@@ -75,6 +75,8 @@ pub fn restore(world: &World, from: &Path) -> Result<Restored, Failure> {
     refuse_live(world, &project)?;
     project.create()?;
     let restored = SqliteStore::restore(&from, &project.home)?;
+    // The files show another journal now: they may go back.
+    crate::mirror::rewind(&project.home).map_err(|error| unwritable(&project.home, error))?;
     Ok(Restored {
         store: project.home.join("journal.db"),
         kept: restored.kept,

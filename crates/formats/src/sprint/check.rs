@@ -141,10 +141,10 @@ fn model(node: &Node, path: Path<'_>, report: &mut Report<'_>) {
             path.key("model"),
             model.span,
             (
-                format!(
-                    "the model is {}, which piton does not know",
-                    model.describe()
-                ),
+                match model.as_str() {
+                    Some(name) => format!("there is no model `{name}`"),
+                    None => format!("a model is a name, not {}", model.describe()),
+                },
                 "write `sonnet`, `opus` or `haiku`",
             ),
         );

@@ -38,7 +38,17 @@ pub(super) fn present(
     match text {
         Some(text) if !text.trim().is_empty() => {
             let progress = match detect_layout(&text) {
-                Layout::Current => take_over(&path, &text)?,
+                Layout::Current => {
+                    take_over(&path, &text).map_err(|failure| match failure.findings {
+                        Some(findings) if has_readable_backup(sprint) => {
+                            damaged(sprint, "cannot be understood").finding(*findings)
+                        }
+                        findings => Failure {
+                            findings,
+                            ..failure
+                        },
+                    })?
+                }
                 layout @ (Layout::TaskQueue | Layout::GoalDriven) => {
                     return Err(legacy(sprint, &layout));
                 }
@@ -51,7 +61,8 @@ pub(super) fn present(
             report_checksum(&path, &text, tell);
             Ok(Some((progress, text)))
         }
-        _ if backup(sprint).is_file() => Err(damaged(sprint, "is missing")),
+        Some(_) if backup(sprint).is_file() => Err(damaged(sprint, "is empty")),
+        None if backup(sprint).is_file() => Err(damaged(sprint, "is missing")),
         _ => Ok(None),
     }
 }
@@ -87,16 +98,18 @@ fn understand(path: &Path, text: &str) -> Result<Progress, Findings> {
     }
 }
 
+fn has_readable_backup(sprint: &SprintPath) -> bool {
+    fs::read_to_string(backup(sprint))
+        .is_ok_and(|text| matches!(detect_layout(&text), Layout::Current))
+}
+
 fn damaged(sprint: &SprintPath, what: &str) -> Failure {
     let path = sprint.shown.join("PROGRESS.yaml");
-    let backup = backup(sprint);
-    let readable = fs::read_to_string(&backup)
-        .is_ok_and(|text| matches!(detect_layout(&text), Layout::Current));
     let failure = Failure::new(
         "plan.unreadable",
         format!("{} {what}; nothing was changed", path.display()),
     );
-    if readable {
+    if has_readable_backup(sprint) {
         let shown = with_ending(&path, "backup");
         return Failure::new(
             "plan.unreadable",
