@@ -13,8 +13,11 @@ use crate::{complain, reference, say, tidy, tree};
 
 /// Builds the points at which a test can end piton.
 const FEATURES: [&str; 2] = ["--features", "piton/failpoints"];
-/// Where nextest leaves what every test printed: see `.config/nextest.toml`.
-const REPORT: &str = "nextest/default/report.xml";
+/// Where nextest leaves what every test printed: see `.config/nextest.toml`. It
+/// is below the root wherever cargo builds.
+const REPORT: &str = "target/nextest/default/report.xml";
+/// How a test that is no test of its own says so: others start it.
+const CHILD: &str = "run by other tests";
 /// How a test says that it did not do its work, and why.
 const SKIPPED: &str = "skipped: ";
 
@@ -106,7 +109,7 @@ fn tests(root: &Path, cargo: &str, book: &mut Book) {
     if works(root, cargo, &["nextest", "--version"]) {
         let mut args = vec!["nextest", "run", "--workspace"];
         args.extend(FEATURES);
-        let report = target(root).join(REPORT);
+        let report = root.join(REPORT);
         // Not that of an earlier run.
         drop(fs::remove_file(&report));
         book.stage("tests", || run(root, cargo, &args));
@@ -124,7 +127,7 @@ fn tests(root: &Path, cargo: &str, book: &mut Book) {
     let mut heard = Vec::new();
     book.stage("tests", || {
         follow(root, cargo, &args, |line| {
-            if line.contains(SKIPPED) {
+            if line.to_ascii_lowercase().contains(SKIPPED) {
                 heard.push(line.to_owned());
             }
         })
@@ -132,17 +135,6 @@ fn tests(root: &Path, cargo: &str, book: &mut Book) {
     for line in heard {
         book.heard(&line);
     }
-}
-
-fn target(root: &Path) -> std::path::PathBuf {
-    cargo_metadata::MetadataCommand::new()
-        .manifest_path(root.join("Cargo.toml"))
-        .no_deps()
-        .exec()
-        .map_or_else(
-            |_| root.join("target"),
-            |metadata| metadata.target_directory.into_std_path_buf(),
-        )
 }
 
 fn unescape(text: &str) -> String {
@@ -169,7 +161,9 @@ fn ignored(root: &Path) -> Vec<(String, String)> {
                 .split("fn ")
                 .nth(1)
                 .and_then(|rest| rest.split('(').next());
-            found.push((name.unwrap_or(&file.path).to_owned(), why.to_owned()));
+            if !why.starts_with(CHILD) {
+                found.push((name.unwrap_or(&file.path).to_owned(), why.to_owned()));
+            }
         }
     }
     found
@@ -200,10 +194,12 @@ impl Book {
 
     /// A line that a test printed.
     fn heard(&mut self, line: &str) {
-        if let Some((_, why)) = line.split_once(SKIPPED) {
-            let why = why.split("</").next().unwrap_or(why);
-            self.skip(why.trim());
-        }
+        let Some(at) = line.to_ascii_lowercase().find(SKIPPED) else {
+            return;
+        };
+        let why = &line[at + SKIPPED.len()..];
+        let why = why.split("</").next().unwrap_or(why);
+        self.skip(why.trim());
     }
 
     fn close(self, began: Instant) -> Result<(), String> {
@@ -231,7 +227,7 @@ mod tests {
     fn what_a_test_did_not_do_is_told_once() {
         let mut book = Book::default();
         book.heard("    <system-err>skipped: no strace &amp; no root</system-err>");
-        book.heard("skipped: no strace &amp; no root");
+        book.heard("SKIPPED: no strace &amp; no root");
         assert_eq!(book.skipped, ["no strace &amp; no root"]);
         assert_eq!(unescape("a &amp;&amp; b"), "a && b");
     }

@@ -1,10 +1,11 @@
-//! The documents: every link leads somewhere, every failure has its page, and
-//! no page tells anybody to throw something away.
+//! The documents: every link leads somewhere, every test that is named is
+//! there, every failure has its page, and no page tells anybody to throw
+//! something away.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{Finding, file};
+use super::{Finding, file, quoted};
 use crate::tree::Text;
 
 /// Where the codes of failures stand.
@@ -24,6 +25,32 @@ pub(super) fn check(root: &Path, files: &[Text]) -> Vec<Finding> {
         findings.extend(mentions(root, file));
     }
     findings.extend(pages(files));
+    findings.extend(claims(files));
+    findings
+}
+
+/// Tests that are named as what holds an invariant, and are not there.
+fn claims(files: &[Text]) -> Vec<Finding> {
+    let Some(page) = file(files, "ARCHITECTURE.md") else {
+        return Vec::new();
+    };
+    let is_claim = |name: &&str| {
+        let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        name.chars().all(word) && name.matches('_').count() >= 3
+    };
+    let mut findings = Vec::new();
+    for name in quoted(&page.text).into_iter().filter(is_claim) {
+        let written = format!("fn {name}(");
+        let mut sources = files.iter().filter(|file| file.has_ending("rs"));
+        if !sources.any(|source| source.text.contains(&written)) {
+            let offset = page.text.find(name).unwrap_or(0);
+            findings.push(Finding::at(
+                page,
+                offset,
+                format!("no test is called {name}"),
+            ));
+        }
+    }
     findings
 }
 

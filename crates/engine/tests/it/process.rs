@@ -193,6 +193,7 @@ fn growing_output_is_told_and_the_end_comes_once_and_last() {
         cwd: folder.path(),
         env: &[],
         timeout: PATIENCE,
+        mark: None,
     });
     assert!(made.expect("a call").exit.success());
     let (_running, events) = start(&spec);
@@ -656,6 +657,7 @@ fn a_call_gives_both_streams_and_the_status() {
             cwd: folder.path(),
             env: &[("X", "x")],
             timeout,
+            mark: None,
         })
         .expect("a start")
     };
@@ -714,6 +716,7 @@ fn the_end_is_told_soon_after_it_came() {
             cwd,
             env,
             timeout,
+            mark: None,
         })
         .expect("a start");
     });

@@ -84,7 +84,7 @@ if [ "$PITON_ITEM" = "check/f/make" ] && mkdir "$WATCH/tripped" 2> /dev/null; th
     give_back
     exit 1
 fi
-mkdir -p work
+[ -d work ] || mkdir work
 echo "$PITON_ITEM" > "work/$slug"
 log end
 give_back

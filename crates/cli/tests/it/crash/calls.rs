@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use super::sprint::say;
 use crate::harness::Scratch;
 
 const CALLS: &[&str] = &[
@@ -30,8 +31,8 @@ fn is_strace_there() -> bool {
         .output()
         .is_ok_and(|output| output.status.success());
     if !works {
-        println!(
-            "SKIPPED: strace is not installed or may not trace here (Debian: apt-get install strace)"
+        say(
+            "SKIPPED: strace is not installed or may not trace here (Debian: apt-get install strace)",
         );
     }
     works
@@ -161,7 +162,7 @@ fn kill_at_each_call(store: Store) {
             deaths += 1;
         }
     }
-    println!("{deaths} deaths");
+    say(&format!("{deaths} deaths"));
     assert!(
         deaths >= 2,
         "a durable command makes more than {deaths} calls"
@@ -201,7 +202,7 @@ fn fail_each_call(store: Store, error: &str) {
             }
         }
     }
-    println!("{faults} faults");
+    say(&format!("{faults} faults"));
     assert!(
         faults >= 2,
         "a durable command makes more than {faults} calls"

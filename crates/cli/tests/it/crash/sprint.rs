@@ -103,6 +103,9 @@ pub(super) enum Blow {
 #[derive(Debug)]
 pub(super) struct Expected {
     pub(super) duration: Duration,
+    /// How many commands its runner carries out between taking the run and
+    /// giving it back.
+    pub(super) commits: usize,
     tree: String,
     progress: String,
     evidence: BTreeMap<String, Vec<String>>,
@@ -196,8 +199,14 @@ impl Trial {
 
     /// Starts `piton run`.
     pub(super) fn start(&mut self, failpoint: Option<&str>) -> Runner {
+        self.start_with(failpoint, &[])
+    }
+
+    /// Starts `piton run` with more arguments.
+    pub(super) fn start_with(&mut self, failpoint: Option<&str>, args: &[&str]) -> Runner {
         self.starts += 1;
         let mut command = self.command();
+        command.args(args);
         if let Some(failpoint) = failpoint {
             command.env("PITON_FAILPOINT", failpoint);
         }
@@ -492,6 +501,7 @@ impl Trial {
         trial.look(&runner);
         let expected = Expected {
             duration,
+            commits: commits(&trial.events()),
             tree: trial.tree(),
             progress: normal(&trial.progress().expect("it is there").0),
             evidence: done(&trial.events()),
@@ -616,6 +626,21 @@ pub(super) fn was_killed(status: ExitStatus) -> bool {
     status.signal() == Some(Signal::KILL.as_raw())
 }
 
+fn commits(events: &[Value]) -> usize {
+    let by_runner = |event: &&Value| {
+        let kind = event["kind"].as_str().unwrap_or_default();
+        let actor = event["actor"].as_str().unwrap_or_default();
+        actor.starts_with("runner:")
+            && !matches!(kind, "lease-taken" | "run-started" | "lease-released")
+    };
+    let commands: BTreeSet<&str> = events
+        .iter()
+        .filter(by_runner)
+        .filter_map(|event| event["command"].as_str())
+        .collect();
+    commands.len()
+}
+
 /// The nodes that are done, and what shows that they are.
 fn done(events: &[Value]) -> BTreeMap<String, Vec<String>> {
     let moved = events
@@ -712,6 +737,11 @@ fn normal(text: &str) -> String {
         })
         .map(|line| format!("{line}\n"))
         .collect()
+}
+
+#[expect(clippy::print_stdout, reason = "shown when a test fails")]
+pub(super) fn say(text: &str) {
+    println!("{text}");
 }
 
 #[expect(clippy::disallowed_methods, reason = "how long real processes take")]

@@ -134,3 +134,23 @@ fn a_second_piton_is_refused_while_the_first_lives_and_not_after_its_death() {
     trial.run_to_end();
     trial.check(&expected);
 }
+
+#[test]
+fn a_run_that_begins_anew_ends_the_agent_of_the_one_before() {
+    let mut trial = Trial::new(Kind::Plain).slow_at(NODE, "long");
+    let mut runner = trial.start(None);
+    wait_for_the_agent(&trial);
+    let agent = written(&trial, "locks/build-c-test/pid");
+    assert!(was_killed(runner.strike(Duration::ZERO, Blow::Kill)));
+    assert!(runs(&agent), "the agent was to survive");
+    let mut anew = trial.start_with(None, &["--recompile"]);
+    assert_eq!(anew.wait().code(), Some(0), "{}", anew.words());
+    assert!(!runs(&agent), "the survivor still runs");
+    for line in trial.log() {
+        assert!(
+            !line.what.starts_with("violation") && line.what != "survived",
+            "{line:?}"
+        );
+    }
+    assert_eq!(trial.processes(), Vec::<String>::new());
+}
