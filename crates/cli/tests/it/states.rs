@@ -194,7 +194,6 @@ fn in_progress_with_a_dead_runner() {
     insta::assert_snapshot!(typed_in(dead), @r"
     $ piton run demo --agent ./agent.sh
     = interrupted: its runner died
-    warning: ended 3 processes that outlived an earlier runner
     - build interrupted: its runner died; nobody knows how it ended
     > build, attempt 2
     x build 0s: built
