@@ -170,8 +170,8 @@ pub(crate) struct RunArgs {
     pub(crate) ignore: Vec<String>,
 }
 
-fn duration(text: &str) -> Result<u64, piton_core::duration::NotADuration> {
-    piton_core::duration::parse_duration(text)
+fn duration(text: &str) -> Result<u64, piton_core::amount::NotADuration> {
+    piton_core::amount::parse_duration(text)
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

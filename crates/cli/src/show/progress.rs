@@ -170,7 +170,7 @@ pub(crate) fn first_line(text: &str) -> String {
 /// The time between two instants, for people.
 pub(crate) fn seconds(from: Timestamp, to: Timestamp) -> String {
     let span = to.duration_since(from);
-    piton_core::duration::spoken(u64::try_from(span.as_secs()).unwrap_or(0))
+    piton_core::amount::spoken(u64::try_from(span.as_secs()).unwrap_or(0))
 }
 
 /// A time that is waited for, for people.
@@ -192,16 +192,7 @@ pub(crate) fn working(
     let printed = if printed == 0 {
         String::new()
     } else {
-        format!(", {} printed", bytes(printed))
+        format!(", {} printed", piton_core::amount::size(printed))
     };
     format!("  {node} {}{printed}", seconds(since, now))
-}
-
-/// A size, for people.
-pub(crate) fn bytes(count: u64) -> String {
-    match count {
-        0..1_024 => format!("{count} B"),
-        1_024..1_048_576 => format!("{} KB", count >> 10),
-        _ => format!("{} MB", count >> 20),
-    }
 }

@@ -13,7 +13,7 @@ use super::control::start;
 use crate::failure::{Failure, run_state};
 use crate::mirror;
 use crate::run_lock;
-use crate::session::Session;
+use crate::session::{Session, open_runs};
 use crate::world::World;
 
 /// How a run stands, in one line.
@@ -152,10 +152,7 @@ pub fn status(world: &World, run: Option<&str>) -> Result<Status, Failure> {
     let shown = match run {
         Some(name) => Some(session.run_named(name)?),
         None => {
-            let open: Vec<&RunRow> = runs
-                .iter()
-                .filter(|row| row.state != RunState::Done)
-                .collect();
+            let open: Vec<&RunRow> = open_runs(&runs).collect();
             match open.as_slice() {
                 [one] => Some((*one).clone()),
                 [] => runs.last().cloned(),

@@ -35,8 +35,18 @@ pub fn backup(world: &World, to: &Path) -> Result<PathBuf, Failure> {
         )
         .hint("name a file that is not there yet"));
     }
-    session.store.backup(&to)?;
-    Ok(to)
+    let verdict = session.store.backup(&to)?;
+    match verdict.damage.len() {
+        0 => Ok(to),
+        count => Err(Failure::new(
+            "store.damaged",
+            format!(
+                "{} was written, but what is stored is damaged in {count} places, and so is the copy",
+                to.display()
+            ),
+        )
+        .hint("see what is damaged with `piton journal verify`; bring an older backup in with `piton store restore FILE`")),
+    }
 }
 
 /// What came of a restore.

@@ -192,7 +192,6 @@ fn growing_output_is_told_and_the_end_comes_once_and_last() {
         args: &[gate.clone().into_os_string()],
         cwd: folder.path(),
         env: &[],
-        mark: None,
         timeout: PATIENCE,
         mark: None,
     });
@@ -657,7 +656,6 @@ fn a_call_gives_both_streams_and_the_status() {
             args: &["-c".into(), line.into()],
             cwd: folder.path(),
             env: &[("X", "x")],
-            mark: None,
             timeout,
             mark: None,
         })
@@ -717,7 +715,6 @@ fn the_end_is_told_soon_after_it_came() {
             args,
             cwd,
             env,
-            mark: None,
             timeout,
             mark: None,
         })

@@ -54,7 +54,8 @@ pub(super) fn present(
                 }
                 layout @ Layout::Foreign(_) => return Err(foreign(sprint, &layout)),
                 Layout::Empty | Layout::Unreadable => {
-                    return Err(damaged(sprint, "is not readable YAML"));
+                    let findings = understand(&path, &text).err().unwrap_or_default();
+                    return Err(damaged(sprint, "is not readable YAML").finding(findings));
                 }
             };
             report_checksum(&path, &text, tell);
@@ -72,23 +73,29 @@ pub(super) fn present(
 ///
 /// When something in it cannot be understood: it may not be written over then.
 pub(super) fn take_over(path: &Path, text: &str) -> Result<Progress, Failure> {
+    understand(path, text).map_err(|findings| {
+        Failure::new(
+            "plan.unreadable",
+            format!(
+                "{} cannot be understood; nothing was changed",
+                path.display()
+            ),
+        )
+        .hint("mend the file, or begin anew with `--recompile`, which keeps the old file beside")
+        .finding(findings)
+    })
+}
+
+fn understand(path: &Path, text: &str) -> Result<Progress, Findings> {
     let name = path.to_string_lossy().into_owned();
     let (progress, problems) = parse_progress(Source { name: &name, text });
-    if let Some(progress) = progress
-        && !problems.iter().any(Problem::is_error)
-    {
-        return Ok(progress);
+    match progress {
+        Some(progress) if !problems.iter().any(Problem::is_error) => Ok(progress),
+        Some(_) | None => Err(Findings {
+            problems,
+            sources: [(name, text.to_owned())].into(),
+        }),
     }
-    let findings = Findings {
-        problems,
-        sources: [(name.clone(), text.to_owned())].into(),
-    };
-    Err(Failure::new(
-        "plan.unreadable",
-        format!("{name} cannot be understood; nothing was changed"),
-    )
-    .hint("mend the file, or begin anew with `--recompile`, which keeps the old file beside")
-    .finding(findings))
 }
 
 fn has_readable_backup(sprint: &SprintPath) -> bool {
