@@ -127,7 +127,7 @@ fn tests(root: &Path, cargo: &str, book: &mut Book) {
     let mut heard = Vec::new();
     book.stage("tests", || {
         follow(root, cargo, &args, |line| {
-            if line.contains(SKIPPED) {
+            if line.to_ascii_lowercase().contains(SKIPPED) {
                 heard.push(line.to_owned());
             }
         })
@@ -194,10 +194,12 @@ impl Book {
 
     /// A line that a test printed.
     fn heard(&mut self, line: &str) {
-        if let Some((_, why)) = line.split_once(SKIPPED) {
-            let why = why.split("</").next().unwrap_or(why);
-            self.skip(why.trim());
-        }
+        let Some(at) = line.to_ascii_lowercase().find(SKIPPED) else {
+            return;
+        };
+        let why = &line[at + SKIPPED.len()..];
+        let why = why.split("</").next().unwrap_or(why);
+        self.skip(why.trim());
     }
 
     fn close(self, began: Instant) -> Result<(), String> {
@@ -225,7 +227,7 @@ mod tests {
     fn what_a_test_did_not_do_is_told_once() {
         let mut book = Book::default();
         book.heard("    <system-err>skipped: no strace &amp; no root</system-err>");
-        book.heard("skipped: no strace &amp; no root");
+        book.heard("SKIPPED: no strace &amp; no root");
         assert_eq!(book.skipped, ["no strace &amp; no root"]);
         assert_eq!(unescape("a &amp;&amp; b"), "a && b");
     }

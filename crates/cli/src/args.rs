@@ -43,6 +43,7 @@ pub(crate) enum Command {
         watch: bool,
     },
     /// List everything that waits for a person
+    #[command(after_help = "Examples:\n  piton inbox\n  piton inbox --json | jq -r '.[].id'")]
     Inbox,
     /// Decide what is open
     #[command(
@@ -58,22 +59,30 @@ pub(crate) enum Command {
         why: Option<String>,
     },
     /// Pause a run at its next boundary
+    #[command(after_help = "Examples:\n  piton pause\n  piton pause 2026-01-15_auth")]
     Pause {
         /// The run
         run: Option<String>,
     },
     /// Let a paused run go on; says what to type to run it
+    #[command(
+        after_help = "Example:\n  piton resume 2026-01-15_auth && piton run 2026-01-15_auth --agent 'claude -p'"
+    )]
     Resume {
         /// The run
         run: Option<String>,
     },
     /// Stop a run now; it can be run again
+    #[command(after_help = "Examples:\n  piton stop\n  piton stop 2026-01-15_auth")]
     Stop {
         /// The run
         run: Option<String>,
     },
     /// Compile, check, skip, retry
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  piton plan check sprints/2026-01-15_auth\n  piton plan skip development/step-2 --why 'not needed any more'"
+    )]
     Plan(PlanCommand),
     /// Record a session event
     #[command(
@@ -81,16 +90,25 @@ pub(crate) enum Command {
     )]
     Log(LogArgs),
     /// Show what happened lately, the last task, the unresolved blockers
+    #[command(
+        after_help = "Examples:\n  piton recent\n  piton recent 5 --json | jq .unresolved_blockers"
+    )]
     Recent {
         /// How many entries
         #[arg(default_value_t = 20)]
         count: usize,
     },
     /// Show, verify or export what is stored
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  piton journal show --since 2h\n  piton journal verify"
+    )]
     Journal(JournalCommand),
     /// See to the place where everything is kept
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  piton store info\n  piton store backup ../auth.db"
+    )]
     Store(StoreCommand),
     /// Print the completions of a shell
     #[command(
@@ -152,8 +170,8 @@ pub(crate) struct RunArgs {
     pub(crate) ignore: Vec<String>,
 }
 
-fn duration(text: &str) -> Result<u64, piton_core::duration::NotADuration> {
-    piton_core::duration::parse_duration(text)
+fn duration(text: &str) -> Result<u64, piton_core::amount::NotADuration> {
+    piton_core::amount::parse_duration(text)
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -188,6 +206,9 @@ pub(crate) enum PlanCommand {
         strict: bool,
     },
     /// Say what is wrong with a sprint, and write nothing
+    #[command(
+        after_help = "Examples:\n  piton plan check sprints/2026-01-15_auth\n  piton plan check . --strict --json | jq -r '.problems[].code'"
+    )]
     Check {
         /// The sprint's folder, or its SPRINT.yaml
         sprint: PathBuf,
@@ -199,6 +220,9 @@ pub(crate) enum PlanCommand {
         strict: bool,
     },
     /// Leave a node out, with all that lies below it
+    #[command(
+        after_help = "Examples:\n  piton plan skip development/step-2\n  piton plan skip 2026-01-15_auth:release --why 'not needed any more'"
+    )]
     Skip {
         /// The node: [RUN:]NODE, as `piton status` shows it
         node: String,
@@ -207,6 +231,9 @@ pub(crate) enum PlanCommand {
         why: Option<String>,
     },
     /// Try a node again, with all that failed below it
+    #[command(
+        after_help = "Examples:\n  piton plan retry development/step-2\n  piton plan retry 2026-01-15_auth:release --why 'the disk has room again'"
+    )]
     Retry {
         /// The node: [RUN:]NODE, as `piton status` shows it
         node: String,
@@ -259,21 +286,30 @@ pub(crate) enum JournalCommand {
         since: Option<String>,
     },
     /// Check everything that is stored: hashes, heads, and that the views are the fold of the journal
+    #[command(
+        after_help = "Examples:\n  piton journal verify\n  piton journal verify --json | jq .damage"
+    )]
     Verify,
     /// Print every event as one JSON object a line
+    #[command(
+        after_help = "Examples:\n  piton journal export > journal.jsonl\n  piton journal export | jq -r .kind | sort | uniq -c"
+    )]
     Export,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
     /// Show where everything is kept, and how large it is
+    #[command(after_help = "Examples:\n  piton store info\n  piton store info --json | jq .events")]
     Info,
     /// Copy the store to a file, while others write
+    #[command(after_help = "Example:\n  piton store backup ../auth-$(date +%F).db")]
     Backup {
         /// The file; it must not be there yet
         file: PathBuf,
     },
     /// Put a copy into the place of the store, which is kept beside
+    #[command(after_help = "Example:\n  piton store restore ../auth-2026-01-15.db")]
     Restore {
         /// A file that `piton store backup` wrote
         file: PathBuf,

@@ -131,7 +131,7 @@ fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
             if let Some(until) = until {
                 output.note(&format!(
                     "{DIM}waiting {} before the next attempt{DIM:#}",
-                    show::progress::seconds(world.now(), *until)
+                    show::progress::wait(world.now(), *until)
                 ));
             } else {
                 output.note(&format!(
@@ -304,6 +304,9 @@ fn show_outcome(outcome: &Outcome, output: &mut Output) -> Exit {
         (state, _) => format!("is {state}"),
     };
     output.note(&format!("run `{}` {state}", outcome.run));
+    for warning in &outcome.warnings {
+        output.warning(warning);
+    }
     if let Some(next) = &outcome.next {
         output.hint(&format!("go on with `{next}`"));
     }
@@ -550,7 +553,7 @@ fn verify(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     } else {
         output.note(&format!(
             "{RED}{} among {checked}{RED:#}",
-            count(verdict.damage.len(), "thing that is wrong").replace("wrongs", "wrong")
+            count(verdict.damage.len(), "damage")
         ));
         output.hint("nothing was changed; bring a backup in with `piton store restore FILE`, or save what is there with `piton journal export`");
     }
@@ -579,8 +582,8 @@ fn store_command(
                 output.data(&format!(
                     "{}\n{}, of them {} not yet checkpointed\n{} in {}, {}, {} of sessions\nschema {}, SQLite {}\n",
                     info.path.display(),
-                    show::progress::bytes(info.bytes + info.wal_bytes),
-                    show::progress::bytes(info.wal_bytes),
+                    piton_core::amount::size(info.bytes + info.wal_bytes),
+                    piton_core::amount::size(info.wal_bytes),
                     count_u64(info.events, "event"),
                     count_u64(info.streams, "stream"),
                     count_u64(info.runs, "run"),

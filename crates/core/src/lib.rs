@@ -18,12 +18,13 @@
 //! `piton_engine`.
 
 pub mod actor;
+pub mod amount;
 pub mod attempt;
 pub mod classify;
 pub mod command;
 mod decide;
 pub mod decision;
-pub mod duration;
+
 pub mod entry;
 pub mod event;
 pub mod gate;

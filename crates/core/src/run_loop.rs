@@ -572,7 +572,7 @@ impl RunLoop {
         }
         if self.time_box_end().is_some_and(|end| now >= end) {
             let seconds = row.limits.time_box_s.unwrap_or(0);
-            return Some(format!("time-box ({})", crate::duration::spoken(seconds)));
+            return Some(format!("time-box ({})", crate::amount::spoken(seconds)));
         }
         (self.options.once && self.finished_nodes > 0).then(|| "once".to_owned())
     }

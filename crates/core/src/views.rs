@@ -346,6 +346,10 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
         ItemState::Working => {
             row.started_at.get_or_insert(stamp.time);
             row.completed_at = None;
+            // What went wrong below a list is over when the list goes on.
+            if !row.is_leaf() {
+                row.error.clone_from(&moved.error);
+            }
             // What begins anew, at its work or at its gate, has proved nothing yet.
             if matches!(moved.stage, Some(Stage::Work | Stage::Gate)) {
                 row.gate_runs = None;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use piton_core::duration::parse_duration;
+use piton_core::amount::parse_duration;
 use serde::Deserialize;
 
 use crate::failure::{Failure, unreadable};

@@ -222,7 +222,7 @@ impl From<Fault> for Failure {
             ),
             FaultKind::Damaged => (
                 "store.damaged",
-                "see what is damaged with `piton journal verify`; bring a backup in with `piton store restore FILE`",
+                "bring a backup in with `piton store restore FILE`; the damaged file is kept beside it",
             ),
             FaultKind::Newer => (
                 "store.newer",
@@ -237,28 +237,14 @@ impl From<Fault> for Failure {
                 "see that the disk is well, then repeat the command; `piton journal verify` tells what is there",
             ),
         };
-        Self::new(code, fault.what.clone())
-            .hint(hint)
-            .because(FaultCause(fault))
-    }
-}
-
-/// Shows only what lies below the fault, whose own words are the message.
-#[derive(Debug)]
-struct FaultCause(Fault);
-
-impl fmt::Display for FaultCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0.source {
-            Some(source) => source.fmt(f),
-            None => f.write_str("no further cause is known"),
+        let failure = Self::new(code, fault.what.clone()).hint(hint);
+        match fault.source {
+            Some(source) => Self {
+                source: Some(source),
+                ..failure
+            },
+            None => failure,
         }
-    }
-}
-
-impl Error for FaultCause {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source.as_deref().and_then(Error::source)
     }
 }
 
@@ -363,6 +349,10 @@ pub fn run_state(
         (RunState::Interrupted, _) => Failure::new("run.state", format!("run `{name}` is interrupted; nobody works on it")).hint(format!("go on with `piton run {name}`")),
         (RunState::Paused, Some(Pause::Breakpoint { node })) => Failure::new("run.paused", format!("run `{name}` is paused at the breakpoint after {node}"))
             .hint(format!("look at what was done, then go on with `piton resume {name}`")),
+        (RunState::Paused, Some(Pause::Limit { limit })) => {
+            Failure::new("run.paused", format!("run `{name}` is paused (limit {limit})"))
+                .hint(format!("go on with `piton run {name}`; the limit is counted anew"))
+        }
         (RunState::Paused, pause) => {
             let why = pause.map(|pause| format!(" ({})", pause.reason())).unwrap_or_default();
             Failure::new("run.paused", format!("run `{name}` is paused{why}")).hint(format!("let it go on with `piton resume {name}`"))

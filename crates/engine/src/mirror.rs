@@ -7,9 +7,14 @@
 //! What piton wrote last is known by hash, before and after: the stamp is on
 //! stable storage before the exchange, so that neither a crash nor a power cut
 //! makes piton take its own file for somebody else's.
+//!
+//! A runner and the commands of people write the same file. Who writes holds
+//! the lock of the stamp, and whoever knows less of the run than was written
+//! already writes nothing.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
@@ -33,6 +38,9 @@ struct Stamp {
     before: String,
     /// The hash of the file that the last exchange put there.
     after: String,
+    /// How many events of the run the file shows.
+    #[serde(default)]
+    position: u64,
     /// The name of the file that was exchanged with it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     temp: String,
@@ -98,6 +106,22 @@ pub enum Trouble {
     },
 }
 
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign { theirs, ours } => write!(
+                f,
+                "{} was changed by somebody else and is left as it is; piton's version is {}",
+                theirs.display(),
+                ours.display()
+            ),
+            Self::Unwritable { target, why } => {
+                write!(f, "{} is not kept up to date: {why}", target.display())
+            }
+        }
+    }
+}
+
 /// Where the stamp of a run's mirror is kept.
 fn stamp_path(home: &Path, run: RunId) -> PathBuf {
     home.join("mirrors").join(format!("{run}.json"))
@@ -134,8 +158,7 @@ pub fn adopt(home: &Path, run: RunId, present: &[u8]) -> io::Result<()> {
         &Stamp {
             before: hash.clone(),
             after: hash,
-            temp: String::new(),
-            stopped: false,
+            ..Stamp::default()
         },
     )
 }
@@ -148,6 +171,7 @@ fn open_stamp(home: &Path, run: RunId) -> io::Result<File> {
     OpenOptions::new()
         .create(true)
         .truncate(false)
+        .read(true)
         .write(true)
         .open(&path)
 }
@@ -158,6 +182,43 @@ fn put_stamp(mut file: &File, stamp: &Stamp) -> io::Result<()> {
     file.seek(io::SeekFrom::Start(0))?;
     file.write_all(&bytes)?;
     file.sync_data()
+}
+
+/// Lets every mirror be written from the beginning of its run again: the
+/// journal is another one now.
+///
+/// # Errors
+///
+/// When a stamp cannot be read or kept.
+pub fn rewind(home: &Path) -> io::Result<()> {
+    let folder = home.join("mirrors");
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder)? {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(entry?.path())?;
+        file.lock()?;
+        if let Some(stamp) = stamp_in(&file)? {
+            put_stamp(
+                &file,
+                &Stamp {
+                    position: 0,
+                    ..stamp
+                },
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn stamp_in(mut file: &File) -> io::Result<Option<Stamp>> {
+    let mut bytes = Vec::new();
+    file.seek(io::SeekFrom::Start(0))?;
+    file.read_to_end(&mut bytes)?;
+    Ok(read_stamp(&bytes))
 }
 
 fn read_stamp(bytes: &[u8]) -> Option<Stamp> {
@@ -172,10 +233,7 @@ impl Mirror {
     /// When the stamp cannot be kept.
     pub fn open(home: &Path, target: &Path, tables: &Tables, run: RunId) -> io::Result<Self> {
         let stamp_file = open_stamp(home, run)?;
-        let stamp = fs::read(stamp_path(home, run))
-            .ok()
-            .and_then(|bytes| read_stamp(&bytes))
-            .unwrap_or_default();
+        let stamp = stamp_in(&stamp_file)?.unwrap_or_default();
         // A link is followed: its own name is not what is mirrored.
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
         Ok(Self {
@@ -194,14 +252,18 @@ impl Mirror {
 
     /// Takes away what a crash in the middle of a write left beside the file.
     ///
-    /// To be called when nobody else keeps this file up to date. What came out
-    /// of an exchange and is not piton's is put back: that is what the dead
-    /// was about to do.
+    /// To be called when no other run keeps this file up to date.
+    /// What came out of an exchange and is not piton's is put back: that is
+    /// what the dead was about to do.
     ///
     /// # Errors
     ///
     /// When the folder cannot be read, or something in it cannot be removed.
     pub fn tidy(&mut self) -> io::Result<()> {
+        self.locked(Self::tidy_locked)
+    }
+
+    fn tidy_locked(&mut self) -> io::Result<()> {
         for left in leftovers(&self.target)? {
             let in_exchange = left.name == self.stamp.temp;
             if in_exchange || left.kept {
@@ -228,26 +290,22 @@ impl Mirror {
         self.behind = true;
     }
 
-    /// Writes the file if it is behind and its time has come.
-    pub fn follow(&mut self, tables: &Tables, now: Timestamp) -> Option<Trouble> {
+    /// Writes the file if it is behind and its time has come. `tables` know
+    /// the events of the run up to `position`.
+    pub fn follow(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<Trouble> {
         if !self.behind || !self.is_due(now) {
             return None;
         }
-        self.write(tables, now, now)
+        self.write(tables, position, now)
     }
 
     /// Writes the file now, whatever its size: at a stop, or as a heartbeat.
-    pub fn write(
-        &mut self,
-        tables: &Tables,
-        now: Timestamp,
-        heartbeat: Timestamp,
-    ) -> Option<Trouble> {
-        let progress = self.exporter.export(tables, heartbeat)?;
+    pub fn write(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<Trouble> {
+        let progress = self.exporter.export(tables, now)?;
         let text = render_progress(&progress);
         self.bytes = text.len();
         self.behind = false;
-        let trouble = match self.put(&text) {
+        let trouble = match self.put_newest(&text, position) {
             Ok(trouble) => trouble,
             Err(error) => Some(Trouble::Unwritable {
                 target: self.target.clone(),
@@ -283,7 +341,35 @@ impl Mirror {
         Ok(())
     }
 
-    fn put(&mut self, text: &str) -> io::Result<Option<Trouble>> {
+    /// Puts the text into the file, unless what is there knows more of the run.
+    fn put_newest(&mut self, text: &str, position: u64) -> io::Result<Option<Trouble>> {
+        self.locked(|mirror| {
+            if mirror.stamp.position > position {
+                return Ok(None);
+            }
+            mirror.put(text, position)
+        })
+    }
+
+    /// Does something while no other process writes this mirror, with the
+    /// stamp as the last of them left it.
+    fn locked<T>(&mut self, what: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
+        self.stamp_file.lock()?;
+        let result = self.refresh().and_then(|()| what(self));
+        self.stamp_file.unlock()?;
+        result
+    }
+
+    fn refresh(&mut self) -> io::Result<()> {
+        let stamp = stamp_in(&self.stamp_file)?.unwrap_or_default();
+        if stamp != self.stamp {
+            self.stamp = stamp;
+            self.look = None;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, text: &str, position: u64) -> io::Result<Option<Trouble>> {
         // Whoever moves the other version away wants piton's again.
         if self.stamp.stopped && Look::at(&self.target).is_some() {
             return self.put_beside(text);
@@ -305,6 +391,7 @@ impl Mirror {
         self.put_stamp(Stamp {
             before: old,
             after: new,
+            position,
             temp: staged.name(),
             stopped: false,
         })?;

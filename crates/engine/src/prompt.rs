@@ -21,10 +21,10 @@ const RESULT_REPORTING: &str = r#"## When you are finished
 End with one fenced block of this form, and nothing after it:
 
 ```json
-{"status": "completed", "summary": "what you did, in a sentence"}
+{"status": "STATUS", "summary": "what you did, in a sentence"}
 ```
 
-`status` is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done."#;
+STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done."#;
 
 /// The templates of a plan, by their names in its `prompts`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -16,6 +16,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Outcome, Report};
 use piton_core::policy::Limits;
+use piton_core::run::Request;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, Facts, ItemRow, ItemState, Need, Recorded, RunId,
@@ -27,7 +28,7 @@ use piton_store::{CommitError, Store as _};
 use crate::fail;
 use crate::failure::Failure;
 use crate::git;
-use crate::mirror::{Mirror, Trouble};
+use crate::mirror::Mirror;
 use crate::notice::Notice;
 use crate::process::{self, Exit, Running};
 use crate::prompt::Templates;
@@ -437,12 +438,9 @@ impl Runner<'_, '_> {
                 Ok(vec![Input::CommitEnded(self.make_commit(&node, settle)?)])
             }
             Effect::StopWork { kill } => {
+                let why = self.why_stopped();
                 if let Some(work) = &mut self.work {
-                    work.asked.get_or_insert_with(|| {
-                        self.stop_reason
-                            .clone()
-                            .unwrap_or_else(|| "the time box is over".to_owned())
-                    });
+                    work.asked.get_or_insert(why);
                     if kill {
                         work.running.kill()
                     } else {
@@ -464,6 +462,17 @@ impl Runner<'_, '_> {
                 Ok(Vec::new())
             }
             Effect::Finish(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Why what works now is ended: a signal, somebody's wish, or the time.
+    fn why_stopped(&self) -> String {
+        let asked = self.lp.run().and_then(|row| row.asked.as_ref());
+        let asked = asked.filter(|asked| asked.request == Request::Stop);
+        match (&self.stop_reason, asked) {
+            (Some(signal), _) => signal.clone(),
+            (None, Some(asked)) => format!("stopped by {}", asked.by),
+            (None, None) => "the time box is over".to_owned(),
         }
     }
 
@@ -551,10 +560,6 @@ impl Runner<'_, '_> {
         let mut inputs = Vec::new();
         let events = self.news()?;
         if !events.is_empty() {
-            if let Some(asked) = self.lp.run().and_then(|row| row.asked.clone()) {
-                self.stop_reason
-                    .get_or_insert(format!("stopped by {}", asked.by));
-            }
             self.wake = None;
             self.waits_for_person = false;
             inputs.push(Input::Changed(events));
@@ -650,13 +655,13 @@ impl Runner<'_, '_> {
         };
         let now = self.session.world.now();
         let trouble = if now_or_never {
-            mirror.write(self.lp.tables(), now, now)
+            mirror.write(self.lp.tables(), self.seen, now)
         } else {
-            mirror.follow(self.lp.tables(), now)
+            mirror.follow(self.lp.tables(), self.seen, now)
         };
         mirror.took(self.session.world.now().duration_since(now));
         if let Some(trouble) = trouble {
-            tell_trouble(trouble, tell);
+            tell(Notice::Warning(&trouble.to_string()));
         }
     }
 
@@ -700,20 +705,6 @@ impl Runner<'_, '_> {
         }
         known(self.lp.run())
     }
-}
-
-fn tell_trouble(trouble: Trouble, tell: &mut dyn FnMut(Notice<'_>)) {
-    let text = match trouble {
-        Trouble::Foreign { theirs, ours } => format!(
-            "{} was changed by somebody else and is left as it is; piton's version is {}",
-            theirs.display(),
-            ours.display()
-        ),
-        Trouble::Unwritable { target, why } => {
-            format!("{} is not kept up to date: {why}", target.display())
-        }
-    };
-    tell(Notice::Warning(&text));
 }
 
 fn ended_attempt(recorded: &Recorded) -> Option<AttemptId> {

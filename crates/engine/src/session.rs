@@ -218,10 +218,7 @@ impl<'w> Session<'w> {
             return self.run_named(text);
         }
         let runs = self.runs()?;
-        let open: Vec<&RunRow> = runs
-            .iter()
-            .filter(|run| run.state != piton_core::RunState::Done)
-            .collect();
+        let open: Vec<&RunRow> = open_runs(&runs).collect();
         match (open.as_slice(), runs.as_slice()) {
             ([run], _) => Ok((*run).clone()),
             ([], [run]) => Ok(run.clone()),
@@ -276,6 +273,17 @@ impl<'w> Session<'w> {
             several => Err(ambiguous_item(several, &node)),
         }
     }
+}
+
+/// The runs that are not over: not finished, and no later run of the same plan
+/// has taken their place. `runs` are all runs, the oldest first.
+pub(crate) fn open_runs(runs: &[RunRow]) -> impl Iterator<Item = &RunRow> {
+    runs.iter().enumerate().filter_map(move |(index, run)| {
+        let replaced = runs[index + 1..]
+            .iter()
+            .any(|later| later.source == run.source);
+        (run.state != piton_core::RunState::Done && !replaced).then_some(run)
+    })
 }
 
 /// Nothing was ever run here.

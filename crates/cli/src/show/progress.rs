@@ -117,7 +117,7 @@ fn moved_line(
             (None, Some(until)) => format!(
                 "{YELLOW}!{YELLOW:#} {node} failed{}; tried again in {}",
                 dash(moved.error.as_deref()),
-                seconds(now, until)
+                wait(now, until)
             ),
             (None, None) => format!("{YELLOW}!{YELLOW:#} {node} waits"),
         }),
@@ -170,7 +170,16 @@ pub(crate) fn first_line(text: &str) -> String {
 /// The time between two instants, for people.
 pub(crate) fn seconds(from: Timestamp, to: Timestamp) -> String {
     let span = to.duration_since(from);
-    piton_core::duration::spoken(u64::try_from(span.as_secs()).unwrap_or(0))
+    piton_core::amount::spoken(u64::try_from(span.as_secs()).unwrap_or(0))
+}
+
+/// A time that is waited for, for people.
+pub(crate) fn wait(from: Timestamp, to: Timestamp) -> String {
+    if to.duration_since(from).as_millis() < 1_000 {
+        "less than a second".to_owned()
+    } else {
+        seconds(from, to)
+    }
 }
 
 /// The live line of a node that is being worked on.
@@ -183,16 +192,7 @@ pub(crate) fn working(
     let printed = if printed == 0 {
         String::new()
     } else {
-        format!(", {} printed", bytes(printed))
+        format!(", {} printed", piton_core::amount::size(printed))
     };
     format!("  {node} {}{printed}", seconds(since, now))
-}
-
-/// A size, for people.
-pub(crate) fn bytes(count: u64) -> String {
-    match count {
-        0..1_024 => format!("{count} B"),
-        1_024..1_048_576 => format!("{} KB", count >> 10),
-        _ => format!("{} MB", count >> 20),
-    }
 }

@@ -51,7 +51,7 @@ fn report(run: &Report, now: Timestamp) -> String {
     {
         text.push_str(&format!(
             "  {DIM}{}{DIM:#}",
-            piton_core::duration::spoken(elapsed)
+            piton_core::amount::spoken(elapsed)
         ));
     }
     text.push('\n');

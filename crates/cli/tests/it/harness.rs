@@ -1,7 +1,14 @@
 //! A scratch project, and the command in it: hermetic home, fixed clock.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The run that [`Scratch::sprint`] writes.
+pub(crate) const DEMO: &str = "2026-01-15_demo";
+
+/// How long a test waits for what must come. Long, for busy machines.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A project in a folder of its own, with nothing of the machine around it.
 pub(crate) struct Scratch {
@@ -60,6 +67,87 @@ impl Scratch {
         self
     }
 
+    /// Writes a sprint into `demo/`, whose workflow has these phases.
+    pub(crate) fn sprint(&self, phases: &str) -> &Self {
+        self.sprint_with("", phases)
+    }
+
+    /// The same, with further settings in `SPRINT.yaml`.
+    pub(crate) fn sprint_with(&self, settings: &str, phases: &str) -> &Self {
+        // The original asks every sprint for a collection, used or not.
+        let unused = if settings.contains("collections:") {
+            ""
+        } else {
+            "collections: {step: [{prompt: unused}]}\n"
+        };
+        self.write(
+            "demo/SPRINT.yaml",
+            &format!("workflow: main\nsprint-id: {DEMO}\n{unused}{settings}"),
+        );
+        self.write(
+            ".claude/workflows/main.yaml",
+            &format!("name: main\nschema-version: \"2.0\"\nphases:\n{phases}"),
+        )
+    }
+
+    /// Writes `agent.sh`, started as `./agent.sh`.
+    pub(crate) fn agent(&self, body: &str) -> &Self {
+        self.script("agent.sh", body)
+    }
+
+    /// Writes a shell script that may be started.
+    pub(crate) fn script(&self, name: &str, body: &str) -> &Self {
+        self.write(name, &format!("#!/bin/sh\n{body}\n"));
+        let path = self.folder.path().join(name);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(path, mode).expect("made executable");
+        self
+    }
+
+    /// `piton run demo --agent ./agent.sh` and `more`, to its end.
+    pub(crate) fn run(&self, more: &[&str]) -> Said {
+        self.piton(&[RUN, more].concat())
+    }
+
+    /// The same, while the test goes on.
+    pub(crate) fn start_run(&self, more: &[&str]) -> Running {
+        Running::start(self.command(&[RUN, more].concat()))
+    }
+
+    /// The value of a top-level key of `demo/PROGRESS.yaml`.
+    pub(crate) fn progress(&self, key: &str) -> Option<String> {
+        let text = std::fs::read_to_string(self.folder.path().join("demo/PROGRESS.yaml")).ok()?;
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{key}:")))?;
+        Some(value.trim().to_owned())
+    }
+
+    /// The answer of a command with `--json`.
+    #[track_caller]
+    pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
+        let said = self.piton(&[args, &["--json"]].concat());
+        serde_json::from_str(&said.out)
+            .unwrap_or_else(|error| panic!("{error}: {}{}", said.out, said.err))
+    }
+
+    /// The kinds of all events, in order.
+    pub(crate) fn event_kinds(&self) -> Vec<String> {
+        let out = self.piton(&["journal", "export"]).out;
+        let event =
+            |line| serde_json::from_str::<serde_json::Value>(line).expect("a line is an event");
+        out.lines()
+            .map(event)
+            .map(|event| event["kind"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    }
+
+    /// Waits until something holds.
+    #[track_caller]
+    pub(crate) fn until(&self, what: &str, holds: impl FnMut() -> bool) {
+        until(what, holds);
+    }
+
     /// Reads a file.
     #[track_caller]
     pub(crate) fn read(&self, name: &str) -> String {
@@ -102,6 +190,13 @@ impl Scratch {
         command
     }
 
+    /// A shell script, not yet started.
+    pub(crate) fn shell(&self, script: &str) -> Command {
+        let mut command = clean(Command::new("sh"), self.folder.path());
+        command.arg(script).stdin(Stdio::null());
+        command
+    }
+
     /// Runs the command to its end.
     pub(crate) fn piton(&self, args: &[&str]) -> Said {
         Said::of(&self.command(args).output().expect("piton starts"))
@@ -112,6 +207,135 @@ impl Scratch {
     pub(crate) fn shows(&self, args: &[&str]) -> String {
         self.piton(args).shown(self)
     }
+}
+
+const RUN: &[&str] = &["run", "demo", "--agent", "./agent.sh"];
+
+/// Waits until something holds.
+#[track_caller]
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A command at work beside the test; killed, by its id, when the test ends first.
+pub(crate) struct Running {
+    child: Option<Child>,
+    folder: tempfile::TempDir,
+}
+
+impl Running {
+    /// Starts a command. What it says goes to files, so that it never waits for the test.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let folder = tempfile::tempdir().expect("a folder for what it says");
+        let file = |name| std::fs::File::create(folder.path().join(name)).expect("a file");
+        let child = command
+            .stdout(file("out"))
+            .stderr(file("err"))
+            .spawn()
+            .expect("piton starts");
+        Self {
+            child: Some(child),
+            folder,
+        }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.as_ref().expect("it was not waited for").id()
+    }
+
+    /// What it said on stderr so far.
+    pub(crate) fn err(&self) -> String {
+        let bytes = std::fs::read(self.folder.path().join("err")).expect("stderr is a file");
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Waits until stderr has this text.
+    #[track_caller]
+    pub(crate) fn until_said(&self, text: &str) {
+        until(
+            &format!("it says {text:?}; it says {:?}", self.err()),
+            || self.err().contains(text),
+        );
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let id = rustix::process::Pid::from_raw(i32::try_from(self.id()).expect("small"))
+            .expect("not 0");
+        rustix::process::kill_process(id, signal).expect("it is there");
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) fn kill(mut self) {
+        let child = self.child.as_mut().expect("it was not waited for");
+        child.kill().expect("it is there");
+        child.wait().expect("it is ours");
+        self.child = None;
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Said {
+        let mut child = self.child.take().expect("waited for once");
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("it is ours") {
+                break status;
+            }
+            if begun.elapsed() > PATIENCE {
+                child.kill().ok();
+                child.wait().ok();
+                panic!("it does not end; it says {}", self.err());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let out = std::fs::read(self.folder.path().join("out")).expect("stdout is a file");
+        Said {
+            out: String::from_utf8_lossy(&out).into_owned(),
+            err: self.err(),
+            exit: status.code().unwrap_or(-1),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            // A failed test leaves nothing behind: piton ends its agents when asked to.
+            let id = i32::try_from(child.id())
+                .ok()
+                .and_then(rustix::process::Pid::from_raw);
+            if let Some(id) = id {
+                rustix::process::kill_process(id, rustix::process::Signal::TERM).ok();
+            }
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_secs(3) {
+                if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            child.kill().ok();
+            child.wait().ok();
+        }
+    }
+}
+
+/// Whether a process is at work: there, and not merely waiting to be buried.
+pub(crate) fn is_alive(id: &str) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{}/stat", id.trim())) else {
+        return false;
+    };
+    !stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .trim_start()
+        .starts_with(['Z', 'X'])
 }
 
 /// A process that sees nothing of the machine's settings.
@@ -142,6 +366,27 @@ impl Said {
     /// Both streams and the exit status.
     pub(crate) fn shown(&self, scratch: &Scratch) -> String {
         let text = format!("{}{}[exit {}]\n", self.out, self.err, self.exit);
-        text.replace(&scratch.path().to_string_lossy().into_owned(), "SCRATCH")
+        let text = text.replace(&scratch.path().to_string_lossy().into_owned(), "SCRATCH");
+        without_ids(&text)
     }
+}
+
+/// Process ids and the machine's name are of no interest.
+fn without_ids(text: &str) -> String {
+    let host = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("process ") {
+        let (before, after) = rest.split_at(start + "process ".len());
+        out.push_str(before);
+        rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+        if rest.len() < after.len() {
+            out.push_str("PID");
+        }
+    }
+    out.push_str(rest);
+    out.replace(&format!("PID on {host}"), "PID on HOST")
 }

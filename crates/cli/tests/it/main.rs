@@ -1,5 +1,15 @@
 //! The `piton` command, tried as people use it.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests start the command, and wait in real time for what it does"
+)]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what is skipped is said aloud"
+)]
+
 mod compile;
 mod crash;
 mod faults;

@@ -1,1 +1,518 @@
-//! To come.
+//! The table of states: what may be typed in each, what is then said, what the
+//! exit status is and what `PROGRESS.yaml` says afterwards.
+
+use rustix::process::Signal;
+
+use crate::harness::{Running, Scratch, is_alive};
+
+const PHASES: &str = "  - id: build\n    prompt: build it\n  - id: test\n    prompt: test it\n";
+
+/// Says that it is there, and waits until it is told to go on.
+const PATIENT: &str = "echo $$ >agent.pid\nwhile ! [ -e go ]; do sleep 0.02; done\necho built";
+
+fn project(agent: &str, phases: &str) -> Scratch {
+    let scratch = Scratch::new().with_fixed_clock();
+    scratch.sprint(phases).agent(agent);
+    scratch
+}
+
+fn with_live_runner() -> (Scratch, Running) {
+    let scratch = project(PATIENT, PHASES);
+    let runner = scratch.start_run(&[]);
+    scratch.until("the agent works", || scratch.has("agent.pid"));
+    (scratch, runner)
+}
+
+/// A project in some state, and its runner if there is one.
+type Made = (Scratch, Option<Running>);
+
+/// Types each of the four commands into a project of its own that is in this state.
+fn typed_in(make: impl Fn() -> Made) -> String {
+    let commands: [&[&str]; 4] = [
+        &["run", "demo", "--agent", "./agent.sh"],
+        &["resume", "demo"],
+        &["pause", "demo"],
+        &["stop", "demo"],
+    ];
+    let mut text = String::new();
+    for command in commands {
+        let (scratch, runner) = make();
+        let said = scratch.piton(command);
+        text.push_str(&format!(
+            "$ piton {}\n{}",
+            command.join(" "),
+            said.shown(&scratch)
+        ));
+        if runner.is_none() {
+            let status = scratch.progress("status").unwrap_or_default();
+            text.push_str(&format!("PROGRESS.yaml: {status}\n"));
+        }
+        text.push('\n');
+        drop(runner);
+        end_agent(&scratch);
+    }
+    text
+}
+
+/// Ends an agent that outlived its runner, by its id.
+fn end_agent(scratch: &Scratch) {
+    if !scratch.has("agent.pid") {
+        return;
+    }
+    let id = scratch.read("agent.pid");
+    if is_alive(&id) {
+        let id = rustix::process::Pid::from_raw(id.trim().parse().expect("a pid")).expect("not 0");
+        rustix::process::kill_process(id, Signal::KILL).ok();
+    }
+}
+
+#[track_caller]
+fn ended(scratch: Scratch, exit: i32, status: &str) -> Made {
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, exit, "{}", said.err);
+    assert_eq!(scratch.progress("status").as_deref(), Some(status));
+    (scratch, None)
+}
+
+#[test]
+fn not_started() {
+    let compiled = || {
+        let scratch = project("echo built", PHASES);
+        assert_eq!(scratch.piton(&["plan", "compile", "demo"]).exit, 0);
+        (scratch, None)
+    };
+    insta::assert_snapshot!(typed_in(compiled), @r"
+    $ piton run demo --agent ./agent.sh
+    keeping progress in SCRATCH/.piton
+    > build
+    x build 0s: built
+    > test
+    x test 0s: built
+    run `2026-01-15_demo` is done
+    [exit 0]
+    PROGRESS.yaml: completed
+
+    $ piton resume demo
+    error: run `demo` has not been started [run.not_started]
+    hint: start it with `piton run demo`
+    [exit 1]
+    PROGRESS.yaml: not-started
+
+    $ piton pause demo
+    error: run `demo` has not been started [run.not_started]
+    hint: start it with `piton run demo`
+    [exit 1]
+    PROGRESS.yaml: not-started
+
+    $ piton stop demo
+    error: run `demo` has not been started [run.not_started]
+    hint: start it with `piton run demo`
+    [exit 1]
+    PROGRESS.yaml: not-started
+    ");
+}
+
+#[test]
+fn not_started_though_recorded() {
+    let recorded = || {
+        let scratch = Scratch::new().with_fixed_clock();
+        // The tree is dirty, which is found out after the run was planned.
+        scratch
+            .sprint_with("config:\n  auto-commit: true\n", PHASES)
+            .agent("echo built");
+        assert_eq!(scratch.run(&[]).exit, 1);
+        scratch.git(&["add", "--all"]);
+        scratch.git(&["commit", "--quiet", "--message", "begin"]);
+        (scratch, None)
+    };
+    insta::assert_snapshot!(typed_in(recorded), @r"
+    $ piton run demo --agent ./agent.sh
+    > build
+    x build 0s: built
+    > test
+    x test 0s: built
+    run `2026-01-15_demo` is done
+    [exit 0]
+    PROGRESS.yaml: completed
+
+    $ piton resume demo
+    error: run `2026-01-15_demo` has not been started [run.not_started]
+    hint: start it with `piton run 2026-01-15_demo`
+    [exit 1]
+    PROGRESS.yaml: 
+
+    $ piton pause demo
+    run `2026-01-15_demo` is paused
+    [exit 0]
+    PROGRESS.yaml: paused
+
+    $ piton stop demo
+    error: run `2026-01-15_demo` has not been started [run.not_started]
+    hint: start it with `piton run 2026-01-15_demo`
+    [exit 1]
+    PROGRESS.yaml:
+    ");
+}
+
+#[test]
+fn in_progress_with_a_live_runner() {
+    let live = || {
+        let (scratch, runner) = with_live_runner();
+        assert_eq!(scratch.progress("status").as_deref(), Some("in-progress"));
+        (scratch, Some(runner))
+    };
+    insta::assert_snapshot!(typed_in(live), @r"
+    $ piton run demo --agent ./agent.sh
+    error: run `2026-01-15_demo` is held by process PID on HOST, since 2026-01-15 09:00:00 UTC [run.busy]
+    hint: follow it with `piton status 2026-01-15_demo --watch`, end it with `piton stop 2026-01-15_demo`
+    [exit 4]
+
+    $ piton resume demo
+    error: run `2026-01-15_demo` is held by process PID on HOST, since 2026-01-15 09:00:00 UTC [run.busy]
+    hint: follow it with `piton status 2026-01-15_demo --watch`, end it with `piton stop 2026-01-15_demo`
+    [exit 4]
+
+    $ piton pause demo
+    run `2026-01-15_demo` pauses at the next boundary
+    [exit 0]
+
+    $ piton stop demo
+    run `2026-01-15_demo` stops now
+    [exit 0]
+    ");
+}
+
+#[test]
+fn in_progress_with_a_dead_runner() {
+    let dead = || {
+        let (scratch, runner) = with_live_runner();
+        runner.kill();
+        assert_eq!(scratch.progress("status").as_deref(), Some("in-progress"));
+        scratch.write("go", "");
+        (scratch, None)
+    };
+    insta::assert_snapshot!(typed_in(dead), @r"
+    $ piton run demo --agent ./agent.sh
+    = interrupted: its runner died
+    warning: ended 3 processes that outlived an earlier runner
+    - build interrupted: its runner died; nobody knows how it ended
+    > build, attempt 2
+    x build 0s: built
+    > test
+    x test 0s: built
+    run `2026-01-15_demo` is done
+    [exit 0]
+    PROGRESS.yaml: completed
+
+    $ piton resume demo
+    run `2026-01-15_demo` may go on
+    hint: go on with `piton run 2026-01-15_demo`
+    [exit 0]
+    PROGRESS.yaml: interrupted
+
+    $ piton pause demo
+    run `2026-01-15_demo` is paused
+    [exit 0]
+    PROGRESS.yaml: paused
+
+    $ piton stop demo
+    run `2026-01-15_demo` may go on
+    hint: go on with `piton run 2026-01-15_demo`
+    [exit 0]
+    PROGRESS.yaml: interrupted
+    ");
+}
+
+#[test]
+fn interrupted_by_a_signal() {
+    let interrupted = || {
+        let (scratch, runner) = with_live_runner();
+        runner.signal(Signal::INT);
+        assert_eq!(runner.end().exit, 130);
+        assert_eq!(scratch.progress("status").as_deref(), Some("interrupted"));
+        scratch.write("go", "");
+        (scratch, None)
+    };
+    insta::assert_snapshot!(typed_in(interrupted), @r"
+    $ piton run demo --agent ./agent.sh
+    > build, attempt 2
+    x build 0s: built
+    > test
+    x test 0s: built
+    run `2026-01-15_demo` is done
+    [exit 0]
+    PROGRESS.yaml: completed
+
+    $ piton resume demo
+    run `2026-01-15_demo` may go on
+    hint: go on with `piton run 2026-01-15_demo`
+    [exit 0]
+    PROGRESS.yaml: interrupted
+
+    $ piton pause demo
+    run `2026-01-15_demo` is paused
+    [exit 0]
+    PROGRESS.yaml: paused
+
+    $ piton stop demo
+    error: run `2026-01-15_demo` is interrupted; nobody works on it [run.state]
+    hint: go on with `piton run 2026-01-15_demo`
+    [exit 1]
+    PROGRESS.yaml: interrupted
+    ");
+}
+
+#[test]
+fn paused_by_a_person() {
+    let paused = || {
+        let (scratch, runner) = with_live_runner();
+        assert_eq!(scratch.piton(&["pause"]).exit, 0);
+        scratch.write("go", "");
+        assert_eq!(runner.end().exit, 3);
+        assert_eq!(scratch.progress("status").as_deref(), Some("paused"));
+        assert_eq!(
+            scratch.progress("pause-reason").as_deref(),
+            Some("paused by person:ada")
+        );
+        (scratch, None)
+    };
+    insta::assert_snapshot!(typed_in(paused), @r"
+    $ piton run demo --agent ./agent.sh
+    error: run `2026-01-15_demo` is paused (paused by person:ada) [run.paused]
+    hint: let it go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    PROGRESS.yaml: paused
+
+    $ piton resume demo
+    run `2026-01-15_demo` may go on
+    hint: go on with `piton run 2026-01-15_demo`
+    [exit 0]
+    PROGRESS.yaml: interrupted
+
+    $ piton pause demo
+    error: run `2026-01-15_demo` is paused (paused by person:ada) [run.paused]
+    hint: let it go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    PROGRESS.yaml: paused
+
+    $ piton stop demo
+    error: run `2026-01-15_demo` is paused (paused by person:ada) [run.paused]
+    hint: let it go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    PROGRESS.yaml: paused
+    ");
+}
+
+#[test]
+fn paused_by_a_pause_file() {
+    let paused = || {
+        let scratch = project("echo built", PHASES);
+        scratch.write("demo/PAUSE", "");
+        let made = ended(scratch, 3, "paused");
+        assert_eq!(
+            made.0.progress("pause-reason").as_deref(),
+            Some("PAUSE file detected")
+        );
+        made
+    };
+    insta::assert_snapshot!(typed_in(paused), @r"
+    $ piton run demo --agent ./agent.sh
+    error: run `2026-01-15_demo` is paused (PAUSE file detected) [run.paused]
+    hint: let it go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    PROGRESS.yaml: paused
+
+    $ piton resume demo
+    run `2026-01-15_demo` may go on
+    hint: go on with `piton run 2026-01-15_demo`
+    [exit 0]
+    PROGRESS.yaml: interrupted
+
+    $ piton pause demo
+    error: run `2026-01-15_demo` is paused (PAUSE file detected) [run.paused]
+    hint: let it go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    PROGRESS.yaml: paused
+
+    $ piton stop demo
+    error: run `2026-01-15_demo` is paused (PAUSE file detected) [run.paused]
+    hint: let it go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    PROGRESS.yaml: paused
+    ");
+}
+
+#[test]
+fn paused_by_a_limit() {
+    let paused = || {
+        let scratch = project("echo built", PHASES);
+        let said = scratch.run(&["--max-iterations", "1"]);
+        assert_eq!(said.exit, 5, "{}", said.err);
+        assert_eq!(scratch.progress("status").as_deref(), Some("paused"));
+        assert_eq!(
+            scratch.progress("pause-reason").as_deref(),
+            Some("limit max-iterations (1)")
+        );
+        (scratch, None)
+    };
+    insta::assert_snapshot!(typed_in(paused), @r"
+    $ piton run demo --agent ./agent.sh
+    > test
+    x test 0s: built
+    run `2026-01-15_demo` is done
+    [exit 0]
+    PROGRESS.yaml: completed
+
+    $ piton resume demo
+    run `2026-01-15_demo` may go on
+    hint: go on with `piton run 2026-01-15_demo`
+    [exit 0]
+    PROGRESS.yaml: interrupted
+
+    $ piton pause demo
+    error: run `2026-01-15_demo` is paused (limit max-iterations (1)) [run.paused]
+    hint: let it go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    PROGRESS.yaml: paused
+
+    $ piton stop demo
+    error: run `2026-01-15_demo` is paused (limit max-iterations (1)) [run.paused]
+    hint: let it go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    PROGRESS.yaml: paused
+    ");
+}
+
+#[test]
+fn paused_at_a_breakpoint() {
+    let phases = PHASES.replace("build it\n", "build it\n    break: true\n");
+    let paused = || {
+        let made = ended(project("echo built", &phases), 3, "paused-at-breakpoint");
+        assert_eq!(
+            made.0.progress("breakpoint-phase-id").as_deref(),
+            Some("build")
+        );
+        made
+    };
+    insta::assert_snapshot!(typed_in(paused), @r"
+    $ piton run demo --agent ./agent.sh
+    error: run `2026-01-15_demo` is paused at the breakpoint after build [run.paused]
+    hint: look at what was done, then go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    PROGRESS.yaml: paused-at-breakpoint
+
+    $ piton resume demo
+    run `2026-01-15_demo` may go on
+    hint: go on with `piton run 2026-01-15_demo`
+    [exit 0]
+    PROGRESS.yaml: interrupted
+
+    $ piton pause demo
+    error: run `2026-01-15_demo` is paused at the breakpoint after build [run.paused]
+    hint: look at what was done, then go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    PROGRESS.yaml: paused-at-breakpoint
+
+    $ piton stop demo
+    error: run `2026-01-15_demo` is paused at the breakpoint after build [run.paused]
+    hint: look at what was done, then go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    PROGRESS.yaml: paused-at-breakpoint
+    ");
+}
+
+#[test]
+fn needs_human() {
+    let asks =
+        r#"echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"}}'"#;
+    let waiting = || ended(project(asks, PHASES), 3, "needs-human");
+    insta::assert_snapshot!(typed_in(waiting), @r"
+    $ piton run demo --agent ./agent.sh
+    error: run `2026-01-15_demo` waits for a person at build [run.needs_human]
+    hint: see the question with `piton inbox`
+    [exit 3]
+    PROGRESS.yaml: needs-human
+
+    $ piton resume demo
+    error: run `2026-01-15_demo` waits for a person at build [run.needs_human]
+    hint: see the question with `piton inbox`
+    [exit 3]
+    PROGRESS.yaml: needs-human
+
+    $ piton pause demo
+    error: run `2026-01-15_demo` waits for a person at build [run.needs_human]
+    hint: see the question with `piton inbox`
+    [exit 3]
+    PROGRESS.yaml: needs-human
+
+    $ piton stop demo
+    error: run `2026-01-15_demo` waits for a person at build [run.needs_human]
+    hint: see the question with `piton inbox`
+    [exit 3]
+    PROGRESS.yaml: needs-human
+    ");
+}
+
+#[test]
+fn blocked() {
+    let fails = "echo it does not compile\nexit 1";
+    let blocked = || {
+        let made = ended(project(fails, PHASES), 1, "blocked");
+        assert_eq!(made.0.progress("failed-phase").as_deref(), Some("build"));
+        made
+    };
+    insta::assert_snapshot!(typed_in(blocked), @r"
+    $ piton run demo --agent ./agent.sh
+    error: run `2026-01-15_demo` is blocked at build [run.blocked]
+    hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+    [exit 1]
+    PROGRESS.yaml: blocked
+
+    $ piton resume demo
+    error: run `2026-01-15_demo` is blocked at build [run.blocked]
+    hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+    [exit 1]
+    PROGRESS.yaml: blocked
+
+    $ piton pause demo
+    error: run `2026-01-15_demo` is blocked at build [run.blocked]
+    hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+    [exit 1]
+    PROGRESS.yaml: blocked
+
+    $ piton stop demo
+    error: run `2026-01-15_demo` is blocked at build [run.blocked]
+    hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+    [exit 1]
+    PROGRESS.yaml: blocked
+    ");
+}
+
+#[test]
+fn completed() {
+    let done = || ended(project("echo built", PHASES), 0, "completed");
+    insta::assert_snapshot!(typed_in(done), @r"
+    $ piton run demo --agent ./agent.sh
+    run `2026-01-15_demo` is already finished
+    [exit 0]
+    PROGRESS.yaml: completed
+
+    $ piton resume demo
+    error: run `2026-01-15_demo` is finished [run.finished]
+    hint: see what was done with `piton status 2026-01-15_demo`; run it anew with `piton run --recompile`
+    [exit 1]
+    PROGRESS.yaml: completed
+
+    $ piton pause demo
+    error: run `2026-01-15_demo` is finished [run.finished]
+    hint: see what was done with `piton status 2026-01-15_demo`; run it anew with `piton run --recompile`
+    [exit 1]
+    PROGRESS.yaml: completed
+
+    $ piton stop demo
+    error: run `2026-01-15_demo` is finished [run.finished]
+    hint: see what was done with `piton status 2026-01-15_demo`; run it anew with `piton run --recompile`
+    [exit 1]
+    PROGRESS.yaml: completed
+    ");
+}

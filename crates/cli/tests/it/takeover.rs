@@ -1,1 +1,433 @@
-//! To come.
+//! Files of others: a `PROGRESS.yaml` that the original left, or that somebody
+//! edited, is taken over, named or left alone, and never lost.
+
+use crate::harness::{DEMO, Running, Scratch};
+
+/// Half done: the first of two phases is completed, the second is at its second step.
+const HALF: &str = r#"# by hand
+sprint-id: 2026-01-15_demo
+status: in-progress
+phases:
+  - id: prepare
+    status: completed
+    prompt: prepare it
+    started-at: "2026-01-15T08:00:00.000Z"
+    completed-at: "2026-01-15T08:10:00.000Z"
+    elapsed: 10m
+    summary: prepared
+  - id: steps
+    status: in-progress
+    steps:
+      - id: one
+        status: completed
+        prompt: first
+        phases:
+          - {id: write, status: completed, prompt: write one, summary: wrote one}
+      - id: two
+        status: in-progress
+        prompt: second
+        phases:
+          - {id: write, status: completed, prompt: write two}
+          - {id: check, status: in-progress, prompt: check two}
+current:
+  phase: 1
+  step: 1
+  sub-phase: 1
+stats:
+  started-at: "2026-01-15T08:00:00.000Z"
+  total-phases: 5
+  completed-phases: 0
+  total-steps: 2
+  completed-steps: 0
+  current-iteration: 7
+odd-key: kept
+"#;
+
+fn left(progress: &str) -> Scratch {
+    let scratch = Scratch::new();
+    scratch
+        .write("demo/PROGRESS.yaml", progress)
+        .agent("echo $PITON_ITEM >>order; echo fine");
+    scratch
+}
+
+fn sha256(text: &str) -> String {
+    piton_engine::exchange::sha256(text.as_bytes())
+}
+
+#[test]
+fn what_the_original_left_half_done_goes_on_where_it_stands() {
+    let scratch = left(HALF);
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(scratch.read("order"), "steps/two/check\n");
+    let text = scratch.read("demo/PROGRESS.yaml");
+    assert!(text.contains("odd-key: kept"), "{text}");
+    assert!(
+        text.contains("summary: prepared") && text.contains("summary: wrote one"),
+        "{text}"
+    );
+    assert!(
+        text.contains("completed-phases: 2")
+            && text.contains("completed-steps: 2")
+            && text.contains("total-phases: 2"),
+        "{text}"
+    );
+    assert!(text.contains("current-iteration: 8"), "{text}");
+    assert_eq!(
+        scratch.read("demo/PROGRESS.yaml.before-piton"),
+        HALF,
+        "comments and all"
+    );
+}
+
+#[test]
+fn case_13_a_stale_checksum_is_explained_and_put_aside() {
+    let scratch = left(HALF);
+    scratch.write("demo/PROGRESS.yaml.checksum", &sha256("what it was before"));
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.err
+            .contains("PROGRESS.yaml.checksum does not fit its file"),
+        "{}",
+        said.err
+    );
+    assert!(said.err.contains("taken over as it stands"), "{}", said.err);
+    assert_eq!(
+        scratch.read("demo/PROGRESS.yaml.checksum.before-piton"),
+        sha256("what it was before")
+    );
+    assert!(
+        !scratch.has("demo/PROGRESS.yaml.checksum"),
+        "piton writes none"
+    );
+}
+
+#[test]
+fn case_13_a_checksum_that_fits_is_put_aside_without_a_warning() {
+    let scratch = left(HALF);
+    scratch.write("demo/PROGRESS.yaml.checksum", &sha256(HALF));
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(!said.err.contains("warning"), "{}", said.err);
+    assert!(scratch.has("demo/PROGRESS.yaml.checksum.before-piton"));
+}
+
+#[test]
+fn case_14_a_backup_beside_a_readable_file_is_put_aside() {
+    let scratch = left(HALF);
+    scratch.write("demo/PROGRESS.yaml.backup", "sprint-id: old\n");
+    assert_eq!(scratch.run(&[]).exit, 0);
+    assert_eq!(
+        scratch.read("demo/PROGRESS.yaml.backup.before-piton"),
+        "sprint-id: old\n"
+    );
+    assert!(!scratch.has("demo/PROGRESS.yaml.backup"));
+}
+
+#[test]
+fn case_14_an_unreadable_file_with_a_readable_backup_is_for_a_person_to_decide() {
+    let scratch = left("sprint-id: [\n");
+    scratch.write("demo/PROGRESS.yaml.backup", HALF);
+    insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
+    error: demo/PROGRESS.yaml is not readable YAML, and demo/PROGRESS.yaml.backup is readable; nothing was changed [plan.unreadable]
+    hint: go on from the backup with `piton run demo --from demo/PROGRESS.yaml.backup`
+    [exit 6]
+    ");
+    assert_eq!(
+        scratch.read("demo/PROGRESS.yaml"),
+        "sprint-id: [\n",
+        "nothing was changed"
+    );
+    assert!(scratch.has("demo/PROGRESS.yaml.backup") && !scratch.has(".piton"));
+    let said = scratch.run(&["--from", "demo/PROGRESS.yaml.backup"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(scratch.read("order"), "steps/two/check\n");
+    assert_eq!(
+        scratch.read("demo/PROGRESS.yaml.before-piton"),
+        "sprint-id: [\n",
+        "the damaged one is kept"
+    );
+}
+
+#[test]
+fn case_14_a_file_that_is_cut_off_is_no_better() {
+    let half = &HALF[..HALF.find("completed-at").expect("it is there") + 20];
+    for text in [half, " \n"] {
+        let scratch = left(text);
+        scratch.write("demo/PROGRESS.yaml.backup", HALF);
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 6, "{}", said.err);
+        assert!(
+            said.err
+                .contains("demo/PROGRESS.yaml.backup is readable; nothing was changed"),
+            "{}",
+            said.err
+        );
+        assert!(!scratch.has(".piton"));
+    }
+}
+
+#[test]
+fn case_14_a_missing_file_with_a_readable_backup_is_for_a_person_to_decide() {
+    let scratch = Scratch::new();
+    scratch
+        .write("demo/PROGRESS.yaml.backup", HALF)
+        .agent("echo fine");
+    insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
+    error: demo/PROGRESS.yaml is missing, and demo/PROGRESS.yaml.backup is readable; nothing was changed [plan.unreadable]
+    hint: go on from the backup with `piton run demo --from demo/PROGRESS.yaml.backup`
+    [exit 6]
+    ");
+    assert!(!scratch.has(".piton") && !scratch.has("demo/PROGRESS.yaml"));
+    let said = scratch.run(&["--from", "demo/PROGRESS.yaml.backup"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(scratch.progress("status").as_deref(), Some("completed"));
+}
+
+#[test]
+fn case_14_a_binary_file_is_not_text_and_left_alone() {
+    let scratch = Scratch::new();
+    scratch.write("demo/x", "").agent("echo fine");
+    std::fs::write(scratch.path().join("demo/PROGRESS.yaml"), b"\xff\xfe\x00").expect("written");
+    insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
+    error: demo/PROGRESS.yaml is not UTF-8 text; nothing was changed [plan.unreadable]
+      because: invalid utf-8 sequence of 1 bytes from index 0
+    hint: mend the file, or begin anew with `--recompile`, which keeps the old file beside
+    [exit 6]
+    ");
+}
+
+#[test]
+fn case_15_a_status_of_paused_written_by_hand_is_a_pause() {
+    let scratch = left(&HALF.replace(
+        "status: in-progress\nphases",
+        "status: paused\npause-reason: lunch\nphases",
+    ));
+    let said = scratch.run(&[]);
+    insta::assert_snapshot!(said.shown(&scratch), @r"
+    keeping progress in SCRATCH/.piton
+    the present PROGRESS.yaml is kept as SCRATCH/demo/PROGRESS.yaml.before-piton
+    error: run `2026-01-15_demo` is paused (paused by somebody before piton) [run.paused]
+    hint: let it go on with `piton resume 2026-01-15_demo`
+    [exit 3]
+    ");
+    let said = scratch.piton(&["resume"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(scratch.run(&[]).exit, 0);
+    assert_eq!(
+        scratch.progress("pause-reason"),
+        None,
+        "what belonged to the pause is gone"
+    );
+}
+
+#[test]
+fn case_15_a_pause_file_beside_what_is_taken_over_pauses_it() {
+    let scratch = left(HALF);
+    scratch.write("demo/PAUSE", "");
+    assert_eq!(scratch.run(&[]).exit, 3);
+    assert!(!scratch.has("order"), "no agent was started");
+    assert_eq!(scratch.piton(&["resume"]).exit, 0);
+    assert_eq!(scratch.run(&[]).exit, 0);
+}
+
+#[test]
+fn case_17_counters_are_derived_and_a_pointer_beyond_the_end_of_a_completed_sprint_is_read() {
+    let done = HALF.replace("in-progress", "completed").replace(
+        "  phase: 1\n  step: 1\n  sub-phase: 1\n",
+        "  phase: 2\n  step: null\n  sub-phase: null\n",
+    );
+    let scratch = left(&done);
+    insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
+    keeping progress in SCRATCH/.piton
+    the present PROGRESS.yaml is kept as SCRATCH/demo/PROGRESS.yaml.before-piton
+    run `2026-01-15_demo` is already finished
+    [exit 0]
+    ");
+    let counters = scratch.json(&["status"])["run"]["counters"].clone();
+    assert_eq!(
+        (
+            counters["phases_done"].as_u64(),
+            counters["steps_done"].as_u64()
+        ),
+        (Some(2), Some(2))
+    );
+    assert!(!scratch.has("order"));
+}
+
+#[test]
+fn case_18_elapsed_is_read_in_its_four_forms() {
+    for elapsed in ["1h 2m 3s", "45m", "\"00:45:00\"", "40805"] {
+        let scratch = left(&HALF.replace("elapsed: 10m", &format!("elapsed: {elapsed}")));
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0, "{elapsed}: {}", said.err);
+        assert!(!said.err.contains("warning"), "{elapsed}: {}", said.err);
+    }
+}
+
+#[test]
+fn case_24_older_layouts_are_named_and_left_alone() {
+    let queue = "sprint-id: s\nstatus: in-progress\ncurrent-task: null\nqueue: []\ncompleted: []\nblocked: []\n";
+    let scratch = left(queue);
+    insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
+    error: demo/PROGRESS.yaml is the progress of a sprint in its first layout, a queue of tasks (`queue`, `completed`, `current-task`), which nothing has written since January 2026 [plan.legacy]
+    hint: run the definition anew with `--recompile`, which keeps the old file beside
+    [exit 1]
+    ");
+    assert_eq!(scratch.read("demo/PROGRESS.yaml"), queue);
+    let scratch = left("sprint-id: s\nmode: ralph\ngoal: all of it\nstatus: in-progress\n");
+    insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
+    error: demo/PROGRESS.yaml is the progress of a goal-driven sprint (`mode: ralph`), a kind that no longer exists [plan.legacy]
+    hint: run the definition anew with `--recompile`, which keeps the old file beside
+    [exit 1]
+    ");
+    let scratch = left("current_phase: 1\nblockers: []\n");
+    insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
+    error: demo/PROGRESS.yaml is a document of another tool, not the progress of a sprint: it begins with `current_phase`, `blockers`; it was left alone [plan.foreign]
+    hint: keep the sprint in a folder of its own
+    [exit 6]
+    ");
+    assert!(!scratch.has(".piton"));
+}
+
+mod while_it_runs {
+    use super::*;
+
+    const TWO: &str = "  - id: build\n    prompt: build it\n  - id: test\n    prompt: test it\n";
+    const PATIENT: &str = "touch at-$PITON_ITEM; while ! [ -e go ]; do sleep 0.02; done; echo fine";
+
+    fn at_work() -> (Scratch, Running) {
+        let scratch = Scratch::new();
+        scratch.sprint(TWO).agent(PATIENT);
+        let runner = scratch.start_run(&[]);
+        scratch.until("the agent works", || scratch.has("at-build"));
+        (scratch, runner)
+    }
+
+    #[test]
+    fn an_edit_of_somebody_else_stops_the_mirror_and_not_the_run() {
+        let (scratch, runner) = at_work();
+        scratch.until("the file says so", || {
+            scratch.progress("status").as_deref() == Some("in-progress")
+        });
+        let edited = scratch
+            .read("demo/PROGRESS.yaml")
+            .replace("test it", "test it twice");
+        scratch.write("demo/PROGRESS.yaml", &edited).write("go", "");
+        let said = runner.end();
+        assert_eq!(said.exit, 0, "{}", said.err);
+        let both = format!(
+            "{0}/demo/PROGRESS.yaml was changed by somebody else and is left as it is; piton's version is {0}/demo/PROGRESS.yaml.piton",
+            scratch.path().display()
+        );
+        assert!(said.err.contains(&both), "{}", said.err);
+        assert_eq!(
+            said.err.matches("changed by somebody else").count(),
+            1,
+            "said once: {}",
+            said.err
+        );
+        assert_eq!(scratch.read("demo/PROGRESS.yaml"), edited);
+        assert!(
+            scratch
+                .read("demo/PROGRESS.yaml.piton")
+                .contains("status: completed")
+        );
+        let status = scratch.piton(&["status"]);
+        assert!(status.out.contains(&both), "{}", status.out);
+    }
+
+    #[test]
+    fn an_edit_through_a_link_is_noticed_and_the_link_stays() {
+        let scratch = Scratch::new();
+        scratch
+            .sprint(TWO)
+            .agent("echo fine")
+            .write("elsewhere/x", "");
+        std::os::unix::fs::symlink(
+            "../elsewhere/progress",
+            scratch.path().join("demo/PROGRESS.yaml"),
+        )
+        .expect("a link");
+        scratch.write("elsewhere/progress", "");
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        let link =
+            std::fs::read_link(scratch.path().join("demo/PROGRESS.yaml")).expect("still a link");
+        assert_eq!(link.to_string_lossy(), "../elsewhere/progress");
+        assert!(
+            scratch
+                .read("elsewhere/progress")
+                .contains("status: completed")
+        );
+    }
+
+    #[test]
+    fn a_file_that_was_taken_away_is_written_again() {
+        let (scratch, runner) = at_work();
+        std::fs::remove_file(scratch.path().join("demo/PROGRESS.yaml")).expect("it is there");
+        scratch.write("go", "");
+        assert_eq!(runner.end().exit, 0);
+        assert_eq!(scratch.progress("status").as_deref(), Some("completed"));
+    }
+
+    #[test]
+    fn an_edit_between_two_runs_is_not_overwritten() {
+        let scratch = Scratch::new();
+        scratch.sprint(TWO).agent("echo fine");
+        assert_eq!(scratch.run(&["--once"]).exit, 5);
+        let edited = format!("{}# mine\n", scratch.read("demo/PROGRESS.yaml"));
+        scratch.write("demo/PROGRESS.yaml", &edited);
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert!(
+            said.err.contains("changed by somebody else"),
+            "{}",
+            said.err
+        );
+        assert_eq!(scratch.read("demo/PROGRESS.yaml"), edited);
+    }
+}
+
+#[test]
+fn recompiling_begins_anew_and_keeps_the_old_one_beside() {
+    let scratch = Scratch::new();
+    scratch
+        .sprint("  - id: build\n    prompt: build it\n")
+        .agent("echo $PITON_RUN >>runs; echo fine");
+    assert_eq!(scratch.run(&[]).exit, 0);
+    let first = scratch.read("demo/PROGRESS.yaml");
+    let said = scratch.run(&["--recompile"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.err.contains("PROGRESS.yaml.before-recompile"),
+        "{}",
+        said.err
+    );
+    assert_eq!(scratch.read("demo/PROGRESS.yaml.before-recompile"), first);
+    assert_eq!(scratch.read("runs"), format!("{DEMO}\n{DEMO}~2\n"));
+    let second = scratch.read("demo/PROGRESS.yaml");
+    assert_eq!(scratch.run(&["--recompile"]).exit, 0);
+    assert_eq!(
+        scratch.read("demo/PROGRESS.yaml.before-recompile.2"),
+        second
+    );
+    assert_eq!(scratch.read("demo/PROGRESS.yaml.before-recompile"), first);
+}
+
+#[test]
+fn what_was_compiled_beforehand_is_run_as_it_stands() {
+    let scratch = Scratch::new();
+    scratch
+        .sprint("  - id: build\n    prompt: build it\n")
+        .agent("echo fine");
+    assert_eq!(scratch.piton(&["plan", "compile", "demo"]).exit, 0);
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        !scratch.has("demo/PROGRESS.yaml.before-piton"),
+        "nothing was lost by writing it anew"
+    );
+}

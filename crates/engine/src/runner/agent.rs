@@ -183,7 +183,7 @@ impl Runner<'_, '_> {
     fn stopped(&self, exit: &Exit, asked: Option<String>) -> Option<Stopped> {
         let limits = &self.job.agent_limits;
         let spoken = |time: Option<std::time::Duration>| {
-            piton_core::duration::spoken(time.unwrap_or_default().as_secs())
+            piton_core::amount::spoken(time.unwrap_or_default().as_secs())
         };
         Some(match exit.stopped_by? {
             StopReason::Asked => Stopped {
@@ -206,8 +206,8 @@ impl Runner<'_, '_> {
             },
             StopReason::Flood => Stopped {
                 why: format!(
-                    "it printed more than {} MB and was stopped",
-                    limits.output_bytes_max.unwrap_or(0) >> 20
+                    "it printed more than {} and was stopped",
+                    piton_core::amount::size(limits.output_bytes_max.unwrap_or(0))
                 ),
                 asked: false,
                 late: false,

@@ -121,8 +121,8 @@ fn report(text: &str, exit: &Exit, asked: bool, timeout_s: u64) -> GateReport {
             Some(format!("it ran longer than {timeout_s} s and was stopped"))
         }
         (Some(StopReason::Flood), ..) => Some(format!(
-            "it printed more than {} MB and was stopped",
-            OUTPUT_BYTES_MAX >> 20
+            "it printed more than {} and was stopped",
+            piton_core::amount::size(OUTPUT_BYTES_MAX)
         )),
         (None, Some(0), _) => None,
         (_, Some(code), _) => Some(format!("exit status {code}")),

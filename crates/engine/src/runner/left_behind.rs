@@ -148,15 +148,15 @@ pub fn clear_up(
     let Some(lock) = run_lock::take(&session.project, run)? else {
         return Ok(());
     };
-    let (tables, _) = picture(session, run)?;
+    let (tables, position) = picture(session, run)?;
     let row = known(tables.run(run))?;
     if is_held(&row) {
         end_survivors(&spool(session, run)?, &tables, run, grace, tell)?;
         let mut mirror = open_mirror(session, &row, &tables, tell);
         sweep(session, &row, mirror.as_mut());
         let now = session.world.now();
-        if let Some(trouble) = mirror.and_then(|mut mirror| mirror.write(&tables, now, now)) {
-            super::tell_trouble(trouble, tell);
+        if let Some(trouble) = mirror.and_then(|mut mirror| mirror.write(&tables, position, now)) {
+            tell(Notice::Warning(&trouble.to_string()));
         }
         let (run, token) = (row.id, row.fence);
         session.commit(&Command::ReleaseRun { run, token }, &facts(session))?;

@@ -297,15 +297,21 @@ impl Workflows for Library {
 
 /// Refuses to put a fresh sprint over one that holds progress.
 fn refuse_started(target: &Path) -> Result<(), Failure> {
+    // What is no regular file holds nothing, and reading a pipe would wait for ever.
+    let Ok(found) = fs::metadata(target).and_then(|found| match found.is_file() {
+        true => Ok(found),
+        false => Err(ErrorKind::InvalidInput.into()),
+    }) else {
+        return Ok(());
+    };
     let Ok(text) = fs::read_to_string(target) else {
-        let special = fs::metadata(target).is_ok_and(|found| found.is_file() && found.len() > 0);
-        return if special {
+        return if found.len() > 0 {
             Err(started(target, "is there and is not text"))
         } else {
             Ok(())
         };
     };
-    if text.trim().is_empty() || !fs::metadata(target).is_ok_and(|found| found.is_file()) {
+    if text.trim().is_empty() {
         return Ok(());
     }
     let (progress, problems) = parse_progress(Source {

@@ -4,10 +4,14 @@
 use std::fs;
 use std::path::Path;
 
-use piton_core::{Command, Need, RunRow};
+use piton_core::{Command, Need, RunRow, StreamId};
+use piton_formats::sprint::FACE;
+use piton_store::Store as _;
 use serde::Serialize;
 
-use crate::failure::{Failure, unwritable};
+use super::compile::sprint_path;
+use crate::failure::{Failure, run_state, unwritable};
+use crate::mirror::{Mirror, Trouble};
 use crate::run_lock;
 use crate::session::{Session, no_runs};
 use crate::world::World;
@@ -36,6 +40,8 @@ pub struct Outcome {
     pub live: bool,
     /// What to type to see the run at work.
     pub next: Option<String>,
+    /// What somebody should look at.
+    pub warnings: Vec<String>,
 }
 
 /// Where a run named by `text` is looked for: beside a path, else here.
@@ -60,8 +66,14 @@ fn open<'w>(world: &'w World, text: Option<&str>) -> Result<Session<'w>, Failure
 ///
 /// When there is no such run, or it is not in a state for it.
 pub fn control(world: &World, run: Option<&str>, wish: Wish) -> Result<Outcome, Failure> {
-    let session = open(world, run)?;
-    let row = session.run_meant(run)?;
+    let known = open(world, run).and_then(|session| {
+        let row = session.run_meant(run)?;
+        Ok((session, row))
+    });
+    let (session, row) = known.map_err(|failure| match not_started(world, run) {
+        Some(better) if failure.code == "run.unknown" => better,
+        Some(_) | None => failure,
+    })?;
     let command = match wish {
         Wish::Pause => Command::AskPause { run: row.id },
         Wish::Resume => Command::ResumeRun { run: row.id },
@@ -72,6 +84,14 @@ pub fn control(world: &World, run: Option<&str>, wish: Wish) -> Result<Outcome, 
         rename_pause_file(&session, &row)?;
     }
     outcome(&session, &row)
+}
+
+/// A plan is there that nobody has run yet.
+fn not_started(world: &World, run: Option<&str>) -> Option<Failure> {
+    let typed = run.unwrap_or(".");
+    let sprint = sprint_path(world, Path::new(typed)).ok()?;
+    (sprint.file.is_file() || sprint.progress().is_file())
+        .then(|| run_state(typed, piton_core::RunState::New, None, None))
 }
 
 /// The file that asked for the pause has been heard.
@@ -119,6 +139,30 @@ pub fn node(
     outcome(&session, &row)
 }
 
+/// Brings the native file of a run that nobody works on up to date. What
+/// keeps it from that is no reason to fail: what was asked is done.
+fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<String>, Failure> {
+    let newest = session
+        .runs()?
+        .into_iter()
+        .rfind(|run| run.source == row.source);
+    if row.face != FACE || newest.is_none_or(|newest| newest.id != row.id) {
+        return Ok(Vec::new());
+    }
+    // First how far the journal is: the rows know that much, or more.
+    let position = session.store.position(&StreamId::run(row.id))?;
+    let rows = session.load(&[Need::Run(row.id), Need::Tree(row.id)])?;
+    let target = session.project.absolute(&row.source).join("PROGRESS.yaml");
+    let trouble = match Mirror::open(&session.project.home, &target, &rows.tables, row.id) {
+        Ok(mut mirror) => mirror.write(&rows.tables, position, session.world.now()),
+        Err(error) => Some(Trouble::Unwritable {
+            target,
+            why: error.to_string(),
+        }),
+    };
+    Ok(trouble.iter().map(ToString::to_string).collect())
+}
+
 /// How a run stands after somebody changed it.
 pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome, Failure> {
     let rows = session.load(&[Need::Run(before.id)])?;
@@ -128,7 +172,13 @@ pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome,
         row.state,
         piton_core::RunState::Interrupted | piton_core::RunState::New
     );
+    let warnings = if live {
+        Vec::new()
+    } else {
+        show_in_file(session, &row)?
+    };
     Ok(Outcome {
+        warnings,
         asked: row.asked.is_some(),
         next: (goes_on && !live).then(|| format!("piton run {}", row.name)),
         live,

@@ -1,7 +1,7 @@
 //! `piton journal`: what is stored, as it is stored.
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::duration::parse_duration;
+use piton_core::amount::parse_duration;
 use piton_core::journal::Record;
 use piton_store::{Cursor, Store as _, Verdict};
 use serde::Serialize;

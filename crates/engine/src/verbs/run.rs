@@ -22,6 +22,10 @@ use crate::runner::{self, Job};
 use crate::session::Session;
 use crate::world::World;
 
+/// How often, and how long apart, a lock that is held is looked at again.
+const LOOKS: u32 = 5;
+const LOOK_TIME: std::time::Duration = std::time::Duration::from_millis(20);
+
 /// What `piton run` is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
@@ -137,9 +141,14 @@ pub fn run(
         session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
         fail::point("run.planned");
     }
-    let Some(lock) = run_lock::take(&session.project, run)? else {
+    let Some(lock) = take_lock(&session, run)? else {
         return Err(busy(&session, run)?);
     };
+    // What was taken over may be finished already.
+    let row = session.load(&[Need::Run(run)])?.tables.run(run).cloned();
+    if let Some(row) = row.filter(|row| row.state == RunState::Done) {
+        return Ok(Answer::Finished(Box::new(row)));
+    }
     fail::point("run.locked");
     let job = Job {
         run,
@@ -159,6 +168,18 @@ pub fn run(
     } else {
         Answer::Ran(Box::new(row))
     })
+}
+
+/// Takes the lock on a run. Whoever merely looks whether it is free holds it
+/// for a moment, and is not taken for a runner.
+fn take_lock(session: &Session<'_>, run: RunId) -> Result<Option<run_lock::RunLock>, Failure> {
+    for _ in 0..LOOKS {
+        if let Some(lock) = run_lock::take(&session.project, run)? {
+            return Ok(Some(lock));
+        }
+        session.world.pause(LOOK_TIME);
+    }
+    run_lock::take(&session.project, run)
 }
 
 /// What is to be run, and where it belongs.

@@ -13,7 +13,7 @@ use super::control::start;
 use crate::failure::{Failure, run_state};
 use crate::mirror;
 use crate::run_lock;
-use crate::session::Session;
+use crate::session::{Session, open_runs};
 use crate::world::World;
 
 /// How a run stands, in one line.
@@ -152,10 +152,7 @@ pub fn status(world: &World, run: Option<&str>) -> Result<Status, Failure> {
     let shown = match run {
         Some(name) => Some(session.run_named(name)?),
         None => {
-            let open: Vec<&RunRow> = runs
-                .iter()
-                .filter(|row| row.state != RunState::Done)
-                .collect();
+            let open: Vec<&RunRow> = open_runs(&runs).collect();
             match open.as_slice() {
                 [one] => Some((*one).clone()),
                 [] => runs.last().cloned(),
@@ -321,12 +318,19 @@ fn next(row: &RunRow, line: &Line) -> Option<String> {
     }
 }
 
-/// The sentence for a run's state.
+/// The sentence for a run's state. One whose runner died is interrupted,
+/// although nobody has recorded it yet.
 #[must_use]
 pub fn sentence(report: &Report) -> Failure {
+    let dead = report.line.state == RunState::Running && !report.line.live;
+    let state = if dead {
+        RunState::Interrupted
+    } else {
+        report.line.state
+    };
     run_state(
         &report.line.run,
-        report.line.state,
+        state,
         report.pause.as_ref(),
         report.current.clone(),
     )

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use piton_store::{Access, SqliteStore, StoreInfo};
 
 use super::journal::missing;
-use crate::failure::Failure;
+use crate::failure::{Failure, unwritable};
 use crate::project::Project;
 use crate::session::{Session, options};
 use crate::world::World;
@@ -35,8 +35,18 @@ pub fn backup(world: &World, to: &Path) -> Result<PathBuf, Failure> {
         )
         .hint("name a file that is not there yet"));
     }
-    session.store.backup(&to)?;
-    Ok(to)
+    let verdict = session.store.backup(&to)?;
+    match verdict.damage.len() {
+        0 => Ok(to),
+        count => Err(Failure::new(
+            "store.damaged",
+            format!(
+                "{} was written, but what is stored is damaged in {count} places, and so is the copy",
+                to.display()
+            ),
+        )
+        .hint("see what is damaged with `piton journal verify`; bring an older backup in with `piton store restore FILE`")),
+    }
 }
 
 /// What came of a restore.
@@ -65,6 +75,8 @@ pub fn restore(world: &World, from: &Path) -> Result<Restored, Failure> {
     refuse_live(world, &project)?;
     project.create()?;
     let restored = SqliteStore::restore(&from, &project.home)?;
+    // The files show another journal now: they may go back.
+    crate::mirror::rewind(&project.home).map_err(|error| unwritable(&project.home, error))?;
     Ok(Restored {
         store: project.home.join("journal.db"),
         kept: restored.kept,

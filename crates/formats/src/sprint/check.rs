@@ -141,7 +141,10 @@ fn model(node: &Node, path: Path<'_>, report: &mut Report<'_>) {
             path.key("model"),
             model.span,
             (
-                format!("there is no model {}", model.describe()),
+                match model.as_str() {
+                    Some(name) => format!("there is no model `{name}`"),
+                    None => format!("a model is a name, not {}", model.describe()),
+                },
                 "write `sonnet`, `opus` or `haiku`",
             ),
         );

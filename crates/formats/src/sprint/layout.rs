@@ -51,7 +51,16 @@ pub fn detect_layout(text: &str) -> Layout {
     match parsed.root {
         None if parsed.faults.is_empty() => Layout::Empty,
         None => Layout::Unreadable,
-        Some(root) => of_root(&root),
+        // Half a document may look like anything.
+        Some(root) => {
+            let layout = of_root(&root);
+            let is_foreign = matches!(layout, Layout::Foreign(_));
+            if is_foreign && !parsed.faults.is_empty() {
+                Layout::Unreadable
+            } else {
+                layout
+            }
+        }
     }
 }
 
@@ -104,6 +113,7 @@ mod tests {
             ),
             ("# nothing\n", Layout::Empty),
             ("a: [\n", Layout::Unreadable),
+            ("\tsprint-id: a\n", Layout::Unreadable),
         ];
         for (text, layout) in cases {
             assert_eq!(detect_layout(text), layout, "{text}");

@@ -38,19 +38,31 @@ pub(super) fn present(
     match text {
         Some(text) if !text.trim().is_empty() => {
             let progress = match detect_layout(&text) {
-                Layout::Current => take_over(&path, &text)?,
+                Layout::Current => {
+                    take_over(&path, &text).map_err(|failure| match failure.findings {
+                        Some(findings) if has_readable_backup(sprint) => {
+                            damaged(sprint, "cannot be understood").finding(*findings)
+                        }
+                        findings => Failure {
+                            findings,
+                            ..failure
+                        },
+                    })?
+                }
                 layout @ (Layout::TaskQueue | Layout::GoalDriven) => {
                     return Err(legacy(sprint, &layout));
                 }
                 layout @ Layout::Foreign(_) => return Err(foreign(sprint, &layout)),
                 Layout::Empty | Layout::Unreadable => {
-                    return Err(damaged(sprint, "is not readable YAML"));
+                    let findings = understand(&path, &text).err().unwrap_or_default();
+                    return Err(damaged(sprint, "is not readable YAML").finding(findings));
                 }
             };
             report_checksum(&path, &text, tell);
             Ok(Some((progress, text)))
         }
-        _ if backup(sprint).is_file() => Err(damaged(sprint, "is missing")),
+        Some(_) if backup(sprint).is_file() => Err(damaged(sprint, "is empty")),
+        None if backup(sprint).is_file() => Err(damaged(sprint, "is missing")),
         _ => Ok(None),
     }
 }
@@ -61,35 +73,43 @@ pub(super) fn present(
 ///
 /// When something in it cannot be understood: it may not be written over then.
 pub(super) fn take_over(path: &Path, text: &str) -> Result<Progress, Failure> {
+    understand(path, text).map_err(|findings| {
+        Failure::new(
+            "plan.unreadable",
+            format!(
+                "{} cannot be understood; nothing was changed",
+                path.display()
+            ),
+        )
+        .hint("mend the file, or begin anew with `--recompile`, which keeps the old file beside")
+        .finding(findings)
+    })
+}
+
+fn understand(path: &Path, text: &str) -> Result<Progress, Findings> {
     let name = path.to_string_lossy().into_owned();
     let (progress, problems) = parse_progress(Source { name: &name, text });
-    if let Some(progress) = progress
-        && !problems.iter().any(Problem::is_error)
-    {
-        return Ok(progress);
+    match progress {
+        Some(progress) if !problems.iter().any(Problem::is_error) => Ok(progress),
+        Some(_) | None => Err(Findings {
+            problems,
+            sources: [(name, text.to_owned())].into(),
+        }),
     }
-    let findings = Findings {
-        problems,
-        sources: [(name.clone(), text.to_owned())].into(),
-    };
-    Err(Failure::new(
-        "plan.unreadable",
-        format!("{name} cannot be understood; nothing was changed"),
-    )
-    .hint("mend the file, or begin anew with `--recompile`, which keeps the old file beside")
-    .finding(findings))
+}
+
+fn has_readable_backup(sprint: &SprintPath) -> bool {
+    fs::read_to_string(backup(sprint))
+        .is_ok_and(|text| matches!(detect_layout(&text), Layout::Current))
 }
 
 fn damaged(sprint: &SprintPath, what: &str) -> Failure {
     let path = sprint.shown.join("PROGRESS.yaml");
-    let backup = backup(sprint);
-    let readable = fs::read_to_string(&backup)
-        .is_ok_and(|text| matches!(detect_layout(&text), Layout::Current));
     let failure = Failure::new(
         "plan.unreadable",
         format!("{} {what}; nothing was changed", path.display()),
     );
-    if readable {
+    if has_readable_backup(sprint) {
         let shown = with_ending(&path, "backup");
         return Failure::new(
             "plan.unreadable",

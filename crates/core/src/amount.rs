@@ -1,4 +1,4 @@
-//! Durations as people type them: `90s`, `45m`, `1h30m`, `4h`.
+//! Amounts as people type and read them: durations (`90s`, `45m`, `1h30m`, `4h`) and sizes.
 
 use thiserror::Error;
 
@@ -58,6 +58,16 @@ pub fn spoken(seconds: u64) -> String {
         (0, 0, s) => format!("{s}s"),
         (0, m, s) => format!("{m}m {s:02}s"),
         (h, m, _) => format!("{h}h {m:02}m"),
+    }
+}
+
+/// A size for people: `12 B`, `3 KB`, `40 MB`.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_024 => format!("{bytes} B"),
+        1_024..1_048_576 => format!("{} KB", bytes >> 10),
+        _ => format!("{} MB", bytes >> 20),
     }
 }
 
