@@ -734,17 +734,14 @@ fn normal(text: &str) -> String {
         .collect()
 }
 
-#[expect(clippy::print_stdout, reason = "shown when a test fails")]
 pub(super) fn say(text: &str) {
     println!("{text}");
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long real processes take")]
 pub(super) fn now() -> Instant {
     Instant::now()
 }
 
-#[expect(clippy::disallowed_methods, reason = "waiting for real processes")]
 pub(super) fn pause(time: Duration) {
     std::thread::sleep(time);
 }
