@@ -370,13 +370,13 @@ fn paused_by_a_limit() {
 
     $ piton pause demo
     error: run `2026-01-15_demo` is paused (limit max-iterations (1)) [run.paused]
-    hint: let it go on with `piton resume 2026-01-15_demo`
+    hint: go on with `piton run 2026-01-15_demo`; the limit is counted anew
     [exit 3]
     PROGRESS.yaml: paused
 
     $ piton stop demo
     error: run `2026-01-15_demo` is paused (limit max-iterations (1)) [run.paused]
-    hint: let it go on with `piton resume 2026-01-15_demo`
+    hint: go on with `piton run 2026-01-15_demo`; the limit is counted anew
     [exit 3]
     PROGRESS.yaml: paused
     ");
