@@ -141,6 +141,7 @@ impl Figure {
             "ratio": self.ratio.value,
             "ratio_low": self.ratio.low,
             "ratio_high": self.ratio.high,
+            "ratio_best": self.ratio.best,
             "at_most": at_most,
             "at_least": at_least,
             "holds": self.holds().filter(|_| size != Size::Small),
@@ -200,6 +201,7 @@ pub fn table(figures: &[Figure], size: Size) -> String {
                 number(figure.ratio.low),
                 number(figure.ratio.high)
             ),
+            number(figure.ratio.best),
             figure.budget_text(),
             figure.verdict(size).to_owned(),
         ]
@@ -207,13 +209,15 @@ pub fn table(figures: &[Figure], size: Size) -> String {
     let mut text = aligned(&rows);
     for figure in figures {
         if figure.verdict(size) == "MISSED" {
+            let (longer, shorter) = match figure.budget {
+                Budget::AtMost(_) | Budget::None => (&figure.measured, &figure.baseline),
+                Budget::AtLeast(_) => (&figure.baseline, &figure.measured),
+            };
             writeln!(
                 text,
-                "\n{} MISSED: {} is {} times {}; the budget is {}",
+                "\n{} MISSED: {longer} takes {} times {shorter}; the budget is {}",
                 figure.id,
-                figure.measured,
                 number(figure.ratio.value),
-                figure.baseline,
                 figure.budget_text()
             )
             .expect("a string takes everything");
@@ -236,7 +240,7 @@ fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
         let mut line = String::new();
         for (column, cell) in row.iter().enumerate() {
             let width = width(column);
-            let is_word = matches!(column, 0 | 1 | 3 | 8);
+            let is_word = matches!(column, 0 | 1 | 3 | 9);
             let padded = if is_word {
                 format!("{cell:<width$}  ")
             } else {
@@ -269,7 +273,7 @@ mod tests {
     fn a_missed_budget_is_said_with_its_reason() {
         let text = table(&[figure(1.2)], Size::Ordinary);
         assert!(
-            text.contains("MISSED: piton is 1.50 times the floor; the budget is <= 1.20"),
+            text.contains("MISSED: piton takes 1.50 times the floor; the budget is <= 1.20"),
             "{text}"
         );
         assert!(text.ends_with("   it does more\n"), "{text}");

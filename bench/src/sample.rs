@@ -37,16 +37,16 @@ impl Samples {
         quantile(&self.0, 0.5)
     }
 
+    /// The shortest, in seconds.
+    #[must_use]
+    pub fn shortest(&self) -> f64 {
+        quantile(&self.0, 0.0)
+    }
+
     /// The longest, in seconds.
     #[must_use]
     pub fn longest(&self) -> f64 {
         quantile(&self.0, 1.0)
-    }
-
-    /// The same times, each divided by a number.
-    #[must_use]
-    pub fn divided_by(&self, by: f64) -> Self {
-        Self(self.0.iter().map(|seconds| seconds / by).collect())
     }
 }
 
@@ -60,6 +60,8 @@ pub struct Ratio {
     pub low: f64,
     /// A quarter of the rounds were above this.
     pub high: f64,
+    /// The ratio of the shortest: what is left when the neighbours are quiet.
+    pub best: f64,
 }
 
 impl Ratio {
@@ -74,6 +76,7 @@ impl Ratio {
             value: measured.median() / baseline.median(),
             low: quantile(&ratios, 0.25),
             high: quantile(&ratios, 0.75),
+            best: measured.shortest() / baseline.shortest(),
         }
     }
 
@@ -85,6 +88,7 @@ impl Ratio {
             value,
             low: value,
             high: value,
+            best: value,
         }
     }
 }
@@ -144,6 +148,7 @@ mod tests {
         let ratio = Ratio::of(&samples(&[2.0, 4.0, 6.0]), &samples(&[1.0, 2.0, 1.0]));
         assert_eq!(ratio.value, 4.0);
         assert_eq!((ratio.low, ratio.high), (2.0, 4.0));
+        assert_eq!(ratio.best, 2.0);
     }
 
     #[test]

@@ -13,7 +13,7 @@ fn a_small_run_measures_every_budget_and_judges_nothing() {
     let piton = Path::new(BENCH).with_file_name("piton");
     if !piton.exists() {
         let why = format!(
-            "SKIPPED: {} is not there; `cargo build -p piton` makes it",
+            "skipped: {} is not there; `cargo build -p piton` makes it",
             piton.display()
         );
         writeln!(std::io::stderr(), "{why}").expect("stderr is there");

@@ -3,7 +3,9 @@
 //! Two sources: common forms of keys, by rule, and the values of environment
 //! variables whose names look secret, handed in by the caller. A cheap scan
 //! for the fixed part of each rule comes first, so that text without any
-//! costs one pass and no regular expression is even compiled.
+//! costs one pass and no regular expression is even compiled. A short text is
+//! scanned as it is; only a longer one is worth the automaton, which takes as
+//! long to build as a short command may take in all.
 //!
 //! The rules follow the forms that the vendors document; the list of gitleaks
 //! (MIT) served to see which ones are met.
@@ -166,6 +168,56 @@ fn regex(index: usize) -> &'static Regex {
         .get_or_init(|| Regex::new(RULES[index].form).expect("every rule is compiled by a test"))
 }
 
+/// Up to this length a text is scanned without the automaton.
+const SHORT_BYTES: usize = 4 << 10;
+
+/// Which rules may fit: those of which a fixed part stands in the text.
+fn fitting(text: &str) -> [bool; RULES.len()] {
+    let mut fits = [false; RULES.len()];
+    if text.len() > SHORT_BYTES {
+        let (automaton, rules) = hints();
+        for hit in automaton.find_overlapping_iter(text) {
+            fits[rules[hit.pattern().as_usize()]] = true;
+        }
+        return fits;
+    }
+    let bytes = text.as_bytes();
+    for (at, first) in bytes.iter().enumerate() {
+        if !BEGINS_HINT[usize::from(*first)] {
+            continue;
+        }
+        let rest = &bytes[at..];
+        for (rule, fits) in RULES.iter().zip(&mut fits) {
+            *fits = *fits || rule.hints.iter().any(|hint| begins_with(rest, hint));
+        }
+    }
+    fits
+}
+
+/// Whether bytes begin with a hint, in whatever case.
+fn begins_with(bytes: &[u8], hint: &str) -> bool {
+    bytes
+        .get(..hint.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(hint.as_bytes()))
+}
+
+/// The bytes that a hint begins with, in both cases.
+const BEGINS_HINT: [bool; 256] = {
+    let mut begins = [false; 256];
+    let mut rule = 0;
+    while rule < RULES.len() {
+        let mut hint = 0;
+        while hint < RULES[rule].hints.len() {
+            let first = RULES[rule].hints[hint].as_bytes()[0];
+            begins[first.to_ascii_lowercase() as usize] = true;
+            begins[first.to_ascii_uppercase() as usize] = true;
+            hint += 1;
+        }
+        rule += 1;
+    }
+    begins
+};
+
 fn hints() -> &'static (AhoCorasick, Vec<usize>) {
     static HINTS: OnceLock<(AhoCorasick, Vec<usize>)> = OnceLock::new();
     HINTS.get_or_init(|| {
@@ -269,7 +321,7 @@ impl Redactor {
     /// Whether the text may hold a secret; when not, it certainly holds none.
     #[must_use]
     pub fn suspects(&self, text: &str) -> bool {
-        hints().0.is_match(text)
+        fitting(text).contains(&true)
             || self
                 .values
                 .as_ref()
@@ -285,11 +337,7 @@ impl Redactor {
         {
             text = Cow::Owned(values.replace_all(&text, &self.marks));
         }
-        let (automaton, rules) = hints();
-        let mut fits = [false; RULES.len()];
-        for hit in automaton.find_overlapping_iter(text.as_ref()) {
-            fits[rules[hit.pattern().as_usize()]] = true;
-        }
+        let fits = fitting(&text);
         for (index, _) in fits.iter().enumerate().filter(|(_, fits)| **fits) {
             if let Some(changed) = redact_rule(index, &text) {
                 text = Cow::Owned(changed);
@@ -415,6 +463,20 @@ mod tests {
             "\"password\": \"correct4horse!battery\"",
             "\"password\": \"[redacted:assigned-secret]\"",
         );
+    }
+
+    #[test]
+    fn a_short_text_and_a_long_one_fit_the_same_rules() {
+        let hints = RULES.iter().flat_map(|rule| rule.hints);
+        for hint in hints {
+            for hint in [(*hint).to_owned(), hint.to_ascii_uppercase()] {
+                let short = format!("\u{e9}{hint}");
+                let long = format!("{short}{}", " ".repeat(SHORT_BYTES));
+                assert!(fitting(&short).contains(&true), "{hint}");
+                assert_eq!(fitting(&short), fitting(&long), "{hint}");
+            }
+        }
+        assert_eq!(fitting("nothing of any kin"), [false; RULES.len()]);
     }
 
     #[test]

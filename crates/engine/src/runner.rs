@@ -408,7 +408,6 @@ impl Runner<'_, '_> {
             Effect::Look => {
                 let events = self.news()?;
                 let pause_file = self.sprint_folder().join("PAUSE").is_file();
-                self.follow(tell);
                 Ok(vec![Input::Looked {
                     events,
                     pause_file,
@@ -435,6 +434,8 @@ impl Runner<'_, '_> {
                 self.commit(&command)
             }
             Effect::MakeCommit { node, settle } => {
+                // A hook may take its time.
+                self.follow(tell);
                 Ok(vec![Input::CommitEnded(self.make_commit(&node, settle)?)])
             }
             Effect::StopWork { kill } => {
@@ -644,7 +645,8 @@ impl Runner<'_, '_> {
         made
     }
 
-    /// Writes the native file if its time has come.
+    /// Writes the native file if its time has come: before the runner waits
+    /// for something, not between two commands that follow each other at once.
     fn follow(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
         self.write_mirror(false, tell);
     }
