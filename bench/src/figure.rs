@@ -184,6 +184,7 @@ pub fn table(figures: &[Figure], size: Size) -> String {
         "",
         "ratio",
         "middle half",
+        "best",
         "budget",
         "",
     ];

@@ -4,19 +4,14 @@
 //! read directly; git is not started for this.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::exchange::{leftovers, stage};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::world::World;
 
 /// The folder in which a project keeps its progress.
 const HOME: &str = ".piton";
-
-/// How often a file that several processes begin with at once is tried.
-const CREATE_TRIES: u32 = 64;
 
 /// What git may never see of it.
 const IGNORE: &str = "*\n!config.toml\n";
@@ -80,30 +75,9 @@ impl Project {
         fs::create_dir_all(&self.home).map_err(|error| unwritable(&self.home, error))?;
         fail::point("project.home-made");
         let ignore = self.home.join(".gitignore");
-        // Whole or not at all: one that was cut off would never be mended.
-        let put = || -> std::io::Result<()> {
-            for left in leftovers(&ignore)? {
-                fs::remove_file(&left.path)?;
-            }
-            drop(stage(&ignore, IGNORE.as_bytes())?.exchange()?);
-            Ok(())
-        };
-        for tries_left in (0..CREATE_TRIES).rev() {
-            if ignore.exists() {
-                break;
-            }
-            match put() {
-                Ok(()) => break,
-                // Another process that begins here was quicker, or took what
-                // this one was writing for a leftover.
-                Err(error)
-                    if tries_left > 0
-                        && matches!(
-                            error.kind(),
-                            ErrorKind::NotFound | ErrorKind::AlreadyExists
-                        ) => {}
-                Err(error) => return Err(unwritable(&ignore, error)),
-            }
+        // An empty one was cut off in the making; one with words is somebody's.
+        if fs::metadata(&ignore).map_or(true, |found| found.len() == 0) {
+            fs::write(&ignore, IGNORE).map_err(|error| unwritable(&ignore, error))?;
         }
         Ok(fresh)
     }
