@@ -328,10 +328,10 @@ mod prompts {
         End with one fenced block of this form, and nothing after it:
 
         ```json
-        {"status": "completed", "summary": "what you did, in a sentence"}
+        {"status": "STATUS", "summary": "what you did, in a sentence"}
         ```
 
-        `status` is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+        STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
         "#);
         insta::assert_snapshot!(scratch.read("prompt2"), @r#"
         # Sprint 2026-01-15_demo
@@ -359,10 +359,10 @@ mod prompts {
         End with one fenced block of this form, and nothing after it:
 
         ```json
-        {"status": "completed", "summary": "what you did, in a sentence"}
+        {"status": "STATUS", "summary": "what you did, in a sentence"}
         ```
 
-        `status` is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+        STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
         "#);
     }
 
@@ -425,10 +425,10 @@ prompts:
         End with one fenced block of this form, and nothing after it:
 
         ```json
-        {"status": "completed", "summary": "what you did, in a sentence"}
+        {"status": "STATUS", "summary": "what you did, in a sentence"}
         ```
 
-        `status` is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+        STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
         "#);
     }
 

@@ -131,6 +131,14 @@ fn case_14_an_unreadable_file_with_a_readable_backup_is_for_a_person_to_decide()
     let scratch = left("sprint-id: [\n");
     scratch.write("demo/PROGRESS.yaml.backup", HALF);
     insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
+    error[PROGRESS_PARSE_ERROR]: a `[` or `{` whose end is missing
+     --> SCRATCH/demo/PROGRESS.yaml:1:12
+      |
+    1 | sprint-id: [
+      |            ^
+      |
+      = help: close it, or quote the text if the bracket is meant literally
+
     error: demo/PROGRESS.yaml is not readable YAML, and demo/PROGRESS.yaml.backup is readable; nothing was changed [plan.unreadable]
     hint: go on from the backup with `piton run demo --from demo/PROGRESS.yaml.backup`
     [exit 6]
