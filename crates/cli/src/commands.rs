@@ -121,9 +121,9 @@ fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
                 output.note(&line);
             }
         }
-        Notice::Working(node, since, printed) => {
+        Notice::Working(node, since, now, printed) => {
             if output.is_live() {
-                let line = show::progress::working(node, *since, world.now(), *printed);
+                let line = show::progress::working(node, *since, *now, *printed);
                 output.live(&line);
             }
         }

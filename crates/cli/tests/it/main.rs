@@ -10,6 +10,7 @@ mod compile;
 mod crash;
 mod faults;
 mod harness;
+mod liveness;
 mod memory;
 mod people;
 mod run;
