@@ -188,7 +188,13 @@ fn in_progress_with_a_dead_runner() {
         let (scratch, runner) = with_live_runner();
         runner.kill();
         assert_eq!(scratch.progress("status").as_deref(), Some("in-progress"));
+        // Its agent ends by itself first: how many processes of it are still
+        // there to be ended is a matter of luck.
         scratch.write("go", "");
+        scratch.until("the agent has ended", || {
+            let agent = scratch.read("agent.pid");
+            !agent.trim().is_empty() && !is_alive(&agent)
+        });
         (scratch, None)
     };
     insta::assert_snapshot!(typed_in(dead), @r"
@@ -370,13 +376,13 @@ fn paused_by_a_limit() {
 
     $ piton pause demo
     error: run `2026-01-15_demo` is paused (limit max-iterations (1)) [run.paused]
-    hint: let it go on with `piton resume 2026-01-15_demo`
+    hint: go on with `piton run 2026-01-15_demo`; the limit is counted anew
     [exit 3]
     PROGRESS.yaml: paused
 
     $ piton stop demo
     error: run `2026-01-15_demo` is paused (limit max-iterations (1)) [run.paused]
-    hint: let it go on with `piton resume 2026-01-15_demo`
+    hint: go on with `piton run 2026-01-15_demo`; the limit is counted anew
     [exit 3]
     PROGRESS.yaml: paused
     ");
