@@ -198,7 +198,7 @@ fn show_dry(nodes: &[run::DryNode], output: &mut Output) {
     ));
 }
 
-fn count<N: Display + PartialEq + From<u8>>(number: N, word: &str) -> String {
+fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, word: &str) -> String {
     if number == N::from(1) {
         return format!("{number} {word}");
     }
