@@ -10,8 +10,7 @@ mod left_behind;
 mod work;
 
 use std::collections::VecDeque;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -808,16 +807,6 @@ fn unseen() -> Report {
         error: Some("its runner died; nobody knows how it ended".to_owned()),
         ..Report::bare(Outcome::Interrupted)
     }
-}
-
-fn read_context(folder: &Path) -> Vec<(String, String)> {
-    ["_shared.md", "_shared-context.md"]
-        .iter()
-        .filter_map(|name| {
-            let text = fs::read_to_string(folder.join("context").join(name)).ok()?;
-            (!text.trim().is_empty()).then(|| ((*name).to_owned(), text))
-        })
-        .collect()
 }
 
 /// Signals, as messages, while this lives.

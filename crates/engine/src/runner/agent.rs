@@ -9,7 +9,7 @@ use piton_core::{AttemptId, ItemRow, Node, Role};
 
 use super::left_behind::{plain, transcripts};
 use super::work::Purpose;
-use super::{Runner, read_context, unseen};
+use super::{Runner, unseen};
 use crate::answer::{self, Ended, Stopped};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
@@ -116,7 +116,7 @@ impl Runner<'_, '_> {
             iteration: self.lp.run().map_or(1, |row| row.iterations_total),
             levels,
             item,
-            context: read_context(&self.sprint_folder()),
+            context: prompt::read_context(&self.sprint_folder()),
         };
         match role {
             Role::Worker => prompt::worker(&self.templates, &ingredients),
@@ -139,13 +139,15 @@ impl Runner<'_, '_> {
     ) -> Result<Input, Failure> {
         fail::point("run.agent-ended");
         let output = self.output_of(attempt)?;
-        let text = spool::tail(&output, ANSWER_BYTES).unwrap_or_default();
         let ended = Ended {
             code: exit.code,
             signal: exit.signal,
             stopped: self.stopped(exit, asked),
         };
-        let mut report = answer::report(&text, &ended);
+        let mut report = match spool::tail(&output, ANSWER_BYTES) {
+            Ok(text) => answer::report(&text, &ended),
+            Err(error) => answer::unread(&error, &ended),
+        };
         report.process = Some(ProcessEnd {
             code: exit.code,
             signal: exit.signal,
