@@ -3,7 +3,7 @@
 
 use piton_core::entry::{Entry, EntryType};
 use piton_core::id::DecisionId;
-use piton_core::{Actor, Command, Facts};
+use piton_core::{Actor, Command, Facts, HolderKnown};
 use uuid::Uuid;
 
 /// What was done.
@@ -68,6 +68,6 @@ pub fn facts() -> Facts {
     Facts {
         actor: Actor::Person("ada".to_owned()),
         decision: DecisionId(Uuid::now_v7()),
-        holder_gone: false,
+        holder: HolderKnown::Nothing,
     }
 }

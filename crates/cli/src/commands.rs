@@ -1,5 +1,6 @@
 //! One function a command: translate, call the verb, show the answer.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
@@ -121,9 +122,9 @@ fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
                 output.note(&line);
             }
         }
-        Notice::Working(node, since, printed) => {
+        Notice::Working(node, since, now, printed) => {
             if output.is_live() {
-                let line = show::progress::working(node, *since, world.now(), *printed);
+                let line = show::progress::working(node, *since, *now, *printed);
                 output.live(&line);
             }
         }
@@ -197,8 +198,14 @@ fn show_dry(nodes: &[run::DryNode], output: &mut Output) {
     ));
 }
 
-fn count(number: usize, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, word: &str) -> String {
+    if number == N::from(1) {
+        return format!("{number} {word}");
+    }
+    match word.strip_suffix("ry") {
+        Some(start) => format!("{number} {start}ries"),
+        None => format!("{number} {word}s"),
+    }
 }
 
 fn show_status(
@@ -414,16 +421,20 @@ fn log_entry(world: &World, args: LogArgs, output: &mut Output) -> Result<Exit, 
 }
 
 fn describe(row: &EntryRow) -> String {
-    let spec = row
-        .entry
-        .spec
-        .as_ref()
-        .map(|spec| format!(" [{spec}]"))
-        .unwrap_or_default();
+    let entry = &row.entry;
+    let spec = entry.spec.as_ref().map(|spec| format!(" [{spec}]"));
+    let title = entry.title();
+    // Without a description the type stands for it, and that is said already.
+    let said = match (&entry.task_id, entry.data.contains_key("description")) {
+        (_, true) => Some(title.as_str()),
+        (task, false) => task.as_deref(),
+    };
+    let said = said.map(|said| format!(" {}", show::progress::first_line(said)));
     format!(
-        "{}{spec} {}",
-        row.entry.kind.as_str(),
-        show::progress::first_line(&row.entry.title())
+        "{}{}{}",
+        entry.kind.as_str(),
+        spec.unwrap_or_default(),
+        said.unwrap_or_default()
     )
 }
 
@@ -544,9 +555,9 @@ fn verify(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     }
     let checked = format!(
         "{} in {}, {} of views",
-        count_u64(verdict.events, "event"),
-        count_u64(verdict.streams, "stream"),
-        count_u64(verdict.rows, "row")
+        count(verdict.events, "event"),
+        count(verdict.streams, "stream"),
+        count(verdict.rows, "row")
     );
     if exit == Exit::Done {
         output.data(&format!("{GREEN}all is well:{GREEN:#} {checked}\n"));
@@ -558,10 +569,6 @@ fn verify(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         output.hint("nothing was changed; bring a backup in with `piton store restore FILE`, or save what is there with `piton journal export`");
     }
     Ok(exit)
-}
-
-fn count_u64(number: u64, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
 fn store_command(
@@ -584,10 +591,10 @@ fn store_command(
                     info.path.display(),
                     piton_core::amount::size(info.bytes + info.wal_bytes),
                     piton_core::amount::size(info.wal_bytes),
-                    count_u64(info.events, "event"),
-                    count_u64(info.streams, "stream"),
-                    count_u64(info.runs, "run"),
-                    count_u64(info.entries, "entry").replace("entrys", "entries"),
+                    count(info.events, "event"),
+                    count(info.streams, "stream"),
+                    count(info.runs, "run"),
+                    count(info.entries, "entry"),
                     info.schema_version,
                     info.sqlite_version
                 ));

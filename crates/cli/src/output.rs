@@ -92,19 +92,23 @@ impl Output {
 
     /// Says why a command was not carried out.
     pub(crate) fn failure(&mut self, failure: &Failure) {
-        if let Some(findings) = &failure.findings {
-            self.findings(findings);
-        }
         if self.json {
-            let value = serde_json::json!({ "error": {
+            let mut value = serde_json::json!({ "error": {
                 "code": failure.code,
                 "message": failure.message,
                 "causes": failure.causes(),
                 "hint": failure.hint,
                 "exit": failure.exit().code(),
             }});
+            if let Some(findings) = &failure.findings {
+                value["error"]["problems"] = serde_json::to_value(&findings.problems)
+                    .expect("what piton prints can be said in JSON");
+            }
             self.note(&value.to_string());
             return;
+        }
+        if let Some(findings) = &failure.findings {
+            self.findings(findings);
         }
         self.note(&format!(
             "{RED}error:{RED:#} {} {DIM}[{}]{DIM:#}",

@@ -225,7 +225,23 @@ pub struct Facts {
     pub actor: Actor,
     /// A fresh id, should a decision have to be opened.
     pub decision: DecisionId,
-    /// The runner that holds the run is known to be gone: it ran on this
-    /// machine, and the lock that it held is free.
-    pub holder_gone: bool,
+    /// What the caller knows of the runner that holds the run.
+    pub holder: HolderKnown,
+}
+
+/// What a caller knows of the runner that holds a run.
+///
+/// The lock that a runner holds while it lives says more than a lease that may
+/// run out behind the back of a process that sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HolderKnown {
+    /// Nothing: the lease decides.
+    Nothing,
+    /// It lives: it holds its lock.
+    Alive,
+    /// The runner with this token is gone: its lock was free after the journal
+    /// named it. A later one may have come since.
+    Gone(u64),
+    /// The caller holds the lock itself: whoever held the run is gone.
+    Excluded,
 }

@@ -45,7 +45,7 @@ mod views;
 
 pub use actor::Actor;
 pub use attempt::{AttemptRow, Outcome, Role};
-pub use command::{Command, Facts};
+pub use command::{Command, Facts, HolderKnown};
 pub use decide::decide;
 pub use decision::{DecisionKind, DecisionRow, Verb};
 pub use event::Event;

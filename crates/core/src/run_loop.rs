@@ -70,6 +70,9 @@ pub enum Input {
     GateEnded(GateReport),
     /// The commit was made (none when nothing had changed), or why not.
     CommitEnded(Result<Option<String>, String>),
+    /// The commit was stopped on the way; whether it was made is found out by
+    /// the next runner.
+    CommitStopped,
     /// The time that was waited for has come.
     Time,
     /// Somebody wants the runner to stop: a signal.
@@ -291,6 +294,7 @@ impl RunLoop {
                 node,
                 result,
             }),
+            Input::CommitStopped => self.look(),
             Input::Time => match self.doing {
                 Doing::Working(_) => vec![Effect::StopWork { kill: false }],
                 Doing::Waiting => self.look(),

@@ -80,10 +80,30 @@ pub struct Stopped {
 #[must_use]
 pub fn report(output: &str, ended: &Ended) -> Report {
     let output = strip_ansi(output);
-    let mut report = match find(&output) {
+    let report = match find(&output) {
         Some(answer) => of_answer(answer, &output, ended),
         None => of_exit(&output, ended),
     };
+    finish(report, ended)
+}
+
+/// Makes a report where what the agent printed cannot be read: it may have
+/// failed or asked, so that its exit status alone is not believed.
+#[must_use]
+pub fn unread(error: &std::io::Error, ended: &Ended) -> Report {
+    let report = Report {
+        error: Some(format!(
+            "what the agent printed cannot be read: {error} ({})",
+            ending(ended)
+        )),
+        category: Some(Category::Logic),
+        ..Report::bare(Outcome::Failed)
+    };
+    finish(report, ended)
+}
+
+/// Why it was stopped goes before what it said, and nothing is too long.
+fn finish(mut report: Report, ended: &Ended) -> Report {
     if let Some(stopped) = &ended.stopped
         && report.outcome != Outcome::NeedsHuman
     {
@@ -246,31 +266,53 @@ fn shorten(text: &str) -> String {
 }
 
 /// The last block or line that fits.
+///
+/// A block that is not closed hides nothing: lines within one count too, unless
+/// the block as a whole is an answer.
 fn find(output: &str) -> Option<Answer> {
     let mut found = None;
-    let mut block: Option<String> = None;
+    let mut block: Option<Block> = None;
     for line in output.lines() {
         let bare = line.trim();
+        if let Some(tag) = bare.strip_prefix("```") {
+            let begins = tag.trim().eq_ignore_ascii_case("json");
+            if begins || block.is_some() {
+                found = block.take().and_then(Block::answer).or(found);
+                block = begins.then(Block::default);
+            }
+            continue;
+        }
+        let answer = bare.starts_with('{').then(|| read(bare)).flatten();
         match &mut block {
-            Some(text) if bare.starts_with("```") => {
-                found = read(text).or(found);
-                block = None;
+            Some(block) => {
+                block.line = answer.or(block.line.take());
+                block.text.push_str(line);
+                block.text.push('\n');
             }
-            Some(text) => {
-                text.push_str(line);
-                text.push('\n');
-            }
-            None if bare
-                .strip_prefix("```")
-                .is_some_and(|tag| tag.trim().eq_ignore_ascii_case("json")) =>
-            {
-                block = Some(String::new());
-            }
-            None if bare.starts_with('{') => found = read(bare).or(found),
-            None => {}
+            None => found = answer.or(found),
         }
     }
-    found
+    block.and_then(Block::answer).or(found)
+}
+
+/// A block marked as `json`, as far as it was read.
+#[derive(Default)]
+struct Block {
+    text: String,
+    /// The last line of it that fits.
+    line: Option<Answer>,
+}
+
+impl Block {
+    /// The whole of it, else its last line that fits, else what it begins with:
+    /// there may be prose after the JSON of a block that was not closed.
+    fn answer(self) -> Option<Answer> {
+        read(&self.text).or(self.line).or_else(|| {
+            let values = serde_json::Deserializer::from_str(&self.text);
+            let first = values.into_iter::<Answer>().next()?;
+            first.ok().filter(Answer::fits)
+        })
+    }
 }
 
 fn read(text: &str) -> Option<Answer> {
@@ -382,6 +424,47 @@ mod tests {
             0,
             Outcome::Completed,
             Some("{\"status\":\"completed\"}"),
+        );
+    }
+
+    #[test]
+    fn a_block_that_is_not_closed_hides_nothing() {
+        let asks = r#"{"status":"needs-human","summary":"","humanNeeded":{"reason":"which key?"}}"#;
+        check(
+            &format!("```json\n{{\"files\": [\nthen I wondered\n{asks}\n"),
+            0,
+            Outcome::NeedsHuman,
+            Some("which key?"),
+        );
+        // What is not JSON as a whole may have an answer in it.
+        check(
+            &format!("```json\nthis:\n{asks}\n```\nbye\n"),
+            0,
+            Outcome::NeedsHuman,
+            Some("which key?"),
+        );
+        let failed = "{\n \"status\": \"failed\",\n \"error\": \"red\"\n}\n";
+        for end in ["", "and so it ends\n", "```json\n{broken\n"] {
+            check(
+                &format!("```json\n{failed}{end}"),
+                0,
+                Outcome::Failed,
+                Some("red"),
+            );
+        }
+        // The next block begins where the one before was forgotten.
+        check(
+            &format!("```json\n{{broken\n```json\n{failed}```\n"),
+            0,
+            Outcome::Failed,
+            Some("red"),
+        );
+        // A block that fits is the answer, and not a line of it.
+        check(
+            "```json\n{\"status\": \"failed\", \"error\": \"whole\", \"before\":\n{\"status\": \"completed\", \"summary\": \"part\"}\n}\n```\n",
+            0,
+            Outcome::Failed,
+            Some("whole"),
         );
     }
 

@@ -38,8 +38,6 @@ pub const POINTS: &[&str] = &[
     "run.spool-removed",
     // A gate.
     "gate.before-start",
-    "gate.started",
-    "gate.recorded",
     "gate.ended",
     "gate.spool-removed",
     // A commit.

@@ -6,10 +6,19 @@ use std::time::Duration;
 
 use crate::fail;
 use crate::failure::Failure;
-use crate::process::{self, Call};
+use crate::process::{self, Call, Stop};
 
 /// Long enough for hooks that run a whole test suite.
 const TIMEOUT: Duration = Duration::from_secs(3_600);
+
+/// How a commit that is under way is found, and ended.
+#[derive(Clone, Copy, Debug)]
+pub struct By<'a> {
+    /// What its processes carry, should piton die meanwhile.
+    pub mark: &'a str,
+    /// What another thread ends it with.
+    pub stop: &'a Stop,
+}
 
 /// What git said.
 struct Said {
@@ -19,18 +28,19 @@ struct Said {
 }
 
 fn git(work_tree: &Path, args: &[&str]) -> Result<Said, Failure> {
-    marked(work_tree, args, None)
+    call(work_tree, args, None)
 }
 
-/// The same, to be found by this mark should piton die meanwhile.
-fn marked(work_tree: &Path, args: &[&str], mark: Option<&str>) -> Result<Said, Failure> {
+/// The same, to be found and ended while it works.
+fn call(work_tree: &Path, args: &[&str], by: Option<&By<'_>>) -> Result<Said, Failure> {
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
     let call = Call {
         program: "git",
         args: &args,
         cwd: work_tree,
         env: &[],
-        mark,
+        mark: by.map(|by| by.mark),
+        stop: by.map(|by| by.stop),
         timeout: TIMEOUT,
     };
     let output = process::output(&call).map_err(|error| {
@@ -127,12 +137,12 @@ pub fn commit(
     work_tree: &Path,
     message: &str,
     own: &[Own],
-    mark: &str,
+    by: &By<'_>,
 ) -> Result<Result<Option<String>, String>, Failure> {
     let specs = but(own);
     let mut add = vec!["add", "--all", "--"];
     add.extend(specs.iter().map(String::as_str));
-    let said = marked(work_tree, &add, Some(mark))?;
+    let said = call(work_tree, &add, Some(by))?;
     if !said.ok {
         return Ok(Err(last_line(&said)));
     }
@@ -141,7 +151,7 @@ pub fn commit(
         return Ok(Ok(None));
     }
     let commit = ["commit", "--quiet", "-m", message];
-    let said = marked(work_tree, &commit, Some(mark))?;
+    let said = call(work_tree, &commit, Some(by))?;
     if !said.ok {
         return Ok(Err(last_line(&said)));
     }

@@ -84,7 +84,8 @@ pub struct Mirror {
     written_at: Option<Timestamp>,
     took: SignedDuration,
     behind: bool,
-    complained: bool,
+    /// The last trouble that somebody was told of.
+    told: Option<Trouble>,
 }
 
 /// What a write came to that somebody should know.
@@ -104,6 +105,19 @@ pub enum Trouble {
         /// Why.
         why: String,
     },
+}
+
+impl Trouble {
+    /// Whether it is the same trouble again. Why a file cannot be written may
+    /// be said in other words each time: with the name of a temporary file.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Unwritable { target, .. }, Self::Unwritable { target: other, .. }) => {
+                target == other
+            }
+            (Self::Foreign { .. } | Self::Unwritable { .. }, _) => self == other,
+        }
+    }
 }
 
 impl fmt::Display for Trouble {
@@ -246,7 +260,7 @@ impl Mirror {
             written_at: None,
             took: SignedDuration::ZERO,
             behind: true,
-            complained: false,
+            told: None,
         })
     }
 
@@ -313,7 +327,20 @@ impl Mirror {
             }),
         };
         self.written_at = Some(now);
-        trouble.filter(|_| !std::mem::replace(&mut self.complained, true))
+        self.news(trouble?)
+    }
+
+    /// The trouble, unless it is what was told last.
+    fn news(&mut self, trouble: Trouble) -> Option<Trouble> {
+        if self
+            .told
+            .as_ref()
+            .is_some_and(|told| told.is_like(&trouble))
+        {
+            return None;
+        }
+        self.told = Some(trouble.clone());
+        Some(trouble)
     }
 
     /// Tells how long the last write took, so that large files follow slower.

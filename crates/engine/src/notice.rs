@@ -16,8 +16,8 @@ pub enum Notice<'a> {
     Problems(&'a Findings),
     /// An event of the run, with the rows as it left them.
     Event(&'a Recorded, &'a Tables),
-    /// An agent or a gate works: the node, since when, and what it printed in bytes.
-    Working(&'a Node, Timestamp, u64),
+    /// An agent or a gate works: the node, since when, what time it is, and what it printed in bytes.
+    Working(&'a Node, Timestamp, Timestamp, u64),
     /// Waiting: for a time, or for a person.
     Waiting(Option<Timestamp>),
 }

@@ -41,7 +41,7 @@ use std::time::{Duration, Instant};
 
 use crate::fail;
 
-pub use self::call::{Call, OUTPUT_BYTES_MAX, Output, output, own_mark};
+pub use self::call::{Call, OUTPUT_BYTES_MAX, Output, Stop, output, own_mark};
 pub use self::identity::{Identity, Liveness, alive, liveness, myself};
 pub use self::orphans::adopt_orphans;
 pub use self::survivors::{Ended, FoundBy, Survivor, end_survivors, survivors};

@@ -6,7 +6,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::exchange::{leftovers, stage};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::world::World;
@@ -76,16 +75,9 @@ impl Project {
         fs::create_dir_all(&self.home).map_err(|error| unwritable(&self.home, error))?;
         fail::point("project.home-made");
         let ignore = self.home.join(".gitignore");
-        if !ignore.exists() {
-            // Whole or not at all: one that was cut off would never be mended.
-            let put = || -> std::io::Result<()> {
-                for left in leftovers(&ignore)? {
-                    fs::remove_file(&left.path)?;
-                }
-                drop(stage(&ignore, IGNORE.as_bytes())?.exchange()?);
-                Ok(())
-            };
-            put().map_err(|error| unwritable(&ignore, error))?;
+        // An empty one was cut off in the making; one with words is somebody's.
+        if fs::metadata(&ignore).map_or(true, |found| found.len() == 0) {
+            fs::write(&ignore, IGNORE).map_err(|error| unwritable(&ignore, error))?;
         }
         Ok(fresh)
     }

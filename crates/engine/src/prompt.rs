@@ -5,11 +5,17 @@
 //! the plan's `prompts` may replace. Unknown variables stay as they are.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
 
 use piton_core::ItemRow;
 
 /// Most characters of shared context that go into a prompt.
 const CONTEXT_CHARS_MAX: usize = 60_000;
+/// How much of a file of shared context is read: more than goes into a prompt,
+/// whatever it is written in, so that what is cut off is always said.
+const CONTEXT_BYTES_MAX: u64 = 4 * (CONTEXT_CHARS_MAX as u64) + 4;
 /// Most characters of a gate's output that go into a prompt.
 const OUTPUT_CHARS_MAX: usize = 10_000;
 
@@ -72,6 +78,18 @@ pub struct Ingredients<'a> {
 /// The prompt of a worker.
 #[must_use]
 pub fn worker(templates: &Templates, of: &Ingredients<'_>) -> String {
+    whole(templates, of, &worker_task(of.item))
+}
+
+/// The prompt of an agent that is to mend what a gate found.
+#[must_use]
+pub fn gate_fix(templates: &Templates, of: &Ingredients<'_>) -> String {
+    whole(templates, of, &gate_fix_task(of.item))
+}
+
+/// All parts of a prompt. Only the task is another for each role, so that what
+/// one of them is told is not forgotten for the other.
+fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str) -> String {
     let variables = variables(of);
     let fill =
         |own: &Option<String>, default: &str| expand(own.as_deref().unwrap_or(default), &variables);
@@ -85,10 +103,7 @@ pub fn worker(templates: &Templates, of: &Ingredients<'_>) -> String {
     if let Some(answer) = &of.item.answer {
         parts.push(format!("## A person answered\n\n{answer}"));
     }
-    parts.push(format!(
-        "## Your task\n\n{}",
-        of.item.prompt.as_deref().unwrap_or_default().trim_end()
-    ));
+    parts.push(task.to_owned());
     parts.extend(
         templates
             .instructions
@@ -100,13 +115,14 @@ pub fn worker(templates: &Templates, of: &Ingredients<'_>) -> String {
     join(&parts)
 }
 
-/// The prompt of an agent that is to mend what a gate found.
-#[must_use]
-pub fn gate_fix(templates: &Templates, of: &Ingredients<'_>) -> String {
-    let variables = variables(of);
-    let runs = of.item.gate_runs.clone().unwrap_or_default();
-    let task = of
-        .item
+fn worker_task(item: &ItemRow) -> String {
+    let task = item.prompt.as_deref().unwrap_or_default();
+    format!("## Your task\n\n{}", task.trim_end())
+}
+
+fn gate_fix_task(item: &ItemRow) -> String {
+    let runs = item.gate_runs.clone().unwrap_or_default();
+    let task = item
         .gate
         .as_ref()
         .map_or("", |gate| gate.on_fail_prompt.trim_end());
@@ -115,22 +131,30 @@ pub fn gate_fix(templates: &Templates, of: &Ingredients<'_>) -> String {
         .map_or_else(|| "none".to_owned(), |code| code.to_string());
     let output = tail(&runs.output, OUTPUT_CHARS_MAX);
     let fence = fence_for(output);
-    let parts = [
-        expand(templates.header.as_deref().unwrap_or(HEADER), &variables),
-        format!(
-            "## Your task\n\nThe check of **{}** failed. {task}",
-            of.item.node
-        ),
-        format!("## Output of the check (exit status {code})\n\n{fence}\n{output}\n{fence}"),
-        expand(
-            templates
-                .result_reporting
-                .as_deref()
-                .unwrap_or(RESULT_REPORTING),
-            &variables,
-        ),
-    ];
-    join(&parts)
+    format!(
+        "## Your task\n\nThe check of **{}** failed. {task}\n\n## Output of the check (exit status {code})\n\n{fence}\n{output}\n{fence}",
+        item.node
+    )
+}
+
+/// The files of a sprint that every agent is shown, name and text. What is not
+/// UTF-8 reads as U+FFFD; of a long one, the beginning.
+pub(crate) fn read_context(folder: &Path) -> Vec<(String, String)> {
+    ["_shared.md", "_shared-context.md"]
+        .iter()
+        .filter_map(|name| {
+            let text = beginning(&folder.join("context").join(name)).ok()?;
+            (!text.trim().is_empty()).then(|| ((*name).to_owned(), text))
+        })
+        .collect()
+}
+
+fn beginning(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(CONTEXT_BYTES_MAX)
+        .read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn join(parts: &[String]) -> String {

@@ -4,12 +4,13 @@
 //! one channel. What the loop decides stands in `piton_core::run_loop`.
 
 mod agent;
+mod clock;
 mod gate;
 mod left_behind;
+mod work;
 
 use std::collections::VecDeque;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -19,18 +20,20 @@ use piton_core::policy::Limits;
 use piton_core::run::Request;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
-    Actor, AttemptId, Command, DecisionId, Facts, ItemRow, ItemState, Need, Recorded, RunId,
-    RunRow, RunState, StreamId, Tables,
+    Actor, AttemptId, Command, DecisionId, Facts, HolderKnown, ItemRow, ItemState, Need, Recorded,
+    RunId, RunRow, RunState, StreamId, Tables,
 };
 use piton_formats::sprint::{Exporter, FACE};
-use piton_store::{CommitError, Store as _};
+use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
+use self::clock::RunClock;
+use self::work::{Handle, Purpose, Work};
 use crate::fail;
 use crate::failure::Failure;
-use crate::git;
+use crate::git::{self, By};
 use crate::mirror::Mirror;
 use crate::notice::Notice;
-use crate::process::{self, Exit, Running};
+use crate::process::{self, Exit, Stop};
 use crate::prompt::Templates;
 use crate::session::Session;
 use crate::spool::Spool;
@@ -39,11 +42,9 @@ use crate::verbs::run::support::refuse_unsupported;
 pub use self::left_behind::clear_up;
 
 /// How often the runner looks for events of others while it waits.
-const TICK: Duration = Duration::from_millis(150);
+const TICK: SignedDuration = SignedDuration::from_millis(150);
 /// How often it says that it lives, in the lease and in the native file.
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(10);
-/// How long a lease holds without a heartbeat.
-const LEASE_S: u64 = 30;
 /// How many events are read at once when others were busy.
 const PAGE: usize = 1_000;
 
@@ -73,23 +74,8 @@ pub struct Job {
 enum Message {
     Grew(u64),
     Exited(Exit),
+    Committed(Result<Result<Option<String>, String>, Failure>),
     Signal(&'static str),
-}
-
-/// What works at the moment.
-struct Work {
-    running: Running,
-    node: piton_core::Node,
-    since: Timestamp,
-    printed: u64,
-    deadline: Option<Timestamp>,
-    for_: Purpose,
-    asked: Option<String>,
-}
-
-enum Purpose {
-    Agent { attempt: AttemptId },
-    Gate { mark: String, timeout_s: u64 },
 }
 
 struct Runner<'s, 'w> {
@@ -105,7 +91,8 @@ struct Runner<'s, 'w> {
     seen: u64,
     work: Option<Work>,
     wake: Option<Timestamp>,
-    waits_for_person: bool,
+    clock: RunClock,
+    tick_at: Timestamp,
     beat: Timestamp,
     stop_reason: Option<String>,
 }
@@ -145,7 +132,7 @@ fn start(
     refuse_dirty(session, &row)?;
     let limits = row.policy.limits.overridden_by(&job.limits);
     let facts = Facts {
-        holder_gone: true,
+        holder: HolderKnown::Excluded,
         ..facts(session)
     };
     let owner = owner();
@@ -165,7 +152,11 @@ fn start(
     let mut mirror = open_mirror(session, &row, lp.tables(), tell);
     left_behind::sweep(session, &row, mirror.as_mut());
     let templates = templates(settings.settings());
-    let beat = session.world.now();
+    let mut clock = RunClock::new(session.world);
+    if let Some(last) = started.events.last() {
+        clock.saw(session.world, last.record.stamp.time);
+    }
+    let beat = clock.now(session.world);
     let mut runner = Runner {
         session,
         job,
@@ -179,7 +170,8 @@ fn start(
         seen,
         work: None,
         wake: None,
-        waits_for_person: false,
+        clock,
+        tick_at: beat,
         beat,
         stop_reason: None,
     };
@@ -285,7 +277,7 @@ fn facts(session: &Session<'_>) -> Facts {
     Facts {
         actor: Actor::Runner(owner()),
         decision: DecisionId(session.world.id()),
-        holder_gone: false,
+        holder: HolderKnown::Nothing,
     }
 }
 
@@ -341,8 +333,11 @@ impl Runner<'_, '_> {
     /// The intent of an agent that worked stays open; the next runner settles it.
     fn abandon(&mut self, failure: &Failure) {
         if let Some(work) = self.work.take() {
-            work.running.terminate();
-            while !matches!(self.receiver.recv(), Ok(Message::Exited(_)) | Err(_)) {}
+            work.stop(false);
+            while !matches!(
+                self.receiver.recv(),
+                Ok(Message::Exited(_) | Message::Committed(_)) | Err(_)
+            ) {}
         }
         let (run, token) = (self.row.id, self.lp.token());
         let reason = failure.message.clone();
@@ -374,6 +369,11 @@ impl Runner<'_, '_> {
         }
     }
 
+    /// The time of this invocation.
+    fn now(&self) -> Timestamp {
+        self.clock.now(self.session.world)
+    }
+
     /// Lets the loop take inputs in, and tells of the events among them with
     /// the rows as the loop has them then.
     fn step(
@@ -391,10 +391,14 @@ impl Runner<'_, '_> {
                 | Input::AgentEnded { .. }
                 | Input::GateEnded(_)
                 | Input::CommitEnded(_)
+                | Input::CommitStopped
                 | Input::Time
                 | Input::Stop { .. } => Vec::new(),
             };
-            effects.extend(self.lp.step(self.session.world.now(), input));
+            if let Some(last) = events.last() {
+                self.clock.saw(self.session.world, last.record.stamp.time);
+            }
+            effects.extend(self.lp.step(self.now(), input));
             self.announce(&events, tell);
         }
     }
@@ -407,7 +411,7 @@ impl Runner<'_, '_> {
         match effect {
             Effect::Look => {
                 let events = self.news()?;
-                let pause_file = self.sprint_folder().join("PAUSE").is_file();
+                let pause_file = self.pause_file();
                 Ok(vec![Input::Looked {
                     events,
                     pause_file,
@@ -436,17 +440,13 @@ impl Runner<'_, '_> {
             Effect::MakeCommit { node, settle } => {
                 // A hook may take its time.
                 self.follow(tell);
-                Ok(vec![Input::CommitEnded(self.make_commit(&node, settle)?)])
+                self.make_commit(&node, settle)
             }
             Effect::StopWork { kill } => {
                 let why = self.why_stopped();
                 if let Some(work) = &mut self.work {
                     work.asked.get_or_insert(why);
-                    if kill {
-                        work.running.kill()
-                    } else {
-                        work.running.terminate()
-                    }
+                    work.stop(kill);
                 }
                 Ok(Vec::new())
             }
@@ -457,7 +457,6 @@ impl Runner<'_, '_> {
                 Ok(Vec::new())
             }
             Effect::WaitForPerson => {
-                self.waits_for_person = true;
                 self.write_mirror(true, tell);
                 tell(Notice::Waiting(None));
                 Ok(Vec::new())
@@ -550,41 +549,65 @@ impl Runner<'_, '_> {
 
     /// Waits for whatever comes next.
     fn listen(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
-        match self.receiver.recv_timeout(TICK) {
+        // However much an agent prints, the runner looks up from it in time.
+        let now = self.now();
+        let left = Duration::try_from(self.tick_at.duration_since(now)).unwrap_or_default();
+        if left.is_zero() {
+            self.tick_at = now.checked_add(TICK).unwrap_or(now);
+            return self.tick(tell);
+        }
+        match self.receiver.recv_timeout(left) {
             Ok(message) => self.heard(message),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => self.tick(tell),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(Vec::new()),
         }
     }
 
     fn tick(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
-        let now = self.session.world.now();
+        let now = self.now();
         let mut inputs = Vec::new();
         let events = self.news()?;
         if !events.is_empty() {
             self.wake = None;
-            self.waits_for_person = false;
             inputs.push(Input::Changed(events));
         }
         if now.duration_since(self.beat) >= HEARTBEAT {
             self.beat = now;
-            self.session
-                .store
-                .heartbeat(self.row.id, self.lp.token(), LEASE_S)?;
+            self.heartbeat(tell);
             self.write_mirror(true, tell);
         } else {
             self.follow(tell);
         }
         if let Some(work) = &self.work {
-            tell(Notice::Working(&work.node, work.since, work.printed));
+            tell(Notice::Working(&work.node, work.since, now, work.printed));
             if work.deadline.is_some_and(|deadline| now >= deadline) && work.asked.is_none() {
                 inputs.push(Input::Time);
             }
         }
-        if self.wake.is_some_and(|wake| now >= wake) {
+        // A wait ends at its time, or when somebody asks for a pause meanwhile.
+        if self
+            .wake
+            .is_some_and(|wake| now >= wake || self.pause_file())
+        {
             self.wake = None;
             inputs.push(Input::Time);
         }
         Ok(inputs)
+    }
+
+    /// Says that the runner lives. A lease is no fact: one that cannot be
+    /// lengthened is no reason to end an agent that works; a runner that has
+    /// lost its run is told so when it commits.
+    fn heartbeat(&self, tell: &mut dyn FnMut(Notice<'_>)) {
+        let store = &self.session.store;
+        if let Err(fault) = store.heartbeat(self.row.id, self.lp.token(), LEASE_TTL_S) {
+            tell(Notice::Warning(&format!(
+                "the lease was not lengthened: {fault}"
+            )));
+        }
+    }
+
+    fn pause_file(&self) -> bool {
+        self.sprint_folder().join("PAUSE").is_file()
     }
 
     fn heard(&mut self, message: Message) -> Result<Vec<Input>, Failure> {
@@ -612,37 +635,77 @@ impl Runner<'_, '_> {
                     Purpose::Gate { mark, timeout_s } => {
                         self.gate_ended(&mark, &exit, work.asked.as_deref(), timeout_s)?
                     }
+                    // Its end comes as that of a commit.
+                    Purpose::Commit => return Ok(Vec::new()),
+                }])
+            }
+            Message::Committed(result) => {
+                let asked = self.work.take().is_some_and(|work| work.asked.is_some());
+                Ok(vec![match result {
+                    Ok(Err(_)) | Err(_) if asked => Input::CommitStopped,
+                    result => Input::CommitEnded(result?),
                 }])
             }
         }
     }
 
+    /// Commits, beside the runner: a hook may take its time, and the runner
+    /// hears of everything else meanwhile.
     fn make_commit(
-        &self,
+        &mut self,
         node: &piton_core::Node,
         settle: bool,
-    ) -> Result<Result<Option<String>, String>, Failure> {
-        let work_tree = &self.session.project.work_tree;
+    ) -> Result<Vec<Input>, Failure> {
+        let work_tree = self.session.project.work_tree.clone();
         let Some(item) = self.lp.tables().item(self.row.id, node) else {
-            return Ok(Ok(None));
+            return Ok(vec![Input::CommitEnded(Ok(None))]);
         };
         let message = format!("{}: {}", self.row.name, item.id);
         let before = item
             .committing
             .as_ref()
             .and_then(|intent| intent.head.clone());
-        if settle && let Some(commit) = git::made(work_tree, &message, before.as_deref())? {
-            return Ok(Ok(Some(commit)));
-        }
-        fail::point("run.before-commit");
-        let made = git::commit(
-            work_tree,
-            &message,
-            &own_files(self.session, &self.row),
-            &commit_mark(self.row.id),
-        );
-        fail::point("run.after-commit");
-        made
+        let own = own_files(self.session, &self.row);
+        let mark = commit_mark(self.row.id);
+        let stop = Stop::default();
+        self.work = Some(Work {
+            node: node.clone(),
+            since: self.now(),
+            printed: 0,
+            deadline: None,
+            for_: Purpose::Commit,
+            asked: None,
+            handle: Handle::Calls(stop.clone()),
+        });
+        let sender = self.sender.clone();
+        std::thread::spawn(move || {
+            let made = if settle {
+                git::made(&work_tree, &message, before.as_deref())
+            } else {
+                Ok(None)
+            };
+            let result = match made {
+                Ok(Some(commit)) => Ok(Ok(Some(commit))),
+                Ok(None) => {
+                    fail::point("run.before-commit");
+                    let made = git::commit(
+                        &work_tree,
+                        &message,
+                        &own,
+                        &By {
+                            mark: &mark,
+                            stop: &stop,
+                        },
+                    );
+                    fail::point("run.after-commit");
+                    made
+                }
+                Err(failure) => Err(failure),
+            };
+            // The runner that would hear it may be gone already.
+            sender.send(Message::Committed(result)).ok();
+        });
+        Ok(Vec::new())
     }
 
     /// Writes the native file if its time has come: before the runner waits
@@ -655,13 +718,13 @@ impl Runner<'_, '_> {
         let Some(mirror) = &mut self.mirror else {
             return;
         };
-        let now = self.session.world.now();
+        let (world, now) = (self.session.world, self.clock.now(self.session.world));
         let trouble = if now_or_never {
             mirror.write(self.lp.tables(), self.seen, now)
         } else {
             mirror.follow(self.lp.tables(), self.seen, now)
         };
-        mirror.took(self.session.world.now().duration_since(now));
+        mirror.took(self.clock.now(world).duration_since(now));
         if let Some(trouble) = trouble {
             tell(Notice::Warning(&trouble.to_string()));
         }
@@ -744,16 +807,6 @@ fn unseen() -> Report {
         error: Some("its runner died; nobody knows how it ended".to_owned()),
         ..Report::bare(Outcome::Interrupted)
     }
-}
-
-fn read_context(folder: &Path) -> Vec<(String, String)> {
-    ["_shared.md", "_shared-context.md"]
-        .iter()
-        .filter_map(|name| {
-            let text = fs::read_to_string(folder.join("context").join(name)).ok()?;
-            (!text.trim().is_empty()).then(|| ((*name).to_owned(), text))
-        })
-        .collect()
 }
 
 /// Signals, as messages, while this lives.

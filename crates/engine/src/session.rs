@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use piton_core::{Command, CommandId, Facts, Need, Rows, RunId, RunRow};
+use piton_core::{Command, CommandId, Facts, HolderKnown, Need, Rows, RunId, RunRow};
 use piton_store::{
     Access, Clock, CommitError, Committed, Options, SqliteStore, Store as _, SystemClock,
 };
@@ -122,10 +122,24 @@ impl<'w> Session<'w> {
     ///
     /// When it is refused, or the store fails.
     pub fn tell(&self, command: &Command) -> Result<Committed, Failure> {
-        let gone = command
-            .run()
-            .is_some_and(|run| run_lock::is_free(&self.project, run));
-        Ok(self.commit(command, &self.world.facts(gone))?)
+        let holder = match command.run() {
+            Some(run) => self.holder(run)?,
+            None => HolderKnown::Nothing,
+        };
+        Ok(self.commit(command, &self.world.facts(holder))?)
+    }
+
+    /// What is known of the runner of a run: first who it is, then whether its
+    /// lock is free. A runner takes its lock before it takes the run.
+    fn holder(&self, run: RunId) -> Result<HolderKnown, Failure> {
+        let rows = self.load(&[Need::Run(run)])?;
+        let holder = rows.tables.run(run).and_then(|row| row.holder.as_ref());
+        let token = holder.map(|holder| holder.token);
+        Ok(match (token, run_lock::is_free(&self.project, run)) {
+            (Some(token), true) => HolderKnown::Gone(token),
+            (Some(_), false) => HolderKnown::Alive,
+            (None, _) => HolderKnown::Nothing,
+        })
     }
 
     /// Carries out a command, asking again when the connection was lost.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use piton_core::redact::Redactor;
-use piton_core::{Actor, DecisionId, Facts};
+use piton_core::{Actor, DecisionId, Facts, HolderKnown};
 use uuid::Uuid;
 
 /// Fixes the clock, for tests: an RFC 3339 time.
@@ -23,6 +23,7 @@ pub struct World {
     /// The folder that the process was started in.
     pub cwd: PathBuf,
     fixed: Option<Timestamp>,
+    begun: std::time::Instant,
 }
 
 impl World {
@@ -43,6 +44,7 @@ impl World {
         Ok(Self {
             cwd: std::env::current_dir()?,
             env,
+            begun: std::time::Instant::now(),
             fixed,
         })
     }
@@ -55,6 +57,12 @@ impl World {
     )]
     pub fn now(&self) -> Timestamp {
         self.fixed.unwrap_or_else(Timestamp::now)
+    }
+
+    /// How long this process has been at work, whatever the clock does.
+    #[must_use]
+    pub fn uptime(&self) -> std::time::Duration {
+        self.begun.elapsed()
     }
 
     /// The fixed time, under test.
@@ -89,11 +97,11 @@ impl World {
 
     /// What a person's commands bring with them.
     #[must_use]
-    pub fn facts(&self, holder_gone: bool) -> Facts {
+    pub fn facts(&self, holder: HolderKnown) -> Facts {
         Facts {
             actor: Actor::Person(self.user().to_owned()),
             decision: DecisionId(self.id()),
-            holder_gone,
+            holder,
         }
     }
 

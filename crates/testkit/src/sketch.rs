@@ -6,7 +6,7 @@ use piton_core::entry::{Entry, EntryType};
 use piton_core::id::{DecisionId, Node, Place, RunId};
 use piton_core::plan::{Past, Plan, PlannedItem};
 use piton_core::policy::Policy;
-use piton_core::{Actor, Command, Facts, ItemState};
+use piton_core::{Actor, Command, Facts, HolderKnown, ItemState};
 use uuid::Uuid;
 
 /// What a person at a terminal brings along.
@@ -15,7 +15,7 @@ pub fn facts() -> Facts {
     Facts {
         actor: Actor::Person("ada".to_owned()),
         decision: DecisionId(Uuid::from_u128(0xDEC1)),
-        holder_gone: false,
+        holder: HolderKnown::Nothing,
     }
 }
 

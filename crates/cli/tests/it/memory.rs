@@ -61,6 +61,18 @@ mod entries {
     }
 
     #[test]
+    fn an_entry_without_a_description_is_named_once() {
+        let scratch = Scratch::new();
+        scratch.piton(&["log", "session_started"]);
+        let says = |args: &[&str]| scratch.piton(&[&["log"], args].concat()).err;
+        assert_eq!(says(&["task_completed"]), "recorded task_completed\n");
+        assert_eq!(
+            says(&["task_completed", "--spec", "auth", "--task", "1.2"]),
+            "recorded task_completed [auth] 1.2\n"
+        );
+    }
+
+    #[test]
     fn a_type_that_does_not_exist_is_answered_with_those_that_do() {
         let scratch = Scratch::new();
         insta::assert_snapshot!(scratch.shows(&["log", "task_done"]), @r"
@@ -131,7 +143,7 @@ mod recent {
         );
         insta::assert_snapshot!(scratch.shows(&["recent"]), @r"
         Last 3 entries: 1 task completed, 1 blocker. Most recent: 1.2: JWT validation. Next: refresh tokens
-        2026-01-15 09:00  session_started session_started
+        2026-01-15 09:00  session_started
         2026-01-15 09:00  task_blocked [auth] 1.1: no key
         2026-01-15 09:00  task_completed [auth] 1.2: JWT validation
         Last task: 1.2 of auth

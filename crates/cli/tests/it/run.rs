@@ -148,6 +148,17 @@ mod agents {
     }
 
     #[test]
+    fn an_agent_whose_output_cannot_be_read_has_not_completed_anything() {
+        let (exit, node) = outcome("f=$(echo .piton/spool/*/$PITON_ATTEMPT.out); rm $f; mkdir $f");
+        assert_eq!((exit, node["state"].as_str()), (1, Some("failed")));
+        let error = node["error"].as_str().expect("an error");
+        assert!(
+            error.starts_with("what the agent printed cannot be read: "),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn needs_human_wins_over_the_exit_status() {
         let scratch = project(
             ONE,
@@ -328,10 +339,10 @@ mod prompts {
         End with one fenced block of this form, and nothing after it:
 
         ```json
-        {"status": "completed", "summary": "what you did, in a sentence"}
+        {"status": "STATUS", "summary": "what you did, in a sentence"}
         ```
 
-        `status` is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+        STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
         "#);
         insta::assert_snapshot!(scratch.read("prompt2"), @r#"
         # Sprint 2026-01-15_demo
@@ -359,10 +370,10 @@ mod prompts {
         End with one fenced block of this form, and nothing after it:
 
         ```json
-        {"status": "completed", "summary": "what you did, in a sentence"}
+        {"status": "STATUS", "summary": "what you did, in a sentence"}
         ```
 
-        `status` is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+        STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
         "#);
     }
 
@@ -410,6 +421,8 @@ prompts:
         insta::assert_snapshot!(scratch.read("prompt1"), @r#"
         # Sprint 2026-01-15_demo
 
+        You work on **build**: phase 1 of 1 (`build`). This is iteration 2.
+
         ## Your task
 
         The check of **build** failed. Mend it.
@@ -425,10 +438,10 @@ prompts:
         End with one fenced block of this form, and nothing after it:
 
         ```json
-        {"status": "completed", "summary": "what you did, in a sentence"}
+        {"status": "STATUS", "summary": "what you did, in a sentence"}
         ```
 
-        `status` is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+        STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
         "#);
     }
 
@@ -448,6 +461,76 @@ prompts:
         assert!(
             prompt.contains("## A person answered\n\nport 5433\n"),
             "{prompt}"
+        );
+    }
+
+    #[test]
+    fn whoever_mends_a_gate_is_shown_what_a_person_answered() {
+        let settings = "collections:\n  step:\n    - {id: one, prompt: Write it.}\n";
+        let phases = "  - id: steps\n    for-each: step\n    gate:\n      script: test -e mended\n      on-fail:\n        prompt: Mend it.\n";
+        let asks = r#"case $n in
+0) echo fine ;;
+1) echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"}}' ;;
+*) touch mended; echo mended ;;
+esac"#;
+        let scratch = Scratch::new();
+        scratch
+            .sprint_with(settings, phases)
+            .agent(&format!("{KEEPS}{asks}"))
+            .write("demo/context/_shared.md", "Use tabs.\n");
+        assert_eq!(scratch.run(&[]).exit, 3);
+        let answer = ["decide", "d1", "answer", "--why", "port 5433"];
+        assert_eq!(scratch.piton(&answer).exit, 0);
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        insta::assert_snapshot!(scratch.read("prompt2"), @r#"
+        # Sprint 2026-01-15_demo
+
+        You work on **steps**: phase 1 of 1 (`steps`). This is iteration 3.
+
+        ## A person answered
+
+        port 5433
+
+        ## Your task
+
+        The check of **steps** failed. Mend it.
+
+        ## Output of the check (exit status 1)
+
+        ```
+
+        ```
+
+        ## Shared context (_shared.md)
+
+        Use tabs.
+
+        ## When you are finished
+
+        End with one fenced block of this form, and nothing after it:
+
+        ```json
+        {"status": "STATUS", "summary": "what you did, in a sentence"}
+        ```
+
+        STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+        "#);
+    }
+
+    #[test]
+    fn shared_context_with_a_broken_character_or_of_any_size_is_shown_as_far_as_it_goes() {
+        let scratch = project(ONE, &format!("{KEEPS}echo fine"));
+        let mut context = b"Use t\xFFabs.\n".to_vec();
+        context.resize(4 << 20, b'x');
+        scratch.write("demo/context/_shared.md", "");
+        std::fs::write(scratch.path().join("demo/context/_shared.md"), context).expect("written");
+        assert_eq!(scratch.run(&[]).exit, 0);
+        let prompt = scratch.read("prompt0");
+        assert!(
+            prompt.contains("Use t\u{fffd}abs.\n") && prompt.contains("too long"),
+            "{} bytes",
+            prompt.len()
         );
     }
 }

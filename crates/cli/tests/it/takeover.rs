@@ -131,6 +131,14 @@ fn case_14_an_unreadable_file_with_a_readable_backup_is_for_a_person_to_decide()
     let scratch = left("sprint-id: [\n");
     scratch.write("demo/PROGRESS.yaml.backup", HALF);
     insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
+    error[PROGRESS_PARSE_ERROR]: a `[` or `{` whose end is missing
+     --> SCRATCH/demo/PROGRESS.yaml:1:12
+      |
+    1 | sprint-id: [
+      |            ^
+      |
+      = help: close it, or quote the text if the bracket is meant literally
+
     error: demo/PROGRESS.yaml is not readable YAML, and demo/PROGRESS.yaml.backup is readable; nothing was changed [plan.unreadable]
     hint: go on from the backup with `piton run demo --from demo/PROGRESS.yaml.backup`
     [exit 6]
@@ -149,6 +157,25 @@ fn case_14_an_unreadable_file_with_a_readable_backup_is_for_a_person_to_decide()
         "sprint-id: [\n",
         "the damaged one is kept"
     );
+}
+
+#[test]
+fn a_program_is_told_of_the_problems_in_the_error_itself() {
+    let scratch = left("sprint-id: [\n");
+    let said = scratch.run(&["--json"]);
+    assert_eq!((said.exit, said.out.as_str()), (6, ""), "{}", said.err);
+    let error: serde_json::Value =
+        serde_json::from_str(&said.err).expect("nothing but the error is on stderr");
+    let error = &error["error"];
+    assert_eq!(error["code"], "plan.unreadable");
+    let problem = &error["problems"][0];
+    assert_eq!(
+        (problem["code"].as_str(), problem["line"].as_u64()),
+        (Some("PROGRESS_PARSE_ERROR"), Some(1)),
+        "{error}"
+    );
+    let plain = scratch.piton(&["run", "nowhere", "--json"]);
+    assert!(!plain.err.contains("problems"), "{}", plain.err);
 }
 
 #[test]
@@ -337,6 +364,21 @@ mod while_it_runs {
         );
         let status = scratch.piton(&["status"]);
         assert!(status.out.contains(&both), "{}", status.out);
+    }
+
+    #[test]
+    fn an_edit_is_told_of_also_after_other_trouble() {
+        let scratch = Scratch::new();
+        scratch.sprint(TWO).agent(
+            "f=demo/PROGRESS.yaml\nif [ -d $f ]; then rmdir $f; echo mine >$f; else rm $f; mkdir $f; fi",
+        );
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        for trouble in ["is not kept up to date", "changed by somebody else"] {
+            let times = said.err.matches(trouble).count();
+            assert_eq!(times, 1, "{trouble}: {}", said.err);
+        }
+        assert_eq!(scratch.read("demo/PROGRESS.yaml"), "mine\n");
     }
 
     #[test]

@@ -12,10 +12,25 @@ use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::policy::Limits;
 use crate::refusal::Refusal;
-use crate::run::{Pause, RunState};
+use crate::run::{Pause, Request, RunState};
 
 /// A run, and the token of the runner that says that it holds it.
 pub(super) type Held = (RunId, u64);
+
+/// Refuses to begin anything in a run that is not running, or of which somebody
+/// has just asked to stop.
+fn may_begin(story: &Story<'_>, run: RunId) -> Result<(), Refusal> {
+    let row = story.run(run)?;
+    let stops = row
+        .asked
+        .as_ref()
+        .is_some_and(|asked| asked.request == Request::Stop);
+    if row.state == RunState::Running && !stops {
+        Ok(())
+    } else {
+        Err(story.wrong_state(run))
+    }
+}
 
 /// Refuses a runner that no longer holds the run.
 fn guard(story: &Story<'_>, (run, token): Held) -> Result<(), Refusal> {
@@ -144,16 +159,13 @@ pub(super) fn start_attempt(
 ) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
-    if story.run(run)?.state != RunState::Running {
-        return Err(story.wrong_state(run));
-    }
+    may_begin(story, run)?;
     let item = story.item(run, node)?.clone();
-    let due = item.until.is_none_or(|until| until <= story.rows.now);
     let fits = match (role, item.state, item.stage) {
         (Role::Worker, ItemState::Ready, _) => item.is_leaf(),
         // Another tool had begun it when the plan was taken over.
         (Role::Worker, ItemState::Working, Stage::Work) => item.is_leaf() && item.attempt.is_none(),
-        (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && due && item.human.is_none(),
+        (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && item.human.is_none(),
         (Role::GateFix, ItemState::Working, Stage::Fix) => item.attempt.is_none(),
         _ => false,
     };
@@ -318,9 +330,7 @@ fn fail(story: &mut Story<'_>, run: RunId, node: &Node, category: Category, erro
 pub(super) fn start_gate(story: &mut Story<'_>, held: Held, node: &Node) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
-    if story.run(run)?.state != RunState::Running {
-        return Err(story.wrong_state(run));
-    }
+    may_begin(story, run)?;
     let item = story.item(run, node)?.clone();
     let open = item.gate_runs.as_ref().is_some_and(|runs| runs.open);
     if item.state != ItemState::Working || item.stage != Stage::Gate || open {
@@ -387,9 +397,7 @@ pub(super) fn start_commit(
 ) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
-    if story.run(run)?.state != RunState::Running {
-        return Err(story.wrong_state(run));
-    }
+    may_begin(story, run)?;
     let item = story.item(run, node)?;
     if item.state != ItemState::Working || item.stage != Stage::Commit || item.committing.is_some()
     {

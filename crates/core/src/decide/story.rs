@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::command::Facts;
+use crate::command::{Facts, HolderKnown};
 use crate::decision::{DecisionKind, Verb};
 use crate::event::{Event, ItemMoved};
 use crate::id::{DecisionId, EventId, Node, RunId, StreamId};
@@ -83,12 +83,18 @@ impl<'a> Story<'a> {
 
     /// Whether somebody who is not known to be gone holds the run.
     pub(super) fn is_held(&self, run: RunId) -> bool {
-        let held = self.tables.run(run).is_some_and(|row| row.holder.is_some());
-        let expired = self
-            .rows
-            .lease_expires
-            .is_none_or(|until| until <= self.rows.now);
-        held && !self.facts.holder_gone && !expired
+        let Some(holder) = self.tables.run(run).and_then(|row| row.holder.as_ref()) else {
+            return false;
+        };
+        match self.facts.holder {
+            HolderKnown::Alive => true,
+            HolderKnown::Gone(token) => holder.token != token,
+            HolderKnown::Excluded => false,
+            HolderKnown::Nothing => self
+                .rows
+                .lease_expires
+                .is_some_and(|until| until > self.rows.now),
+        }
     }
 
     pub(super) fn move_run(&mut self, run: RunId, to: RunState, about: About) {

@@ -3,7 +3,7 @@
 use piton_core::journal::{GENESIS, Record, seal};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
-use piton_core::{Command, Event, Refusal, RunState};
+use piton_core::{Command, Event, HolderKnown, Refusal, RunState};
 
 use crate::world::{LEASE, World, start_run};
 
@@ -105,4 +105,33 @@ fn every_event_of_a_whole_life_reads_back_as_it_was_written() {
         assert_eq!(read, recorded.event);
     }
     assert_eq!(world.folded(), world.tables);
+}
+
+#[test]
+fn a_runner_that_lives_is_not_buried_however_long_ago_its_lease_ran_out() {
+    let (mut world, _) = World::running("a");
+    let run = world.run;
+    world.pass(LEASE.as_secs() * 100);
+    world.holder = Some(HolderKnown::Alive);
+    world.ok(Command::AskPause { run });
+    assert_eq!(world.state(), RunState::Running);
+    assert!(world.run_row().holder.is_some());
+}
+
+#[test]
+fn who_saw_an_earlier_runner_die_does_not_bury_the_one_that_came_since() {
+    let (mut world, old) = World::running("a");
+    let run = world.run;
+    world.holder_gone = true;
+    let new = world.start();
+    world.holder = Some(HolderKnown::Gone(old));
+    world.ok(Command::AskPause { run });
+    assert_eq!(
+        world.run_row().holder.as_ref().map(|holder| holder.token),
+        Some(new)
+    );
+    world.holder = Some(HolderKnown::Gone(new));
+    world.ok(Command::AskStop { run });
+    assert_eq!(world.run_row().holder, None);
+    assert_eq!(world.state(), RunState::Interrupted);
 }

@@ -84,20 +84,7 @@ fn a_failure_of_the_outside_is_tried_again_three_times_and_then_given_up() {
         );
         assert_eq!(world.state(), RunState::Running);
         assert_eq!(world.next(), Some("build/s1/a"), "it keeps its turn");
-        world.pass(wait_s - 1);
-        let attempt = world.fresh_attempt();
-        let early = crate::world::start_attempt(
-            world.run,
-            token,
-            attempt,
-            "build/s1/a",
-            piton_core::Role::Worker,
-        );
-        assert!(matches!(
-            world.refused(early),
-            Refusal::ItemState { until: Some(_), .. }
-        ));
-        world.pass(1);
+        world.pass(wait_s);
     }
     world.work(token, "build/s1/a", network());
     assert_eq!(world.item("build/s1/a").state, ItemState::Failed);
@@ -561,4 +548,21 @@ fn leaving_out_something_else_leaves_a_failure_showing() {
     assert_eq!(world.state(), RunState::Blocked);
     world.skip("build/s1/a");
     assert_eq!(world.states(&["build", "build/s1"]), ["working", "done"]);
+}
+
+#[test]
+fn nothing_is_begun_once_somebody_has_asked_to_stop() {
+    let (mut world, token) = World::running(PLAN);
+    let run = world.run;
+    world.ok(Command::AskStop { run });
+    let attempt = world.fresh_attempt();
+    let late =
+        crate::world::start_attempt(run, token, attempt, "build/s1/a", piton_core::Role::Worker);
+    assert!(matches!(world.refused(late), Refusal::RunState { .. }));
+    world.ok(Command::InterruptRun {
+        run,
+        token,
+        reason: "stopped".to_owned(),
+    });
+    assert_eq!(world.run_row().iterations, 0, "nothing was started");
 }

@@ -16,8 +16,8 @@ use piton_core::plan::{Plan, PlannedItem, RunPast};
 use piton_core::policy::{Limits, Policy};
 use piton_core::{
     Actor, AttemptId, Command, CommandId, DecisionId, DecisionKind, Draft, Event, EventId, Facts,
-    ItemRow, ItemState, Key, Need, Node, Outcome, Place, Recorded, Refusal, Role, Row, Rows, RunId,
-    RunRow, RunState, Stage, Tables, Verb, decide, needs,
+    HolderKnown, ItemRow, ItemState, Key, Need, Node, Outcome, Place, Recorded, Refusal, Role, Row,
+    Rows, RunId, RunRow, RunState, Stage, Tables, Verb, decide, needs,
 };
 use uuid::Uuid;
 
@@ -34,6 +34,8 @@ pub(crate) struct World {
     pub(crate) now: Timestamp,
     pub(crate) lease_expires: Option<Timestamp>,
     pub(crate) holder_gone: bool,
+    /// What the caller knows of the holder, when it is more than that.
+    pub(crate) holder: Option<HolderKnown>,
     /// Whether the plan came from elsewhere, where other rules held.
     taken_over: bool,
     /// Whether every commit is checked, which costs most of its time.
@@ -60,6 +62,7 @@ impl World {
             now: Timestamp::from_second(1_000_000).expect("in range"),
             lease_expires: None,
             holder_gone: false,
+            holder: None,
             taken_over: false,
             thorough: true,
             ids: 0,
@@ -115,7 +118,11 @@ impl World {
         let facts = Facts {
             actor: Actor::Person("ada".to_owned()),
             decision: DecisionId(id(3, self.ids)),
-            holder_gone: self.holder_gone,
+            holder: match (self.holder, self.holder_gone) {
+                (Some(known), _) => known,
+                (None, true) => HolderKnown::Excluded,
+                (None, false) => HolderKnown::Nothing,
+            },
         };
         let drafts = decide(&self.rows(&needs(command).rows), command, &facts);
         if self.thorough {

@@ -5,12 +5,12 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use super::orphans::OWN;
 use super::watch::{self, Leftovers, Order};
-use super::{Exit, Limits, MARK, ProcessEvent, StartError, command};
+use super::{Exit, Limits, MARK, ProcessEvent, Running, StartError, command};
 
 /// Most bytes of stdout that a call may write, and most that is kept of stderr.
 pub const OUTPUT_BYTES_MAX: u64 = 64 << 20;
@@ -28,8 +28,54 @@ pub struct Call<'a> {
     pub env: &'a [(&'a str, &'a str)],
     /// What it is found by should this process die meanwhile; see [`own_mark`].
     pub mark: Option<&'a str>,
+    /// What another thread ends it with.
+    pub stop: Option<&'a Stop>,
     /// Longest life.
     pub timeout: Duration,
+}
+
+/// Ends, from another thread, the call that is under way and every later one
+/// that was given the same.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<Mutex<Stopping>>);
+
+#[derive(Debug, Default)]
+struct Stopping {
+    asked: Option<Urgency>,
+    running: Option<Running>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Urgency {
+    Ask,
+    Kill,
+}
+
+impl Stop {
+    /// Asks the call to end, and ends it when it does not; at once with `kill`.
+    pub fn ask(&self, kill: bool) {
+        let urgency = if kill { Urgency::Kill } else { Urgency::Ask };
+        let mut stopping = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stopping.asked = Some(urgency);
+        stopping.pass_on();
+    }
+
+    fn follow(&self, running: &Running) {
+        let mut stopping = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stopping.running = Some(running.clone());
+        stopping.pass_on();
+    }
+}
+
+impl Stopping {
+    /// Telling a process that is over changes nothing.
+    fn pass_on(&self) {
+        match (self.asked, &self.running) {
+            (Some(Urgency::Ask), Some(running)) => running.terminate(),
+            (Some(Urgency::Kill), Some(running)) => running.kill(),
+            (None, _) | (_, None) => {}
+        }
+    }
 }
 
 /// What a program answered.
@@ -94,6 +140,9 @@ pub fn output(call: &Call<'_>) -> Result<Output, StartError> {
             }),
         },
     )?;
+    if let Some(stop) = call.stop {
+        stop.follow(&running);
+    }
     let exit = receiver.recv().expect("every child has exactly one end");
     drop(running);
     Ok(Output {

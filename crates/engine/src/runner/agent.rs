@@ -8,12 +8,13 @@ use piton_core::run_loop::Input;
 use piton_core::{AttemptId, ItemRow, Node, Role};
 
 use super::left_behind::{plain, transcripts};
-use super::{Message, Purpose, Runner, Work, read_context, unseen};
+use super::work::Purpose;
+use super::{Runner, unseen};
 use crate::answer::{self, Ended, Stopped};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::notice::Notice;
-use crate::process::{self, Exit, ProcessEvent, Program, Spec, StopReason};
+use crate::process::{Exit, Program, Spec, StopReason};
 use crate::prompt::{self, Ingredients, Level};
 use crate::spool;
 
@@ -48,46 +49,25 @@ impl Runner<'_, '_> {
             mark: mark.clone(),
         };
         fail::point("run.before-start");
-        let sender = self.sender.clone();
-        let started = process::start(spec, move |event| {
-            let message = match event {
-                ProcessEvent::OutputGrew { bytes } => Message::Grew(bytes),
-                ProcessEvent::Exited(exit) => Message::Exited(exit),
-                ProcessEvent::Stopping { .. } => return,
-            };
-            // The runner that would hear it may be gone already.
-            sender.send(message).ok();
-        });
-        let running = match started {
-            Ok(running) => running,
-            Err(error) => {
-                let why = std::error::Error::source(&error)
-                    .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
-                let report = Report {
-                    error: Some(why),
-                    cannot_start: true,
-                    ..unseen()
-                };
-                return Ok(vec![Input::AgentEnded {
-                    attempt,
-                    node: node.clone(),
-                    report: Box::new(report),
-                }]);
-            }
-        };
-        fail::point("run.started");
-        self.spool.record(&mark, running.id()).map_err(fault)?;
-        fail::point("run.recorded");
-        self.work = Some(Work {
-            running,
-            node: node.clone(),
-            since: self.session.world.now(),
-            printed: 0,
-            deadline: until,
-            for_: Purpose::Agent { attempt },
-            asked: None,
-        });
-        Ok(Vec::new())
+        Ok(
+            match self.begin(spec, node, until, Purpose::Agent { attempt })? {
+                Ok(()) => Vec::new(),
+                Err(error) => {
+                    let why = std::error::Error::source(&error)
+                        .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+                    let report = Report {
+                        error: Some(why),
+                        cannot_start: true,
+                        ..unseen()
+                    };
+                    vec![Input::AgentEnded {
+                        attempt,
+                        node: node.clone(),
+                        report: Box::new(report),
+                    }]
+                }
+            },
+        )
     }
 
     /// What an agent or a gate finds in its environment.
@@ -136,7 +116,7 @@ impl Runner<'_, '_> {
             iteration: self.lp.run().map_or(1, |row| row.iterations_total),
             levels,
             item,
-            context: read_context(&self.sprint_folder()),
+            context: prompt::read_context(&self.sprint_folder()),
         };
         match role {
             Role::Worker => prompt::worker(&self.templates, &ingredients),
@@ -159,13 +139,15 @@ impl Runner<'_, '_> {
     ) -> Result<Input, Failure> {
         fail::point("run.agent-ended");
         let output = self.output_of(attempt)?;
-        let text = spool::tail(&output, ANSWER_BYTES).unwrap_or_default();
         let ended = Ended {
             code: exit.code,
             signal: exit.signal,
             stopped: self.stopped(exit, asked),
         };
-        let mut report = answer::report(&text, &ended);
+        let mut report = match spool::tail(&output, ANSWER_BYTES) {
+            Ok(text) => answer::report(&text, &ended),
+            Err(error) => answer::unread(&error, &ended),
+        };
         report.process = Some(ProcessEnd {
             code: exit.code,
             signal: exit.signal,

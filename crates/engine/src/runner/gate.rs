@@ -7,11 +7,12 @@ use piton_core::Node;
 
 use piton_core::run_loop::Input;
 
-use super::{Message, Purpose, Runner, Work};
+use super::Runner;
+use super::work::Purpose;
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::notice::Notice;
-use crate::process::{self, Exit, Limits, ProcessEvent, Program, Spec, StopReason};
+use crate::process::{Exit, Limits, Program, Spec, StopReason};
 use crate::spool;
 
 /// How much of a gate's output is kept, in characters.
@@ -54,42 +55,17 @@ impl Runner<'_, '_> {
             mark: mark.clone(),
         };
         fail::point("gate.before-start");
-        let sender = self.sender.clone();
-        let started = process::start(spec, move |event| {
-            let message = match event {
-                ProcessEvent::OutputGrew { bytes } => Message::Grew(bytes),
-                ProcessEvent::Exited(exit) => Message::Exited(exit),
-                ProcessEvent::Stopping { .. } => return,
-            };
-            // The runner that would hear it may be gone already.
-            sender.send(message).ok();
-        });
-        let running = match started {
-            Ok(running) => running,
-            Err(error) => {
-                let report = GateReport {
-                    error: Some(format!("the script cannot be started: {error}")),
-                    ..GateReport::default()
-                };
-                return Ok(vec![Input::GateEnded(report)]);
-            }
+        let purpose = Purpose::Gate {
+            mark,
+            timeout_s: gate.timeout_s,
         };
-        fail::point("gate.started");
-        self.spool.record(&mark, running.id()).map_err(fault)?;
-        fail::point("gate.recorded");
-        self.work = Some(Work {
-            running,
-            node: node.clone(),
-            since: self.session.world.now(),
-            printed: 0,
-            deadline: None,
-            for_: Purpose::Gate {
-                mark,
-                timeout_s: gate.timeout_s,
-            },
-            asked: None,
-        });
-        Ok(Vec::new())
+        Ok(match self.begin(spec, node, None, purpose)? {
+            Ok(()) => Vec::new(),
+            Err(error) => vec![Input::GateEnded(GateReport {
+                error: Some(format!("the script cannot be started: {error}")),
+                ..GateReport::default()
+            })],
+        })
     }
 
     pub(super) fn gate_ended(

@@ -194,6 +194,7 @@ fn growing_output_is_told_and_the_end_comes_once_and_last() {
         env: &[],
         timeout: PATIENCE,
         mark: None,
+        stop: None,
     });
     assert!(made.expect("a call").exit.success());
     let (_running, events) = start(&spec);
@@ -658,6 +659,7 @@ fn a_call_gives_both_streams_and_the_status() {
             env: &[("X", "x")],
             timeout,
             mark: None,
+            stop: None,
         })
         .expect("a start")
     };
@@ -717,6 +719,7 @@ fn the_end_is_told_soon_after_it_came() {
             env,
             timeout,
             mark: None,
+            stop: None,
         })
         .expect("a start");
     });

@@ -10,7 +10,8 @@ use piton_core::id::{DecisionId, RunId};
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::{
-    AttemptId, Command, Facts, ItemState, Need, Node, Outcome, Role, Rows, Stage, Tables, Verb,
+    AttemptId, Command, Facts, HolderKnown, ItemState, Need, Node, Outcome, Role, Rows, Stage,
+    Tables, Verb,
 };
 use piton_store::CommitError;
 use piton_testkit::contract::{self, Subject};
@@ -79,7 +80,11 @@ impl Pair {
         self.opened += 1;
         let facts = Facts {
             decision: DecisionId(Uuid::from_u128(1_000 + self.opened)),
-            holder_gone: self.holder_gone,
+            holder: if self.holder_gone {
+                HolderKnown::Excluded
+            } else {
+                HolderKnown::Nothing
+            },
             ..facts()
         };
         let id = self.memory.ids.command();

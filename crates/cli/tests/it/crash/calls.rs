@@ -23,7 +23,6 @@ const TIMES_MAX: usize = 100;
 
 /// Whether strace is there and may look into other processes.
 fn is_strace_there() -> bool {
-    #[expect(clippy::disallowed_methods, reason = "this asks for a tool, not piton")]
     let mut command = Command::new("strace");
     let works = command
         .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "true"])
@@ -31,17 +30,18 @@ fn is_strace_there() -> bool {
         .output()
         .is_ok_and(|output| output.status.success());
     if !works {
-        say(
-            "SKIPPED: strace is not installed or may not trace here (Debian: apt-get install strace)",
-        );
+        skip();
     }
     works
+}
+
+fn skip() {
+    eprintln!("skipped: death at each system call takes strace, and the right to trace");
 }
 
 /// Logs an entry while the `nth` call of a kind is tampered with.
 fn log_under_strace(scratch: &Scratch, call: &str, nth: usize, what: &str, notes: &str) -> Output {
     let plain = scratch.command(&["log", "task_completed", "--notes", notes, "--json"]);
-    #[expect(clippy::disallowed_methods, reason = "strace starts piton here")]
     let mut command = Command::new("strace");
     command
         .args([

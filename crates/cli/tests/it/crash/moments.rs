@@ -11,15 +11,10 @@ fn rounds() -> u64 {
     number("PITON_CRASH_ROUNDS").unwrap_or(40)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how many moments are tried, and which"
-)]
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a seed that is printed")]
 fn seed() -> u64 {
     let clock = || {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

@@ -97,6 +97,22 @@ fn a_run_that_dies_at_a_failpoint_of_the_engine_comes_to_the_same_end() {
     try_all(piton_engine::fail::POINTS);
 }
 
+/// The file that keeps the folder out of git was made, and not yet written.
+#[test]
+fn a_folder_whose_gitignore_was_never_written_gets_one() {
+    let mut trial = Trial::new(Kind::Plain);
+    die(&mut trial, "project.home-made", Must::Die);
+    trial.scratch.write(".piton/.gitignore", "");
+    trial.run_to_end();
+    assert!(trial.scratch.read(".piton/.gitignore").starts_with('*'));
+    assert!(
+        !trial
+            .scratch
+            .git(&["status", "--porcelain"])
+            .contains("journal.db")
+    );
+}
+
 /// Somebody saved the file in the instant in which piton exchanged it, and
 /// piton died before it had seen that.
 #[test]
@@ -144,9 +160,7 @@ fn a_run_that_dies_after_any_commit_comes_to_the_same_end() {
 /// that nothing happens: it has no failpoints.
 #[test]
 fn the_program_that_is_handed_out_has_no_failpoints() {
-    #[expect(clippy::disallowed_methods, reason = "tests run under cargo")]
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    #[expect(clippy::disallowed_methods, reason = "this asks cargo, not piton")]
     let mut command = std::process::Command::new(cargo);
     command
         .args([

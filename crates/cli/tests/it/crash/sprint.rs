@@ -665,14 +665,9 @@ fn done(events: &[Value]) -> BTreeMap<String, Vec<String>> {
 }
 
 fn kind_of(evidence: &Value) -> String {
-    match evidence {
-        Value::String(kind) => kind.clone(),
-        other => other["kind"]
-            .as_str()
-            .map(str::to_owned)
-            .or_else(|| other.as_object()?.keys().next().cloned())
-            .unwrap_or_default(),
-    }
+    let with_fields = || evidence.as_object()?.keys().next().map(String::as_str);
+    let kind = evidence.as_str().or_else(with_fields);
+    kind.expect("evidence has a kind").to_owned()
 }
 
 /// The nodes, and in which role, whose agents have completed.
@@ -739,17 +734,14 @@ fn normal(text: &str) -> String {
         .collect()
 }
 
-#[expect(clippy::print_stdout, reason = "shown when a test fails")]
 pub(super) fn say(text: &str) {
     println!("{text}");
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long real processes take")]
 pub(super) fn now() -> Instant {
     Instant::now()
 }
 
-#[expect(clippy::disallowed_methods, reason = "waiting for real processes")]
 pub(super) fn pause(time: Duration) {
     std::thread::sleep(time);
 }

@@ -1,0 +1,61 @@
+//! The time of one invocation: it only goes forward, at the pace of a watch.
+//!
+//! The wall clock may jump. The store's time is never behind the last event,
+//! and neither is this one, so that "in two seconds", counted by the store, is
+//! two seconds here, whatever the wall clock says meanwhile.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::world::World;
+
+/// The time of one invocation.
+pub(super) struct RunClock {
+    base: Timestamp,
+    at: Duration,
+}
+
+impl RunClock {
+    pub(super) fn new(world: &World) -> Self {
+        Self {
+            base: world.now(),
+            at: world.uptime(),
+        }
+    }
+
+    pub(super) fn now(&self, world: &World) -> Timestamp {
+        let passed = world.uptime().saturating_sub(self.at);
+        let passed = SignedDuration::try_from(passed).unwrap_or(SignedDuration::MAX);
+        self.base.checked_add(passed).unwrap_or(Timestamp::MAX)
+    }
+
+    /// An event was stored at this time: it is that late at least.
+    pub(super) fn saw(&mut self, world: &World, time: Timestamp) {
+        if time > self.now(world) {
+            self.base = time;
+            self.at = world.uptime();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_from_the_future_moves_the_time_and_one_from_the_past_does_not() {
+        let world = World::real().expect("a folder");
+        let mut clock = RunClock::new(&world);
+        let before = clock.now(&world);
+        clock.saw(&world, before - SignedDuration::from_hours(1));
+        assert!(clock.now(&world) >= before);
+        let later = before + SignedDuration::from_hours(9_000);
+        clock.saw(&world, later);
+        let now = clock.now(&world);
+        assert!(
+            now >= later && now < later + SignedDuration::from_secs(60),
+            "{now}"
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! What works at the moment: an agent, a gate, or a commit, one at a time.
+
+use std::sync::mpsc::Sender;
+
+use jiff::Timestamp;
+use piton_core::{AttemptId, Node};
+
+use super::{Message, Runner};
+use crate::fail;
+use crate::failure::{Failure, unwritable};
+use crate::process::{self, ProcessEvent, Running, Spec, StartError, Stop};
+
+/// What works at the moment.
+pub(super) struct Work {
+    pub(super) node: Node,
+    pub(super) since: Timestamp,
+    pub(super) printed: u64,
+    /// When it is to be stopped because the time box is over.
+    pub(super) deadline: Option<Timestamp>,
+    pub(super) for_: Purpose,
+    /// Why it was asked to stop, if it was.
+    pub(super) asked: Option<String>,
+    pub(super) handle: Handle,
+}
+
+/// What it works for.
+pub(super) enum Purpose {
+    Agent { attempt: AttemptId },
+    Gate { mark: String, timeout_s: u64 },
+    Commit,
+}
+
+/// How it is stopped.
+pub(super) enum Handle {
+    /// A process that piton follows.
+    Process(Running),
+    /// Calls of git, one after another.
+    Calls(Stop),
+}
+
+impl Work {
+    /// Asks it to end, and ends it when it does not.
+    pub(super) fn stop(&self, kill: bool) {
+        match &self.handle {
+            Handle::Process(running) if kill => running.kill(),
+            Handle::Process(running) => running.terminate(),
+            Handle::Calls(stop) => stop.ask(kill),
+        }
+    }
+}
+
+impl Runner<'_, '_> {
+    /// Starts a process and notes it as what works now, before anything else
+    /// can fail: whatever is started has somebody who ends it.
+    pub(super) fn begin(
+        &mut self,
+        spec: Spec,
+        node: &Node,
+        deadline: Option<Timestamp>,
+        for_: Purpose,
+    ) -> Result<Result<(), StartError>, Failure> {
+        let mark = spec.mark.clone();
+        let running = match process::start(spec, told(self.sender.clone())) {
+            Ok(running) => running,
+            Err(error) => return Ok(Err(error)),
+        };
+        let id = running.id().clone();
+        self.work = Some(Work {
+            node: node.clone(),
+            since: self.now(),
+            printed: 0,
+            deadline,
+            for_,
+            asked: None,
+            handle: Handle::Process(running),
+        });
+        fail::point("run.started");
+        self.spool
+            .record(&mark, &id)
+            .map_err(|error| unwritable(self.spool.folder(), error))?;
+        fail::point("run.recorded");
+        Ok(Ok(()))
+    }
+}
+
+/// Tells the runner of a process.
+fn told(sender: Sender<Message>) -> impl FnMut(ProcessEvent) + Send + 'static {
+    move |event| {
+        let message = match event {
+            ProcessEvent::OutputGrew { bytes } => Message::Grew(bytes),
+            ProcessEvent::Exited(exit) => Message::Exited(exit),
+            ProcessEvent::Stopping { .. } => return,
+        };
+        // The runner that would hear it may be gone already.
+        sender.send(message).ok();
+    }
+}
