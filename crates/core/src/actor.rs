@@ -30,6 +30,14 @@ impl fmt::Display for Actor {
 }
 
 impl Actor {
+    /// The name alone, as people say it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Person(name) | Self::Runner(name) | Self::Agent(name) | Self::File(name) => name,
+        }
+    }
+
     /// Reads what [`Display`](fmt::Display) wrote; a text of another form is a person's name.
     #[must_use]
     pub fn parse(text: &str) -> Self {

@@ -127,13 +127,18 @@ mod agents {
     fn completed_with_a_bad_end_is_a_failure() {
         let (exit, node) = outcome(r#"echo '{"status":"completed","summary":"done"}'; exit 1"#);
         assert_eq!((exit, node["state"].as_str()), (1, Some("failed")));
-        let (exit, node) =
-            outcome(r#"echo '{"status":"completed","summary":"done"}'; kill -KILL $$"#);
-        assert_eq!(
-            (exit, node["state"].as_str()),
-            (1, Some("failed")),
-            "{node}"
-        );
+        // The shell says 137, which counts as a timeout: tried again, but soon.
+        let scratch = Scratch::new();
+        scratch
+            .sprint_with(
+                "retry: {maxAttempts: 1, backoffMs: [10], retryOn: [timeout]}\n",
+                ONE,
+            )
+            .agent(r#"echo '{"status":"completed","summary":"done"}'; kill -KILL $$"#);
+        assert_eq!(scratch.run(&[]).exit, 1);
+        let node = node(&scratch, "build");
+        assert_eq!(node["state"], "failed", "{node}");
+        assert_eq!(node["retries"], 1, "{node}");
     }
 
     #[test]

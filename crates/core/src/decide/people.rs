@@ -47,7 +47,7 @@ pub(super) fn ask_again(story: &mut Story<'_>, run: RunId, asked: Option<Asked>)
 
 pub(super) fn ask_pause(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
     bury_runner(story, run)?;
-    let by = story.facts.actor.to_string();
+    let by = story.facts.actor.name().to_owned();
     match story.run(run)?.state {
         RunState::Running => story.tell(Event::RunAsked {
             run,
@@ -72,7 +72,7 @@ pub(super) fn ask_stop(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal>
         return Err(story.wrong_state(run));
     }
     if held {
-        let by = story.facts.actor.to_string();
+        let by = story.facts.actor.name().to_owned();
         story.tell(Event::RunAsked {
             run,
             request: Request::Stop,

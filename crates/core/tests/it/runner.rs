@@ -319,7 +319,7 @@ fn a_stop_that_somebody_asks_for_ends_the_agent() {
     assert_eq!(effect, over());
     assert_eq!(
         bench.world.run_row().reason.as_deref(),
-        Some("stopped by person:ada")
+        Some("stopped by ada")
     );
 }
 
