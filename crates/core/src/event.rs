@@ -4,6 +4,8 @@
 //! [`crate::views`]. Its stored form is described byte by byte in
 //! `docs/formats/journal.md`. A field is only ever added, with a default.
 
+mod texts;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,8 @@ use crate::native::Native;
 use crate::plan::{PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
 use crate::run::{Pause, Request, RunState};
+
+pub(crate) use texts::Text;
 
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

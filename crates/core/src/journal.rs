@@ -4,12 +4,12 @@
 //! is, so that nothing has to be written the same way twice to be verified.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::actor::Actor;
-use crate::event::Event;
+use crate::event::{Event, Text};
 use crate::id::{CommandId, EventId, StreamId};
 use crate::redact::Redactor;
 
@@ -88,29 +88,24 @@ pub struct UnknownEvent {
     pub source: Option<serde_json::Error>,
 }
 
-/// The stored text of an event's body, with every secret taken out, and the
-/// event that this text stands for.
+/// The stored text of an event's body, with every secret taken out of its
+/// texts, and the event that this text stands for. Names stay what they are.
 ///
 /// # Panics
 ///
 /// Never for the events of this crate: all of them can be written as JSON.
 #[must_use]
-pub fn seal(event: Event, redactor: &Redactor) -> (String, Event) {
-    #[derive(Serialize)]
-    struct Body<'a>(&'a Event);
-    let mut value =
-        serde_json::to_value(Body(&event)).expect("an event holds nothing that JSON cannot say");
-    let mut body = value
-        .get_mut("body")
-        .map_or(serde_json::Value::Null, serde_json::Value::take);
+pub fn seal(mut event: Event, redactor: &Redactor) -> (String, Event) {
     // Text by text: in JSON the escape before a secret passes for a letter of it.
-    let changed = redactor.redact_json(&mut body);
-    let text = body.to_string();
-    if !changed {
-        return (text, event);
-    }
-    let redacted = open(event.kind(), &text).expect("redaction changes no shape, only texts");
-    (text, redacted)
+    event.texts_mut(&mut |text| match text {
+        Text::Free(text) => drop(redactor.redact_text(text)),
+        Text::Document(text) => drop(redactor.redact_document(text)),
+        Text::Named(texts) => drop(redactor.redact_named(texts)),
+    });
+    let mut whole =
+        serde_json::to_value(&event).expect("an event holds nothing that JSON cannot say");
+    let body = whole.get_mut("body").map(serde_json::Value::take);
+    (body.unwrap_or_default().to_string(), event)
 }
 
 fn open(kind: &str, body: &str) -> Result<Event, serde_json::Error> {
@@ -194,7 +189,15 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attempt::{Outcome, Report};
     use crate::entry::{Entry, EntryType};
+    use crate::event::ItemPlanned;
+    use crate::gate::Gate;
+    use crate::id::{AttemptId, Node, Place, RunId};
+    use crate::item::ItemState;
+    use crate::native::Native;
+    use crate::plan::{Past, PlannedItem};
+    use std::collections::BTreeMap;
     use uuid::Uuid;
 
     fn record() -> Record {
@@ -296,5 +299,184 @@ mod tests {
             let (body, _) = seal(event, &Redactor::rules_only());
             assert!(body.contains("[redacted:"), "{body}");
         }
+    }
+
+    fn planned(id: &str, script: &str) -> Event {
+        Event::ItemPlanned(Box::new(ItemPlanned {
+            run: RunId(Uuid::from_u128(9)),
+            item: PlannedItem {
+                node: Node::named(id),
+                id: id.to_owned(),
+                place: Place(vec![0]),
+                state: ItemState::Ready,
+                prompt: Some("log in with hunter22".to_owned()),
+                model: Some("hunter22".to_owned()),
+                gate: Some(Gate {
+                    script: script.to_owned(),
+                    on_fail_prompt: String::new(),
+                    runs_max: 1,
+                    timeout_s: 1,
+                }),
+                breakpoint: false,
+                depends_on: vec![Node::named("hunter22")],
+                native: Some(Native {
+                    face: "hunter22".to_owned(),
+                    version: 1,
+                    body: r#"{"extra":"a: hunter22\n"}"#.to_owned(),
+                }),
+                past: Past::default(),
+            },
+        }))
+    }
+
+    #[test]
+    fn names_and_states_stay_when_a_secret_is_an_ordinary_word() {
+        let words = [
+            "completed",
+            "kebab-run",
+            "item-planned",
+            "interrupted",
+            "working",
+            "hunter22",
+            "00000000-0000-0000-0000-000000000009",
+        ];
+        let redactor = Redactor::with_variables(words.map(|word| ("FOO_TOKEN", word)));
+        let report = Report {
+            error: Some("hunter22 was refused".to_owned()),
+            ..Report::bare(Outcome::Completed)
+        };
+        let ended = Event::AttemptEnded {
+            attempt: AttemptId(Uuid::from_u128(9)),
+            run: RunId(Uuid::from_u128(9)),
+            node: Node::named("setup-hunter22"),
+            report: Box::new(report),
+        };
+        let (body, event) = seal(ended, &redactor);
+        let Event::AttemptEnded {
+            run, node, report, ..
+        } = &event
+        else {
+            panic!("{event:?}")
+        };
+        assert_eq!(run.0, Uuid::from_u128(9));
+        assert_eq!(node.as_str(), "setup-hunter22");
+        assert_eq!(report.outcome, Outcome::Completed);
+        assert_eq!(
+            report.error.as_deref(),
+            Some("[redacted:env:FOO_TOKEN] was refused")
+        );
+        assert_eq!(open(event.kind(), &body).expect("its own shape"), event);
+
+        let (body, event) = seal(planned("setup-hunter22", "true"), &redactor);
+        assert_eq!(open(event.kind(), &body).expect("its own shape"), event);
+        let Event::ItemPlanned(planned) = event else {
+            panic!("{event:?}")
+        };
+        let item = planned.item;
+        assert_eq!(
+            (item.id.as_str(), item.node.as_str()),
+            ("setup-hunter22", "setup-hunter22")
+        );
+        assert_eq!(item.depends_on, [Node::named("hunter22")]);
+        assert_eq!(item.model.as_deref(), Some("hunter22"));
+        assert_eq!(
+            item.prompt.as_deref(),
+            Some("log in with [redacted:env:FOO_TOKEN]")
+        );
+    }
+
+    #[test]
+    fn a_native_body_stays_what_it_was_when_a_secret_in_it_goes() {
+        #[track_caller]
+        fn check(body: &str, expect: &str) {
+            let variables = [("A_TOKEN", "hunter22"), ("B_TOKEN", "say \"ah\"")];
+            let mut event = planned("a", "true");
+            let Event::ItemPlanned(item) = &mut event else {
+                unreachable!("it was just made")
+            };
+            item.item.native.as_mut().expect("it has one").body = body.to_owned();
+            let (_, event) = seal(event, &Redactor::with_variables(variables));
+            let Event::ItemPlanned(item) = event else {
+                unreachable!("it stays one")
+            };
+            assert_eq!(item.item.native.expect("it stays").body, expect);
+        }
+        check(
+            r#"{"a":"x","hunter22":"hunter22"}"#,
+            r#"{"a":"x","hunter22":"[redacted:env:A_TOKEN]"}"#,
+        );
+        check(r#"{"a":"say \"ah\""}"#, r#"{"a":"[redacted:env:B_TOKEN]"}"#);
+        check(r#"{ "b": 1, "a": 2 }"#, r#"{ "b": 1, "a": 2 }"#);
+        check("a: hunter22\n", "a: '[redacted:env:A_TOKEN]'\n");
+        check("- hunter22 isn't\n", "- '[redacted:env:A_TOKEN] isn''t'\n");
+        check("a: \"hunter22\"\n", "a: \"[redacted:env:A_TOKEN]\"\n");
+        check(
+            "a: b\nc: x hunter22\n",
+            "a: b\nc: x [redacted:env:A_TOKEN]\n",
+        );
+    }
+
+    #[track_caller]
+    fn check_data(data: &[(&str, &str)], expect: &[(&str, &str)]) {
+        let owned = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect()
+        };
+        let event = Event::EntryLogged(Box::new(Entry {
+            kind: EntryType::TaskBlocked,
+            spec: Some("hunter22".to_owned()),
+            task_id: Some("hunter22-1".to_owned()),
+            data: owned(data),
+        }));
+        let redactor = Redactor::with_variables([("A_TOKEN", "hunter22"), ("B_TOKEN", "hunter23")]);
+        let (body, event) = seal(event, &redactor);
+        assert_eq!(open(event.kind(), &body).expect("its own shape"), event);
+        let Event::EntryLogged(entry) = event else {
+            panic!("{event:?}")
+        };
+        assert_eq!(entry.data, owned(expect));
+        assert_eq!(entry.spec.as_deref(), Some("hunter22"));
+    }
+
+    #[test]
+    fn the_name_of_a_logged_value_tells_that_it_is_a_secret() {
+        check_data(
+            &[("api_key", "abc123def456ghi7")],
+            &[("api_key", "[redacted:api_key]")],
+        );
+        check_data(
+            &[("DB_PASSWORD", "sesame")],
+            &[("DB_PASSWORD", "[redacted:DB_PASSWORD]")],
+        );
+        check_data(
+            &[("token", "short"), ("key", "")],
+            &[("token", "short"), ("key", "")],
+        );
+        check_data(&[("description", "sesame")], &[("description", "sesame")]);
+        check_data(
+            &[("api_key", "hunter22")],
+            &[("api_key", "[redacted:env:A_TOKEN]")],
+        );
+        check_data(
+            &[("api_key", "[redacted:api_key]")],
+            &[("api_key", "[redacted:api_key]")],
+        );
+    }
+
+    #[test]
+    fn a_logged_name_that_is_a_secret_goes_and_its_value_stays() {
+        check_data(
+            &[("about hunter22", "a"), ("note", "b")],
+            &[("about [redacted:env:A_TOKEN]", "a"), ("note", "b")],
+        );
+        check_data(
+            &[("[redacted:env:A_TOKEN]", "a"), ("hunter22", "b")],
+            &[
+                ("[redacted:env:A_TOKEN]", "a"),
+                ("[redacted:env:A_TOKEN]#2", "b"),
+            ],
+        );
     }
 }

@@ -11,6 +11,7 @@
 //! (MIT) served to see which ones are met.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -342,6 +343,11 @@ pub fn looks_secret(name: &str) -> bool {
 /// Values shorter than this say too little to be told from ordinary words.
 const VALUE_CHARS_MIN: usize = 6;
 
+fn escape(value: &str) -> String {
+    let quoted = serde_json::Value::from(value).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
 /// Takes secrets out of text.
 #[derive(Debug)]
 pub struct Redactor {
@@ -370,9 +376,9 @@ impl Redactor {
             if !looks_secret(name) || value.chars().count() < VALUE_CHARS_MIN {
                 continue;
             }
-            let escaped = serde_json::Value::from(value).to_string();
-            let escaped = escaped.trim_matches('"').to_owned();
-            for form in [value.to_owned(), escaped] {
+            // As it stands in JSON, and in JSON that is a text of other JSON.
+            let escaped = escape(value);
+            for form in [value.to_owned(), escape(&escaped), escaped] {
                 if !values.contains(&form) {
                     values.push(form);
                     marks.push(mark(&format!("env:{name}")));
@@ -412,18 +418,66 @@ impl Redactor {
         text
     }
 
+    /// Redacts a text in place; whether it was changed.
+    pub(crate) fn redact_text(&self, text: &mut String) -> bool {
+        let Cow::Owned(redacted) = self.redact(text) else {
+            return false;
+        };
+        let differs = redacted != *text;
+        *text = redacted;
+        differs
+    }
+
+    /// Redacts a document of a native format in place, so that it stays one:
+    /// within the strings of JSON, else line by line as block style YAML.
+    pub(crate) fn redact_document(&self, text: &mut String) -> bool {
+        if let Ok(mut value) = serde_json::from_str::<serde_json::Value>(text) {
+            let differs = self.redact_json(&mut value);
+            if differs {
+                *text = value.to_string();
+            }
+            return differs;
+        }
+        let differs = self.redact_text(text);
+        if differs {
+            *text = text.split_inclusive('\n').map(with_quoted_marks).collect();
+        }
+        differs
+    }
+
+    /// Redacts texts that stand under chosen names, and the names. What stands
+    /// under a name that looks secret goes as a whole.
+    pub(crate) fn redact_named(&self, texts: &mut BTreeMap<String, String>) -> bool {
+        let before = texts.clone();
+        for (name, text) in texts.iter_mut() {
+            self.redact_text(text);
+            if looks_secret(name)
+                && text.chars().count() >= VALUE_CHARS_MIN
+                && !text.starts_with("[redacted:")
+            {
+                *text = mark(&self.redact(name));
+            }
+        }
+        // Names without a secret keep their place; the others must not take it.
+        let (kept, changed): (Vec<_>, Vec<_>) = std::mem::take(texts)
+            .into_iter()
+            .partition(|(name, _)| self.redact(name) == *name);
+        texts.extend(kept);
+        for (name, text) in changed {
+            let name = self.redact(&name).into_owned();
+            let free = (2_u32..)
+                .map(|nth| format!("{name}#{nth}"))
+                .find(|numbered| !texts.contains_key(numbered));
+            let taken = texts.contains_key(&name);
+            texts.insert(free.filter(|_| taken).unwrap_or(name), text);
+        }
+        *texts != before
+    }
+
     /// Redacts every text within a JSON value; whether any was changed.
     pub fn redact_json(&self, value: &mut serde_json::Value) -> bool {
         match value {
-            serde_json::Value::String(text) => {
-                if let Cow::Owned(changed) = self.redact(text) {
-                    let differs = changed != *text;
-                    *text = changed;
-                    differs
-                } else {
-                    false
-                }
-            }
+            serde_json::Value::String(text) => self.redact_text(text),
             serde_json::Value::Array(items) => items
                 .iter_mut()
                 .fold(false, |any, item| self.redact_json(item) | any),
@@ -435,6 +489,37 @@ impl Redactor {
             }
         }
     }
+}
+
+/// A line of block style YAML in which no value or key begins with a bare
+/// mark, whose bracket would make a list of it.
+fn with_quoted_marks(line: &str) -> String {
+    let (content, end) = line
+        .strip_suffix('\n')
+        .map_or((line, ""), |content| (content, "\n"));
+    let quote = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let indent = content.len() - content.trim_start_matches([' ', '-']).len();
+    let (before, mut rest) = content.split_at(indent);
+    let mut out = before.to_owned();
+    if let Some((key, value)) = rest.split_once(": ") {
+        if key.starts_with("[redacted:") {
+            out.push_str(&quote(key));
+        } else {
+            out.push_str(key);
+        }
+        out.push_str(": ");
+        rest = value;
+    } else if let Some(key) = rest.strip_suffix(':')
+        && key.starts_with("[redacted:")
+    {
+        return format!("{out}{}:{end}", quote(key));
+    }
+    if rest.starts_with("[redacted:") {
+        out.push_str(&quote(rest));
+    } else {
+        out.push_str(rest);
+    }
+    out + end
 }
 
 /// The text with everything that rule `index` finds taken out; none when it finds nothing.

@@ -233,12 +233,12 @@ fn secrets_that_an_agent_prints_go_nowhere() {
     for agent in says {
         let scratch = Scratch::new();
         let phases = format!(
-            "{ONE}    gate:\n      script: echo gate $MY_API_TOKEN {GITHUB}; exit 1\n      on-fail: {{prompt: Mend it., max-retries: 1}}\n"
+            "{ONE}    gate:\n      script: echo gate $MY_API_TOKEN $PRINTED; exit 1\n      on-fail: {{prompt: Mend it., max-retries: 1}}\n"
         );
         scratch.sprint(&phases);
         let start = |args: &[&str]| -> Said {
             let mut command = scratch.command(args);
-            command.env("MY_API_TOKEN", VALUE);
+            command.env("MY_API_TOKEN", VALUE).env("PRINTED", GITHUB);
             Running::start(command).end()
         };
         // The command itself, and not a file in the project, prints the secret.

@@ -1052,6 +1052,57 @@ mod requests {
     }
 
     #[test]
+    fn a_gate_is_not_run_with_something_else_in_the_place_of_its_secret() {
+        let phases = "  - id: build\n    prompt: build it\n    gate: {script: \"psql postgres://app:hunter22@db/x\", on-fail: {prompt: mend it}}\n";
+        let scratch = project(phases, "echo fine");
+        for more in [&[][..], &["--dry-run"]] {
+            insta::allow_duplicates!(
+                insta::assert_snapshot!(scratch.run(more).shown(&scratch), @r"
+            error: the gate of `build` holds a secret (url-password) [plan.secret]
+            hint: put the secret into an environment variable, and use that in the script
+            [exit 1]
+            ")
+            );
+        }
+        assert!(!scratch.has(".piton"));
+    }
+
+    #[test]
+    fn an_agent_gets_its_prompt_without_the_secret_and_that_is_said() {
+        let phases = "  - id: build\n    prompt: use postgres://app:hunter22@db/x\n";
+        let scratch = project(phases, "cat >prompt; echo fine");
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert!(
+            said.err
+                .contains("the prompt of `build` holds a secret (url-password)"),
+            "{}",
+            said.err
+        );
+        assert!(
+            scratch
+                .read("prompt")
+                .contains("use postgres://app:[redacted:url-password]@db/x")
+        );
+    }
+
+    #[test]
+    fn a_secret_that_is_an_ordinary_word_changes_no_name_and_no_state() {
+        let scratch = project(
+            "  - id: setup-postgres\n    prompt: set it up\n",
+            "echo fine",
+        );
+        let mut command = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+        command
+            .env("POSTGRES_PASSWORD", "postgres")
+            .env("FOO_TOKEN", "completed")
+            .env("BAR_TOKEN", "working");
+        let said = Running::start(command).end();
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert_eq!(node(&scratch, "setup-postgres")["state"], "done");
+    }
+
+    #[test]
     fn what_piton_cannot_do_yet_is_refused_by_its_name_unless_ignored() {
         let scratch = Scratch::new();
         scratch

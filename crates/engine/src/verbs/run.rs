@@ -434,6 +434,7 @@ fn prepare(
     support::warn_sequential(&progress, tell);
     let name = free_name(&progress.sprint_id, &runs);
     let plan = sprint::import(&progress, RunId(world.id()), &name, &source);
+    support::refuse_secrets(&plan, &world.redactor(), tell)?;
     Ok(Prepared::Fresh(Box::new(Fresh {
         plan,
         sprint: sprint.clone(),

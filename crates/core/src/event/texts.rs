@@ -1,0 +1,264 @@
+//! Which parts of an event are texts, written freely by people, agents and
+//! programs, and may therefore hold a secret.
+//!
+//! All else is a name, a word of a fixed list, a number or a time: it is
+//! compared with others, and means something else once it is changed. No field
+//! is passed over by a wildcard, so that a new one is not forgotten here.
+
+use std::collections::BTreeMap;
+
+use super::{Event, ItemMoved, ItemPlanned, RunPlanned};
+use crate::attempt::{HumanNeeded, Report};
+use crate::entry::Entry;
+use crate::gate::{Gate, GateReport};
+use crate::native::Native;
+use crate::plan::{Past, PlannedItem};
+
+/// A text of an event.
+pub(crate) enum Text<'e> {
+    /// Words, the output of a program, a script.
+    Free(&'e mut String),
+    /// A document of a native format, which must stay one.
+    Document(&'e mut String),
+    /// Texts under names that somebody chose.
+    Named(&'e mut BTreeMap<String, String>),
+}
+
+type Each<'a> = &'a mut dyn FnMut(Text<'_>);
+
+impl Event {
+    /// Hands over every text of the event, to be changed in place.
+    pub(crate) fn texts_mut(&mut self, each: Each<'_>) {
+        match self {
+            Self::RunPlanned(planned) => run_planned(planned, each),
+            Self::ItemPlanned(planned) => item_planned(planned, each),
+            Self::LeaseTaken {
+                run: _,
+                owner: _,
+                token: _,
+            }
+            | Self::LeaseLost {
+                run: _,
+                owner: _,
+                token: _,
+            }
+            | Self::LeaseReleased { run: _, token: _ }
+            | Self::RunStarted { run: _, limits: _ }
+            | Self::RunAsked {
+                run: _,
+                request: _,
+                by: _,
+            }
+            | Self::GateStarted {
+                run: _,
+                node: _,
+                number: _,
+            }
+            | Self::CommitStarted {
+                run: _,
+                node: _,
+                head: _,
+            }
+            | Self::ItemStaged {
+                run: _,
+                node: _,
+                stage: _,
+            }
+            | Self::ItemSkipAsked { run: _, node: _ } => {}
+            Self::RunMoved {
+                run: _,
+                from: _,
+                to: _,
+                pause: _,
+                at: _,
+                reason,
+            } => option(reason, each),
+            Self::AttemptStarted {
+                attempt: _,
+                run: _,
+                node: _,
+                number: _,
+                role: _,
+                agent,
+                model: _,
+                iteration: _,
+            } => each(Text::Free(agent)),
+            Self::AttemptEnded {
+                attempt: _,
+                run: _,
+                node: _,
+                report,
+            } => attempt_report(report, each),
+            Self::GateEnded {
+                run: _,
+                node: _,
+                report,
+            } => gate_report(report, each),
+            Self::CommitEnded {
+                run: _,
+                node: _,
+                commit: _,
+                error,
+            } => option(error, each),
+            Self::ItemMoved(moved) => item_moved(moved, each),
+            Self::DecisionOpened {
+                decision: _,
+                number: _,
+                decision_kind: _,
+                run: _,
+                node: _,
+                question,
+                details,
+            } => {
+                each(Text::Free(question));
+                option(details, each);
+            }
+            Self::DecisionMade {
+                decision: _,
+                verb: _,
+                why,
+            } => option(why, each),
+            Self::EntryLogged(entry) => entry_logged(entry, each),
+        }
+    }
+}
+
+fn option(text: &mut Option<String>, each: Each<'_>) {
+    if let Some(text) = text {
+        each(Text::Free(text));
+    }
+}
+
+fn run_planned(planned: &mut RunPlanned, each: Each<'_>) {
+    let RunPlanned {
+        run: _,
+        name: _,
+        face: _,
+        source: _,
+        policy: _,
+        native,
+        past: _,
+    } = planned;
+    document(native, each);
+}
+
+fn item_planned(planned: &mut ItemPlanned, each: Each<'_>) {
+    let ItemPlanned { run: _, item } = planned;
+    let PlannedItem {
+        node: _,
+        id: _,
+        place: _,
+        state: _,
+        prompt,
+        model: _,
+        gate,
+        breakpoint: _,
+        depends_on: _,
+        native,
+        past,
+    } = item;
+    option(prompt, each);
+    if let Some(gate) = gate {
+        let Gate {
+            script,
+            on_fail_prompt,
+            runs_max: _,
+            timeout_s: _,
+        } = gate;
+        each(Text::Free(script));
+        each(Text::Free(on_fail_prompt));
+    }
+    document(native, each);
+    let Past {
+        started_at: _,
+        completed_at: _,
+        summary,
+        error,
+        retries: _,
+        human,
+    } = past;
+    option(summary, each);
+    option(error, each);
+    human_needed(human, each);
+}
+
+fn document(native: &mut Option<Native>, each: Each<'_>) {
+    if let Some(native) = native {
+        let Native {
+            face: _,
+            version: _,
+            body,
+        } = native;
+        each(Text::Document(body));
+    }
+}
+
+fn human_needed(human: &mut Option<HumanNeeded>, each: Each<'_>) {
+    if let Some(human) = human {
+        let HumanNeeded { reason, details } = human;
+        each(Text::Free(reason));
+        option(details, each);
+    }
+}
+
+fn attempt_report(report: &mut Report, each: Each<'_>) {
+    let Report {
+        outcome: _,
+        summary,
+        error,
+        category: _,
+        human,
+        process: _,
+        usage: _,
+        transcript: _,
+        cannot_start: _,
+    } = report;
+    option(summary, each);
+    option(error, each);
+    human_needed(human, each);
+}
+
+fn gate_report(report: &mut GateReport, each: Each<'_>) {
+    let GateReport {
+        passed: _,
+        interrupted: _,
+        exit: _,
+        output,
+        error,
+    } = report;
+    each(Text::Free(output));
+    option(error, each);
+}
+
+fn item_moved(moved: &mut ItemMoved, each: Each<'_>) {
+    let ItemMoved {
+        run: _,
+        node: _,
+        from: _,
+        to: _,
+        stage: _,
+        retries: _,
+        until: _,
+        summary,
+        error,
+        human,
+        answer,
+        evidence: _,
+        task: _,
+    } = moved;
+    option(summary, each);
+    option(error, each);
+    human_needed(human, each);
+    option(answer, each);
+}
+
+fn entry_logged(entry: &mut Entry, each: Each<'_>) {
+    // A blocker is found again by its spec and task: they are names.
+    let Entry {
+        kind: _,
+        spec: _,
+        task_id: _,
+        data,
+    } = entry;
+    each(Text::Named(data));
+}
