@@ -31,12 +31,13 @@ use crate::git;
 use crate::mirror::Mirror;
 use crate::notice::Notice;
 use crate::process::{self, Exit, Running};
+use crate::project::Project;
 use crate::prompt::Templates;
 use crate::session::Session;
 use crate::spool::Spool;
 use crate::verbs::run::support::refuse_unsupported;
 
-pub use self::left_behind::clear_up;
+pub use self::left_behind::{clear_up, clear_up_locked};
 
 /// How often the runner looks for events of others while it waits.
 const TICK: Duration = Duration::from_millis(150);
@@ -99,6 +100,8 @@ struct Runner<'s, 'w> {
     lp: RunLoop,
     mirror: Option<Mirror>,
     templates: Templates,
+    /// Not the run's name: later runs of a sprint have names of their own.
+    sprint_id: String,
     spool: Spool,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
@@ -165,6 +168,7 @@ fn start(
     let mut mirror = open_mirror(session, &row, lp.tables(), tell);
     left_behind::sweep(session, &row, mirror.as_mut());
     let templates = templates(settings.settings());
+    let sprint_id = settings.settings().sprint_id.clone();
     let beat = session.world.now();
     let mut runner = Runner {
         session,
@@ -173,6 +177,7 @@ fn start(
         lp,
         mirror,
         templates,
+        sprint_id,
         spool,
         sender,
         receiver,
@@ -223,7 +228,16 @@ fn refuse_dirty(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
     if !row.policy.auto_commit || is_half_done(session, row)? {
         return Ok(());
     }
-    let changes = git::changes(&session.project.work_tree, &own_files(session, row))?;
+    refuse_changes(&session.project, &row.source)
+}
+
+/// Refuses to commit, for the plan at `source`, what somebody else has changed.
+///
+/// # Errors
+///
+/// When something has changed, git is missing, or this is no work tree of it.
+pub(crate) fn refuse_changes(project: &Project, source: &str) -> Result<(), Failure> {
+    let changes = git::changes(&project.work_tree, &own_files(project, source))?;
     if changes.is_empty() {
         return Ok(());
     }
@@ -257,9 +271,9 @@ fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
 ///
 /// With what it keeps beside them: versions of others, copies, and what a
 /// crash in the middle of a write leaves.
-fn own_files(session: &Session<'_>, row: &RunRow) -> Vec<git::Own> {
-    let folder = session.project.absolute(&row.source);
-    let Ok(folder) = folder.strip_prefix(&session.project.work_tree) else {
+fn own_files(project: &Project, source: &str) -> Vec<git::Own> {
+    let folder = project.absolute(source);
+    let Ok(folder) = folder.strip_prefix(&project.work_tree) else {
         return Vec::new();
     };
     let folder = folder.to_string_lossy();
@@ -626,7 +640,7 @@ impl Runner<'_, '_> {
         let Some(item) = self.lp.tables().item(self.row.id, node) else {
             return Ok(Ok(None));
         };
-        let message = format!("{}: {}", self.row.name, item.id);
+        let message = format!("{}: {}", self.sprint_id, item.id);
         let before = item
             .committing
             .as_ref()
@@ -638,7 +652,7 @@ impl Runner<'_, '_> {
         let made = git::commit(
             work_tree,
             &message,
-            &own_files(self.session, &self.row),
+            &own_files(&self.session.project, &self.row.source),
             &commit_mark(self.row.id),
         );
         fail::point("run.after-commit");

@@ -122,9 +122,14 @@ impl<'w> Session<'w> {
     ///
     /// When it is refused, or the store fails.
     pub fn tell(&self, command: &Command) -> Result<Committed, Failure> {
-        let gone = command
-            .run()
-            .is_some_and(|run| run_lock::is_free(&self.project, run));
+        let gone = match command.run() {
+            Some(run) => {
+                let rows = self.load(&[Need::Run(run)])?;
+                let row = rows.tables.run(run);
+                row.is_some_and(|row| run_lock::is_free(&self.project, row))
+            }
+            None => false,
+        };
         Ok(self.commit(command, &self.world.facts(gone))?)
     }
 
@@ -228,22 +233,24 @@ impl<'w> Session<'w> {
         }
     }
 
-    /// The run and node that `[RUN:]NODE` names.
+    /// The run and node that `[RUN:]NODE` names. What stands before the first
+    /// `:` and names no run is part of the node.
     ///
     /// # Errors
     ///
     /// When there is none, or more than one run has such a node.
     pub fn item_named(&self, text: &str) -> Result<(RunId, piton_core::Node), Failure> {
         let runs = self.runs()?;
-        let (runs, node) = match text.split_once(':') {
-            Some((run, node)) if runs.iter().any(|known| known.name == run) => {
-                (vec![self.run_named(run)?], node)
-            }
-            Some(_) | None => (runs, text),
+        let named = text
+            .split_once(':')
+            .and_then(|(run, node)| Some((self.run_named(run).ok()?, node)));
+        let (among, node) = match named {
+            Some((run, node)) => (vec![run], node),
+            None => (runs.clone(), text),
         };
         let node = piton_core::Node::named(node);
         let mut found = Vec::new();
-        for run in &runs {
+        for run in &among {
             if self
                 .load(&[Need::Line(run.id, node.clone())])?
                 .tables
@@ -253,15 +260,11 @@ impl<'w> Session<'w> {
                 found.push(run);
             }
         }
-        // A run that is finished gives way to one that is not.
+        // A run that is over gives way to one that is not.
         if found.len() > 1 {
-            let open: Vec<&RunRow> = found
-                .iter()
-                .copied()
-                .filter(|run| run.state != piton_core::RunState::Done)
-                .collect();
-            if !open.is_empty() {
-                found = open;
+            let open: Vec<RunId> = open_runs(&runs).map(|run| run.id).collect();
+            if found.iter().any(|run| open.contains(&run.id)) {
+                found.retain(|run| open.contains(&run.id));
             }
         }
         match found.as_slice() {
