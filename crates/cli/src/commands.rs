@@ -236,7 +236,11 @@ fn show_status(
                 return Ok(Exit::Done);
             }
         }
-        let live = answer.runs.iter().any(|line| line.live);
+        let live = match (run, &answer.run) {
+            // Whoever named a run does not wait for the others.
+            (Some(_), Some(report)) => report.line.live,
+            (Some(_) | None, _) => answer.runs.iter().any(|line| line.live),
+        };
         if !watch || !live {
             return Ok(Exit::Done);
         }

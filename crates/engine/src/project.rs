@@ -13,6 +13,9 @@ use crate::world::World;
 /// The folder in which a project keeps its progress.
 const HOME: &str = ".piton";
 
+/// The same in a repository that has no work tree of its own.
+const BARE_HOME: &str = "piton";
+
 /// What git may never see of it.
 const IGNORE: &str = "*\n!config.toml\n";
 
@@ -44,7 +47,10 @@ impl Project {
         };
         if let Some(named) = world.var("PITON_PROJECT") {
             let root = world.path(named);
-            return at(root.clone(), root.join(HOME));
+            // As every other path of the project is named: by no link.
+            let root = fs::canonicalize(&root).unwrap_or(root);
+            let home = if is_bare(&root) { BARE_HOME } else { HOME };
+            return at(root.clone(), root.join(home));
         }
         let Some(git) = &git else {
             return at(start.to_owned(), start.join(HOME));
@@ -137,7 +143,7 @@ fn bare(work_tree: &Path, common: &Path) -> Git {
     Git {
         work_tree: work_tree.to_owned(),
         home_root: common.to_owned(),
-        home: common.join("piton"),
+        home: common.join(BARE_HOME),
     }
 }
 

@@ -34,12 +34,13 @@ use crate::git::{self, By};
 use crate::mirror::Mirror;
 use crate::notice::Notice;
 use crate::process::{self, Exit, Stop};
+use crate::project::Project;
 use crate::prompt::Templates;
 use crate::session::Session;
 use crate::spool::Spool;
 use crate::verbs::run::support::refuse_unsupported;
 
-pub use self::left_behind::clear_up;
+pub use self::left_behind::{clear_up, clear_up_locked};
 
 /// How often the runner looks for events of others while it waits.
 const TICK: SignedDuration = SignedDuration::from_millis(150);
@@ -85,6 +86,8 @@ struct Runner<'s, 'w> {
     lp: RunLoop,
     mirror: Option<Mirror>,
     templates: Templates,
+    /// Not the run's name: later runs of a sprint have names of their own.
+    sprint_id: String,
     spool: Spool,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
@@ -157,6 +160,7 @@ fn start(
         clock.saw(session.world, last.record.stamp.time);
     }
     let beat = clock.now(session.world);
+    let sprint_id = settings.settings().sprint_id.clone();
     let mut runner = Runner {
         session,
         job,
@@ -164,6 +168,7 @@ fn start(
         lp,
         mirror,
         templates,
+        sprint_id,
         spool,
         sender,
         receiver,
@@ -215,7 +220,16 @@ fn refuse_dirty(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
     if !row.policy.auto_commit || is_half_done(session, row)? {
         return Ok(());
     }
-    let changes = git::changes(&session.project.work_tree, &own_files(session, row))?;
+    refuse_changes(&session.project, &row.source)
+}
+
+/// Refuses to commit, for the plan at `source`, what somebody else has changed.
+///
+/// # Errors
+///
+/// When something has changed, git is missing, or this is no work tree of it.
+pub(crate) fn refuse_changes(project: &Project, source: &str) -> Result<(), Failure> {
+    let changes = git::changes(&project.work_tree, &own_files(project, source))?;
     if changes.is_empty() {
         return Ok(());
     }
@@ -249,9 +263,9 @@ fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
 ///
 /// With what it keeps beside them: versions of others, copies, and what a
 /// crash in the middle of a write leaves.
-fn own_files(session: &Session<'_>, row: &RunRow) -> Vec<git::Own> {
-    let folder = session.project.absolute(&row.source);
-    let Ok(folder) = folder.strip_prefix(&session.project.work_tree) else {
+fn own_files(project: &Project, source: &str) -> Vec<git::Own> {
+    let folder = project.absolute(source);
+    let Ok(folder) = folder.strip_prefix(&project.work_tree) else {
         return Vec::new();
     };
     let folder = folder.to_string_lossy();
@@ -660,12 +674,12 @@ impl Runner<'_, '_> {
         let Some(item) = self.lp.tables().item(self.row.id, node) else {
             return Ok(vec![Input::CommitEnded(Ok(None))]);
         };
-        let message = format!("{}: {}", self.row.name, item.id);
+        let message = format!("{}: {}", self.sprint_id, item.id);
         let before = item
             .committing
             .as_ref()
             .and_then(|intent| intent.head.clone());
-        let own = own_files(self.session, &self.row);
+        let own = own_files(&self.session.project, &self.row.source);
         let mark = commit_mark(self.row.id);
         let stop = Stop::default();
         self.work = Some(Work {

@@ -133,12 +133,12 @@ impl<'w> Session<'w> {
     /// lock is free. A runner takes its lock before it takes the run.
     fn holder(&self, run: RunId) -> Result<HolderKnown, Failure> {
         let rows = self.load(&[Need::Run(run)])?;
-        let holder = rows.tables.run(run).and_then(|row| row.holder.as_ref());
-        let token = holder.map(|holder| holder.token);
-        Ok(match (token, run_lock::is_free(&self.project, run)) {
-            (Some(token), true) => HolderKnown::Gone(token),
-            (Some(_), false) => HolderKnown::Alive,
-            (None, _) => HolderKnown::Nothing,
+        let row = rows.tables.run(run);
+        let held = row.and_then(|row| Some((row, row.holder.as_ref()?.token)));
+        Ok(match held {
+            Some((row, token)) if run_lock::is_free(&self.project, row) => HolderKnown::Gone(token),
+            Some(_) => HolderKnown::Alive,
+            None => HolderKnown::Nothing,
         })
     }
 
@@ -242,22 +242,24 @@ impl<'w> Session<'w> {
         }
     }
 
-    /// The run and node that `[RUN:]NODE` names.
+    /// The run and node that `[RUN:]NODE` names. What stands before the first
+    /// `:` and names no run is part of the node.
     ///
     /// # Errors
     ///
     /// When there is none, or more than one run has such a node.
     pub fn item_named(&self, text: &str) -> Result<(RunId, piton_core::Node), Failure> {
         let runs = self.runs()?;
-        let (runs, node) = match text.split_once(':') {
-            Some((run, node)) if runs.iter().any(|known| known.name == run) => {
-                (vec![self.run_named(run)?], node)
-            }
-            Some(_) | None => (runs, text),
+        let named = text
+            .split_once(':')
+            .and_then(|(run, node)| Some((self.run_named(run).ok()?, node)));
+        let (among, node) = match named {
+            Some((run, node)) => (vec![run], node),
+            None => (runs.clone(), text),
         };
         let node = piton_core::Node::named(node);
         let mut found = Vec::new();
-        for run in &runs {
+        for run in &among {
             if self
                 .load(&[Need::Line(run.id, node.clone())])?
                 .tables
@@ -267,15 +269,11 @@ impl<'w> Session<'w> {
                 found.push(run);
             }
         }
-        // A run that is finished gives way to one that is not.
+        // A run that is over gives way to one that is not.
         if found.len() > 1 {
-            let open: Vec<&RunRow> = found
-                .iter()
-                .copied()
-                .filter(|run| run.state != piton_core::RunState::Done)
-                .collect();
-            if !open.is_empty() {
-                found = open;
+            let open: Vec<RunId> = open_runs(&runs).map(|run| run.id).collect();
+            if found.iter().any(|run| open.contains(&run.id)) {
+                found.retain(|run| open.contains(&run.id));
             }
         }
         match found.as_slice() {

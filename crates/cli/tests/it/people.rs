@@ -514,3 +514,134 @@ fn many_questions_at_once_are_kept_apart() {
         "{exits:?}"
     );
 }
+
+mod one_runner_per_sprint {
+    use super::*;
+
+    /// Two runs of one plan: the first stopped, the second at work.
+    fn with_a_later_run() -> (Scratch, Running) {
+        let (scratch, runner) = at_work(TWO);
+        assert_eq!(scratch.piton(&["stop"]).exit, 0);
+        assert_eq!(runner.end().exit, 130);
+        std::fs::remove_file(scratch.path().join("at-build")).expect("it was there");
+        let later = scratch.start_run(&["--recompile"]);
+        scratch.until("the agent works", || scratch.has("at-build"));
+        (scratch, later)
+    }
+
+    #[test]
+    fn an_earlier_run_is_not_worked_on_beside_a_later_one() {
+        let (scratch, later) = with_a_later_run();
+        let said = scratch.piton(&["run", DEMO, "--agent", "./agent.sh", "--once"]);
+        assert_eq!(said.exit, 4, "{}", said.err);
+        assert!(
+            said.err.contains(&format!("process {}", later.id())),
+            "{}",
+            said.err
+        );
+        assert!(said.err.contains(&format!("`{DEMO}~2`")), "{}", said.err);
+        scratch.write("go-build", "").write("go-test", "");
+        assert_eq!(later.end().exit, 0);
+    }
+
+    #[test]
+    fn of_three_that_begin_at_once_one_works_and_two_give_way() {
+        let scratch = project(TWO, PATIENT);
+        let all: Vec<Running> = (0..3).map(|_| scratch.start_run(&[])).collect();
+        scratch.until("the agent works", || scratch.has("at-build"));
+        let status = scratch.json(&["status"]);
+        let holder = status["run"]["holder"].as_str().expect("it is held");
+        let (one, others): (Vec<Running>, Vec<Running>) = all
+            .into_iter()
+            .partition(|one| holder.starts_with(&format!("process {} ", one.id())));
+        for other in others {
+            let said = other.end();
+            assert_eq!(said.exit, 4, "{}", said.err);
+        }
+        scratch.write("go-build", "").write("go-test", "");
+        for one in one {
+            assert_eq!(one.end().exit, 0);
+        }
+        assert_eq!(
+            scratch.json(&["status"])["runs"].as_array().map(Vec::len),
+            Some(1)
+        );
+    }
+
+    #[test]
+    fn watching_a_run_ends_when_that_run_rests_though_another_works() {
+        let (scratch, later) = with_a_later_run();
+        let watcher = Running::start(scratch.command(&["status", DEMO, "--watch"]));
+        assert_eq!(watcher.end().exit, 0);
+        scratch.write("go-build", "").write("go-test", "");
+        assert_eq!(later.end().exit, 0);
+    }
+}
+
+mod survivors {
+    use super::*;
+
+    fn left_by_a_dead_runner() -> (Scratch, String) {
+        let (scratch, runner) = at_work(TWO);
+        let agent = scratch.read("pid-build");
+        runner.kill();
+        assert!(is_alive(&agent), "it outlives its runner");
+        (scratch, agent)
+    }
+
+    #[test]
+    fn stopping_a_run_whose_runner_died_ends_its_agent() {
+        let (scratch, agent) = left_by_a_dead_runner();
+        let said = scratch.piton(&["stop"]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert!(
+            said.err.contains("that outlived an earlier runner"),
+            "{}",
+            said.err
+        );
+        assert!(!is_alive(&agent));
+    }
+
+    #[test]
+    fn beginning_anew_ends_the_agent_of_a_run_whose_runner_was_buried() {
+        let (scratch, agent) = left_by_a_dead_runner();
+        assert_eq!(scratch.piton(&["pause"]).exit, 0);
+        scratch.write("go-test", "");
+        std::fs::remove_file(scratch.path().join("at-build")).expect("it was there");
+        let next = scratch.start_run(&["--recompile"]);
+        scratch.until("the agent works", || scratch.has("at-build"));
+        let outlived = is_alive(&agent);
+        scratch.write("go-build", "");
+        assert_eq!(next.end().exit, 0);
+        assert!(!outlived, "never two agents of one sprint");
+    }
+}
+
+#[test]
+fn the_run_of_a_node_is_named_in_any_form_and_an_open_one_comes_first() {
+    let scratch = project(TWO, FAILS);
+    scratch.run(&[]);
+    scratch.run(&["--recompile"]);
+    let status = scratch.json(&["status", DEMO]);
+    let id = status["run"]["id"].as_str().expect("an id").to_owned();
+    let later = format!("{DEMO}~2");
+    for (named, run) in [
+        (DEMO, DEMO),
+        (&id, DEMO),
+        (&id[..id.len() - 2], DEMO),
+        ("demo", &later),
+        ("./demo/SPRINT.yaml", &later),
+    ] {
+        let node = format!("{named}:build");
+        let said = scratch.piton(&["plan", "retry", &node]);
+        assert!(
+            said.exit == 0 && said.err.contains(&format!("run `{run}` may go on")),
+            "{node}: {}",
+            said.err
+        );
+        scratch.piton(&["run", run, "--agent", "./agent.sh"]);
+    }
+    let said = scratch.piton(&["plan", "skip", "test"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(said.err.contains(&later), "{}", said.err);
+}

@@ -136,7 +136,7 @@ mod agents {
             )
             .agent(r#"echo '{"status":"completed","summary":"done"}'; kill -KILL $$"#);
         assert_eq!(scratch.run(&[]).exit, 1);
-        let node = node(&scratch, "build");
+        let node = super::node(&scratch, "build");
         assert_eq!(node["state"], "failed", "{node}");
         assert_eq!(node["retries"], 1, "{node}");
     }
@@ -996,12 +996,56 @@ mod commits {
         let scratch = committing("echo fine", ONE);
         scratch.write("notes.txt", "mine");
         insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
-        keeping progress in SCRATCH/.piton
         error: `auto-commit` needs a clean work tree, and these have changes: notes.txt [git.dirty]
         hint: commit them or put them aside with `git stash`, then run again
         [exit 1]
         ");
         assert_eq!(scratch.git(&["log", "--format=%s"]).trim(), "begin");
+        assert!(!scratch.has(".piton"), "nothing was planned");
+    }
+
+    #[test]
+    fn without_a_repository_nothing_is_planned_and_the_mended_plan_is_run() {
+        let scratch = Scratch::outside_git();
+        scratch
+            .sprint_with("config:\n  auto-commit: true\n", ONE)
+            .agent("echo fine");
+        let agent = scratch.path().join("agent.sh");
+        let run = |scratch: &Scratch| {
+            let agent = agent.to_string_lossy();
+            let workflows = ".claude/workflows";
+            scratch.piton(&["run", "demo", "--agent", &agent, "--workflows", workflows])
+        };
+        let said = run(&scratch);
+        assert_eq!(said.exit, 7, "{}", said.err);
+        assert!(said.err.contains("git.missing"), "{}", said.err);
+        assert!(!scratch.has("demo/.piton"), "nothing was planned");
+        scratch.sprint(ONE);
+        let said = run(&scratch);
+        assert_eq!(said.exit, 0, "{}", said.err);
+    }
+
+    #[test]
+    fn later_runs_commit_and_ask_under_the_sprint_s_own_id() {
+        let phases = format!(
+            "{ONE}    gate:\n      script: echo $SPRINT_ID $PITON_RUN >>seen\n      on-fail:\n        prompt: Mend it.\n"
+        );
+        let scratch = committing("cat >told; date +%N >x; echo fine", &phases);
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        let said = scratch.run(&["--recompile"]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert_eq!(
+            scratch.read("seen"),
+            format!("{DEMO} {DEMO}\n{DEMO} {DEMO}~2\n")
+        );
+        assert!(
+            scratch
+                .read("told")
+                .starts_with(&format!("# Sprint {DEMO}\n"))
+        );
+        let log = scratch.git(&["log", "--format=%s"]);
+        assert_eq!(log, format!("{DEMO}: build\n{DEMO}: build\nbegin\n"));
     }
 
     #[test]
@@ -1238,6 +1282,30 @@ mod places {
         command.env("PITON_PROJECT", scratch.path().join("elsewhere"));
         runs(command);
         assert!(scratch.has("elsewhere/.piton/journal.db") && !scratch.has(".piton"));
+    }
+
+    #[test]
+    fn piton_project_may_be_a_link_to_the_root() {
+        let scratch = project(ONE, "echo fine");
+        std::os::unix::fs::symlink(scratch.path(), scratch.path().join("link")).expect("linked");
+        for named in [scratch.path(), scratch.path().join("link")] {
+            let mut command = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+            command.env("PITON_PROJECT", named);
+            runs(command);
+        }
+        let runs = scratch.json(&["status"])["runs"].clone();
+        assert_eq!(runs[0]["source"], "demo");
+        assert_eq!(runs.as_array().map(Vec::len), Some(1), "one plan, one run");
+    }
+
+    #[test]
+    fn piton_project_may_be_a_bare_repository() {
+        let scratch = project(ONE, "echo fine");
+        scratch.git(&["init", "--quiet", "--bare", "bare.git"]);
+        let mut command = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+        command.env("PITON_PROJECT", scratch.path().join("bare.git"));
+        runs(command);
+        assert!(scratch.has("bare.git/piton/journal.db") && !scratch.has("bare.git/.piton"));
     }
 
     #[test]

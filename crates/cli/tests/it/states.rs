@@ -129,13 +129,10 @@ fn not_started() {
 fn not_started_though_recorded() {
     let recorded = || {
         let scratch = Scratch::new().with_fixed_clock();
-        // The tree is dirty, which is found out after the run was planned.
-        scratch
-            .sprint_with("config:\n  auto-commit: true\n", PHASES)
-            .agent("echo built");
-        assert_eq!(scratch.run(&[]).exit, 1);
-        scratch.git(&["add", "--all"]);
-        scratch.git(&["commit", "--quiet", "--message", "begin"]);
+        scratch.sprint(PHASES).agent("echo built");
+        let mut command = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+        command.env("PITON_FAILPOINT", "run.planned:1");
+        Running::start(command).end();
         (scratch, None)
     };
     insta::assert_snapshot!(typed_in(recorded), @r"

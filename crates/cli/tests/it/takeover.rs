@@ -473,3 +473,20 @@ fn what_was_compiled_beforehand_is_run_as_it_stands() {
         "nothing was lost by writing it anew"
     );
 }
+
+#[test]
+fn what_was_put_aside_before_is_not_written_over() {
+    let scratch = left(HALF);
+    scratch
+        .write("demo/PROGRESS.yaml.backup", "sprint-id: new\n")
+        .write("demo/PROGRESS.yaml.backup.before-piton", "sprint-id: old\n");
+    assert_eq!(scratch.run(&[]).exit, 0);
+    assert_eq!(
+        scratch.read("demo/PROGRESS.yaml.backup.before-piton"),
+        "sprint-id: old\n"
+    );
+    assert_eq!(
+        scratch.read("demo/PROGRESS.yaml.backup.before-piton.2"),
+        "sprint-id: new\n"
+    );
+}

@@ -112,7 +112,7 @@ impl Runner<'_, '_> {
             });
         }
         let ingredients = Ingredients {
-            sprint_id: &self.row.name,
+            sprint_id: &self.sprint_id,
             iteration: self.lp.run().map_or(1, |row| row.iterations_total),
             levels,
             item,

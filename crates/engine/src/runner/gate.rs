@@ -37,7 +37,7 @@ impl Runner<'_, '_> {
         let mark = self.session.world.id().to_string();
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
         let mut env = self.environment(&item, &mark);
-        env.push(("SPRINT_ID".to_owned(), self.row.name.clone()));
+        env.push(("SPRINT_ID".to_owned(), self.sprint_id.clone()));
         env.push(("PHASE_ID".to_owned(), item.id.clone()));
         env.push(("ATTEMPT_NUMBER".to_owned(), number.to_string()));
         let spec = Spec {

@@ -11,7 +11,7 @@ use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::mirror::Mirror;
 use crate::process;
-use crate::run_lock;
+use crate::run_lock::{self, RunLock};
 use crate::session::Session;
 use crate::spool::Spool;
 
@@ -99,14 +99,7 @@ pub(super) fn sweep(session: &Session<'_>, row: &RunRow, mirror: Option<&mut Mir
     let home = &session.project.home;
     sweep_temporary(&home.join("spool").join(row.id.to_string()));
     sweep_temporary(&home.join(transcripts(row)));
-    // Another run of the same plan may be writing the same file.
-    let alone = || {
-        let runs = session.runs().unwrap_or_default();
-        let others = runs.iter().filter(|other| other.id != row.id);
-        let mut same = others.filter(|other| other.source == row.source);
-        same.all(|other| run_lock::is_free(&session.project, other.id))
-    };
-    if let Some(mirror) = mirror.filter(|_| alone()) {
+    if let Some(mirror) = mirror {
         mirror.tidy().ok();
     }
 }
@@ -128,8 +121,8 @@ fn sweep_temporary(folder: &Path) {
 }
 
 /// Clears up after the dead runner of a run that is not to be run now: it is
-/// finished, waits for somebody, or gives way to a new one. Nothing to do when
-/// the runner lives, or gave the run back.
+/// finished, waits for somebody, or was stopped. Nothing to do when a runner
+/// lives, or the last one left nothing.
 ///
 /// # Errors
 ///
@@ -140,27 +133,48 @@ pub fn clear_up(
     grace: Duration,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
-    let is_held = |row: &RunRow| row.holder.is_some();
     let rows = session.load(&[Need::Run(run)])?;
-    if !is_held(&known(rows.tables.run(run))?) {
-        return Ok(());
-    }
-    let Some(lock) = run_lock::take(&session.project, run)? else {
+    let row = known(rows.tables.run(run))?;
+    let Some(lock) = run_lock::take(&session.project, &row.face, &row.source)? else {
         return Ok(());
     };
+    clear_up_locked(session, &lock, run, grace, tell)
+}
+
+/// The same for one whose plan is locked already. What may still work is asked
+/// of the spool and the open commits: somebody may have noted since that the
+/// runner is dead, and then nobody holds the run any more.
+///
+/// # Errors
+///
+/// When the store fails, or an agent still works and cannot be ended.
+pub fn clear_up_locked(
+    session: &Session<'_>,
+    _lock: &RunLock,
+    run: RunId,
+    grace: Duration,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
     let (tables, position) = picture(session, run)?;
     let row = known(tables.run(run))?;
-    if is_held(&row) {
-        end_survivors(&spool(session, run)?, &tables, run, grace, tell)?;
+    end_survivors(&spool(session, run)?, &tables, run, grace, tell)?;
+    if row.holder.is_none() {
+        return Ok(());
+    }
+    let later = session.runs()?;
+    let newest = later.iter().rfind(|other| other.source == row.source);
+    // The file is the newest run's.
+    if newest.is_none_or(|newest| newest.id == row.id) {
         let mut mirror = open_mirror(session, &row, &tables, tell);
         sweep(session, &row, mirror.as_mut());
         let now = session.world.now();
         if let Some(trouble) = mirror.and_then(|mut mirror| mirror.write(&tables, position, now)) {
             tell(Notice::Warning(&trouble.to_string()));
         }
-        let (run, token) = (row.id, row.fence);
-        session.commit(&Command::ReleaseRun { run, token }, &facts(session))?;
+    } else {
+        sweep(session, &row, None);
     }
-    drop(lock);
+    let (run, token) = (row.id, row.fence);
+    session.commit(&Command::ReleaseRun { run, token }, &facts(session))?;
     Ok(())
 }

@@ -10,9 +10,12 @@ use piton_store::Store as _;
 use serde::Serialize;
 
 use super::compile::sprint_path;
+use crate::config::Config;
 use crate::failure::{Failure, run_state, unwritable};
 use crate::mirror::{Mirror, Trouble};
+use crate::notice::Notice;
 use crate::run_lock;
+use crate::runner;
 use crate::session::{Session, no_runs};
 use crate::world::World;
 
@@ -83,7 +86,20 @@ pub fn control(world: &World, run: Option<&str>, wish: Wish) -> Result<Outcome, 
     if wish == Wish::Resume {
         rename_pause_file(&session, &row)?;
     }
-    outcome(&session, &row)
+    let mut said = Vec::new();
+    if wish == Wish::Stop {
+        // Of a runner that died an agent may still be at work. Nothing is done
+        // to one that lives: it holds the lock.
+        let grace = Config::load(&session.project)?.agent.limits().grace;
+        runner::clear_up(&session, row.id, grace, &mut |notice| {
+            if let Notice::Warning(text) = notice {
+                said.push(text.to_owned());
+            }
+        })?;
+    }
+    let mut outcome = outcome(&session, &row)?;
+    outcome.warnings.splice(0..0, said);
+    Ok(outcome)
 }
 
 /// A plan is there that nobody has run yet.
@@ -167,7 +183,7 @@ fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<String>, Fail
 pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome, Failure> {
     let rows = session.load(&[Need::Run(before.id)])?;
     let row = rows.tables.run(before.id).cloned().ok_or_else(no_runs)?;
-    let live = row.holder.is_some() && !run_lock::is_free(&session.project, row.id);
+    let live = row.holder.is_some() && !run_lock::is_free(&session.project, &row);
     let goes_on = matches!(
         row.state,
         piton_core::RunState::Interrupted | piton_core::RunState::New

@@ -6,8 +6,9 @@ mod takeover;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
-use piton_core::{Command, Need, RunId, RunRow, RunState};
+use piton_core::{Command, ItemState, Need, RunId, RunRow, RunState};
 use piton_formats::sprint::{self, Progress};
 
 use super::compile::{SprintPath, check_sprint, sprint_path};
@@ -96,42 +97,37 @@ pub fn run(
     if request.dry_run {
         return dry_run(world, request, &target);
     }
-    let prepared = match &target.sprint {
-        Some(sprint) => prepare(world, request, &target, sprint, tell)?,
-        None => Prepared::Known(Box::new(existing(world, &target, request)?)),
-    };
-    if let Prepared::Known(row) = &prepared {
-        let rests = !matches!(
-            row.state,
-            RunState::New | RunState::Running | RunState::Interrupted
-        );
-        if rests && row.holder.is_some() {
-            // Its runner died after it had come to rest.
-            let grace = config.agent.limits().grace;
-            if let Some(session) = Session::write(world, &target.project.root)? {
-                runner::clear_up(&session, row.id, grace, tell)?;
+    let prepared = prepare(world, request, &target, tell)?;
+    let grace = config.agent.limits().grace;
+    match &prepared {
+        Prepared::Known(row) => {
+            if let Some(answer) = at_rest(world, &target.project, row, grace, tell)? {
+                return Ok(answer);
             }
         }
-        if row.state == RunState::Done {
-            return Ok(Answer::Finished(row.clone()));
-        }
-        refuse_state(world, &target.project, row)?;
+        Prepared::Fresh(fresh) => fresh.refuse_dirty(&target.project)?,
     }
     let agent = agent(world, request, &config)?;
     let session = Session::create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;
-    let (run, fresh) = match prepared {
-        Prepared::Known(row) => (row.id, None),
-        Prepared::Fresh(fresh) => (fresh.plan.run, Some(fresh)),
+    let plan = prepared.plan();
+    let Some(lock) = take_lock(&session, plan)? else {
+        return Err(busy(&session, plan)?);
     };
-    if let Some(fresh) = fresh {
-        for row in session.runs()? {
-            // What gives way to this run may still have an agent at work here.
-            if row.source == fresh.plan.source {
-                runner::clear_up(&session, row.id, config.agent.limits().grace, tell)?;
-            }
+    // Whoever held the lock until now may have planned, or worked to the end.
+    let prepared = prepare(world, request, &target, &mut |_| {})?;
+    if let Prepared::Known(row) = &prepared {
+        refuse_rest(row)?;
+    }
+    let (run, source) = (prepared.run(), prepared.plan().1.to_owned());
+    for row in session.runs()? {
+        // What gives way to this run may still have an agent at work here.
+        if row.source == source && row.id != run {
+            runner::clear_up_locked(&session, &lock, row.id, grace, tell)?;
         }
+    }
+    if let Prepared::Fresh(fresh) = prepared {
         fresh.keep_present(&session, tell)?;
         fail::point("run.present-kept");
         // Before the run is planned: afterwards nobody would come here again.
@@ -141,9 +137,6 @@ pub fn run(
         session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
         fail::point("run.planned");
     }
-    let Some(lock) = take_lock(&session, run)? else {
-        return Err(busy(&session, run)?);
-    };
     // What was taken over may be finished already.
     let row = session.load(&[Need::Run(run)])?.tables.run(run).cloned();
     if let Some(row) = row.filter(|row| row.state == RunState::Done) {
@@ -170,16 +163,48 @@ pub fn run(
     })
 }
 
-/// Takes the lock on a run. Whoever merely looks whether it is free holds it
+/// What there is to say of a run that is finished, waits for somebody or is
+/// worked on; none when it may be run.
+fn at_rest(
+    world: &World,
+    project: &Project,
+    row: &RunRow,
+    grace: std::time::Duration,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Option<Answer>, Failure> {
+    let rests = !matches!(
+        row.state,
+        RunState::New | RunState::Running | RunState::Interrupted
+    );
+    if rests && row.holder.is_some() {
+        // Its runner died after it had come to rest.
+        if let Some(session) = Session::write(world, &project.root)? {
+            runner::clear_up(&session, row.id, grace, tell)?;
+        }
+    }
+    if row.state == RunState::Done {
+        return Ok(Some(Answer::Finished(Box::new(row.clone()))));
+    }
+    refuse_state(world, project, row)?;
+    Ok(None)
+}
+
+/// The face and the source of a plan: what the lock on it is known by.
+type Plan<'a> = (&'a str, &'a str);
+
+/// Takes the lock on a plan. Whoever merely looks whether it is free holds it
 /// for a moment, and is not taken for a runner.
-fn take_lock(session: &Session<'_>, run: RunId) -> Result<Option<run_lock::RunLock>, Failure> {
+fn take_lock(
+    session: &Session<'_>,
+    (face, source): Plan<'_>,
+) -> Result<Option<run_lock::RunLock>, Failure> {
     for _ in 0..LOOKS {
-        if let Some(lock) = run_lock::take(&session.project, run)? {
+        if let Some(lock) = run_lock::take(&session.project, face, source)? {
             return Ok(Some(lock));
         }
         session.world.pause(LOOK_TIME);
     }
-    run_lock::take(&session.project, run)
+    run_lock::take(&session.project, face, source)
 }
 
 /// What is to be run, and where it belongs.
@@ -269,54 +294,47 @@ fn existing(world: &World, target: &Found, request: &Request) -> Result<RunRow, 
 
 /// Whoever may not be run is told so before anything is taken.
 fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
-    let paused_by_limit = matches!(row.pause, Some(piton_core::run::Pause::Limit { .. }));
+    // One that waits for its answer is held all the same.
+    if row.holder.is_some() && !run_lock::is_free(project, row) {
+        let plan = (row.face.as_str(), row.source.as_str());
+        return Err(match Session::read(world, &project.root)? {
+            Some(session) => busy(&session, plan)?,
+            None => run_state(&row.name, row.state, None, None),
+        });
+    }
+    refuse_rest(row)
+}
+
+/// Whoever waits for somebody, or is paused, is not run.
+fn refuse_rest(row: &RunRow) -> Result<(), Failure> {
     match row.state {
-        RunState::New | RunState::Interrupted | RunState::Done => Ok(()),
-        RunState::Paused if paused_by_limit => Ok(()),
-        RunState::Running => {
-            if run_lock::is_free(project, row.id) {
-                return Ok(());
-            }
-            let session = Session::read(world, &project.root)?;
-            Err(session.map_or_else(
-                || Ok(run_state(&row.name, row.state, None, None)),
-                |session| busy(&session, row.id),
-            )?)
+        RunState::New | RunState::Running | RunState::Interrupted | RunState::Done => Ok(()),
+        RunState::Paused if matches!(row.pause, Some(piton_core::run::Pause::Limit { .. })) => {
+            Ok(())
         }
-        RunState::Paused | RunState::Waiting | RunState::Blocked => {
-            // One that waits for its answer is held all the same.
-            if row.holder.is_some() && !run_lock::is_free(project, row.id) {
-                let session = Session::read(world, &project.root)?;
-                if let Some(session) = session {
-                    return Err(busy(&session, row.id)?);
-                }
-            }
-            Err(run_state(
-                &row.name,
-                row.state,
-                row.pause.as_ref(),
-                row.at.as_ref().map(ToString::to_string),
-            ))
-        }
+        RunState::Paused | RunState::Waiting | RunState::Blocked => Err(run_state(
+            &row.name,
+            row.state,
+            row.pause.as_ref(),
+            row.at.as_ref().map(ToString::to_string),
+        )),
     }
 }
 
-fn busy(session: &Session<'_>, run: RunId) -> Result<Failure, Failure> {
-    let rows = session.load(&[Need::Run(run)])?;
-    let row = rows
-        .tables
-        .run(run)
-        .cloned()
-        .ok_or_else(|| Failure::new("run.unknown", "the run is gone"))?;
-    Ok(match row.holder {
-        Some(holder) => piton_core::Refusal::Busy {
-            name: row.name,
-            holder,
-        }
-        .into(),
+/// A plan whose lock another process holds. Of its runs, the one at work is
+/// held: the others were cleared up when it was taken.
+fn busy(session: &Session<'_>, (face, source): Plan<'_>) -> Result<Failure, Failure> {
+    let runs = session.runs()?;
+    let of_plan = runs
+        .into_iter()
+        .rev()
+        .filter(|row| row.face == face && row.source == source);
+    let mut held = of_plan.filter_map(|row| Some((row.name, row.holder?)));
+    Ok(match held.next() {
+        Some((name, holder)) => piton_core::Refusal::Busy { name, holder }.into(),
         None => Failure::new(
             "run.busy",
-            format!("another process is about to run `{}`", row.name),
+            format!("another process is about to run the plan in {source}"),
         )
         .hint("see who with `piton status`"),
     })
@@ -356,6 +374,22 @@ enum Prepared {
     Fresh(Box<Fresh>),
 }
 
+impl Prepared {
+    fn run(&self) -> RunId {
+        match self {
+            Self::Known(row) => row.id,
+            Self::Fresh(fresh) => fresh.plan.run,
+        }
+    }
+
+    fn plan(&self) -> Plan<'_> {
+        match self {
+            Self::Known(row) => (&row.face, &row.source),
+            Self::Fresh(fresh) => (&fresh.plan.face, &fresh.plan.source),
+        }
+    }
+}
+
 /// A plan that the journal does not know yet, and what lies around it.
 struct Fresh {
     plan: piton_core::plan::Plan,
@@ -365,6 +399,22 @@ struct Fresh {
 }
 
 impl Fresh {
+    /// A plan that cannot be begun here is not recorded: it may be mended yet.
+    fn refuse_dirty(&self, project: &Project) -> Result<(), Failure> {
+        let items = &self.plan.items;
+        // What has changed since a task was begun belongs to it.
+        let begun = |item: &PlannedItem| {
+            let inside = |other: &PlannedItem| other.node.parent().as_ref() == Some(&item.node);
+            let depth = item.place.depth();
+            let is_task = depth == 2 || (depth == 1 && !items.iter().any(inside));
+            item.state == ItemState::Working && is_task
+        };
+        if !self.plan.policy.auto_commit || items.iter().any(begun) {
+            return Ok(());
+        }
+        runner::refuse_changes(project, &self.plan.source)
+    }
+
     /// What the mirror is about to take the place of is kept beside it, unless
     /// writing it anew loses nothing, and noted as a file that may be replaced.
     ///
@@ -399,13 +449,17 @@ impl Fresh {
     }
 }
 
+/// What is to be run, as things stand. Writes nothing.
 fn prepare(
     world: &World,
     request: &Request,
     target: &Found,
-    sprint: &SprintPath,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<Prepared, Failure> {
+    let Some(sprint) = &target.sprint else {
+        let row = existing(world, target, request)?;
+        return Ok(Prepared::Known(Box::new(row)));
+    };
     let source = target.project.relative(&sprint.folder);
     let runs = match Session::read(world, &target.project.root)? {
         Some(session) => session.runs()?,
@@ -414,9 +468,6 @@ fn prepare(
     let known = runs.iter().rev().find(|run| run.source == source);
     if let Some(row) = known.filter(|_| !request.recompile && request.from.is_none()) {
         return Ok(Prepared::Known(Box::new(row.clone())));
-    }
-    if let Some(row) = known.filter(|row| !run_lock::is_free(&target.project, row.id)) {
-        refuse_state(world, &target.project, row)?;
     }
     let (progress, taken_over) = if let Some(from) = &request.from {
         let path = world.path(from);
@@ -496,10 +547,7 @@ fn problems(sprint: &SprintPath, findings: Findings) -> Failure {
 
 fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, Failure> {
     let mut quiet = |_: Notice<'_>| {};
-    let prepared = match &target.sprint {
-        Some(sprint) => prepare(world, request, target, sprint, &mut quiet)?,
-        None => Prepared::Known(Box::new(existing(world, target, request)?)),
-    };
+    let prepared = prepare(world, request, target, &mut quiet)?;
     let dry = |node: String, state, model: &Option<String>, gate: bool, breakpoint| DryNode {
         node,
         state,

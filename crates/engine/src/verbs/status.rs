@@ -170,7 +170,7 @@ fn line(session: &Session<'_>, row: &RunRow) -> Line {
     Line {
         run: row.name.clone(),
         id: row.id,
-        live: row.holder.is_some() && !run_lock::is_free(&session.project, row.id),
+        live: row.holder.is_some() && !run_lock::is_free(&session.project, row),
         state: row.state,
         since: row.since,
         source: row.source.clone(),

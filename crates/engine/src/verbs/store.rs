@@ -102,7 +102,7 @@ fn refuse_live(world: &World, project: &Project) -> Result<(), Failure> {
     };
     let live = runs
         .iter()
-        .find(|row| row.holder.is_some() && !crate::run_lock::is_free(project, row.id));
+        .find(|row| row.holder.is_some() && !crate::run_lock::is_free(project, row));
     match live {
         Some(row) => Err(Failure::new(
             "store.busy",

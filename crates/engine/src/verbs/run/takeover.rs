@@ -203,7 +203,14 @@ fn rename_aside(
     if !old.is_file() {
         return Ok(());
     }
-    let new = with_ending(&old, "before-piton");
+    // What an earlier takeover put aside is as precious as this.
+    let numbered = (2_u32..).map(|nth| format!("before-piton.{nth}"));
+    let mut names = std::iter::once("before-piton".to_owned()).chain(numbered);
+    let unused = names.find_map(|name| {
+        let new = with_ending(&old, &name);
+        fs::symlink_metadata(&new).is_err().then_some(new)
+    });
+    let new = unused.expect("there are more numbers than files");
     fs::rename(&old, &new).map_err(|error| unwritable(&old, error))?;
     fail::point("run.set-aside");
     tell(Notice::Said(&format!(
