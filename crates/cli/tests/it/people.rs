@@ -540,6 +540,7 @@ mod one_runner_per_sprint {
             said.err
         );
         assert!(said.err.contains(&format!("`{DEMO}~2`")), "{}", said.err);
+        assert_eq!(scratch.run(&["--recompile"]).exit, 4);
         scratch.write("go-build", "").write("go-test", "");
         assert_eq!(later.end().exit, 0);
     }

@@ -137,6 +137,7 @@ fn not_started_though_recorded() {
     };
     insta::assert_snapshot!(typed_in(recorded), @r"
     $ piton run demo --agent ./agent.sh
+    run `2026-01-15_demo` is begun as it was planned before; `--recompile` takes in what has changed since
     > build
     x build 0s: built
     > test

@@ -104,8 +104,18 @@ pub fn run(
             if let Some(answer) = at_rest(world, &target.project, row, grace, tell)? {
                 return Ok(answer);
             }
+            if row.state == RunState::New && target.sprint.is_some() {
+                tell(Notice::Said(&format!(
+                    "run `{}` is begun as it was planned before; `--recompile` takes in what has changed since",
+                    row.name
+                )));
+            }
         }
-        Prepared::Fresh(fresh) => fresh.refuse_dirty(&target.project)?,
+        Prepared::Fresh(fresh) => {
+            // First this: an agent at work changes the work tree.
+            refuse_held(world, &target.project, prepared.plan())?;
+            fresh.refuse_dirty(&target.project)?;
+        }
     }
     let agent = agent(world, request, &config)?;
     let session = Session::create(world, target.project.clone(), &mut |text| {
@@ -295,14 +305,22 @@ fn existing(world: &World, target: &Found, request: &Request) -> Result<RunRow, 
 /// Whoever may not be run is told so before anything is taken.
 fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
     // One that waits for its answer is held all the same.
-    if row.holder.is_some() && !run_lock::is_free(project, row) {
-        let plan = (row.face.as_str(), row.source.as_str());
-        return Err(match Session::read(world, &project.root)? {
-            Some(session) => busy(&session, plan)?,
-            None => run_state(&row.name, row.state, None, None),
-        });
-    }
+    refuse_held(world, project, (&row.face, &row.source))?;
     refuse_rest(row)
+}
+
+/// A plan that a living process works on is left to it. Not to be asked while
+/// this process holds the lock: it would take itself for the other.
+fn refuse_held(world: &World, project: &Project, plan: Plan<'_>) -> Result<(), Failure> {
+    let Some(session) = Session::read(world, &project.root)? else {
+        return Ok(());
+    };
+    let runs = session.runs()?;
+    let mut of_plan = runs.iter().filter(|row| (&*row.face, &*row.source) == plan);
+    if of_plan.any(|row| row.holder.is_some() && !run_lock::is_free(project, row)) {
+        return Err(busy(&session, plan)?);
+    }
+    Ok(())
 }
 
 /// Whoever waits for somebody, or is paused, is not run.
