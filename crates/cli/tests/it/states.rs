@@ -229,6 +229,7 @@ fn in_progress_with_a_dead_runner() {
 
     $ piton stop demo
     run `2026-01-15_demo` may go on
+    warning: ended what outlived an earlier runner
     hint: go on with `piton run 2026-01-15_demo`
     [exit 0]
     PROGRESS.yaml: interrupted
