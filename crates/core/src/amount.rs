@@ -40,17 +40,6 @@ pub fn parse_duration(text: &str) -> Result<u64, NotADuration> {
     if total == 0 { Err(wrong()) } else { Ok(total) }
 }
 
-/// A span of time as native files show it: `HH:MM:SS`, hours growing as needed.
-#[must_use]
-pub fn clock(seconds: u64) -> String {
-    format!(
-        "{:02}:{:02}:{:02}",
-        seconds / 3_600,
-        seconds / 60 % 60,
-        seconds % 60
-    )
-}
-
 /// A span of time for people: `1h 02m`, `3m 20s`, `12s`.
 #[must_use]
 pub fn spoken(seconds: u64) -> String {
@@ -106,9 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_shown_as_clocks_and_as_words() {
-        assert_eq!(clock(3_723), "01:02:03");
-        assert_eq!(clock(360_000), "100:00:00");
+    fn spans_are_shown_as_words() {
         assert_eq!(spoken(3_723), "1h 02m");
         assert_eq!(spoken(62), "1m 02s");
         assert_eq!(spoken(9), "9s");

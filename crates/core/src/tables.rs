@@ -7,14 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
-
 use crate::attempt::AttemptRow;
 use crate::decision::DecisionRow;
 use crate::entry::{BlockerRow, EntryRow};
 use crate::event::Event;
 use crate::id::{AttemptId, DecisionId, Node, Place, RunId};
-use crate::item::{ItemRow, ItemState};
+use crate::item::ItemRow;
 use crate::journal::Stamp;
 use crate::row::{Key, Row};
 use crate::run::{RunRow, RunState};
@@ -270,13 +268,5 @@ impl Tables {
                 None
             }
         })
-    }
-
-    /// When the first item that waits for a time may be tried again.
-    #[must_use]
-    pub fn next_time(&self, run: RunId) -> Option<Timestamp> {
-        self.next(run)
-            .filter(|item| item.state == ItemState::Waiting)
-            .and_then(|item| item.until)
     }
 }
