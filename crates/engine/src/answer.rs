@@ -32,6 +32,7 @@ struct Answer {
 enum Status {
     Completed,
     Failed,
+    Blocked,
     NeedsHuman,
 }
 
@@ -48,9 +49,8 @@ enum Human {
 impl Answer {
     /// Whether it says enough to be an answer and not any JSON with a status.
     fn fits(&self) -> bool {
-        self.summary.is_some()
-            || (self.status == Status::Failed && self.error.is_some())
-            || (self.status == Status::NeedsHuman && self.human.is_some())
+        // A failure needs no words to be believed; a success does.
+        self.summary.is_some() || self.status != Status::Completed
     }
 }
 
@@ -129,6 +129,7 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
     let outcome = match answer.status {
         Status::NeedsHuman => Outcome::NeedsHuman,
         Status::Failed => Outcome::Failed,
+        Status::Blocked => Outcome::Blocked,
         // A program that fails after it said that all is well is not believed.
         Status::Completed if failed_exit => Outcome::Failed,
         Status::Completed => Outcome::Completed,
@@ -154,7 +155,7 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
                 },
             });
         }
-        Outcome::Failed => {
+        Outcome::Failed | Outcome::Blocked => {
             let said = answer.error.or_else(|| report.summary.clone());
             let error = match (answer.status, said) {
                 (Status::Completed, _) => {
@@ -174,7 +175,7 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
             ));
             report.error = Some(error);
         }
-        Outcome::Completed | Outcome::Blocked | Outcome::Partial | Outcome::Interrupted => {}
+        Outcome::Completed | Outcome::Partial | Outcome::Interrupted => {}
     }
     report
 }
@@ -465,6 +466,22 @@ mod tests {
             0,
             Outcome::Failed,
             Some("whole"),
+        );
+    }
+
+    #[test]
+    fn a_failure_is_believed_without_words_and_a_success_is_not() {
+        check(
+            "{\"status\":\"failed\"}",
+            0,
+            Outcome::Failed,
+            Some("the agent ended with exit status 0"),
+        );
+        check(
+            "{\"status\":\"blocked\",\"summary\":\"no access\"}",
+            0,
+            Outcome::Blocked,
+            Some("no access"),
         );
     }
 

@@ -393,7 +393,12 @@ mod while_it_runs {
             scratch.path().join("demo/PROGRESS.yaml"),
         )
         .expect("a link");
-        scratch.write("elsewhere/progress", "");
+        assert_eq!(
+            scratch
+                .piton(&["plan", "compile", "demo", "-o", "elsewhere/progress"])
+                .exit,
+            0
+        );
         let said = scratch.run(&[]);
         assert_eq!(said.exit, 0, "{}", said.err);
         let link =
@@ -489,4 +494,33 @@ fn what_was_put_aside_before_is_not_written_over() {
         scratch.read("demo/PROGRESS.yaml.backup.before-piton.2"),
         "sprint-id: new\n"
     );
+}
+
+#[test]
+fn an_empty_file_is_what_a_crash_leaves_and_no_fresh_start() {
+    let scratch = Scratch::new();
+    scratch
+        .sprint("  - id: build\n    prompt: build it\n")
+        .agent("echo built");
+    scratch.write("demo/PROGRESS.yaml", "");
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 6, "{}", said.err);
+    assert!(said.err.contains("is empty"), "{}", said.err);
+    assert_eq!(scratch.run(&["--recompile"]).exit, 0);
+}
+
+#[test]
+fn a_definition_that_changed_since_is_told_of() {
+    let scratch = Scratch::new();
+    scratch
+        .sprint("  - id: build\n    prompt: build it\n")
+        .agent("echo built");
+    assert_eq!(scratch.run(&[]).exit, 0);
+    let quiet = scratch.run(&[]);
+    assert!(!quiet.err.contains("has changed"), "{}", quiet.err);
+    let text = scratch.read("demo/SPRINT.yaml");
+    scratch.write("demo/SPRINT.yaml", &format!("{text}owner: ada\n"));
+    let told = scratch.run(&[]);
+    assert!(told.err.contains("has changed since run"), "{}", told.err);
+    assert_eq!(told.exit, 0);
 }

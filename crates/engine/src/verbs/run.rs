@@ -1,5 +1,6 @@
 //! `piton run`: what is to be run, whether it may be, and the running of it.
 
+mod definition;
 pub(crate) mod support;
 mod takeover;
 
@@ -101,6 +102,15 @@ pub fn run(
     let grace = config.agent.limits().grace;
     match &prepared {
         Prepared::Known(row) => {
+            if let Some(sprint) = &target.sprint
+                && definition::has_changed(&target.project.home, row.id, sprint)
+            {
+                tell(Notice::Warning(&format!(
+                    "{} has changed since run `{}` was planned, and what changed is no part of it; `--recompile` begins anew with it",
+                    sprint.file.display(),
+                    row.name
+                )));
+            }
             if let Some(answer) = at_rest(world, &target.project, row, grace, tell)? {
                 return Ok(answer);
             }
@@ -145,6 +155,7 @@ pub fn run(
             takeover::set_aside(&fresh.sprint.progress(), tell)?;
         }
         session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
+        definition::note(&session.project.home, run, &fresh.sprint);
         fail::point("run.planned");
     }
     // What was taken over may be finished already.

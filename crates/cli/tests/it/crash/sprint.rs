@@ -734,6 +734,11 @@ fn normal(text: &str) -> String {
         .collect()
 }
 
+/// Says something that is shown with the test.
+#[expect(
+    clippy::print_stdout,
+    reason = "only what is printed so is kept with a test"
+)]
 pub(super) fn say(text: &str) {
     println!("{text}");
 }

@@ -61,9 +61,10 @@ pub(super) fn present(
             report_checksum(&path, &text, tell);
             Ok(Some((progress, text)))
         }
-        Some(_) if backup(sprint).is_file() => Err(damaged(sprint, "is empty")),
+        // What a crash in the middle of somebody's write leaves.
+        Some(_) => Err(damaged(sprint, "is empty")),
         None if backup(sprint).is_file() => Err(damaged(sprint, "is missing")),
-        _ => Ok(None),
+        None => Ok(None),
     }
 }
 

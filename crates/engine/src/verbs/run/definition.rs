@@ -1,0 +1,35 @@
+//! Whether the definition of a run has changed since the run was planned.
+//!
+//! What is noted is a register: losing it costs a warning, and nothing else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use piton_core::RunId;
+
+use super::super::compile::SprintPath;
+use crate::exchange::sha256;
+
+fn note_path(home: &Path, run: RunId) -> PathBuf {
+    home.join("mirrors").join(format!("{run}.definition"))
+}
+
+fn hash(sprint: &SprintPath) -> Option<String> {
+    fs::read(&sprint.file).ok().map(|bytes| sha256(&bytes))
+}
+
+/// Notes what a run was planned from.
+pub(super) fn note(home: &Path, run: RunId, sprint: &SprintPath) {
+    let path = note_path(home, run);
+    if let (Some(hash), Some(folder)) = (hash(sprint), path.parent()) {
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&path, hash))
+            .ok();
+    }
+}
+
+/// Whether the definition is another one now. What is not known has not changed.
+pub(super) fn has_changed(home: &Path, run: RunId, sprint: &SprintPath) -> bool {
+    let noted = fs::read_to_string(note_path(home, run)).ok();
+    noted.is_some_and(|noted| hash(sprint).is_some_and(|hash| hash != noted))
+}
