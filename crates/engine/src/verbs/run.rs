@@ -102,23 +102,9 @@ pub fn run(
     let grace = config.agent.limits().grace;
     match &prepared {
         Prepared::Known(row) => {
-            if let Some(sprint) = &target.sprint
-                && definition::has_changed(&target.project.home, row.id, sprint)
-            {
-                tell(Notice::Warning(&format!(
-                    "{} has changed since run `{}` was planned, and what changed is no part of it; `--recompile` begins anew with it",
-                    sprint.file.display(),
-                    row.name
-                )));
-            }
+            tell_of_changes(&target, row, tell);
             if let Some(answer) = at_rest(world, &target.project, row, grace, tell)? {
                 return Ok(answer);
-            }
-            if row.state == RunState::New && target.sprint.is_some() {
-                tell(Notice::Said(&format!(
-                    "run `{}` is begun as it was planned before; `--recompile` takes in what has changed since",
-                    row.name
-                )));
             }
         }
         Prepared::Fresh(fresh) => {
@@ -148,15 +134,7 @@ pub fn run(
         }
     }
     if let Prepared::Fresh(fresh) = prepared {
-        fresh.keep_present(&session, tell)?;
-        fail::point("run.present-kept");
-        // Before the run is planned: afterwards nobody would come here again.
-        if fresh.taken_over.is_some() {
-            takeover::set_aside(&fresh.sprint.progress(), tell)?;
-        }
-        session.tell(&Command::PlanRun(Box::new(fresh.plan)))?;
-        definition::note(&session.project.home, run, &fresh.sprint);
-        fail::point("run.planned");
+        fresh.record(&session, tell)?;
     }
     // What was taken over may be finished already.
     let row = session.load(&[Need::Run(run)])?.tables.run(run).cloned();
@@ -182,6 +160,23 @@ pub fn run(
     } else {
         Answer::Ran(Box::new(row))
     })
+}
+
+/// A run is what was planned, whatever its definition says now.
+fn tell_of_changes(target: &Found, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
+    let Some(sprint) = &target.sprint else { return };
+    if definition::has_changed(&target.project.home, row.id, sprint) {
+        tell(Notice::Warning(&format!(
+            "{} has changed since run `{}` was planned, and what changed is no part of it; `--recompile` begins anew with it",
+            sprint.file.display(),
+            row.name
+        )));
+    } else if row.state == RunState::New {
+        tell(Notice::Said(&format!(
+            "run `{}` is begun as it was planned before; `--recompile` takes in what has changed since",
+            row.name
+        )));
+    }
 }
 
 /// What there is to say of a run that is finished, waits for somebody or is
@@ -428,6 +423,25 @@ struct Fresh {
 }
 
 impl Fresh {
+    /// Records the plan as a run, after what lies in its folder is safe.
+    fn record(
+        self,
+        session: &Session<'_>,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<(), Failure> {
+        self.keep_present(session, tell)?;
+        fail::point("run.present-kept");
+        // Before the run is planned: afterwards nobody would come here again.
+        if self.taken_over.is_some() {
+            takeover::set_aside(&self.sprint.progress(), tell)?;
+        }
+        let run = self.plan.run;
+        session.tell(&Command::PlanRun(Box::new(self.plan)))?;
+        definition::note(&session.project.home, run, &self.sprint);
+        fail::point("run.planned");
+        Ok(())
+    }
+
     /// A plan that cannot be begun here is not recorded: it may be mended yet.
     fn refuse_dirty(&self, project: &Project) -> Result<(), Failure> {
         let items = &self.plan.items;
