@@ -130,10 +130,14 @@ fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
         }
         Notice::Waiting(until) => {
             if let Some(until) = until {
-                output.note(&format!(
-                    "{DIM}waiting {} before the next attempt{DIM:#}",
-                    show::progress::wait(world.now(), *until)
-                ));
+                let now = world.now();
+                // Whether a shorter one is seen at all depends on the machine.
+                if until.duration_since(now).as_secs() >= 1 {
+                    output.note(&format!(
+                        "{DIM}waiting {} before the next attempt{DIM:#}",
+                        show::progress::wait(now, *until)
+                    ));
+                }
             } else {
                 output.note(&format!(
                     "{DIM}waiting for a person: see `piton inbox`{DIM:#}"
