@@ -1,6 +1,7 @@
 //! Native files of agent loops to and from the core types. Text in, text out.
 //!
-//! - [`yaml`]: a spanned tree of a YAML document, and a writer whose output
+//! - [`tree`]: what a JSON or YAML document holds, with the place of every value.
+//! - [`yaml`]: YAML to that tree, and a writer whose output
 //!   every YAML reader takes for the same strings.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
@@ -11,4 +12,5 @@
 
 pub mod problem;
 pub mod sprint;
+pub mod tree;
 pub mod yaml;

@@ -10,13 +10,10 @@
 //! [`emit`] writes block style whose strings YAML 1.1 and 1.2 readers agree on.
 
 mod emit;
-mod node;
 mod parse;
-mod scalar;
 mod shallow;
 
+pub use crate::tree::{Key, Kind, Map, Node, Scalar, Span, Style, Value};
 pub use emit::emit;
 pub(crate) use emit::{push_indent, push_key, push_node, push_text};
-pub use node::{Key, Map, Node, Scalar, Span, Style, Value};
 pub use parse::{DEPTH_MAX, Fault, Parsed, parse};
-pub use scalar::Kind;

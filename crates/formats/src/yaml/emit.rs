@@ -8,8 +8,8 @@
 
 use std::fmt::Write as _;
 
-use super::node::{Map, Node, Scalar, Style, Value};
-use super::scalar;
+use crate::tree::scalar;
+use crate::tree::{Map, Node, Scalar, Style, Value};
 
 /// Longest key that a reader must accept without a leading `?`.
 const KEY_CHARS_MAX: usize = 1000;

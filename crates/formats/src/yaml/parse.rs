@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 
-use super::node::{Key, Map, Node, Scalar, Span, Style, Value};
 use super::shallow;
+use crate::tree::{Key, Map, Node, Scalar, Span, Style, Value};
 
 /// How deep collections may be nested.
 pub const DEPTH_MAX: usize = 200;
@@ -621,7 +621,7 @@ impl<'t> Builder<'t> {
     }
 
     fn check_tagged(&mut self, scalar: &Scalar, span: Span) {
-        use super::scalar::Kind;
+        use crate::tree::Kind;
         let Some(tag) = &scalar.tag else { return };
         let kind = scalar.kind();
         let fits = match tag.strip_prefix("tag:yaml.org,2002:") {

@@ -3,7 +3,7 @@
 //! The rules are those of `js-yaml` 4 with its default schema: the YAML 1.2
 //! core schema, `_` within numbers, leading zeros as decimal, and timestamps.
 
-use super::node::{Scalar, Style};
+use super::{Scalar, Style};
 
 /// The type and, where it has one, the value of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,14 @@
-//! The tree of a YAML document.
+//! What a YAML or JSON document holds, with the place of every value.
+//!
+//! One tree for both, so that what a format wants and how a file is changed in
+//! place is said once. [`crate::yaml`] reads it.
 
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use super::scalar::{self, Kind};
+pub(crate) mod scalar;
+
+pub use scalar::Kind;
 
 /// Where something stands in its source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
