@@ -54,12 +54,13 @@ pub fn log(number: usize) -> Command {
         ("files", FILES.join(" ")),
         ("duration", "1847".to_owned()),
     ];
-    Command::LogEntry(Box::new(Entry {
-        kind: EntryType::TaskCompleted,
-        spec: Some(SPEC.to_owned()),
-        task_id: Some("1.2".to_owned()),
-        data: data.map(|(key, value)| (key.to_owned(), value)).into(),
-    }))
+    let mut entry = Entry::bare(EntryType::TaskCompleted);
+    entry.spec = Some(SPEC.to_owned());
+    entry.task_id = Some("1.2".to_owned());
+    for (key, value) in data {
+        entry = entry.saying(key, value);
+    }
+    Command::LogEntry(Box::new(entry))
 }
 
 /// What a person at a terminal brings along.

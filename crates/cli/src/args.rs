@@ -184,6 +184,12 @@ pub(crate) enum VerbArg {
     Retry,
     /// Leave it out
     Skip,
+    /// Take what the file says
+    KeepFile,
+    /// Write the file as the journal has it; the old one is kept beside
+    KeepPiton,
+    /// Take what fits, and write the rest as the journal has it
+    Merge,
 }
 
 #[derive(Debug, Subcommand)]

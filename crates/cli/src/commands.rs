@@ -66,6 +66,9 @@ impl From<VerbArg> for Verb {
             VerbArg::Answer => Self::Answer,
             VerbArg::Retry => Self::Retry,
             VerbArg::Skip => Self::Skip,
+            VerbArg::KeepFile => Self::KeepFile,
+            VerbArg::KeepPiton => Self::KeepPiton,
+            VerbArg::Merge => Self::Merge,
         }
     }
 }
@@ -264,9 +267,14 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     }
     let mut text = String::new();
     for question in &open {
+        let about = match &question.node {
+            Some(node) => format!("  {DIM}{} at {node}{DIM:#}", question.run),
+            // What is asked of a file names the file.
+            None => String::new(),
+        };
         text.push_str(&format!(
-            "{BOLD}{}{BOLD:#}  {}  {DIM}{} at {}{DIM:#}\n",
-            question.id, question.question, question.run, question.node
+            "{BOLD}{}{BOLD:#}  {}{about}\n",
+            question.id, question.question
         ));
         for line in question.details.iter().flat_map(|details| details.lines()) {
             text.push_str(&format!("    {line}\n"));
@@ -285,7 +293,12 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
 fn way(id: &str, verb: Verb) -> String {
     match verb {
         Verb::Answer => format!("piton decide {id} answer --why '...'"),
-        Verb::Approve | Verb::Retry | Verb::Skip => format!("piton decide {id} {verb}"),
+        Verb::Approve
+        | Verb::Retry
+        | Verb::Skip
+        | Verb::KeepFile
+        | Verb::KeepPiton
+        | Verb::Merge => format!("piton decide {id} {verb}"),
     }
 }
 
@@ -405,18 +418,19 @@ fn show_compiled(compiled: &Compiled, to_stdout: bool, output: &mut Output) -> E
 }
 
 fn log_entry(world: &World, args: LogArgs, output: &mut Output) -> Result<Exit, Failure> {
-    let mut data: std::collections::BTreeMap<String, String> = args.data.into_iter().collect();
-    data.extend(
-        args.description
-            .map(|text| ("description".to_owned(), text)),
-    );
-    data.extend(args.notes.map(|text| ("notes".to_owned(), text)));
-    let entry = Entry {
-        kind: log::entry_type(&args.kind)?,
+    let mut entry = Entry {
         spec: args.spec,
         task_id: args.task,
-        data,
+        ..Entry::bare(log::entry_type(&args.kind)?)
     };
+    let described = args
+        .description
+        .map(|text| ("description".to_owned(), text));
+    let noted = args.notes.map(|text| ("notes".to_owned(), text));
+    for (key, text) in described.into_iter().chain(noted).chain(args.data) {
+        let value = log::data_value(&key, text);
+        entry.data.insert(key, value);
+    }
     let row = log::log(world, entry, &mut |text| {
         output.note(&format!("{DIM}{text}{DIM:#}"))
     })?;
@@ -440,7 +454,7 @@ fn describe(row: &EntryRow) -> String {
     let said = said.map(|said| format!(" {}", show::progress::first_line(said)));
     format!(
         "{}{}{}",
-        entry.kind.as_str(),
+        entry.type_word(),
         spec.unwrap_or_default(),
         said.unwrap_or_default()
     )

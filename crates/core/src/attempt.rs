@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::classify::Category;
 use crate::id::{AttemptId, Node, RunId};
+use crate::native::Native;
+use crate::observation::Observation;
+use crate::word::words;
 
 /// What an agent was started for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -112,6 +115,48 @@ pub struct Transcript {
     pub truncated: bool,
 }
 
+words! {
+    /// What is done after a failure: the five actions of seed 000.
+    RecoveryAction {
+        /// Try again.
+        Retry = "retry",
+        /// Mend the workspace or the environment first.
+        FixState = "fix-state",
+        /// Split the item.
+        BreakChunks = "break-chunks",
+        /// Leave it out.
+        Skip = "skip",
+        /// Ask a person.
+        Manual = "manual",
+    }
+}
+
+/// What an attempt started from. What is not known is absent, never 0 or false.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    /// How often the item had been tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_count: Option<u64>,
+    /// Why the attempt before failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_failure_reason: Option<String>,
+    /// What was decided after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_action: Option<RecoveryAction>,
+    /// With what guidance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_guidance: Option<String>,
+    /// What was done before, by item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependencies_completed: Option<Vec<String>>,
+    /// Whether the claim of a blocker was checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocker_verified: Option<bool>,
+    /// Whether the claim was true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocker_valid: Option<bool>,
+}
+
 /// What came of an attempt: everything that is known when it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -142,6 +187,30 @@ pub struct Report {
     /// nothing counts against the item.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cannot_start: bool,
+    /// What was noticed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observations: Vec<Observation>,
+    /// The files that were changed; none when nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<String>>,
+    /// The commits that were made; none when nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits: Option<Vec<String>>,
+    /// What it started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+    /// How long it took, in seconds, where somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_s: Option<u64>,
+    /// More about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+    /// Pictures that show it, by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub screenshots: Vec<String>,
+    /// What was looked at in a browser, and found right.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub validations: Vec<String>,
 }
 
 impl Report {
@@ -158,6 +227,14 @@ impl Report {
             usage: Usage::default(),
             transcript: None,
             cannot_start: false,
+            observations: Vec::new(),
+            files: None,
+            commits: None,
+            context: None,
+            duration_s: None,
+            notes: None,
+            screenshots: Vec::new(),
+            validations: Vec::new(),
         }
     }
 }
@@ -190,4 +267,42 @@ pub struct AttemptRow {
     /// What came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Report>,
+    /// The name that it has in `.ralph/progress.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The item as its file names it, where that is not the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// What only its native file has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
+}
+
+/// An attempt that somebody else made and tells of when it is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToldAttempt {
+    /// The id that it will have.
+    pub attempt: AttemptId,
+    /// The run of its item; [`RunId::PROJECT`] for an item of no plan.
+    pub run: RunId,
+    /// Its item.
+    pub node: Node,
+    /// The item as its file names it.
+    pub item: String,
+    /// Which attempt at the item it is, from 1; the next one when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
+    /// The name that it has in a file; drawn when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Who made it.
+    pub agent: String,
+    /// When it was over, where that is not when it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// What came of it.
+    pub report: Box<Report>,
+    /// What only its native file has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
 }

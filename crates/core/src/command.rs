@@ -4,11 +4,12 @@ use crate::gate::GateReport;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
-use crate::attempt::{Report, Role};
+use crate::attempt::{Report, Role, ToldAttempt};
 use crate::decision::Verb;
 use crate::entry::Entry;
 
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
+use crate::memory::Memory;
 use crate::plan::Plan;
 use crate::policy::Limits;
 use crate::run::Pause;
@@ -173,8 +174,6 @@ pub enum Command {
         decision: DecisionId,
         /// Its run.
         run: RunId,
-        /// Its node.
-        node: Node,
         /// What is said.
         verb: Verb,
         /// Why, or the answer itself.
@@ -182,13 +181,110 @@ pub enum Command {
     },
     /// Keep a session event.
     LogEntry(Box<Entry>),
+    /// Keep an attempt that somebody else made.
+    TellAttempt(Box<ToldAttempt>),
+    /// Keep something that is worth knowing.
+    AddMemory(Box<Memory>),
+    /// No longer follow something that is remembered.
+    RetireMemory {
+        /// Its id.
+        id: String,
+        /// Why.
+        why: Option<String>,
+    },
+    /// Let a blocked task go on.
+    ResolveBlocker {
+        /// Its spec.
+        spec: Option<String>,
+        /// The task.
+        task_id: Option<String>,
+        /// How that came about.
+        resolution: String,
+    },
+    /// Make a native file a face, or no face any more.
+    TurnFace {
+        /// Its path, relative to the project.
+        path: String,
+        /// The native format.
+        face: String,
+        /// Whether it is kept up to date.
+        on: bool,
+    },
+    /// Keep what a native file holds and the journal does not.
+    TakeFile(Box<TakenFile>),
+}
+
+/// What was found in a native file that somebody else wrote.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TakenFile {
+    /// Its path, relative to the project.
+    pub path: String,
+    /// Everything that it holds, in its order.
+    pub found: Vec<Found>,
+    /// What to do with a thing that the journal knows with other contents.
+    pub known: KnownThings,
+}
+
+/// What to do with a thing in a file that the journal knows with other contents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KnownThings {
+    /// Ask a person.
+    Ask,
+    /// Take the file's contents.
+    Take,
+    /// Stay with the journal's.
+    Keep,
+}
+
+/// One thing in a native file, under the name that it has there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "thing")]
+pub enum Found {
+    /// An entry of a log.
+    Entry(Box<Entry>),
+    /// An attempt.
+    Attempt(Box<ToldAttempt>),
+    /// Something worth knowing.
+    Memory(Box<Memory>),
+    /// Something that was worth knowing, and is marked as not to be followed.
+    Retired(Box<Memory>),
 }
 
 impl Command {
-    /// The stream that all events of this command go to.
+    /// The streams that events of this command may go to.
     #[must_use]
-    pub fn stream(&self) -> StreamId {
-        self.run().map_or_else(StreamId::sessions, StreamId::run)
+    pub fn streams(&self) -> Vec<StreamId> {
+        match self {
+            Self::LogEntry(_) | Self::ResolveBlocker { .. } => vec![StreamId::sessions()],
+            Self::AddMemory(_) | Self::RetireMemory { .. } => vec![StreamId::memory()],
+            Self::TurnFace { .. } => vec![StreamId::files()],
+            Self::TakeFile(_) => vec![
+                StreamId::sessions(),
+                StreamId::memory(),
+                StreamId::run(RunId::PROJECT),
+            ],
+            // What people and agents come to with an item is logged as well.
+            Self::EndAttempt { run, .. }
+            | Self::EndGate { run, .. }
+            | Self::SkipItem { run, .. }
+            | Self::Decide { run, .. } => vec![StreamId::run(*run), StreamId::sessions()],
+            Self::TellAttempt(told) => vec![StreamId::run(told.run), StreamId::sessions()],
+            Self::PlanRun(_)
+            | Self::StartRun { .. }
+            | Self::ContinueRun { .. }
+            | Self::ReleaseRun { .. }
+            | Self::PauseRun { .. }
+            | Self::InterruptRun { .. }
+            | Self::AskPause { .. }
+            | Self::AskStop { .. }
+            | Self::ResumeRun { .. }
+            | Self::StartAttempt { .. }
+            | Self::StartGate { .. }
+            | Self::StartCommit { .. }
+            | Self::EndCommit { .. }
+            | Self::RetryItem { .. } => self.run().map(StreamId::run).into_iter().collect(),
+        }
     }
 
     /// The run that the command is about.
@@ -196,7 +292,13 @@ impl Command {
     pub fn run(&self) -> Option<RunId> {
         match self {
             Self::PlanRun(plan) => Some(plan.run),
-            Self::LogEntry(_) => None,
+            Self::LogEntry(_)
+            | Self::AddMemory(_)
+            | Self::RetireMemory { .. }
+            | Self::ResolveBlocker { .. }
+            | Self::TurnFace { .. }
+            | Self::TakeFile(_) => None,
+            Self::TellAttempt(told) => Some(told.run),
             Self::StartRun { run, .. }
             | Self::ContinueRun { run, .. }
             | Self::ReleaseRun { run, .. }

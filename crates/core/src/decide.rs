@@ -7,11 +7,13 @@
 mod advance;
 mod people;
 mod planning;
+mod recording;
 mod runner;
 mod story;
+mod taking;
 
 use crate::command::{Command, Facts};
-use crate::event::Event;
+use crate::id::{RunId, StreamId};
 use crate::journal::Draft;
 use crate::needs::Rows;
 use crate::refusal::Refusal;
@@ -23,11 +25,21 @@ use story::Story;
 ///
 /// A [`Refusal`] when the command does not fit the state; nothing is stored then.
 pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft>, Refusal> {
-    let mut story = Story::new(rows, facts, command.stream());
+    let mut story = Story::new(rows, facts, home(command));
     let it = &mut story;
     match command {
         Command::PlanRun(plan) => planning::plan_run(it, plan)?,
-        Command::LogEntry(entry) => it.tell(Event::EntryLogged(entry.clone())),
+        Command::LogEntry(entry) => recording::log(it, (**entry).clone()),
+        Command::TellAttempt(told) => recording::tell_attempt(it, told)?,
+        Command::AddMemory(memory) => recording::add_memory(it, memory)?,
+        Command::RetireMemory { id, why } => recording::retire_memory(it, id, why.as_deref())?,
+        Command::ResolveBlocker {
+            spec,
+            task_id,
+            resolution,
+        } => recording::resolve_blocker(it, spec.as_deref(), task_id.as_deref(), resolution)?,
+        Command::TurnFace { path, face, on } => recording::turn_face(it, path, face, *on),
+        Command::TakeFile(taken) => taking::take_file(it, taken)?,
         Command::StartRun { run, owner, limits } => runner::start_run(it, *run, owner, limits)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
@@ -96,4 +108,9 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         } => people::decide_open(it, *decision, *verb, why.as_deref())?,
     }
     Ok(story.into_drafts())
+}
+
+/// Where the events of a command go that no other stream is for.
+fn home(command: &Command) -> StreamId {
+    StreamId::run(command.run().unwrap_or(RunId::PROJECT))
 }

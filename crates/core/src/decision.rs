@@ -17,6 +17,8 @@ pub enum DecisionKind {
     BlockedNode,
     /// The plan wants somebody to look before it goes on.
     Breakpoint,
+    /// A native file says what cannot be taken in.
+    FileConflict,
 }
 
 impl DecisionKind {
@@ -27,6 +29,7 @@ impl DecisionKind {
             Self::HumanNeeded => "human-needed",
             Self::BlockedNode => "blocked-node",
             Self::Breakpoint => "breakpoint",
+            Self::FileConflict => "file-conflict",
         }
     }
 
@@ -37,7 +40,14 @@ impl DecisionKind {
             Self::HumanNeeded => &[Verb::Answer, Verb::Retry, Verb::Skip],
             Self::BlockedNode => &[Verb::Retry, Verb::Answer, Verb::Skip],
             Self::Breakpoint => &[Verb::Approve],
+            Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],
         }
+    }
+
+    /// Whether a run stands still until it is decided. A file waits alone.
+    #[must_use]
+    pub fn holds_up_the_run(self) -> bool {
+        matches!(self, Self::HumanNeeded | Self::BlockedNode)
     }
 }
 
@@ -53,6 +63,12 @@ pub enum Verb {
     Retry,
     /// Leave it out.
     Skip,
+    /// Take what the file says.
+    KeepFile,
+    /// Write the file as the journal has it.
+    KeepPiton,
+    /// Take what fits, and write the rest as the journal has it.
+    Merge,
 }
 
 impl Verb {
@@ -64,6 +80,9 @@ impl Verb {
             Self::Answer => "answer",
             Self::Retry => "retry",
             Self::Skip => "skip",
+            Self::KeepFile => "keep-file",
+            Self::KeepPiton => "keep-piton",
+            Self::Merge => "merge",
         }
     }
 }
@@ -99,8 +118,12 @@ pub struct DecisionRow {
     pub kind: DecisionKind,
     /// The run that waits.
     pub run: RunId,
-    /// The node that it is about.
-    pub node: Node,
+    /// The node that it is about, unless it is about a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Node>,
+    /// The native file that it is about, relative to the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The question, in one line.
     pub question: String,
     /// More, if there is more.

@@ -1,11 +1,11 @@
 //! An entry: a session event that somebody logs, of the seven known types.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::id::EventId;
+use crate::native::Native;
 
 /// The types of seed 003, and no others.
 pub const ENTRY_TYPES: [(&str, EntryType); 7] = [
@@ -36,6 +36,8 @@ pub enum EntryType {
     ScopeOverride,
     /// A milestone.
     MilestoneReached,
+    /// Any other type that a file of somebody else had; see [`Entry::word`].
+    Other,
 }
 
 impl EntryType {
@@ -45,10 +47,10 @@ impl EntryType {
         ENTRY_TYPES
             .iter()
             .find(|(_, kind)| *kind == self)
-            .map_or("", |(name, _)| name)
+            .map_or("other", |(name, _)| name)
     }
 
-    /// The type of that name.
+    /// One of the seven types, by its name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         ENTRY_TYPES
@@ -64,6 +66,16 @@ pub struct Entry {
     /// What kind of event it is.
     #[serde(rename = "type")]
     pub kind: EntryType,
+    /// The type in its writer's word, where it is none of the seven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word: Option<String>,
+    /// The name that it has in a file: `entry-20260115-103000-k3f`. Drawn when
+    /// it is logged, unless a file gave it one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// When it happened, in its writer's form, where that is not when it was logged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// The spec it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
@@ -71,18 +83,52 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
     /// What happened: `description`, `notes`, and any further keys.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub data: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub data: Map<String, Value>,
+    /// What only its native file has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
 }
 
 impl Entry {
+    /// An entry of that type that says nothing.
+    #[must_use]
+    pub fn bare(kind: EntryType) -> Self {
+        Self {
+            kind,
+            word: None,
+            name: None,
+            at: None,
+            spec: None,
+            task_id: None,
+            data: Map::new(),
+            native: None,
+        }
+    }
+
+    /// The same entry, saying `text` under `key`.
+    #[must_use]
+    pub fn saying(mut self, key: &str, text: impl Into<String>) -> Self {
+        self.data.insert(key.to_owned(), Value::String(text.into()));
+        self
+    }
+
+    /// The type in a word: one of the seven, or its writer's.
+    #[must_use]
+    pub fn type_word(&self) -> &str {
+        self.word.as_deref().unwrap_or(self.kind.as_str())
+    }
+
+    /// The text under a key of its data.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.data.get(key).and_then(Value::as_str)
+    }
+
     /// The entry in one line: its task and its description.
     #[must_use]
     pub fn title(&self) -> String {
-        let what = self
-            .data
-            .get("description")
-            .map_or(self.kind.as_str(), String::as_str);
+        let what = self.text("description").unwrap_or(self.type_word());
         match &self.task_id {
             Some(task) => format!("{task}: {what}"),
             None => what.to_owned(),
@@ -97,7 +143,7 @@ pub struct EntryRow {
     pub id: EventId,
     /// Its position in the stream of the sessions.
     pub position: u64,
-    /// When it was logged.
+    /// When it happened.
     pub timestamp: Timestamp,
     /// What was logged.
     #[serde(flatten)]

@@ -9,12 +9,13 @@ mod texts;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::{HumanNeeded, Report, Role};
+use crate::attempt::{HumanNeeded, Report, Role, ToldAttempt};
 use crate::decision::{DecisionKind, Verb};
 use crate::entry::Entry;
 use crate::gate::GateReport;
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{Evidence, ItemState, Stage};
+use crate::memory::Memory;
 use crate::native::Native;
 use crate::plan::{PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
@@ -108,6 +109,9 @@ pub enum Event {
         model: Option<String>,
         /// Which agent of the run, from 1.
         iteration: u32,
+        /// The name that it has in `.ralph/progress.json`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
     },
     /// An attempt ended: the one outcome of its intent.
     AttemptEnded {
@@ -188,8 +192,12 @@ pub enum Event {
         decision_kind: DecisionKind,
         /// The run that waits.
         run: RunId,
-        /// The node that it is about.
-        node: Node,
+        /// The node that it is about, unless it is about a file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<Node>,
+        /// The native file that it is about, relative to the project.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
         /// The question, in one line.
         question: String,
         /// More, if there is more.
@@ -208,6 +216,40 @@ pub enum Event {
     },
     /// Somebody logged a session event.
     EntryLogged(Box<Entry>),
+    /// Somebody told of an attempt that is over; its number and name are given.
+    AttemptTold(Box<ToldAttempt>),
+    /// Something worth knowing was kept; its id is given.
+    MemoryAdded(Box<Memory>),
+    /// Something that is remembered says something else now.
+    MemoryRevised(Box<Memory>),
+    /// Something that is remembered is no longer to be followed.
+    MemoryRetired {
+        /// Its id.
+        id: String,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// A blocked task can go on.
+    BlockerResolved {
+        /// Its spec.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spec: Option<String>,
+        /// The task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task_id: Option<String>,
+        /// How that came about.
+        resolution: String,
+    },
+    /// A native file is a face from now on, or is one no more.
+    FaceTurned {
+        /// Its path, relative to the project.
+        path: String,
+        /// The native format.
+        face: String,
+        /// Whether it is kept up to date.
+        on: bool,
+    },
 }
 
 /// See [`Event::RunPlanned`].
@@ -328,6 +370,12 @@ impl Event {
             Self::DecisionOpened { .. } => "decision-opened",
             Self::DecisionMade { .. } => "decision-made",
             Self::EntryLogged(_) => "entry-logged",
+            Self::AttemptTold(_) => "attempt-told",
+            Self::MemoryAdded(_) => "memory-added",
+            Self::MemoryRevised(_) => "memory-revised",
+            Self::MemoryRetired { .. } => "memory-retired",
+            Self::BlockerResolved { .. } => "blocker-resolved",
+            Self::FaceTurned { .. } => "face-turned",
         }
     }
 

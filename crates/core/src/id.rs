@@ -57,7 +57,14 @@ uuid_id! {
     CommandId
 }
 
-/// An ordered list of events: one a run, one for the sessions of the project.
+impl RunId {
+    /// The project's own run: it holds the items that people and agents record
+    /// without a plan. Nobody works through it.
+    pub const PROJECT: Self = Self(Uuid::from_u128(0x7069_746f_6e00_7000_8000_0000_0000_0000));
+}
+
+/// An ordered list of events: one a run, one for the sessions of the project,
+/// one for its memory, one for its native files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StreamId(String);
@@ -73,6 +80,18 @@ impl StreamId {
     #[must_use]
     pub fn sessions() -> Self {
         Self("sessions".to_owned())
+    }
+
+    /// The stream of the project's memory.
+    #[must_use]
+    pub fn memory() -> Self {
+        Self("memory".to_owned())
+    }
+
+    /// The stream that says which native files are faces.
+    #[must_use]
+    pub fn files() -> Self {
+        Self("files".to_owned())
     }
 
     /// A stream by the name that a store gave back.

@@ -197,15 +197,12 @@ mod tests {
     use crate::item::ItemState;
     use crate::native::Native;
     use crate::plan::{Past, PlannedItem};
-    use std::collections::BTreeMap;
     use uuid::Uuid;
 
     fn record() -> Record {
         let event = Event::EntryLogged(Box::new(Entry {
-            kind: EntryType::TaskCompleted,
             spec: Some("auth".to_owned()),
-            task_id: None,
-            data: [("description".to_owned(), "said \"hi\"".to_owned())].into(),
+            ..Entry::bare(EntryType::TaskCompleted).saying("description", "said \"hi\"")
         }));
         let (body, event) = seal(event, &Redactor::rules_only());
         let stamp = Stamp {
@@ -266,16 +263,9 @@ mod tests {
 
     #[test]
     fn a_secret_leaves_both_the_text_and_the_event() {
-        let event = Event::EntryLogged(Box::new(Entry {
-            kind: EntryType::TaskBlocked,
-            spec: None,
-            task_id: None,
-            data: [(
-                "notes".to_owned(),
-                "use ghp_0123456789abcdefghijABCDEFGHIJ456789 now".to_owned(),
-            )]
-            .into(),
-        }));
+        let notes = "use ghp_0123456789abcdefghijABCDEFGHIJ456789 now";
+        let entry = Entry::bare(EntryType::TaskBlocked).saying("notes", notes);
+        let event = Event::EntryLogged(Box::new(entry));
         let (body, event) = seal(event, &Redactor::rules_only());
         assert!(!body.contains("ghp_0123"), "{body}");
         let Event::EntryLogged(entry) = event else {
@@ -290,12 +280,8 @@ mod tests {
             "key:\nsk-0123456789abcdefghijABCDEFGHIJ",
             "\"password\": \"correct4horse!battery\"",
         ] {
-            let event = Event::EntryLogged(Box::new(Entry {
-                kind: EntryType::TaskBlocked,
-                spec: None,
-                task_id: None,
-                data: [("notes".to_owned(), secret.to_owned())].into(),
-            }));
+            let entry = Entry::bare(EntryType::TaskBlocked).saying("notes", secret);
+            let event = Event::EntryLogged(Box::new(entry));
             let (body, _) = seal(event, &Redactor::rules_only());
             assert!(body.contains("[redacted:"), "{body}");
         }
@@ -418,17 +404,17 @@ mod tests {
 
     #[track_caller]
     fn check_data(data: &[(&str, &str)], expect: &[(&str, &str)]) {
-        let owned = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+        let owned = |pairs: &[(&str, &str)]| -> serde_json::Map<String, serde_json::Value> {
             pairs
                 .iter()
-                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .map(|(key, value)| ((*key).to_owned(), (*value).into()))
                 .collect()
         };
         let event = Event::EntryLogged(Box::new(Entry {
-            kind: EntryType::TaskBlocked,
             spec: Some("hunter22".to_owned()),
             task_id: Some("hunter22-1".to_owned()),
             data: owned(data),
+            ..Entry::bare(EntryType::TaskBlocked)
         }));
         let redactor = Redactor::with_variables([("A_TOKEN", "hunter22"), ("B_TOKEN", "hunter23")]);
         let (body, event) = seal(event, &redactor);

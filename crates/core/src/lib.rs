@@ -6,7 +6,8 @@
 //!
 //! | question | where |
 //! |---|---|
-//! | what is a run, an item, an attempt, a decision | [`run`], [`item`], [`attempt`], [`decision`], [`entry`] |
+//! | what is a run, an item, an attempt, a decision | [`run`], [`item`], [`attempt`], [`decision`], [`entry`], [`memory`], [`observation`] |
+//! | what native files call them | [`face`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
 //! | which rows a command wants to see | [`needs`](fn@needs) |
 //! | what a command leads to, or why not | [`decide`](fn@decide) |
@@ -24,15 +25,18 @@ pub mod classify;
 pub mod command;
 mod decide;
 pub mod decision;
-
 pub mod entry;
 pub mod event;
+pub mod face;
 pub mod gate;
 pub mod id;
 pub mod item;
 pub mod journal;
+pub mod memory;
+pub mod name;
 pub mod native;
 mod needs;
+pub mod observation;
 pub mod plan;
 pub mod policy;
 pub mod redact;
@@ -42,6 +46,7 @@ pub mod run;
 pub mod run_loop;
 pub mod tables;
 mod views;
+mod word;
 
 pub use actor::Actor;
 pub use attempt::{AttemptRow, Outcome, Role};

@@ -2,8 +2,11 @@
 
 use jiff::Timestamp;
 
-use crate::command::Command;
+use crate::attempt::ToldAttempt;
+use crate::command::{Command, Found, TakenFile};
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
+use crate::memory::{Memory, MemoryKind};
+use crate::name::{Space, slug};
 use crate::tables::Tables;
 
 /// One wish for rows. A store loads at least what is asked for.
@@ -53,6 +56,28 @@ pub enum Need {
     Blockers,
     /// When the lease on a run runs out.
     LeaseExpiry(RunId),
+    /// A name, and the row that it names.
+    Name(Space, String),
+    /// The names that begin with this text, without the rows that they name.
+    NamesFrom(Space, String),
+    /// The names that begin as those of entries of this second do.
+    EntryNames,
+    /// Something remembered, by its id.
+    Memory(String),
+    /// Everything remembered, of one kind or of all.
+    Memories(Option<MemoryKind>),
+    /// The number that the next memory of each kind will have.
+    NextMemory,
+    /// The last attempts that are over, at most so many.
+    RecentAttempts(usize),
+    /// Every native file that is or was a face.
+    Faces,
+    /// One of these.
+    Face(String),
+    /// The last item of a run in tree order, with those above it.
+    LastItem(RunId),
+    /// The entry at that position of the stream of the sessions.
+    Entry(u64),
 }
 
 /// What a command must lock and load.
@@ -75,6 +100,8 @@ pub struct Rows {
     pub next_decision: u64,
     /// When the lease on the run runs out; none when nothing is known of it.
     pub lease_expires: Option<Timestamp>,
+    /// The numbers that the next learning, pattern and guardrail will have.
+    pub next_memory: [u64; 3],
 }
 
 /// Which rows `command` wants to see.
@@ -102,9 +129,11 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::LeaseExpiry(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
         }
-        Command::StartAttempt { run, node, .. }
-        | Command::StartGate { run, node, .. }
-        | Command::StartCommit { run, node, .. } => {
+        Command::StartAttempt { run, node, .. } => {
+            rows.push(Need::Line(*run, node.clone()));
+            rows.push(Need::NamesFrom(Space::Attempt, attempt_names(node)));
+        }
+        Command::StartGate { run, node, .. } | Command::StartCommit { run, node, .. } => {
             rows.push(Need::Line(*run, node.clone()));
         }
         Command::EndAttempt {
@@ -112,25 +141,113 @@ pub fn needs(command: &Command) -> Needs {
         } => {
             rows.push(Need::Attempt(*attempt));
             finishing(&mut rows, *run, node);
+            logging(&mut rows, *run, node);
         }
-        Command::EndGate { run, node, .. } | Command::EndCommit { run, node, .. } => {
-            finishing(&mut rows, *run, node)
+        Command::EndGate { run, node, .. } => {
+            finishing(&mut rows, *run, node);
+            logging(&mut rows, *run, node);
         }
-        Command::SkipItem { run, .. } | Command::RetryItem { run, .. } => {
+        Command::EndCommit { run, node, .. } => finishing(&mut rows, *run, node),
+        Command::SkipItem { run, .. } => {
+            changing(&mut rows, *run);
+            rows.push(Need::EntryNames);
+        }
+        Command::RetryItem { run, .. } => {
             changing(&mut rows, *run);
         }
         Command::Decide { decision, run, .. } => {
             rows.push(Need::Decision(*decision));
             changing(&mut rows, *run);
+            rows.push(Need::EntryNames);
         }
-        Command::LogEntry(entry) => rows.push(Need::Blocker {
-            spec: entry.spec.clone(),
-            task_id: entry.task_id.clone(),
-        }),
+        Command::LogEntry(entry) => {
+            rows.push(Need::Blocker {
+                spec: entry.spec.clone(),
+                task_id: entry.task_id.clone(),
+            });
+            rows.push(Need::EntryNames);
+        }
+        Command::TellAttempt(told) => telling(&mut rows, told),
+        Command::AddMemory(memory) => remembering(&mut rows, memory),
+        Command::RetireMemory { id, .. } => rows.push(Need::Memory(id.clone())),
+        Command::ResolveBlocker { spec, task_id, .. } => {
+            rows.push(Need::Blocker {
+                spec: spec.clone(),
+                task_id: task_id.clone(),
+            });
+            rows.push(Need::EntryNames);
+        }
+        Command::TurnFace { path, .. } => rows.push(Need::Face(path.clone())),
+        Command::TakeFile(taken) => taking(&mut rows, taken),
     }
-    Needs {
-        streams: vec![command.stream()],
-        rows,
+    let mut streams = command.streams();
+    streams.sort();
+    streams.dedup();
+    Needs { streams, rows }
+}
+
+/// What names of attempts at an item begin with.
+pub(crate) fn attempt_names(node: &Node) -> String {
+    format!("{}-", slug(node.as_str()))
+}
+
+/// What may have to be known when an attempt is logged among the sessions.
+fn logging(rows: &mut Vec<Need>, run: RunId, node: &Node) {
+    rows.push(Need::EntryNames);
+    // Its spec is the run's name, which is not known here: views read the row
+    // of a blocker when they have to.
+    rows.push(Need::Line(run, node.clone()));
+}
+
+fn telling(rows: &mut Vec<Need>, told: &ToldAttempt) {
+    rows.push(Need::Run(told.run));
+    rows.push(Need::Line(told.run, told.node.clone()));
+    rows.push(Need::LastItem(told.run));
+    rows.push(Need::NamesFrom(
+        Space::Attempt,
+        told.name
+            .clone()
+            .unwrap_or_else(|| format!("{}-", slug(&told.item))),
+    ));
+    rows.push(Need::EntryNames);
+}
+
+fn remembering(rows: &mut Vec<Need>, memory: &Memory) {
+    rows.push(Need::NextMemory);
+    rows.extend(memory.id.clone().map(Need::Memory));
+    if memory.kind == MemoryKind::Guardrail {
+        let title = memory.title.clone();
+        rows.extend(title.map(|title| Need::Name(Space::Sign, title)));
+    }
+}
+
+fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
+    rows.push(Need::EntryNames);
+    rows.push(Need::NextMemory);
+    rows.push(Need::Run(RunId::PROJECT));
+    rows.push(Need::LastItem(RunId::PROJECT));
+    rows.push(Need::OpenDecisions(Some(RunId::PROJECT)));
+    for found in &taken.found {
+        match found {
+            Found::Entry(entry) => {
+                if let Some(name) = &entry.name {
+                    rows.push(Need::Name(Space::Entry, name.clone()));
+                    rows.push(Need::NamesFrom(Space::Entry, format!("{name}-")));
+                }
+                rows.push(Need::Blocker {
+                    spec: entry.spec.clone(),
+                    task_id: entry.task_id.clone(),
+                });
+            }
+            Found::Attempt(told) => {
+                telling(rows, told);
+                let name = told.name.clone();
+                rows.extend(name.map(|name| Need::Name(Space::Attempt, name)));
+            }
+            Found::Memory(memory) | Found::Retired(memory) => {
+                remembering(rows, memory);
+            }
+        }
     }
 }
 

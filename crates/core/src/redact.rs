@@ -11,11 +11,11 @@
 //! (MIT) served to see which ones are met.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
+use serde_json::{Map, Value};
 
 struct Rule {
     name: &'static str,
@@ -239,6 +239,13 @@ fn mark(name: &str) -> String {
     format!("[redacted:{name}]")
 }
 
+/// Whether a value is long enough to be a secret, and is not taken out already.
+fn is_long_secret(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| {
+        text.chars().count() >= VALUE_CHARS_MIN && !text.starts_with("[redacted:")
+    })
+}
+
 fn regex(index: usize) -> &'static Regex {
     static COMPILED: [OnceLock<Regex>; RULES.len()] = [const { OnceLock::new() }; RULES.len()];
     COMPILED[index]
@@ -445,33 +452,32 @@ impl Redactor {
         differs
     }
 
-    /// Redacts texts that stand under chosen names, and the names. What stands
+    /// Redacts values that stand under chosen names, and the names. What stands
     /// under a name that looks secret goes as a whole.
-    pub(crate) fn redact_named(&self, texts: &mut BTreeMap<String, String>) -> bool {
-        let before = texts.clone();
-        for (name, text) in texts.iter_mut() {
-            self.redact_text(text);
-            if looks_secret(name)
-                && text.chars().count() >= VALUE_CHARS_MIN
-                && !text.starts_with("[redacted:")
-            {
-                *text = mark(&self.redact(name));
-            }
-        }
+    pub(crate) fn redact_named(&self, values: &mut Map<String, Value>) -> bool {
+        let before = values.clone();
         // Names without a secret keep their place; the others must not take it.
-        let (kept, changed): (Vec<_>, Vec<_>) = std::mem::take(texts)
-            .into_iter()
-            .partition(|(name, _)| self.redact(name) == *name);
-        texts.extend(kept);
-        for (name, text) in changed {
-            let name = self.redact(&name).into_owned();
-            let free = (2_u32..)
-                .map(|nth| format!("{name}#{nth}"))
-                .find(|numbered| !texts.contains_key(numbered));
-            let taken = texts.contains_key(&name);
-            texts.insert(free.filter(|_| taken).unwrap_or(name), text);
+        let is_kept = |name: &str| self.redact(name) == *name;
+        let mut after = Map::new();
+        for (name, mut value) in std::mem::take(values) {
+            self.redact_json(&mut value);
+            if looks_secret(&name) && is_long_secret(&value) {
+                value = Value::String(mark(&self.redact(&name)));
+            }
+            let key = if is_kept(&name) {
+                name
+            } else {
+                let name = self.redact(&name).into_owned();
+                let free = (2_u32..)
+                    .map(|nth| format!("{name}#{nth}"))
+                    .find(|name| !after.contains_key(name) && !before.contains_key(name));
+                let taken = after.contains_key(&name) || before.contains_key(&name);
+                free.filter(|_| taken).unwrap_or(name)
+            };
+            after.insert(key, value);
         }
-        *texts != before
+        *values = after;
+        *values != before
     }
 
     /// Redacts every text within a JSON value; whether any was changed.

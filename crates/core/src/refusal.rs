@@ -81,6 +81,23 @@ pub enum Refusal {
     /// An answer without words.
     #[error("an answer needs words")]
     EmptyAnswer,
+    /// A guardrail of that title is remembered already.
+    #[error("there is a guardrail `{title}` already: {id}")]
+    Remembered {
+        /// Its title.
+        title: String,
+        /// Its id.
+        id: String,
+    },
+    /// Nothing is remembered under that id.
+    #[error("nothing is remembered as `{0}`")]
+    NotRemembered(String),
+    /// It is retired already.
+    #[error("`{0}` is retired already")]
+    Retired(String),
+    /// Nothing says that the task is blocked.
+    #[error("nothing unresolved blocks `{0}`")]
+    NotBlocked(String),
     /// The plan contradicts itself.
     #[error("the plan cannot be taken: {0}")]
     BadPlan(String),

@@ -3,8 +3,11 @@
 use crate::attempt::AttemptRow;
 use crate::decision::DecisionRow;
 use crate::entry::{BlockerRow, EntryRow};
+use crate::face::FaceRow;
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::ItemRow;
+use crate::memory::MemoryRow;
+use crate::name::{NameRow, Space};
 use crate::run::RunRow;
 
 /// Names one row of one table.
@@ -22,6 +25,12 @@ pub enum Key {
     Entry(u64),
     /// The blockers of a task, by spec and task.
     Blocker(Option<String>, Option<String>),
+    /// Something remembered, by its id.
+    Memory(String),
+    /// A name.
+    Name(Space, String),
+    /// A native file, by its path.
+    Face(String),
 }
 
 /// One row of one table.
@@ -39,6 +48,12 @@ pub enum Row {
     Entry(Box<EntryRow>),
     /// The blockers of a task.
     Blocker(Box<BlockerRow>),
+    /// Something remembered.
+    Memory(Box<MemoryRow>),
+    /// A name.
+    Name(Box<NameRow>),
+    /// A native file.
+    Face(Box<FaceRow>),
 }
 
 impl Row {
@@ -52,6 +67,9 @@ impl Row {
             Self::Decision(row) => Key::Decision(row.id),
             Self::Entry(row) => Key::Entry(row.position),
             Self::Blocker(row) => Key::Blocker(row.spec.clone(), row.task_id.clone()),
+            Self::Memory(row) => Key::Memory(row.id.clone()),
+            Self::Name(row) => Key::Name(row.space, row.name.clone()),
+            Self::Face(row) => Key::Face(row.path.clone()),
         }
     }
 }

@@ -19,9 +19,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::attempt::{Outcome, Report, Role};
 use crate::command::Command;
 use crate::event::Event;
-use crate::id::{AttemptId, Node, RunId};
+use crate::id::{AttemptId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::journal::Recorded;
+use crate::name::Space;
 use crate::refusal::Refusal;
 use crate::run::{Pause, Request, RunRow, RunState};
 use crate::tables::Tables;
@@ -322,10 +323,21 @@ impl RunLoop {
     /// Folds events into the rows, and lets go of what is over: the memory of
     /// a run does not grow with its attempts.
     fn absorb(&mut self, events: &[Recorded]) {
+        let own = StreamId::run(self.run);
         for recorded in events {
+            // What is logged among the sessions is not the run's.
+            if recorded.record.stream != own {
+                continue;
+            }
             self.tables.fold(&recorded.event, &recorded.record.stamp);
             if let Event::AttemptEnded { attempt, .. } = &recorded.event {
                 self.tables.take(&Key::Attempt(*attempt));
+            }
+            if let Event::AttemptStarted {
+                name: Some(name), ..
+            } = &recorded.event
+            {
+                self.tables.take(&Key::Name(Space::Attempt, name.clone()));
             }
             if let Event::ItemMoved(moved) = &recorded.event {
                 let leaf = self

@@ -11,9 +11,12 @@ use crate::attempt::AttemptRow;
 use crate::decision::DecisionRow;
 use crate::entry::{BlockerRow, EntryRow};
 use crate::event::Event;
+use crate::face::FaceRow;
 use crate::id::{AttemptId, DecisionId, Node, Place, RunId};
 use crate::item::ItemRow;
 use crate::journal::Stamp;
+use crate::memory::{MemoryKind, MemoryRow};
+use crate::name::{NameRow, Space};
 use crate::row::{Key, Row};
 use crate::run::{RunRow, RunState};
 use crate::views::{apply, views};
@@ -55,7 +58,12 @@ impl Tables {
             Row::Decision(decision) => {
                 self.numbers.insert(decision.number, decision.id);
             }
-            Row::Run(_) | Row::Entry(_) | Row::Blocker(_) => {}
+            Row::Run(_)
+            | Row::Entry(_)
+            | Row::Blocker(_)
+            | Row::Memory(_)
+            | Row::Name(_)
+            | Row::Face(_) => {}
         }
         self.rows.insert(key, row);
     }
@@ -79,7 +87,15 @@ impl Tables {
             Some(Row::Decision(decision)) => {
                 self.numbers.remove(&decision.number);
             }
-            Some(Row::Run(_) | Row::Entry(_) | Row::Blocker(_)) | None => {}
+            Some(
+                Row::Run(_)
+                | Row::Entry(_)
+                | Row::Blocker(_)
+                | Row::Memory(_)
+                | Row::Name(_)
+                | Row::Face(_),
+            )
+            | None => {}
         }
     }
 
@@ -268,5 +284,76 @@ impl Tables {
                 None
             }
         })
+    }
+
+    /// Everything remembered, by id.
+    pub fn memory(&self) -> impl Iterator<Item = &MemoryRow> {
+        self.rows.values().filter_map(|row| {
+            if let Row::Memory(memory) = row {
+                Some(&**memory)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// What is remembered under that id.
+    #[must_use]
+    pub fn remembered(&self, id: &str) -> Option<&MemoryRow> {
+        match self.rows.get(&Key::Memory(id.to_owned())) {
+            Some(Row::Memory(row)) => Some(row),
+            Some(_) | None => None,
+        }
+    }
+
+    /// The number that the next memory of that kind will have, if all are here.
+    #[must_use]
+    pub fn next_memory(&self, kind: MemoryKind) -> u64 {
+        self.memory()
+            .filter(|row| row.memory.kind == kind)
+            .map(|row| row.number + 1)
+            .max()
+            .unwrap_or(1)
+            .max(1)
+    }
+
+    /// What a name names.
+    #[must_use]
+    pub fn named(&self, space: Space, name: &str) -> Option<&NameRow> {
+        match self.rows.get(&Key::Name(space, name.to_owned())) {
+            Some(Row::Name(row)) => Some(row),
+            Some(_) | None => None,
+        }
+    }
+
+    /// All names, by space.
+    pub fn names(&self) -> impl Iterator<Item = &NameRow> {
+        self.rows.values().filter_map(|row| {
+            if let Row::Name(name) = row {
+                Some(&**name)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Every native file that is or was a face, by path.
+    pub fn faces(&self) -> impl Iterator<Item = &FaceRow> {
+        self.rows.values().filter_map(|row| {
+            if let Row::Face(face) = row {
+                Some(&**face)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// The entry at that position of the stream of the sessions.
+    #[must_use]
+    pub fn entry(&self, position: u64) -> Option<&EntryRow> {
+        match self.rows.get(&Key::Entry(position)) {
+            Some(Row::Entry(row)) => Some(row),
+            Some(_) | None => None,
+        }
     }
 }

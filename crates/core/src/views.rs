@@ -4,14 +4,19 @@
 //! any other row: whatever a change depends on stands in the event, so that a
 //! table can be thrown away and rebuilt from the journal alone.
 
-use crate::attempt::{AttemptRow, Outcome};
+use jiff::SignedDuration;
+
+use crate::attempt::{AttemptRow, Outcome, Role, ToldAttempt};
 use crate::decision::{DecisionRow, Verdict};
 use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
 use crate::event::{Event, ItemMoved, ItemPlanned, RunPlanned};
+use crate::face::FaceRow;
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
 use crate::item::{CommitIntent, Evidence, ItemRow, ItemState, Stage};
 use crate::journal::Stamp;
+use crate::memory::{Memory, MemoryKind, MemoryRow, Retirement};
+use crate::name::{NameRow, Named, Space};
 use crate::row::{Key, Row};
 use crate::run::{Asked, Holder, RunRow, RunState};
 
@@ -32,8 +37,31 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::RunMoved { run, .. }
         | Event::RunAsked { run, .. } => vec![Key::Run(*run)],
         Event::AttemptStarted {
-            attempt, run, node, ..
-        } => vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)],
+            attempt,
+            run,
+            node,
+            name,
+            ..
+        } => {
+            let mut keys = vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)];
+            keys.extend(name.clone().map(|name| Key::Name(Space::Attempt, name)));
+            keys
+        }
+        Event::AttemptTold(told) => {
+            let mut keys = vec![Key::Attempt(told.attempt), item(&told.run, &told.node)];
+            keys.extend(
+                told.name
+                    .clone()
+                    .map(|name| Key::Name(Space::Attempt, name)),
+            );
+            keys
+        }
+        Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => memory_keys(memory),
+        Event::MemoryRetired { id, .. } => vec![Key::Memory(id.clone())],
+        Event::BlockerResolved { spec, task_id, .. } => {
+            vec![Key::Blocker(spec.clone(), task_id.clone())]
+        }
+        Event::FaceTurned { path, .. } => vec![Key::Face(path.clone())],
         Event::AttemptEnded {
             attempt, run, node, ..
         } => vec![Key::Attempt(*attempt), item(run, node)],
@@ -49,6 +77,7 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         }
         Event::EntryLogged(entry) => {
             let mut keys = vec![Key::Entry(stamp.position)];
+            keys.extend(entry.name.clone().map(|name| Key::Name(Space::Entry, name)));
             if matches!(
                 entry.kind,
                 EntryType::TaskBlocked | EntryType::TaskCompleted
@@ -64,6 +93,15 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
 fn above(run: RunId, node: &Node) -> Key {
     node.parent()
         .map_or(Key::Run(run), |parent| Key::Item(run, parent))
+}
+
+fn memory_keys(memory: &Memory) -> Vec<Key> {
+    let mut keys: Vec<Key> = memory.id.iter().cloned().map(Key::Memory).collect();
+    if memory.kind == MemoryKind::Guardrail {
+        let title = memory.title.clone();
+        keys.extend(title.map(|title| Key::Name(Space::Sign, title)));
+    }
+    keys
 }
 
 fn item_moved(moved: &ItemMoved) -> Vec<Key> {
@@ -96,6 +134,11 @@ pub fn apply(key: &Key, before: Option<Row>, event: &Event, stamp: &Stamp) -> Op
         Key::Blocker(..) => {
             blocker_row(before, event, stamp).map(|row| Row::Blocker(Box::new(row)))
         }
+        Key::Memory(_) => memory_row(before, event, stamp).map(|row| Row::Memory(Box::new(row))),
+        Key::Name(space, name) => {
+            name_row(before, *space, name, event, stamp).map(|row| Row::Name(Box::new(row)))
+        }
+        Key::Face(_) => face_row(event, stamp).map(|row| Row::Face(Box::new(row))),
     }
 }
 
@@ -168,7 +211,13 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::ItemSkipAsked { .. }
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
-        | Event::EntryLogged(_) => {}
+        | Event::EntryLogged(_)
+        | Event::AttemptTold(_)
+        | Event::MemoryAdded(_)
+        | Event::MemoryRevised(_)
+        | Event::MemoryRetired { .. }
+        | Event::BlockerResolved { .. }
+        | Event::FaceTurned { .. } => {}
     }
     Some(row)
 }
@@ -257,6 +306,9 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.attempts += 1;
             row.attempt = Some(*attempt);
         }
+        Event::AttemptTold(told) => {
+            row.attempts = row.attempts.max(told.number.unwrap_or(row.attempts + 1));
+        }
         Event::AttemptEnded { report, .. } => {
             row.attempt = None;
             // What a mending agent says is about the gate, not about the item.
@@ -305,7 +357,12 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::RunAsked { .. }
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
-        | Event::EntryLogged(_) => {}
+        | Event::EntryLogged(_)
+        | Event::MemoryAdded(_)
+        | Event::MemoryRevised(_)
+        | Event::MemoryRetired { .. }
+        | Event::BlockerResolved { .. }
+        | Event::FaceTurned { .. } => {}
     }
     Some(row)
 }
@@ -426,6 +483,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
         agent,
         model,
         iteration,
+        name,
     } = event
     {
         return Some(AttemptRow {
@@ -440,7 +498,13 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
             started_at: stamp.time,
             ended_at: None,
             report: None,
+            name: name.clone(),
+            item: None,
+            native: None,
         });
+    }
+    if let Event::AttemptTold(told) = event {
+        return Some(told_attempt(told, stamp));
     }
     let Some(Row::Attempt(row)) = before else {
         return None;
@@ -453,6 +517,30 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
     Some(row)
 }
 
+fn told_attempt(told: &ToldAttempt, stamp: &Stamp) -> AttemptRow {
+    let ended_at = told.ended_at.unwrap_or(stamp.time);
+    let took = told.report.duration_s.and_then(|s| i64::try_from(s).ok());
+    let started_at = took
+        .and_then(|s| ended_at.checked_sub(SignedDuration::from_secs(s)).ok())
+        .unwrap_or(ended_at);
+    AttemptRow {
+        id: told.attempt,
+        run: told.run,
+        node: told.node.clone(),
+        number: told.number.unwrap_or(1),
+        role: Role::Worker,
+        agent: told.agent.clone(),
+        model: None,
+        iteration: 0,
+        started_at,
+        ended_at: Some(ended_at),
+        report: Some((*told.report).clone()),
+        name: told.name.clone(),
+        item: Some(told.item.clone()),
+        native: told.native.clone(),
+    }
+}
+
 fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<DecisionRow> {
     if let Event::DecisionOpened {
         decision,
@@ -460,6 +548,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
         decision_kind,
         run,
         node,
+        file,
         question,
         details,
     } = event
@@ -470,6 +559,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
             kind: *decision_kind,
             run: *run,
             node: node.clone(),
+            file: file.clone(),
             question: question.clone(),
             details: details.clone(),
             opened_at: stamp.time,
@@ -498,7 +588,11 @@ fn entry_row(event: &Event, stamp: &Stamp) -> Option<EntryRow> {
     Some(EntryRow {
         id: stamp.id,
         position: stamp.position,
-        timestamp: stamp.time,
+        timestamp: entry
+            .at
+            .as_deref()
+            .and_then(|at| at.parse().ok())
+            .unwrap_or(stamp.time),
         entry: (**entry).clone(),
     })
 }
@@ -523,4 +617,74 @@ fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Bloc
         row.older += 1;
     }
     Some(row)
+}
+
+fn memory_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<MemoryRow> {
+    if let Event::MemoryAdded(memory) = event {
+        let id = memory.id.clone()?;
+        return Some(MemoryRow {
+            number: memory.kind.number(&id).unwrap_or(0),
+            id,
+            position: stamp.position,
+            added_at: stamp.time,
+            by: stamp.actor.to_string(),
+            memory: (**memory).clone(),
+            retired: None,
+        });
+    }
+    let Some(Row::Memory(row)) = before else {
+        return None;
+    };
+    let mut row = *row;
+    if let Event::MemoryRevised(memory) = event {
+        row.memory = (**memory).clone();
+    }
+    if let Event::MemoryRetired { why, .. } = event {
+        row.retired = Some(Retirement {
+            why: why.clone(),
+            by: stamp.actor.to_string(),
+            at: stamp.time,
+        });
+    }
+    Some(row)
+}
+
+fn name_row(
+    before: Option<Row>,
+    space: Space,
+    name: &str,
+    event: &Event,
+    stamp: &Stamp,
+) -> Option<NameRow> {
+    let of = match event {
+        Event::AttemptStarted { attempt, .. } => Named::Attempt(*attempt),
+        Event::AttemptTold(told) => Named::Attempt(told.attempt),
+        Event::EntryLogged(_) => Named::Entry(stamp.position),
+        Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => {
+            Named::Memory(memory.id.clone()?)
+        }
+        _ => {
+            return match before {
+                Some(Row::Name(row)) => Some(*row),
+                _ => None,
+            };
+        }
+    };
+    Some(NameRow {
+        space,
+        name: name.to_owned(),
+        of,
+    })
+}
+
+fn face_row(event: &Event, stamp: &Stamp) -> Option<FaceRow> {
+    let Event::FaceTurned { path, face, on } = event else {
+        return None;
+    };
+    Some(FaceRow {
+        path: path.clone(),
+        face: face.clone(),
+        on: *on,
+        since: stamp.time,
+    })
 }

@@ -47,6 +47,7 @@ impl Exit {
 pub const CODES: &[(&str, Exit)] = &[
     ("agent.cannot_start", Exit::Fault),
     ("agent.missing", Exit::Usage),
+    ("blocker.unknown", Exit::Usage),
     ("decision.decided", Exit::No),
     ("decision.needs_words", Exit::Usage),
     ("decision.unknown", Exit::Usage),
@@ -59,6 +60,9 @@ pub const CODES: &[(&str, Exit)] = &[
     ("item.being_worked_on", Exit::Busy),
     ("item.state", Exit::No),
     ("item.unknown", Exit::Usage),
+    ("memory.known", Exit::No),
+    ("memory.retired", Exit::No),
+    ("memory.unknown", Exit::Usage),
     ("plan.foreign", Exit::Damaged),
     ("plan.legacy", Exit::No),
     ("plan.none", Exit::Usage),
@@ -328,6 +332,14 @@ impl From<Refusal> for Failure {
             Refusal::EmptyAnswer => {
                 Self::new("decision.needs_words", message).hint("say it with `--why TEXT`")
             }
+            Refusal::Remembered { .. } => Self::new("memory.known", message)
+                .hint("read it with `piton learn list --kind guardrail`"),
+            Refusal::NotRemembered(_) => Self::new("memory.unknown", message)
+                .hint("see what is remembered with `piton learn list`"),
+            Refusal::Retired(_) => Self::new("memory.retired", message)
+                .hint("see what is followed with `piton learn list`"),
+            Refusal::NotBlocked(_) => Self::new("blocker.unknown", message)
+                .hint("see what is unresolved with `piton recent --blockers`"),
             Refusal::BadPlan(_) => Self::new("plan.problems", message)
                 .hint("see what is wrong with `piton plan check`"),
         }

@@ -502,12 +502,16 @@ impl Runner<'_, '_> {
             Err(other) => return Err(other.into()),
         };
         fail::point("run.committed");
+        // What is logged among the sessions has positions of its own.
+        let own = StreamId::run(self.row.id);
+        let mut ours = committed.events;
+        ours.retain(|recorded| recorded.record.stream == own);
         let mut events = Vec::new();
-        if let Some(first) = committed.events.first() {
+        if let Some(first) = ours.first() {
             let before = first.record.stamp.position.saturating_sub(1);
             events = self.events_up_to(before)?;
         }
-        events.extend(committed.events);
+        events.extend(ours);
         if let Some(last) = events.last() {
             self.seen = last.record.stamp.position;
         }

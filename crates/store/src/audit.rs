@@ -243,6 +243,9 @@ pub(crate) fn table_of(key: &Key) -> &'static str {
         Key::Decision(_) => "decisions",
         Key::Entry(_) => "entries",
         Key::Blocker(..) => "blockers",
+        Key::Memory(_) => "memory",
+        Key::Name(..) => "names",
+        Key::Face(_) => "faces",
     }
 }
 
@@ -261,6 +264,9 @@ pub(crate) fn name_of(key: &Key) -> String {
                 spec.as_deref().unwrap_or("-")
             )
         }
+        Key::Memory(id) => format!("memory {id}"),
+        Key::Name(space, name) => format!("name {name} of {space}"),
+        Key::Face(path) => format!("face {path}"),
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::{Record, Recorded};
+use piton_core::memory::MemoryKind;
 use piton_core::redact::Redactor;
 use piton_core::{Command, Facts, Need, Rows, Tables, decide, needs};
 
@@ -82,10 +83,11 @@ impl Kept {
             }
         }
         Rows {
-            tables: pick(&self.tables, wanted),
+            tables: pick(&self.tables, wanted, now),
             now,
             next_decision: self.tables.next_decision(),
             lease_expires,
+            next_memory: std::array::from_fn(|nth| self.tables.next_memory(MemoryKind::ALL[nth])),
         }
     }
 

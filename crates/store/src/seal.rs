@@ -114,7 +114,13 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::ItemSkipAsked { .. }
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
-        | Event::EntryLogged(_) => None,
+        | Event::EntryLogged(_)
+        | Event::AttemptTold(_)
+        | Event::MemoryAdded(_)
+        | Event::MemoryRevised(_)
+        | Event::MemoryRetired { .. }
+        | Event::BlockerResolved { .. }
+        | Event::FaceTurned { .. } => None,
     }
 }
 

@@ -22,13 +22,7 @@ pub fn facts() -> Facts {
 /// An entry of that type with a description.
 #[must_use]
 pub fn entry(kind: EntryType, description: &str) -> Entry {
-    let data = [("description".to_owned(), description.to_owned())].into();
-    Entry {
-        kind,
-        spec: None,
-        task_id: None,
-        data,
-    }
+    Entry::bare(kind).saying("description", description)
 }
 
 /// An entry about a task.

@@ -79,7 +79,13 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::ItemSkipAsked { .. }
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
-        | Event::EntryLogged(_) => None,
+        | Event::EntryLogged(_)
+        | Event::AttemptTold(_)
+        | Event::MemoryAdded(_)
+        | Event::MemoryRevised(_)
+        | Event::MemoryRetired { .. }
+        | Event::BlockerResolved { .. }
+        | Event::FaceTurned { .. } => None,
     }
 }
 

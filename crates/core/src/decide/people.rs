@@ -1,8 +1,10 @@
 //! What people may do, from any process, while a runner works or none does.
 
 use super::advance::{after_work, is_held_up, leave_out};
+use super::recording::{about, log};
 use super::story::{About, Story};
 use crate::decision::{DecisionKind, Verb};
+use crate::entry::EntryType;
 use crate::event::Event;
 use crate::id::{DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
@@ -183,9 +185,21 @@ pub(super) fn skip_item(
             leave_out(story, run, node, why);
         }
     }
+    if story.told() > 0 {
+        log_left_out(story, run, node, why);
+    }
     story.settle(run, node, Verb::Skip, why);
     wake(story, run);
     Ok(())
+}
+
+fn log_left_out(story: &mut Story<'_>, run: RunId, node: &Node, why: Option<&str>) {
+    let entry = about(story, run, node, EntryType::ScopeOverride, "left out");
+    let entry = match why {
+        Some(why) => entry.saying("reason", why),
+        None => entry,
+    };
+    log(story, entry);
 }
 
 pub(super) fn retry_item(
@@ -364,6 +378,11 @@ pub(super) fn decide_open(
         });
     }
     let why = why.map(str::trim).filter(|why| !why.is_empty());
+    // What becomes of a file is seen to by whoever writes it.
+    let Some(node) = row.node else {
+        story.tell_unless_made(id, verb, why);
+        return Ok(());
+    };
     match verb {
         Verb::Approve => {
             resume_or_settle(story, row.run)?;
@@ -374,12 +393,16 @@ pub(super) fn decide_open(
             let Some(answer) = why else {
                 return Err(Refusal::EmptyAnswer);
             };
-            try_again(story, row.run, &row.node, Some(answer))?;
+            try_again(story, row.run, &node, Some(answer))?;
         }
-        Verb::Retry => try_again(story, row.run, &row.node, None)?,
-        Verb::Skip => return skip_item(story, row.run, &row.node, why),
+        Verb::Retry => try_again(story, row.run, &node, None)?,
+        Verb::Skip => return skip_item(story, row.run, &node, why),
+        Verb::KeepFile | Verb::KeepPiton | Verb::Merge => {
+            story.tell_unless_made(id, verb, why);
+            return Ok(());
+        }
     }
-    story.settle(row.run, &row.node, verb, why);
+    story.settle(row.run, &node, verb, why);
     wake(story, row.run);
     Ok(())
 }
@@ -402,7 +425,7 @@ fn wake(story: &mut Story<'_>, run: RunId) {
     let open = story
         .tables
         .open_decisions(run)
-        .any(|row| row.kind != DecisionKind::Breakpoint);
+        .any(|row| row.kind.holds_up_the_run());
     if held_up && !open {
         story.move_run(run, RunState::Interrupted, About::default());
     }

@@ -2,10 +2,12 @@
 
 use super::advance::{after_gate, after_work, finish, give_up, leave_out};
 use super::people::ask_again;
+use super::recording::{about, attempt_name, log, log_attempt};
 use super::story::{About, Story};
 use crate::attempt::{Outcome, Report, Role};
 use crate::classify::Category;
 use crate::decision::DecisionKind;
+use crate::entry::EntryType;
 use crate::event::Event;
 use crate::gate::GateReport;
 use crate::id::{AttemptId, Node, RunId};
@@ -190,6 +192,7 @@ pub(super) fn start_attempt(
         });
     }
     let iteration = story.run(run)?.iterations_total + 1;
+    let name = attempt_name(story, node.as_str(), item.attempts + 1);
     story.tell(Event::AttemptStarted {
         attempt,
         run,
@@ -199,6 +202,7 @@ pub(super) fn start_attempt(
         agent: agent.to_owned(),
         model: model.map(str::to_owned),
         iteration,
+        name: Some(name),
     });
     Ok(())
 }
@@ -226,6 +230,9 @@ pub(super) fn end_attempt(
         node: node.clone(),
         report: Box::new(report.clone()),
     });
+    if role == Role::Worker {
+        log_attempt(story, run, node, report);
+    }
     if item.skip_asked {
         leave_out(story, run, node, None);
         return Ok(());
@@ -378,13 +385,10 @@ pub(super) fn end_gate(
         } else {
             format!("{runs} runs")
         };
-        fail(
-            story,
-            run,
-            node,
-            Category::Validation,
-            &format!("gate failed after {times}: {why}"),
-        );
+        let error = format!("gate failed after {times}: {why}");
+        let entry = about(story, run, node, EntryType::TaskBlocked, &error);
+        log(story, entry);
+        fail(story, run, node, Category::Validation, &error);
     }
     Ok(())
 }

@@ -21,18 +21,19 @@ pub(super) struct Story<'a> {
     pub(super) rows: &'a Rows,
     /// What the caller knows.
     pub(super) facts: &'a Facts,
-    stream: StreamId,
+    /// Where events go that no other stream is for.
+    home: StreamId,
     next_decision: u64,
     drafts: Vec<Draft>,
 }
 
 impl<'a> Story<'a> {
-    pub(super) fn new(rows: &'a Rows, facts: &'a Facts, stream: StreamId) -> Self {
+    pub(super) fn new(rows: &'a Rows, facts: &'a Facts, home: StreamId) -> Self {
         Self {
             tables: rows.tables.clone(),
             rows,
             facts,
-            stream,
+            home,
             next_decision: rows.next_decision,
             drafts: Vec::new(),
         }
@@ -44,18 +45,36 @@ impl<'a> Story<'a> {
 
     /// Adds an event to the story.
     pub(super) fn tell(&mut self, event: Event) {
-        // The id and the position are given by the store; no rule reads them.
+        // The id and the position are given by the store; no rule reads them,
+        // and no row that was loaded has such a one.
+        let nth = u64::try_from(self.drafts.len()).unwrap_or(0);
         let stamp = Stamp {
             id: EventId(Uuid::nil()),
-            position: u64::try_from(self.drafts.len()).unwrap_or(u64::MAX),
+            position: u64::MAX - nth,
             time: self.rows.now,
             actor: self.facts.actor.clone(),
         };
         self.tables.fold(&event, &stamp);
         self.drafts.push(Draft {
-            stream: self.stream.clone(),
+            stream: self.stream_of(&event),
             event,
         });
+    }
+
+    /// How many events were told.
+    pub(super) fn told(&self) -> usize {
+        self.drafts.len()
+    }
+
+    fn stream_of(&self, event: &Event) -> StreamId {
+        match event {
+            Event::EntryLogged(_) | Event::BlockerResolved { .. } => StreamId::sessions(),
+            Event::MemoryAdded(_) | Event::MemoryRevised(_) | Event::MemoryRetired { .. } => {
+                StreamId::memory()
+            }
+            Event::FaceTurned { .. } => StreamId::files(),
+            _ => self.home.clone(),
+        }
     }
 
     pub(super) fn run(&self, run: RunId) -> Result<&RunRow, Refusal> {
@@ -159,6 +178,35 @@ impl<'a> Story<'a> {
         question: String,
         details: Option<String>,
     ) {
+        self.open(kind, run, (Some(node.clone()), None), question, details);
+    }
+
+    /// Asks about a native file, unless somebody is asked about it already.
+    pub(super) fn ask_about_file(
+        &mut self,
+        run: RunId,
+        file: &str,
+        question: String,
+        details: Option<String>,
+    ) {
+        let asked = self
+            .tables
+            .open_decisions(run)
+            .any(|row| row.file.as_deref() == Some(file));
+        if !asked {
+            let about = (None, Some(file.to_owned()));
+            self.open(DecisionKind::FileConflict, run, about, question, details);
+        }
+    }
+
+    fn open(
+        &mut self,
+        kind: DecisionKind,
+        run: RunId,
+        (node, file): (Option<Node>, Option<String>),
+        question: String,
+        details: Option<String>,
+    ) {
         let number = self.next_decision;
         self.next_decision += 1;
         // One fresh id comes in with the facts; a second question of the same
@@ -169,7 +217,8 @@ impl<'a> Story<'a> {
             number,
             decision_kind: kind,
             run,
-            node: node.clone(),
+            node,
+            file,
             question,
             details,
         });
@@ -180,7 +229,7 @@ impl<'a> Story<'a> {
         let open: Vec<_> = self
             .tables
             .open_decisions(run)
-            .filter(|row| row.node.is_within(node))
+            .filter(|row| row.node.as_ref().is_some_and(|at| at.is_within(node)))
             .map(|row| row.id)
             .collect();
         for decision in open {
@@ -198,7 +247,7 @@ impl<'a> Story<'a> {
         let open: Vec<_> = self
             .tables
             .open_decisions(run)
-            .filter(|row| row.node == *node && row.kind != DecisionKind::Breakpoint)
+            .filter(|row| row.node.as_ref() == Some(node) && row.kind != DecisionKind::Breakpoint)
             .map(|row| row.id)
             .collect();
         for decision in open {

@@ -5,13 +5,15 @@
 //! compared with others, and means something else once it is changed. No field
 //! is passed over by a wildcard, so that a new one is not forgotten here.
 
-use std::collections::BTreeMap;
+use serde_json::{Map, Value};
 
 use super::{Event, ItemMoved, ItemPlanned, RunPlanned};
-use crate::attempt::{HumanNeeded, Report};
+use crate::attempt::{Context, HumanNeeded, Report, ToldAttempt};
 use crate::entry::Entry;
 use crate::gate::{Gate, GateReport};
+use crate::memory::Memory;
 use crate::native::Native;
+use crate::observation::Observation;
 use crate::plan::{Past, PlannedItem};
 
 /// A text of an event.
@@ -20,8 +22,8 @@ pub(crate) enum Text<'e> {
     Free(&'e mut String),
     /// A document of a native format, which must stay one.
     Document(&'e mut String),
-    /// Texts under names that somebody chose.
-    Named(&'e mut BTreeMap<String, String>),
+    /// Values under names that somebody chose.
+    Named(&'e mut Map<String, Value>),
 }
 
 type Each<'a> = &'a mut dyn FnMut(Text<'_>);
@@ -82,6 +84,7 @@ impl Event {
                 agent,
                 model: _,
                 iteration: _,
+                name: _,
             } => each(Text::Free(agent)),
             Self::AttemptEnded {
                 attempt: _,
@@ -107,6 +110,7 @@ impl Event {
                 decision_kind: _,
                 run: _,
                 node: _,
+                file: _,
                 question,
                 details,
             } => {
@@ -119,6 +123,19 @@ impl Event {
                 why,
             } => option(why, each),
             Self::EntryLogged(entry) => entry_logged(entry, each),
+            Self::AttemptTold(told) => attempt_told(told, each),
+            Self::MemoryAdded(memory) | Self::MemoryRevised(memory) => remembered(memory, each),
+            Self::MemoryRetired { id: _, why } => option(why, each),
+            Self::BlockerResolved {
+                spec: _,
+                task_id: _,
+                resolution,
+            } => each(Text::Free(resolution)),
+            Self::FaceTurned {
+                path: _,
+                face: _,
+                on: _,
+            } => {}
         }
     }
 }
@@ -212,10 +229,108 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         usage: _,
         transcript: _,
         cannot_start: _,
+        observations,
+        files,
+        commits: _,
+        context,
+        duration_s: _,
+        notes,
+        screenshots: _,
+        validations,
     } = report;
     option(summary, each);
     option(error, each);
     human_needed(human, each);
+    for observation in observations {
+        noticed(observation, each);
+    }
+    list(files.as_mut(), each);
+    if let Some(context) = context {
+        started_from(context, each);
+    }
+    option(notes, each);
+    list(Some(validations), each);
+}
+
+fn list(texts: Option<&mut Vec<String>>, each: Each<'_>) {
+    for text in texts.into_iter().flatten() {
+        each(Text::Free(text));
+    }
+}
+
+fn noticed(observation: &mut Observation, each: Each<'_>) {
+    let Observation {
+        kind: _,
+        title,
+        description,
+        file,
+        category: _,
+        severity: _,
+        action_taken: _,
+        related_learning_id: _,
+    } = observation;
+    each(Text::Free(title));
+    option(description, each);
+    option(file, each);
+}
+
+fn started_from(context: &mut Context, each: Each<'_>) {
+    let Context {
+        retry_count: _,
+        previous_failure_reason,
+        recovery_action: _,
+        recovery_guidance,
+        dependencies_completed: _,
+        blocker_verified: _,
+        blocker_valid: _,
+    } = context;
+    option(previous_failure_reason, each);
+    option(recovery_guidance, each);
+}
+
+fn attempt_told(told: &mut ToldAttempt, each: Each<'_>) {
+    let ToldAttempt {
+        attempt: _,
+        run: _,
+        node: _,
+        item: _,
+        number: _,
+        name: _,
+        agent,
+        ended_at: _,
+        report,
+        native,
+    } = told;
+    each(Text::Free(agent));
+    attempt_report(report, each);
+    document(native, each);
+}
+
+fn remembered(memory: &mut Memory, each: Each<'_>) {
+    // A guardrail is found again by its title: it is a name.
+    let Memory {
+        kind: _,
+        id: _,
+        topic: _,
+        title: _,
+        content,
+        context,
+        evidence,
+        added_after,
+        examples,
+        confidence: _,
+        source_item: _,
+        source_attempt: _,
+        learned_at: _,
+        times_referenced: _,
+        native,
+    } = memory;
+    each(Text::Free(content));
+    option(context, each);
+    option(evidence, each);
+    option(added_after, each);
+    list(Some(examples), each);
+    document(native, each);
 }
 
 fn gate_report(report: &mut GateReport, each: Each<'_>) {
@@ -256,9 +371,14 @@ fn entry_logged(entry: &mut Entry, each: Each<'_>) {
     // A blocker is found again by its spec and task: they are names.
     let Entry {
         kind: _,
+        word: _,
+        name: _,
+        at: _,
         spec: _,
         task_id: _,
         data,
+        native,
     } = entry;
     each(Text::Named(data));
+    document(native, each);
 }

@@ -506,7 +506,7 @@ impl Sim {
         while let Some((id, at)) = self.asked() {
             let turn = self.count(|event| {
                 matches!(event, Event::DecisionOpened { node, decision_kind, .. }
-                    if *node == at && *decision_kind != DecisionKind::Breakpoint)
+                    if node.as_ref() == Some(&at) && *decision_kind != DecisionKind::Breakpoint)
             });
             let verb = self.script.verdict(&at, turn);
             let command = self.world.answer_to(id, verb, Some("because"));
@@ -522,8 +522,8 @@ impl Sim {
         self.world
             .tables
             .open_decisions(self.world.run)
-            .find(|row| row.kind != DecisionKind::Breakpoint)
-            .map(|row| (row.id, row.node.clone()))
+            .filter(|row| row.kind.holds_up_the_run())
+            .find_map(|row| Some((row.id, row.node.clone()?)))
     }
 
     /// Somebody does something out of turn, from another process.
@@ -601,7 +601,8 @@ impl Sim {
         decisions
             .map(|row| {
                 let verb = row.verdict.as_ref().map(|verdict| verdict.verb);
-                format!("{:?} {} {verb:?}", row.kind, row.node)
+                let node = row.node.as_ref().map_or("", Node::as_str);
+                format!("{:?} {node} {verb:?}", row.kind)
             })
             .collect()
     }

@@ -5,6 +5,8 @@
 //! After every commit all that must always hold is checked.
 
 use piton_core::gate::{Gate, GateReport};
+use piton_core::memory::MemoryKind;
+use piton_core::name::{Space, entry_prefix};
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
@@ -180,11 +182,13 @@ impl World {
             now: self.now,
             next_decision: NOT_ASKED_FOR,
             lease_expires: None,
+            next_memory: [NOT_ASKED_FOR; 3],
         };
         for need in wanted {
             match need {
                 Need::NextDecision => rows.next_decision = self.tables.next_decision(),
                 Need::LeaseExpiry(_) => rows.lease_expires = self.lease_expires,
+                Need::NextMemory => rows.next_memory = self.next_memory(),
                 _ => self
                     .wanted(need)
                     .into_iter()
@@ -194,12 +198,30 @@ impl World {
         rows
     }
 
+    fn next_memory(&self) -> [u64; 3] {
+        MemoryKind::ALL
+            .iter()
+            .map(|kind| self.tables.next_memory(*kind))
+            .collect::<Vec<_>>()
+            .try_into()
+            .expect("there are three kinds")
+    }
+
+    fn names_from(&self, space: Space, start: &str) -> Vec<Row> {
+        let fits = self
+            .tables
+            .names()
+            .filter(|row| row.space == space && row.name.starts_with(start));
+        fits.map(|row| Row::Name(Box::new(row.clone()))).collect()
+    }
+
     fn all_rows(&self) -> Rows {
         Rows {
             tables: self.tables.clone(),
             now: self.now,
             next_decision: self.tables.next_decision(),
             lease_expires: self.lease_expires,
+            next_memory: self.next_memory(),
         }
     }
 
@@ -255,7 +277,32 @@ impl World {
             Need::Blocker { spec, task_id } => get(Key::Blocker(spec.clone(), task_id.clone()))
                 .into_iter()
                 .collect(),
+            Need::Name(space, name) => {
+                let row = self.tables.named(*space, name);
+                row.into_iter()
+                    .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.of_key()])
+                    .filter_map(get)
+                    .collect()
+            }
+            Need::NamesFrom(space, start) => self.names_from(*space, start),
+            Need::EntryNames => self.names_from(Space::Entry, &entry_prefix(self.now)),
+            Need::Memory(id) => get(Key::Memory(id.clone())).into_iter().collect(),
+            Need::Face(path) => get(Key::Face(path.clone())).into_iter().collect(),
+            Need::LastItem(run) => {
+                let last = self.tables.tree(*run).last();
+                last.into_iter()
+                    .flat_map(|last| {
+                        std::iter::once(last.node.clone()).chain(last.node.ancestors())
+                    })
+                    .filter_map(|node| get(Key::Item(*run, node)))
+                    .collect()
+            }
             Need::NextDecision
+            | Need::NextMemory
+            | Need::Memories(_)
+            | Need::RecentAttempts(_)
+            | Need::Faces
+            | Need::Entry(_)
             | Need::LeaseExpiry(_)
             | Need::Runs
             | Need::AttemptsAt(..)
@@ -411,7 +458,6 @@ impl World {
         Command::Decide {
             decision,
             run: row.run,
-            node: row.node.clone(),
             verb,
             why: why.map(str::to_owned),
         }
@@ -622,7 +668,8 @@ impl World {
             return;
         }
         for question in &open {
-            let state = self.item(question.node.as_str()).state;
+            let Some(node) = &question.node else { continue };
+            let state = self.item(node.as_str()).state;
             let fits = question.kind == DecisionKind::Breakpoint
                 || state.is_broken()
                 || state == ItemState::Waiting;

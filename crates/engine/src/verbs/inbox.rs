@@ -17,8 +17,11 @@ pub struct Open {
     pub kind: DecisionKind,
     /// The run that waits.
     pub run: String,
-    /// The node that it is about.
-    pub node: String,
+    /// The node that it is about, unless it is about a file.
+    pub node: Option<String>,
+    /// The native file that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The question.
     pub question: String,
     /// More, if there is more.
@@ -50,7 +53,8 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
             id: format!("d{}", row.number),
             kind: row.kind,
             run: name(row.run),
-            node: row.node.to_string(),
+            node: row.node.as_ref().map(ToString::to_string),
+            file: row.file.clone(),
             question: row.question.clone(),
             details: row.details.clone(),
             since: row.opened_at,
@@ -93,7 +97,6 @@ pub fn decide(
     session.tell(&Command::Decide {
         decision: row.id,
         run: row.run,
-        node: row.node,
         verb,
         why,
     })?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use piton_core::entry::{ENTRY_TYPES, Entry, EntryRow, EntryType};
 use piton_core::{Command, Need};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::project::Project;
@@ -48,6 +49,24 @@ pub fn entry_type(name: &str) -> Result<EntryType, Failure> {
         Failure::new("usage", format!("there is no entry type `{name}`"))
             .hint(format!("the types are: {}", known.join(", ")))
     })
+}
+
+/// Fields of an entry's data that hold a list, as seed 003 shows them.
+const LISTS: [&str; 2] = ["files_modified", "requested_tasks"];
+
+/// What somebody typed for a field of an entry's data: minutes are a number,
+/// lists are parted by commas, all else is text.
+#[must_use]
+pub fn data_value(key: &str, text: String) -> Value {
+    if key == "duration_minutes"
+        && let Ok(minutes) = text.trim().parse::<u64>()
+    {
+        return minutes.into();
+    }
+    if LISTS.contains(&key) {
+        return text.split(',').map(str::trim).collect();
+    }
+    Value::String(text)
 }
 
 /// What happened lately.
@@ -138,7 +157,7 @@ fn summary(entries: &[EntryRow]) -> String {
             " Most recent: {}.",
             last.entry.title().trim_end_matches('.')
         ));
-        if let Some(next) = last.entry.data.get("next_steps") {
+        if let Some(next) = last.entry.text("next_steps") {
             text.push_str(&format!(" Next: {next}"));
         }
     }

@@ -3,14 +3,17 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use piton_core::id::{Node, RunId};
+use piton_core::name::{Space, entry_prefix};
 use piton_core::{Key, Need, Tables};
 
 /// The rows of `all` that `wanted` asks for.
-pub(super) fn pick(all: &Tables, wanted: &[Need]) -> Tables {
+pub(super) fn pick(all: &Tables, wanted: &[Need], now: Timestamp) -> Tables {
     let mut picked = Picked {
         all,
         rows: Tables::default(),
+        now,
     };
     wanted.iter().for_each(|need| picked.need(need));
     picked.rows
@@ -19,6 +22,7 @@ pub(super) fn pick(all: &Tables, wanted: &[Need]) -> Tables {
 struct Picked<'t> {
     all: &'t Tables,
     rows: Tables,
+    now: Timestamp,
 }
 
 impl Picked<'_> {
@@ -101,8 +105,52 @@ impl Picked<'_> {
                 all.blockers()
                     .map(|row| Key::Blocker(row.spec.clone(), row.task_id.clone())),
             ),
-            Need::NextDecision | Need::LeaseExpiry(_) => {}
+            Need::Name(space, name) => {
+                let row = all.named(*space, name);
+                self.keys(
+                    row.into_iter()
+                        .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.of_key()]),
+                );
+            }
+            Need::NamesFrom(space, start) => self.names_from(*space, start),
+            Need::EntryNames => self.names_from(Space::Entry, &entry_prefix(self.now)),
+            Need::Memory(id) => self.key(&Key::Memory(id.clone())),
+            Need::Memories(kind) => {
+                let fits = all
+                    .memory()
+                    .filter(|row| kind.is_none_or(|kind| row.memory.kind == kind));
+                self.keys(fits.map(|row| Key::Memory(row.id.clone())));
+            }
+            Need::RecentAttempts(limit) => {
+                let mut over: Vec<_> = all
+                    .attempts()
+                    .filter(|row| row.report.is_some())
+                    .map(|row| row.id)
+                    .collect();
+                over.sort();
+                self.keys(over.into_iter().rev().take(*limit).map(Key::Attempt));
+            }
+            Need::Faces => self.keys(all.faces().map(|row| Key::Face(row.path.clone()))),
+            Need::Face(path) => self.key(&Key::Face(path.clone())),
+            Need::LastItem(run) => {
+                let last = all.tree(*run).last();
+                for node in last.into_iter().flat_map(|last| {
+                    std::iter::once(last.node.clone()).chain(last.node.ancestors())
+                }) {
+                    self.key(&Key::Item(*run, node));
+                }
+            }
+            Need::Entry(position) => self.key(&Key::Entry(*position)),
+            Need::NextDecision | Need::LeaseExpiry(_) | Need::NextMemory => {}
         }
+    }
+
+    fn names_from(&mut self, space: Space, start: &str) {
+        let all = self.all;
+        let fits = all
+            .names()
+            .filter(|row| row.space == space && row.name.starts_with(start));
+        self.keys(fits.map(|row| Key::Name(row.space, row.name.clone())));
     }
 
     fn subtree(&mut self, run: RunId, node: &Node) {

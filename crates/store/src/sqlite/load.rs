@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use piton_core::id::{Node, Place, RunId};
+use piton_core::memory::MemoryKind;
+use piton_core::name::{Space, entry_prefix};
 use piton_core::{Key, Need, Row, Rows, Tables};
 use rusqlite::{Connection, OptionalExtension, Params, Result, params};
 
@@ -15,6 +17,8 @@ pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> 
         connection,
         tables: Tables::default(),
         lease_expires: None,
+        next_memory: [1; 3],
+        now,
     };
     for need in wanted {
         loader.need(need)?;
@@ -32,6 +36,7 @@ pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> 
         now,
         next_decision: last.map_or(1, |last| last + 1),
         lease_expires: loader.lease_expires,
+        next_memory: loader.next_memory,
     })
 }
 
@@ -39,6 +44,8 @@ struct Loader<'c> {
     connection: &'c Connection,
     tables: Tables,
     lease_expires: Option<Timestamp>,
+    next_memory: [u64; 3],
+    now: Timestamp,
 }
 
 impl Loader<'_> {
@@ -98,7 +105,68 @@ impl Loader<'_> {
             Need::Blockers => self.rows("blockers", "SELECT body FROM blockers", []),
             Need::NextDecision => Ok(()),
             Need::LeaseExpiry(run) => self.lease(*run),
+            Need::Name(space, name) => self.name(*space, name),
+            Need::NamesFrom(space, start) => self.names_from(*space, start),
+            Need::EntryNames => self.names_from(Space::Entry, &entry_prefix(self.now)),
+            Need::Memory(id) => self.key(&Key::Memory(id.clone())),
+            Need::Memories(Some(kind)) => {
+                let sql = "SELECT body FROM memory WHERE kind = ?1";
+                self.rows("memory", sql, [kind.as_str()])
+            }
+            Need::Memories(None) => self.rows("memory", "SELECT body FROM memory", []),
+            Need::NextMemory => self.next_memory(),
+            Need::RecentAttempts(limit) => {
+                let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
+                let sql = "SELECT body FROM attempts WHERE NOT open ORDER BY id DESC LIMIT ?1";
+                self.rows("attempts", sql, [limit])
+            }
+            Need::Faces => self.rows("faces", "SELECT body FROM faces", []),
+            Need::Face(path) => self.key(&Key::Face(path.clone())),
+            Need::LastItem(run) => self.last_item(*run),
+            Need::Entry(position) => self.key(&Key::Entry(*position)),
         }
+    }
+
+    /// A name, and what it names.
+    fn name(&mut self, space: Space, name: &str) -> Result<()> {
+        let key = Key::Name(space, name.to_owned());
+        self.key(&key)?;
+        let Some(Row::Name(row)) = self.tables.get(&key) else {
+            return Ok(());
+        };
+        let of = row.of_key();
+        self.key(&of)
+    }
+
+    fn names_from(&mut self, space: Space, start: &str) -> Result<()> {
+        // No text that begins with it comes after it with the last character of all.
+        let end = format!("{start}{}", char::MAX);
+        self.rows(
+            "names",
+            "SELECT body FROM names WHERE space = ?1 AND name >= ?2 AND name <= ?3",
+            params![space.as_str(), start, end],
+        )
+    }
+
+    fn next_memory(&mut self) -> Result<()> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT max(number) FROM memory WHERE kind = ?1")?;
+        for (nth, kind) in MemoryKind::ALL.iter().enumerate() {
+            let last: Option<i64> = statement.query_row([kind.as_str()], |row| row.get(0))?;
+            let last = last.and_then(|last| u64::try_from(last).ok());
+            self.next_memory[nth] = last.map_or(1, |last| last + 1);
+        }
+        Ok(())
+    }
+
+    fn last_item(&mut self, run: RunId) -> Result<()> {
+        let sql = "SELECT node FROM items WHERE run = ?1 ORDER BY place DESC LIMIT 1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let last: Option<String> = statement
+            .query_row([id(&run)], |row| row.get(0))
+            .optional()?;
+        last.map_or(Ok(()), |node| self.line(run, &Node::named(node)))
     }
 
     fn key(&mut self, key: &Key) -> Result<()> {

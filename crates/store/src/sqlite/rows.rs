@@ -54,9 +54,14 @@ const ATTEMPTS: Table = table!("attempts", keys: "id"; others: "run", "node", "o
 const DECISIONS: Table = table!("decisions", keys: "id"; others: "number", "run", "open");
 const ENTRIES: Table = table!("entries", keys: "position"; others: "type");
 const BLOCKERS: Table = table!("blockers", keys: "task"; others: );
+const MEMORY: Table = table!("memory", keys: "id"; others: "kind", "number");
+const NAMES: Table = table!("names", keys: "space", "name"; others: );
+const FACES: Table = table!("faces", keys: "path"; others: );
 
 /// All tables of views that hold rows.
-pub(super) const TABLES: [Table; 6] = [RUNS, ITEMS, ATTEMPTS, DECISIONS, ENTRIES, BLOCKERS];
+pub(super) const TABLES: [Table; 9] = [
+    RUNS, ITEMS, ATTEMPTS, DECISIONS, ENTRIES, BLOCKERS, MEMORY, NAMES, FACES,
+];
 
 fn table(key: &Key) -> &'static Table {
     match key {
@@ -66,6 +71,9 @@ fn table(key: &Key) -> &'static Table {
         Key::Decision(_) => &DECISIONS,
         Key::Entry(_) => &ENTRIES,
         Key::Blocker(..) => &BLOCKERS,
+        Key::Memory(_) => &MEMORY,
+        Key::Name(..) => &NAMES,
+        Key::Face(_) => &FACES,
     }
 }
 
@@ -87,6 +95,12 @@ fn key_columns(key: &Key) -> Vec<Value> {
         Key::Decision(decision) => vec![blob(decision.0)],
         Key::Entry(position) => vec![Value::Integer(number(*position))],
         Key::Blocker(spec, task) => vec![Value::Text(json(&(spec, task)))],
+        Key::Memory(id) => vec![Value::Text(id.clone())],
+        Key::Name(space, name) => vec![
+            Value::Text(space.as_str().to_owned()),
+            Value::Text(name.clone()),
+        ],
+        Key::Face(path) => vec![Value::Text(path.clone())],
     }
 }
 
@@ -110,7 +124,11 @@ pub(super) fn columns(row: &Row) -> Vec<Value> {
             columns.push(Value::Integer(i64::from(decision.verdict.is_none())));
         }
         Row::Entry(entry) => columns.push(Value::Text(entry.entry.kind.as_str().to_owned())),
-        Row::Blocker(_) => {}
+        Row::Memory(memory) => {
+            columns.push(Value::Text(memory.memory.kind.as_str().to_owned()));
+            columns.push(Value::Integer(number(memory.number)));
+        }
+        Row::Blocker(_) | Row::Name(_) | Row::Face(_) => {}
     }
     columns
 }
@@ -127,6 +145,9 @@ fn body(row: &Row) -> String {
         Row::Decision(row) => json(row),
         Row::Entry(row) => json(row),
         Row::Blocker(row) => json(row),
+        Row::Memory(row) => json(row),
+        Row::Name(row) => json(row),
+        Row::Face(row) => json(row),
     }
 }
 
@@ -141,7 +162,10 @@ pub(super) fn parse(table: &str, body: &str) -> serde_json::Result<Row> {
         "attempts" => Row::Attempt(read(body)?),
         "decisions" => Row::Decision(read(body)?),
         "entries" => Row::Entry(read(body)?),
-        _ => Row::Blocker(read(body)?),
+        "blockers" => Row::Blocker(read(body)?),
+        "memory" => Row::Memory(read(body)?),
+        "names" => Row::Name(read(body)?),
+        _ => Row::Face(read(body)?),
     })
 }
 

@@ -16,10 +16,11 @@ use crate::fail;
 use crate::store::{Fault, FaultKind};
 
 /// The version of the tables that this program reads and writes.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// What makes version N + 1 out of version N; never changed once released.
-const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [include_str!("v1.sql")];
+const MIGRATIONS: [&str; SCHEMA_VERSION as usize] =
+    [include_str!("v1.sql"), include_str!("v2.sql")];
 
 /// Says in the header of the file whose database it is: `PITN`.
 const APPLICATION_ID: u32 = 0x5049_544E;

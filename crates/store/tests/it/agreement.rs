@@ -288,7 +288,6 @@ fn act(pair: &mut Pair, (what, a, b): Act) {
             Command::Decide {
                 decision: row.id,
                 run,
-                node: row.node,
                 verb,
                 why: Some("because".to_owned()),
             }

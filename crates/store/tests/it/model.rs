@@ -62,7 +62,8 @@ impl Model {
             | EntryType::SessionEnded
             | EntryType::DebugResolved
             | EntryType::ScopeOverride
-            | EntryType::MilestoneReached => {}
+            | EntryType::MilestoneReached
+            | EntryType::Other => {}
         }
         self.entries.insert(position, entry.clone());
     }
@@ -75,7 +76,14 @@ impl Model {
         let entries = rows
             .tables
             .entries()
-            .map(|row| (row.position, row.entry.clone()))
+            .map(|row| {
+                // The name is drawn by chance.
+                let entry = Entry {
+                    name: None,
+                    ..row.entry.clone()
+                };
+                (row.position, entry)
+            })
             .collect();
         assert_eq!(self.entries, entries);
         let positions = |entries: &[piton_core::entry::EntryRow]| {

@@ -1,0 +1,314 @@
+//! What people, agents and other programs tell of: entries, attempts, memory.
+
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
+use super::story::Story;
+use crate::attempt::{Outcome, Report, ToldAttempt};
+use crate::entry::{Entry, EntryType};
+use crate::event::{Event, ItemPlanned, RunPlanned};
+use crate::id::{Node, Place, RunId};
+use crate::item::{Evidence, ItemState};
+use crate::memory::{Memory, MemoryKind};
+use crate::name::{Space, entry_name, free, slug};
+use crate::plan::{Past, PlannedItem};
+use crate::policy::Policy;
+use crate::refusal::Refusal;
+
+/// The face of the project's own run: no file is its plan.
+const OWN_FACE: &str = "piton";
+const OWN_NAME: &str = "project";
+
+/// Logs an entry under the name that it has, or under a fresh one.
+pub(super) fn log(story: &mut Story<'_>, mut entry: Entry) {
+    if entry.name.is_none() {
+        let taken = names(story, Space::Entry);
+        entry.name = Some(entry_name(story.rows.now, chance(story), &taken));
+    }
+    story.tell(Event::EntryLogged(Box::new(entry)));
+}
+
+/// Every name of a space that is known here.
+fn names(story: &Story<'_>, space: Space) -> BTreeSet<String> {
+    let rows = story.tables.names().filter(|row| row.space == space);
+    rows.map(|row| row.name.clone()).collect()
+}
+
+/// A fresh id for each event of the story.
+fn chance(story: &Story<'_>) -> Uuid {
+    let nth = u128::try_from(story.told()).unwrap_or(0);
+    Uuid::from_u128(story.facts.decision.0.as_u128() ^ (nth << 8))
+}
+
+/// The name that the next attempt at an item has in `.ralph/progress.json`.
+pub(super) fn attempt_name(story: &Story<'_>, item: &str, number: u32) -> String {
+    let base = format!("{}-{number}", slug(item));
+    free(&base, &names(story, Space::Attempt))
+}
+
+/// Logs among the sessions what came of an attempt: see the table of states in
+/// `docs/formats/agent-os.md`.
+pub(super) fn log_attempt(story: &mut Story<'_>, run: RunId, node: &Node, report: &Report) {
+    let kind = match report.outcome {
+        Outcome::Completed => EntryType::TaskCompleted,
+        Outcome::Failed | Outcome::Blocked | Outcome::Partial | Outcome::NeedsHuman => {
+            EntryType::TaskBlocked
+        }
+        Outcome::Interrupted => EntryType::SessionEnded,
+    };
+    let what = report.summary.as_deref().or(report.error.as_deref());
+    let mut entry = about(
+        story,
+        run,
+        node,
+        kind,
+        what.unwrap_or(report.outcome.as_str()),
+    );
+    if let Some(error) = report
+        .error
+        .as_deref()
+        .filter(|_| kind == EntryType::TaskBlocked)
+    {
+        entry = entry.saying("issue", error);
+    }
+    let notes = match report.outcome {
+        Outcome::Partial => Some("some of it is done"),
+        Outcome::Interrupted => Some("interrupted"),
+        Outcome::NeedsHuman => Some("a person is needed"),
+        Outcome::Completed | Outcome::Failed | Outcome::Blocked => None,
+    };
+    if let Some(notes) = report.notes.as_deref().or(notes) {
+        entry = entry.saying("notes", notes);
+    }
+    log(story, entry);
+}
+
+/// An entry about an item, named by its run and node.
+pub(super) fn about(
+    story: &Story<'_>,
+    run: RunId,
+    node: &Node,
+    kind: EntryType,
+    what: &str,
+) -> Entry {
+    let own = run == RunId::PROJECT;
+    let name = story.tables.run(run).map(|row| row.name.clone());
+    Entry {
+        spec: name.filter(|_| !own),
+        task_id: Some(node.as_str().to_owned()),
+        ..Entry::bare(kind).saying("description", what)
+    }
+}
+
+pub(super) fn tell_attempt(story: &mut Story<'_>, told: &ToldAttempt) -> Result<(), Refusal> {
+    let name = told.name.clone();
+    let taken = names(story, Space::Attempt);
+    let name = name.map(|name| free(&name, &taken));
+    let told = keep_attempt(story, told, name)?;
+    log_attempt(story, told.run, &told.node, &told.report);
+    Ok(())
+}
+
+/// Keeps an attempt, with its item if that is not known yet.
+fn keep_attempt(
+    story: &mut Story<'_>,
+    told: &ToldAttempt,
+    name: Option<String>,
+) -> Result<ToldAttempt, Refusal> {
+    let (run, node) = (told.run, &told.node);
+    if run == RunId::PROJECT {
+        own_item(story, node, &told.item);
+    }
+    let item = story.item(run, node)?.clone();
+    let number = told.number.unwrap_or(item.attempts + 1);
+    let name = name.unwrap_or_else(|| attempt_name(story, &told.item, number));
+    let told = ToldAttempt {
+        number: Some(number),
+        name: Some(name),
+        ..told.clone()
+    };
+    story.tell(Event::AttemptTold(Box::new(told.clone())));
+    if run == RunId::PROJECT {
+        move_own(story, node, &told.report);
+    }
+    Ok(told)
+}
+
+/// Makes an item of the project's own run, unless it is there.
+fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
+    let run = RunId::PROJECT;
+    if story.tables.run(run).is_none() {
+        story.tell(Event::RunPlanned(Box::new(RunPlanned {
+            run,
+            name: OWN_NAME.to_owned(),
+            face: OWN_FACE.to_owned(),
+            source: String::new(),
+            policy: Policy::default(),
+            native: None,
+            past: None,
+        })));
+    }
+    if story.tables.item(run, node).is_some() {
+        return;
+    }
+    let index = story
+        .tables
+        .last_root(run)
+        .and_then(|root| root.place.0.first())
+        .map_or(0, |last| last + 1);
+    story.tell(Event::ItemPlanned(Box::new(ItemPlanned {
+        run,
+        item: PlannedItem {
+            node: node.clone(),
+            id: id.to_owned(),
+            place: Place(vec![index]),
+            state: ItemState::Ready,
+            prompt: None,
+            model: None,
+            gate: None,
+            breakpoint: false,
+            depends_on: Vec::new(),
+            native: None,
+            past: Past::default(),
+        },
+    })));
+}
+
+/// An item of no plan stands where its last attempt left it.
+fn move_own(story: &mut Story<'_>, node: &Node, report: &Report) {
+    let run = RunId::PROJECT;
+    let to = match report.outcome {
+        Outcome::Completed => ItemState::Done,
+        Outcome::Failed => ItemState::Failed,
+        Outcome::Blocked => ItemState::Blocked,
+        Outcome::NeedsHuman => ItemState::Waiting,
+        Outcome::Partial | Outcome::Interrupted => ItemState::Ready,
+    };
+    let state = story.tables.item(run, node).map(|row| row.state);
+    if state != Some(ItemState::Working) {
+        story.move_item(run, node, ItemState::Working, |_| {});
+    }
+    story.move_item(run, node, to, |moved| {
+        moved.summary.clone_from(&report.summary);
+        if to == ItemState::Done {
+            moved.evidence = vec![Evidence::NoneAsked];
+        } else {
+            moved.error.clone_from(&report.error);
+        }
+    });
+}
+
+/// Keeps something worth knowing under its own id, or under the next one.
+pub(super) fn add_memory(story: &mut Story<'_>, memory: &Memory) -> Result<(), Refusal> {
+    if let Some(title) = sign_title(memory)
+        && let Some(known) = story.tables.named(Space::Sign, title)
+        && let crate::name::Named::Memory(id) = &known.of
+        && story
+            .tables
+            .remembered(id)
+            .is_none_or(|row| row.retired.is_none())
+    {
+        return Err(Refusal::Remembered {
+            title: title.to_owned(),
+            id: id.clone(),
+        });
+    }
+    keep_memory(story, memory);
+    Ok(())
+}
+
+fn sign_title(memory: &Memory) -> Option<&str> {
+    let title = memory.title.as_deref();
+    title.filter(|_| memory.kind == MemoryKind::Guardrail)
+}
+
+/// Keeps it, and says under which id.
+pub(super) fn keep_memory(story: &mut Story<'_>, memory: &Memory) -> String {
+    let own = memory
+        .id
+        .clone()
+        .filter(|id| memory.kind.number(id).is_some() && story.tables.remembered(id).is_none());
+    let id = own.unwrap_or_else(|| {
+        let nth = memory.kind as usize;
+        let known = story.tables.next_memory(memory.kind);
+        memory.kind.id(known.max(story.rows.next_memory[nth]))
+    });
+    let memory = Memory {
+        id: Some(id.clone()),
+        ..memory.clone()
+    };
+    story.tell(Event::MemoryAdded(Box::new(memory)));
+    id
+}
+
+pub(super) fn retire_memory(
+    story: &mut Story<'_>,
+    id: &str,
+    why: Option<&str>,
+) -> Result<(), Refusal> {
+    let Some(row) = story.tables.remembered(id) else {
+        return Err(Refusal::NotRemembered(id.to_owned()));
+    };
+    if row.retired.is_some() {
+        return Err(Refusal::Retired(id.to_owned()));
+    }
+    story.tell(Event::MemoryRetired {
+        id: id.to_owned(),
+        why: why.map(str::to_owned),
+    });
+    Ok(())
+}
+
+pub(super) fn resolve_blocker(
+    story: &mut Story<'_>,
+    spec: Option<&str>,
+    task_id: Option<&str>,
+    resolution: &str,
+) -> Result<(), Refusal> {
+    let known = story
+        .tables
+        .blockers()
+        .any(|row| row.spec.as_deref() == spec && row.task_id.as_deref() == task_id);
+    if !known {
+        let task = task_id.or(spec).unwrap_or("without a task");
+        return Err(Refusal::NotBlocked(task.to_owned()));
+    }
+    story.tell(Event::BlockerResolved {
+        spec: spec.map(str::to_owned),
+        task_id: task_id.map(str::to_owned),
+        resolution: resolution.to_owned(),
+    });
+    let entry = Entry {
+        spec: spec.map(str::to_owned),
+        task_id: task_id.map(str::to_owned),
+        ..Entry::bare(EntryType::DebugResolved)
+            .saying("description", "a blocker was resolved")
+            .saying("resolution", resolution)
+    };
+    log(story, entry);
+    Ok(())
+}
+
+pub(super) fn turn_face(story: &mut Story<'_>, path: &str, face: &str, on: bool) {
+    let same = story
+        .tables
+        .faces()
+        .any(|row| row.path == path && row.face == face && row.on == on);
+    if !same {
+        story.tell(Event::FaceTurned {
+            path: path.to_owned(),
+            face: face.to_owned(),
+            on,
+        });
+    }
+}
+
+/// The part of keeping an attempt that taking a file shares.
+pub(super) fn keep_found_attempt(
+    story: &mut Story<'_>,
+    told: &ToldAttempt,
+    name: String,
+) -> Result<(), Refusal> {
+    keep_attempt(story, told, Some(name)).map(drop)
+}

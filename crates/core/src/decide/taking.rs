@@ -1,0 +1,226 @@
+//! Taking in what a native file holds that somebody else wrote.
+//!
+//! A thing is known by its name. What is not known is kept; what is known and
+//! says the same is passed over; what is known and says something else is
+//! somebody's edit, or somebody who gave the same name to another thing.
+
+use std::collections::BTreeSet;
+
+use super::recording::{keep_found_attempt, keep_memory, log};
+use super::story::Story;
+use crate::attempt::{AttemptRow, ToldAttempt};
+use crate::command::{Found, KnownThings, TakenFile};
+use crate::entry::{Entry, EntryRow};
+use crate::event::Event;
+use crate::memory::{Memory, MemoryKind, MemoryRow};
+use crate::name::{Named, Space, free};
+use crate::refusal::Refusal;
+
+/// Keeps what is new in the file, and asks about the rest.
+pub(super) fn take_file(story: &mut Story<'_>, taken: &TakenFile) -> Result<(), Refusal> {
+    let mut changed = Vec::new();
+    for found in &taken.found {
+        match found {
+            Found::Entry(entry) => take_entry(story, entry, &mut changed),
+            Found::Attempt(told) => take_attempt(story, told, &mut changed)?,
+            Found::Memory(memory) => take_memory(story, memory, taken.known, false, &mut changed),
+            Found::Retired(memory) => take_memory(story, memory, taken.known, true, &mut changed),
+        }
+    }
+    if !changed.is_empty() && taken.known == KnownThings::Ask {
+        ask(story, &taken.path, &changed);
+    }
+    Ok(())
+}
+
+fn ask(story: &mut Story<'_>, path: &str, changed: &[String]) {
+    story.ask_about_file(
+        crate::id::RunId::PROJECT,
+        path,
+        format!("{path} says something else than the journal"),
+        Some(format!("differs: {}", changed.join(", "))),
+    );
+}
+
+/// A name for a thing of somebody else who used one that is taken.
+fn other_name(story: &Story<'_>, space: Space, name: &str) -> String {
+    let rows = story.tables.names().filter(|row| row.space == space);
+    let taken: BTreeSet<String> = rows.map(|row| row.name.clone()).collect();
+    free(name, &taken)
+}
+
+fn take_entry(story: &mut Story<'_>, entry: &Entry, changed: &mut Vec<String>) {
+    let Some(name) = &entry.name else {
+        // Without a name it cannot be told from another one that says the same.
+        let same = |row: &EntryRow| is_same_entry(row, entry);
+        if !story.tables.entries().any(same) {
+            log(story, entry.clone());
+        }
+        return;
+    };
+    let known = story
+        .tables
+        .named(Space::Entry, name)
+        .map(|row| row.of.clone());
+    let Some(Named::Entry(position)) = known else {
+        story.tell(Event::EntryLogged(Box::new(entry.clone())));
+        return;
+    };
+    let Some(row) = story.tables.entry(position) else {
+        return;
+    };
+    if is_same_entry(row, entry) {
+        return;
+    }
+    if is_same_time(row.timestamp, entry.at.as_deref()) {
+        changed.push(name.clone());
+        return;
+    }
+    let told_before = story.tables.names().any(|other| {
+        other.space == Space::Entry
+            && other.name.starts_with(&format!("{name}-"))
+            && matches!(&other.of, Named::Entry(at)
+                if story.tables.entry(*at).is_some_and(|row| is_same_entry(row, entry)))
+    });
+    if !told_before {
+        let entry = Entry {
+            name: Some(other_name(story, Space::Entry, name)),
+            ..entry.clone()
+        };
+        story.tell(Event::EntryLogged(Box::new(entry)));
+    }
+}
+
+fn is_same_time(time: jiff::Timestamp, at: Option<&str>) -> bool {
+    at.and_then(|at| at.parse::<jiff::Timestamp>().ok())
+        .is_some_and(|at| at.as_second() == time.as_second())
+}
+
+/// Whether a file says of an entry what the journal says. What the journal has
+/// no word for is not compared.
+fn is_same_entry(row: &EntryRow, entry: &Entry) -> bool {
+    let known = &row.entry;
+    known.type_word() == entry.type_word()
+        && known.spec == entry.spec
+        && known.task_id == entry.task_id
+        && known.data == entry.data
+        && is_same_time(row.timestamp, entry.at.as_deref())
+}
+
+fn take_attempt(
+    story: &mut Story<'_>,
+    told: &ToldAttempt,
+    changed: &mut Vec<String>,
+) -> Result<(), Refusal> {
+    let Some(name) = told.name.clone() else {
+        return keep_found_attempt(story, told, other_name(story, Space::Attempt, &told.item));
+    };
+    let known = story
+        .tables
+        .named(Space::Attempt, &name)
+        .map(|row| row.of.clone());
+    let Some(Named::Attempt(id)) = known else {
+        return keep_found_attempt(story, told, name);
+    };
+    let Some(row) = story.tables.attempt(id) else {
+        return Ok(());
+    };
+    if is_same_attempt(row, told) {
+        return Ok(());
+    }
+    let ended = row.ended_at.map(|time| time.as_second());
+    if ended.is_some() && ended == told.ended_at.map(|time| time.as_second()) {
+        changed.push(name);
+        return Ok(());
+    }
+    let others: Vec<_> = story
+        .tables
+        .names()
+        .filter(|other| {
+            other.space == Space::Attempt && other.name.starts_with(&format!("{name}-"))
+        })
+        .filter_map(|other| match &other.of {
+            Named::Attempt(id) => story.tables.attempt(*id),
+            Named::Entry(_) | Named::Memory(_) => None,
+        })
+        .collect();
+    if others.iter().any(|row| is_same_attempt(row, told)) {
+        return Ok(());
+    }
+    let name = other_name(story, Space::Attempt, &name);
+    keep_found_attempt(story, told, name)
+}
+
+/// Whether a file says of an attempt what the journal says.
+fn is_same_attempt(row: &AttemptRow, told: &ToldAttempt) -> bool {
+    let Some(known) = &row.report else {
+        return false;
+    };
+    let report = &told.report;
+    known.outcome == report.outcome
+        && known.summary == report.summary
+        && known.observations == report.observations
+        && row.ended_at.map(|time| time.as_second()) == told.ended_at.map(|time| time.as_second())
+}
+
+fn take_memory(
+    story: &mut Story<'_>,
+    memory: &Memory,
+    known: KnownThings,
+    retired: bool,
+    changed: &mut Vec<String>,
+) {
+    let row = find_memory(story, memory);
+    let id = match row {
+        None => keep_memory(story, memory),
+        Some(row) => {
+            let row = row.clone();
+            if !says_the_same(&row, memory) {
+                match known {
+                    KnownThings::Take => revise(story, &row, memory),
+                    KnownThings::Keep => {}
+                    KnownThings::Ask => changed.push(row.id.clone()),
+                }
+            }
+            row.id
+        }
+    };
+    let is_retired = story
+        .tables
+        .remembered(&id)
+        .is_some_and(|row| row.retired.is_some());
+    if retired && !is_retired {
+        story.tell(Event::MemoryRetired {
+            id,
+            why: Some("marked in the file".to_owned()),
+        });
+    }
+}
+
+/// What is remembered under the name that the file gives it.
+fn find_memory<'s>(story: &'s Story<'_>, memory: &Memory) -> Option<&'s MemoryRow> {
+    if memory.kind == MemoryKind::Guardrail {
+        let title = memory.title.as_deref()?;
+        let Named::Memory(id) = &story.tables.named(Space::Sign, title)?.of else {
+            return None;
+        };
+        return story.tables.remembered(id);
+    }
+    story.tables.remembered(memory.id.as_deref()?)
+}
+
+fn revise(story: &mut Story<'_>, row: &MemoryRow, memory: &Memory) {
+    let memory = Memory {
+        id: Some(row.id.clone()),
+        ..memory.clone()
+    };
+    story.tell(Event::MemoryRevised(Box::new(memory)));
+}
+
+fn says_the_same(row: &MemoryRow, memory: &Memory) -> bool {
+    let known = &row.memory;
+    known.content.trim() == memory.content.trim()
+        && known.title == memory.title
+        && known.topic == memory.topic
+        && known.context == memory.context
+}

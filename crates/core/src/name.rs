@@ -1,0 +1,182 @@
+//! Names that native files need, given once and never again.
+//!
+//! Each file names its things in its own way: an attempt is `auth-login-2` in
+//! `.ralph/progress.json`, an entry `entry-20260115-103000-k3f` in the log of
+//! Agent OS. A name is drawn under the store's lock from those that are free,
+//! so that no two processes ever give the same one out.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::id::AttemptId;
+use crate::row::Key;
+use crate::word::words;
+
+words! {
+    /// Whose names they are.
+    Space {
+        /// Attempts, as entries of `.ralph/progress.json`.
+        Attempt = "attempt",
+        /// Entries of the log of Agent OS.
+        Entry = "entry",
+        /// Guardrails, by their titles.
+        Sign = "sign",
+    }
+}
+
+/// What a name names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "id")]
+pub enum Named {
+    /// An attempt.
+    Attempt(AttemptId),
+    /// An entry, by its position in the stream of the sessions.
+    Entry(u64),
+    /// A memory, by its id.
+    Memory(String),
+}
+
+/// What the read tables know of a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameRow {
+    /// Whose names it is among.
+    pub space: Space,
+    /// The name.
+    pub name: String,
+    /// What it names.
+    pub of: Named,
+}
+
+impl NameRow {
+    /// The key of the row that it names.
+    #[must_use]
+    pub fn of_key(&self) -> Key {
+        match &self.of {
+            Named::Attempt(id) => Key::Attempt(*id),
+            Named::Entry(position) => Key::Entry(*position),
+            Named::Memory(id) => Key::Memory(id.clone()),
+        }
+    }
+}
+
+/// A text as a name of lower-case letters, digits and single dashes; `item`
+/// when nothing of it is left.
+#[must_use]
+pub fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.chars().flat_map(char::to_lowercase) {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() {
+        "item".to_owned()
+    } else {
+        slug.to_owned()
+    }
+}
+
+/// `base`, or the first of `base-2`, `base-3` … that is free.
+#[must_use]
+pub fn free(base: &str, taken: &BTreeSet<String>) -> String {
+    if !taken.contains(base) {
+        return base.to_owned();
+    }
+    (2_u64..)
+        .map(|nth| format!("{base}-{nth}"))
+        .find(|name| !taken.contains(name))
+        .unwrap_or_else(|| base.to_owned())
+}
+
+/// What the name of an entry of that time begins with: `entry-20260115-103000-`.
+#[must_use]
+pub fn entry_prefix(time: Timestamp) -> String {
+    let civil = time.to_zoned(TimeZone::UTC);
+    format!("entry-{}-", civil.strftime("%Y%m%d-%H%M%S"))
+}
+
+/// How many characters of chance the name of an entry ends in, unless more are needed.
+const ENTRY_CHANCE: usize = 3;
+/// As many as a UUID has to give.
+const ENTRY_CHANCE_MAX: usize = 12;
+
+/// A free name for an entry of that time. `chance` is any fresh id.
+#[must_use]
+pub fn entry_name(time: Timestamp, chance: Uuid, taken: &BTreeSet<String>) -> String {
+    let prefix = entry_prefix(time);
+    let letters = base36(chance);
+    let tries = (ENTRY_CHANCE..=ENTRY_CHANCE_MAX).flat_map(|count| {
+        let letters = &letters;
+        (0..=letters.len().saturating_sub(count)).map(move |from| &letters[from..from + count])
+    });
+    for letters in tries {
+        let name = format!("{prefix}{letters}");
+        if !taken.contains(&name) {
+            return name;
+        }
+    }
+    free(&format!("{prefix}{letters}"), taken)
+}
+
+/// The random bits of an id as digits and lower-case letters.
+fn base36(id: Uuid) -> String {
+    // The upper half of a UUIDv7 is the time, which all of a second share.
+    let mut rest = id.as_u64_pair().1 & (u64::MAX >> 2);
+    let mut letters = String::new();
+    for _ in 0..ENTRY_CHANCE_MAX {
+        let digit = u32::try_from(rest % 36).unwrap_or(0);
+        letters.push(char::from_digit(digit, 36).unwrap_or('0'));
+        rest /= 36;
+    }
+    letters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_slug_fits_the_pattern_of_seed_000() {
+        for (text, expect) in [
+            ("auth-login", "auth-login"),
+            ("US 001: Log in!", "us-001-log-in"),
+            ("phase/step_2", "phase-step-2"),
+            ("Übung", "bung"),
+            ("日本", "item"),
+            ("", "item"),
+        ] {
+            assert_eq!(slug(text), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_gets_the_next_number() {
+        assert_eq!(free("a-1", &taken(&[])), "a-1");
+        assert_eq!(free("a-1", &taken(&["a-1", "a-1-2"])), "a-1-3");
+    }
+
+    #[test]
+    fn names_of_entries_never_collide_however_many_there_are_in_a_second() {
+        let time: Timestamp = "2026-01-15T10:30:00.25Z".parse().expect("a time");
+        let chance = Uuid::from_u128(0x0190_0000_0000_7000_8abc_def0_1234_5678);
+        let mut given = BTreeSet::new();
+        for _ in 0..500 {
+            let name = entry_name(time, chance, &given);
+            assert!(name.starts_with("entry-20260115-103000-"), "{name}");
+            assert!(given.insert(name));
+        }
+        let first = given.iter().map(String::len).min();
+        assert_eq!(first, Some("entry-20260115-103000-abc".len()));
+    }
+}
