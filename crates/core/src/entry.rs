@@ -73,6 +73,9 @@ pub struct Entry {
     /// it is logged, unless a file gave it one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// What it is known by in a text that gives no names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<String>,
     /// When it happened, in its writer's form, where that is not when it was logged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
@@ -98,6 +101,7 @@ impl Entry {
             kind,
             word: None,
             name: None,
+            mark: None,
             at: None,
             spec: None,
             task_id: None,

@@ -25,6 +25,8 @@ words! {
         Entry = "entry",
         /// Guardrails, by their titles.
         Sign = "sign",
+        /// Entries, by what they are known by in a text that gives no names.
+        Mark = "mark",
     }
 }
 

@@ -230,6 +230,8 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
     for found in &taken.found {
         match found {
             Found::Entry(entry) => {
+                let mark = entry.mark.clone();
+                rows.extend(mark.map(|mark| Need::Name(Space::Mark, mark)));
                 if let Some(name) = &entry.name {
                     rows.push(Need::Name(Space::Entry, name.clone()));
                     rows.push(Need::NamesFrom(Space::Entry, format!("{name}-")));

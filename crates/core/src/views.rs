@@ -78,6 +78,7 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         Event::EntryLogged(entry) => {
             let mut keys = vec![Key::Entry(stamp.position)];
             keys.extend(entry.name.clone().map(|name| Key::Name(Space::Entry, name)));
+            keys.extend(entry.mark.clone().map(|mark| Key::Name(Space::Mark, mark)));
             if matches!(
                 entry.kind,
                 EntryType::TaskBlocked | EntryType::TaskCompleted

@@ -50,12 +50,12 @@ fn other_name(story: &Story<'_>, space: Space, name: &str) -> String {
 }
 
 fn take_entry(story: &mut Story<'_>, entry: &Entry, changed: &mut Vec<String>) {
+    let known = |mark| story.tables.named(Space::Mark, mark).is_some();
+    if entry.mark.as_deref().is_some_and(known) {
+        return;
+    }
     let Some(name) = &entry.name else {
-        // Without a name it cannot be told from another one that says the same.
-        let same = |row: &EntryRow| is_same_entry(row, entry);
-        if !story.tables.entries().any(same) {
-            log(story, entry.clone());
-        }
+        log(story, entry.clone());
         return;
     };
     let known = story

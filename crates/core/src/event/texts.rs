@@ -373,6 +373,7 @@ fn entry_logged(entry: &mut Entry, each: Each<'_>) {
         kind: _,
         word: _,
         name: _,
+        mark: _,
         at: _,
         spec: _,
         task_id: _,

@@ -1,0 +1,72 @@
+//! What a file of the project has to do with the core: two pure functions.
+//!
+//! `take` tells what a file holds, `show` gives the same text showing rows as
+//! well. Both are made for being called again: a row that is shown already and
+//! a thing that is known already change nothing.
+
+use jiff::Timestamp;
+use piton_core::AttemptRow;
+use piton_core::command::Found;
+use piton_core::entry::EntryRow;
+use piton_core::memory::MemoryRow;
+
+use crate::problem::Problem;
+
+/// A row that a file is to show.
+#[derive(Clone, Copy, Debug)]
+pub enum Shown<'a> {
+    /// An entry of the sessions.
+    Entry(&'a EntryRow),
+    /// An attempt that is over.
+    Attempt(&'a AttemptRow),
+    /// Something remembered.
+    Memory(&'a MemoryRow),
+}
+
+/// What a file is called and shows beside rows.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// The file, as problems name it.
+    pub file: &'a str,
+    /// The name of the project.
+    pub project: &'a str,
+    /// What time it is.
+    pub now: Timestamp,
+    /// Agents started in the latest run, where there is one.
+    pub iteration: Option<u64>,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default)]
+pub struct Took {
+    /// Each thing, in the order of the file, under the name that it has there.
+    pub found: Vec<Found>,
+    /// What is wrong; with an error among it the file cannot be kept up to date.
+    pub problems: Vec<Problem>,
+}
+
+impl Took {
+    /// Whether the file could be read.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        !self.problems.iter().any(Problem::is_error)
+    }
+}
+
+/// Why a text cannot show a row: a fragment without a full stop.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CannotShow(pub String);
+
+/// What a text is, judged by its contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Detected {
+    /// The format that is asked about.
+    Ours,
+    /// Nothing is in it.
+    Empty,
+    /// Something else, in a few words: "a heartbeat of ralph-claude-code".
+    Foreign(String),
+    /// It cannot be told, because it cannot be read.
+    Unreadable,
+}
