@@ -3,6 +3,8 @@
 //! - [`tree`]: what a JSON or YAML document holds, with the place of every value.
 //! - [`yaml`]: YAML to that tree, and a writer whose output
 //!   every YAML reader takes for the same strings.
+//! - [`json`]: JSON to that tree, and changes written into a JSON text so that
+//!   only what changed is touched.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
 //!   `PROGRESS.yaml` read and written.
@@ -10,6 +12,7 @@
 //! Nothing here opens a file, asks for the time or reads the environment, and
 //! no input makes it panic.
 
+pub mod json;
 pub mod problem;
 pub mod sprint;
 pub mod tree;
