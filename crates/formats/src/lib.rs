@@ -4,6 +4,8 @@
 //! - [`yaml`]: YAML to that tree, and a writer whose output
 //!   every YAML reader takes for the same strings.
 //! - [`face`]: what a file of the project has to do with the core.
+//! - [`json`]: JSON to that tree, and changes written into a JSON text so that
+//!   only what changed is touched.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
 //!   `PROGRESS.yaml` read and written.
@@ -12,6 +14,7 @@
 //! no input makes it panic.
 
 pub mod face;
+pub mod json;
 pub mod problem;
 pub mod sprint;
 pub mod tree;

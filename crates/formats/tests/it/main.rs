@@ -10,6 +10,7 @@ mod compile_errors;
 mod compile_output;
 mod compile_warnings;
 mod hostile;
+mod json;
 mod progress;
 mod round_trip;
 mod samples;
