@@ -212,6 +212,17 @@ pub enum Command {
     },
     /// Keep what a native file holds and the journal does not.
     TakeFile(Box<TakenFile>),
+    /// Ask a person about a native file.
+    AskAboutFile {
+        /// The run whose file it is; [`RunId::PROJECT`] for one of the project.
+        run: RunId,
+        /// Its path, relative to the project.
+        path: String,
+        /// The question, in one line.
+        question: String,
+        /// More, if there is more.
+        details: Option<String>,
+    },
 }
 
 /// What was found in a native file that somebody else wrote.
@@ -283,7 +294,8 @@ impl Command {
             | Self::StartGate { .. }
             | Self::StartCommit { .. }
             | Self::EndCommit { .. }
-            | Self::RetryItem { .. } => self.run().map(StreamId::run).into_iter().collect(),
+            | Self::RetryItem { .. }
+            | Self::AskAboutFile { .. } => self.run().map(StreamId::run).into_iter().collect(),
         }
     }
 
@@ -299,6 +311,7 @@ impl Command {
             | Self::TurnFace { .. }
             | Self::TakeFile(_) => None,
             Self::TellAttempt(told) => Some(told.run),
+            Self::AskAboutFile { run, .. } => Some(*run),
             Self::StartRun { run, .. }
             | Self::ContinueRun { run, .. }
             | Self::ReleaseRun { run, .. }

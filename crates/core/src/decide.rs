@@ -40,6 +40,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         } => recording::resolve_blocker(it, spec.as_deref(), task_id.as_deref(), resolution)?,
         Command::TurnFace { path, face, on } => recording::turn_face(it, path, face, *on),
         Command::TakeFile(taken) => taking::take_file(it, taken)?,
+        Command::AskAboutFile {
+            run,
+            path,
+            question,
+            details,
+        } => it.ask_about_file(*run, path, question.clone(), details.clone()),
         Command::StartRun { run, owner, limits } => runner::start_run(it, *run, owner, limits)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,

@@ -218,6 +218,15 @@ pub enum Event {
     EntryLogged(Box<Entry>),
     /// Somebody told of an attempt that is over; its number and name are given.
     AttemptTold(Box<ToldAttempt>),
+    /// Somebody changed an entry in a file; it is known by its name.
+    EntryRevised {
+        /// Its position in the stream of the sessions.
+        position: u64,
+        /// What it says now.
+        entry: Box<Entry>,
+    },
+    /// Somebody changed an attempt in a file.
+    AttemptRevised(Box<ToldAttempt>),
     /// Something worth knowing was kept; its id is given.
     MemoryAdded(Box<Memory>),
     /// Something that is remembered says something else now.
@@ -371,6 +380,8 @@ impl Event {
             Self::DecisionMade { .. } => "decision-made",
             Self::EntryLogged(_) => "entry-logged",
             Self::AttemptTold(_) => "attempt-told",
+            Self::EntryRevised { .. } => "entry-revised",
+            Self::AttemptRevised(_) => "attempt-revised",
             Self::MemoryAdded(_) => "memory-added",
             Self::MemoryRevised(_) => "memory-revised",
             Self::MemoryRetired { .. } => "memory-retired",

@@ -56,6 +56,8 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
             );
             keys
         }
+        Event::EntryRevised { position, .. } => vec![Key::Entry(*position)],
+        Event::AttemptRevised(told) => vec![Key::Attempt(told.attempt)],
         Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => memory_keys(memory),
         Event::MemoryRetired { id, .. } => vec![Key::Memory(id.clone())],
         Event::BlockerResolved { spec, task_id, .. } => {
@@ -131,7 +133,7 @@ pub fn apply(key: &Key, before: Option<Row>, event: &Event, stamp: &Stamp) -> Op
         Key::Decision(_) => {
             decision_row(before, event, stamp).map(|row| Row::Decision(Box::new(row)))
         }
-        Key::Entry(_) => entry_row(event, stamp).map(|row| Row::Entry(Box::new(row))),
+        Key::Entry(_) => entry_row(before, event, stamp).map(|row| Row::Entry(Box::new(row))),
         Key::Blocker(..) => {
             blocker_row(before, event, stamp).map(|row| Row::Blocker(Box::new(row)))
         }
@@ -214,6 +216,8 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
         | Event::AttemptTold(_)
+        | Event::EntryRevised { .. }
+        | Event::AttemptRevised(_)
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
         | Event::MemoryRetired { .. }
@@ -359,6 +363,8 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
+        | Event::EntryRevised { .. }
+        | Event::AttemptRevised(_)
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
         | Event::MemoryRetired { .. }
@@ -510,6 +516,14 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
     let Some(Row::Attempt(row)) = before else {
         return None;
     };
+    if let Event::AttemptRevised(told) = event {
+        return Some(AttemptRow {
+            role: row.role,
+            model: row.model,
+            iteration: row.iteration,
+            ..told_attempt(told, stamp)
+        });
+    }
     let mut row = *row;
     if let Event::AttemptEnded { report, .. } = event {
         row.ended_at = Some(stamp.time);
@@ -582,7 +596,13 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
     Some(row)
 }
 
-fn entry_row(event: &Event, stamp: &Stamp) -> Option<EntryRow> {
+fn entry_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<EntryRow> {
+    if let (Event::EntryRevised { entry, .. }, Some(Row::Entry(row))) = (event, before) {
+        return Some(EntryRow {
+            entry: (**entry).clone(),
+            ..*row
+        });
+    }
     let Event::EntryLogged(entry) = event else {
         return None;
     };
@@ -599,7 +619,7 @@ fn entry_row(event: &Event, stamp: &Stamp) -> Option<EntryRow> {
 }
 
 fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<BlockerRow> {
-    let entry = entry_row(event, stamp)?;
+    let entry = entry_row(None, event, stamp)?;
     if entry.entry.kind == EntryType::TaskCompleted {
         return None;
     }

@@ -116,6 +116,8 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
         | Event::AttemptTold(_)
+        | Event::EntryRevised { .. }
+        | Event::AttemptRevised(_)
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
         | Event::MemoryRetired { .. }

@@ -81,6 +81,8 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
         | Event::AttemptTold(_)
+        | Event::EntryRevised { .. }
+        | Event::AttemptRevised(_)
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
         | Event::MemoryRetired { .. }

@@ -68,7 +68,9 @@ impl<'a> Story<'a> {
 
     fn stream_of(&self, event: &Event) -> StreamId {
         match event {
-            Event::EntryLogged(_) | Event::BlockerResolved { .. } => StreamId::sessions(),
+            Event::EntryLogged(_) | Event::EntryRevised { .. } | Event::BlockerResolved { .. } => {
+                StreamId::sessions()
+            }
             Event::MemoryAdded(_) | Event::MemoryRevised(_) | Event::MemoryRetired { .. } => {
                 StreamId::memory()
             }

@@ -123,7 +123,8 @@ impl Event {
                 why,
             } => option(why, each),
             Self::EntryLogged(entry) => entry_logged(entry, each),
-            Self::AttemptTold(told) => attempt_told(told, each),
+            Self::AttemptTold(told) | Self::AttemptRevised(told) => attempt_told(told, each),
+            Self::EntryRevised { position: _, entry } => entry_logged(entry, each),
             Self::MemoryAdded(memory) | Self::MemoryRevised(memory) => remembered(memory, each),
             Self::MemoryRetired { id: _, why } => option(why, each),
             Self::BlockerResolved {
