@@ -9,13 +9,19 @@
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
 //!   `PROGRESS.yaml` read and written.
+//! - [`ralph_dir`]: `progress.md`, `guardrails.md` and what else is in `.ralph/`.
+//! - [`task`]: criteria with boxes in a Markdown file.
+//! - [`markdown`]: how Markdown is changed without touching what others wrote.
 //!
 //! Nothing here opens a file, asks for the time or reads the environment, and
 //! no input makes it panic.
 
 pub mod face;
 pub mod json;
+pub mod markdown;
 pub mod problem;
+pub mod ralph_dir;
 pub mod sprint;
+pub mod task;
 pub mod tree;
 pub mod yaml;
