@@ -7,6 +7,8 @@
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
+//! - [`shape`]: what a format demands strictly, as a table that is checked and
+//!   printed as JSON Schema.
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
 //!   `PROGRESS.yaml` read and written.
 //! - [`ralph_dir`]: `progress.md`, `guardrails.md` and what else is in `.ralph/`.
@@ -21,6 +23,8 @@ pub mod json;
 pub mod markdown;
 pub mod problem;
 pub mod ralph_dir;
+mod report;
+pub mod shape;
 pub mod sprint;
 pub mod task;
 pub mod tree;
