@@ -14,3 +14,4 @@ mod progress;
 mod round_trip;
 mod samples;
 mod shelf;
+mod yaml_patch;
