@@ -285,7 +285,12 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
 fn way(id: &str, verb: Verb) -> String {
     match verb {
         Verb::Answer => format!("piton decide {id} answer --why '...'"),
-        Verb::Approve | Verb::Retry | Verb::Skip => format!("piton decide {id} {verb}"),
+        Verb::Approve
+        | Verb::Retry
+        | Verb::Skip
+        | Verb::KeepFile
+        | Verb::KeepPiton
+        | Verb::Merge => format!("piton decide {id} {verb}"),
     }
 }
 

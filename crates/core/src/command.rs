@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::actor::Actor;
 use crate::attempt::{Report, Role};
 use crate::decision::Verb;
+use crate::edit::Edit;
 use crate::entry::Entry;
 
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
@@ -173,12 +174,25 @@ pub enum Command {
         decision: DecisionId,
         /// Its run.
         run: RunId,
-        /// Its node.
-        node: Node,
+        /// Its node, if it is about one.
+        node: Option<Node>,
         /// What is said.
         verb: Verb,
         /// Why, or the answer itself.
         why: Option<String>,
+    },
+    /// Take in what somebody changed in a plan's file by hand.
+    ///
+    /// What fits is done; what does not becomes one open decision.
+    TakeEdits {
+        /// The run.
+        run: RunId,
+        /// The token of the runner, when it is the one that takes them.
+        token: Option<u64>,
+        /// The file, relative to the project.
+        file: String,
+        /// What was changed, in the order in which it is to be tried.
+        edits: Vec<Edit>,
     },
     /// Keep a session event.
     LogEntry(Box<Entry>),
@@ -213,7 +227,8 @@ impl Command {
             | Self::EndCommit { run, .. }
             | Self::SkipItem { run, .. }
             | Self::RetryItem { run, .. }
-            | Self::Decide { run, .. } => Some(*run),
+            | Self::Decide { run, .. }
+            | Self::TakeEdits { run, .. } => Some(*run),
         }
     }
 }

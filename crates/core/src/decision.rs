@@ -17,6 +17,9 @@ pub enum DecisionKind {
     BlockedNode,
     /// The plan wants somebody to look before it goes on.
     Breakpoint,
+    /// A file says something that does not fit what piton knows. The run goes
+    /// on; only the file waits.
+    FileConflict,
 }
 
 impl DecisionKind {
@@ -27,6 +30,16 @@ impl DecisionKind {
             Self::HumanNeeded => "human-needed",
             Self::BlockedNode => "blocked-node",
             Self::Breakpoint => "breakpoint",
+            Self::FileConflict => "file-conflict",
+        }
+    }
+
+    /// Whether the run waits until it is decided.
+    #[must_use]
+    pub fn holds_the_run(self) -> bool {
+        match self {
+            Self::HumanNeeded | Self::BlockedNode => true,
+            Self::Breakpoint | Self::FileConflict => false,
         }
     }
 
@@ -37,6 +50,7 @@ impl DecisionKind {
             Self::HumanNeeded => &[Verb::Answer, Verb::Retry, Verb::Skip],
             Self::BlockedNode => &[Verb::Retry, Verb::Answer, Verb::Skip],
             Self::Breakpoint => &[Verb::Approve],
+            Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],
         }
     }
 }
@@ -53,6 +67,12 @@ pub enum Verb {
     Retry,
     /// Leave it out.
     Skip,
+    /// What the file says holds.
+    KeepFile,
+    /// What piton knows holds, and is written into the file.
+    KeepPiton,
+    /// What fits is taken from the file; for the rest piton's word holds.
+    Merge,
 }
 
 impl Verb {
@@ -64,6 +84,9 @@ impl Verb {
             Self::Answer => "answer",
             Self::Retry => "retry",
             Self::Skip => "skip",
+            Self::KeepFile => "keep-file",
+            Self::KeepPiton => "keep-piton",
+            Self::Merge => "merge",
         }
     }
 }
@@ -99,8 +122,12 @@ pub struct DecisionRow {
     pub kind: DecisionKind,
     /// The run that waits.
     pub run: RunId,
-    /// The node that it is about.
-    pub node: Node,
+    /// The node that it is about; none for one about a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Node>,
+    /// The file that it is about, relative to the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The question, in one line.
     pub question: String,
     /// More, if there is more.

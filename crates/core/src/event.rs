@@ -4,6 +4,7 @@
 //! [`crate::views`]. Its stored form is described byte by byte in
 //! `docs/formats/journal.md`. A field is only ever added, with a default.
 
+mod edited;
 mod texts;
 
 use jiff::Timestamp;
@@ -20,6 +21,7 @@ use crate::plan::{PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
 use crate::run::{Pause, Request, RunState};
 
+pub use edited::{Change, ItemChanged, ItemsPlaced, RunChanged};
 pub(crate) use texts::Text;
 
 /// Something that has happened.
@@ -188,8 +190,12 @@ pub enum Event {
         decision_kind: DecisionKind,
         /// The run that waits.
         run: RunId,
-        /// The node that it is about.
-        node: Node,
+        /// The node that it is about; none for one about a file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<Node>,
+        /// The file that it is about, relative to the project.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
         /// The question, in one line.
         question: String,
         /// More, if there is more.
@@ -206,6 +212,12 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
+    /// Somebody changed what the plan says of an item.
+    ItemChanged(Box<ItemChanged>),
+    /// Items stand somewhere else among their siblings.
+    ItemsPlaced(Box<ItemsPlaced>),
+    /// Somebody changed what the plan says of the whole run.
+    RunChanged(Box<RunChanged>),
     /// Somebody logged a session event.
     EntryLogged(Box<Entry>),
 }
@@ -327,6 +339,9 @@ impl Event {
             Self::ItemSkipAsked { .. } => "item-skip-asked",
             Self::DecisionOpened { .. } => "decision-opened",
             Self::DecisionMade { .. } => "decision-made",
+            Self::ItemChanged(_) => "item-changed",
+            Self::ItemsPlaced(_) => "items-placed",
+            Self::RunChanged(_) => "run-changed",
             Self::EntryLogged(_) => "entry-logged",
         }
     }

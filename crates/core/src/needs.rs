@@ -116,7 +116,9 @@ pub fn needs(command: &Command) -> Needs {
         Command::EndGate { run, node, .. } | Command::EndCommit { run, node, .. } => {
             finishing(&mut rows, *run, node)
         }
-        Command::SkipItem { run, .. } | Command::RetryItem { run, .. } => {
+        Command::SkipItem { run, .. }
+        | Command::RetryItem { run, .. }
+        | Command::TakeEdits { run, .. } => {
             changing(&mut rows, *run);
         }
         Command::Decide { decision, run, .. } => {

@@ -44,6 +44,12 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::ItemStaged { run, node, .. }
         | Event::ItemSkipAsked { run, node } => vec![item(run, node)],
         Event::ItemMoved(moved) => item_moved(moved),
+        Event::ItemChanged(changed) => vec![item(&changed.run, &changed.node)],
+        Event::ItemsPlaced(placed) => {
+            let nodes = placed.places.keys();
+            nodes.map(|node| item(&placed.run, node)).collect()
+        }
+        Event::RunChanged(changed) => vec![Key::Run(changed.run)],
         Event::DecisionOpened { decision, .. } | Event::DecisionMade { decision, .. } => {
             vec![Key::Decision(*decision)]
         }
@@ -158,6 +164,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
                 count(&mut row.open_roots, moved);
             }
         }
+        Event::RunChanged(changed) => changed.apply(&mut row),
         Event::RunPlanned(_)
         | Event::AttemptEnded { .. }
         | Event::GateStarted { .. }
@@ -166,6 +173,8 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::CommitEnded { .. }
         | Event::ItemStaged { .. }
         | Event::ItemSkipAsked { .. }
+        | Event::ItemChanged(_)
+        | Event::ItemsPlaced(_)
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_) => {}
@@ -296,6 +305,12 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         Event::ItemSkipAsked { .. } => row.skip_asked = true,
         Event::ItemMoved(moved) if moved.node == *node => move_item(&mut row, moved, stamp),
         Event::ItemMoved(child) => count(&mut row.open_children, child),
+        Event::ItemChanged(changed) => changed.change.apply(&mut row),
+        Event::ItemsPlaced(placed) => {
+            if let Some(place) = placed.places.get(node) {
+                row.place.clone_from(place);
+            }
+        }
         Event::RunPlanned(_)
         | Event::LeaseTaken { .. }
         | Event::LeaseLost { .. }
@@ -303,6 +318,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::RunStarted { .. }
         | Event::RunMoved { .. }
         | Event::RunAsked { .. }
+        | Event::RunChanged(_)
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_) => {}
@@ -460,6 +476,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
         decision_kind,
         run,
         node,
+        file,
         question,
         details,
     } = event
@@ -470,6 +487,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
             kind: *decision_kind,
             run: *run,
             node: node.clone(),
+            file: file.clone(),
             question: question.clone(),
             details: details.clone(),
             opened_at: stamp.time,

@@ -2,7 +2,7 @@
 
 use super::advance::{after_work, is_held_up, leave_out};
 use super::story::{About, Story};
-use crate::decision::{DecisionKind, Verb};
+use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::event::Event;
 use crate::id::{DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 use crate::run::{Asked, Pause, Request, RunState};
 
 /// Notes that the runner is gone, if the run says otherwise.
-fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
+pub(super) fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
     if story.is_held(run) {
         return Ok(());
     }
@@ -134,7 +134,7 @@ pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusa
 }
 
 /// Whether an agent, a gate or a commit is under way on the item.
-fn is_under_way(item: &ItemRow) -> bool {
+pub(super) fn is_under_way(item: &ItemRow) -> bool {
     item.attempt.is_some()
         || item.committing.is_some()
         || item.gate_runs.as_ref().is_some_and(|runs| runs.open)
@@ -232,7 +232,8 @@ fn try_again(
             until: None,
         });
     }
-    for leaf in broken {
+    // Refused as a whole, or done as a whole.
+    for leaf in &broken {
         if let Some(busy) = story
             .above(run, &leaf.node)
             .iter()
@@ -240,6 +241,8 @@ fn try_again(
         {
             return Err(Refusal::BeingWorkedOn(busy.node.clone()));
         }
+    }
+    for leaf in broken {
         reopen_above(story, run, &leaf.node);
         restart(story, run, &leaf, answer);
     }
@@ -317,7 +320,7 @@ fn another_is_broken(story: &Story<'_>, above: &ItemRow, node: &Node) -> bool {
 
 /// Items above go on with this one, whatever they had come to without it; what
 /// was asked about them is settled with that.
-fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
     for above in story.above(run, node).into_iter().rev() {
         let to = match above.state {
             ItemState::Pending | ItemState::Ready => continue,
@@ -374,14 +377,26 @@ pub(super) fn decide_open(
             let Some(answer) = why else {
                 return Err(Refusal::EmptyAnswer);
             };
-            try_again(story, row.run, &row.node, Some(answer))?;
+            try_again(story, row.run, node(&row)?, Some(answer))?;
         }
-        Verb::Retry => try_again(story, row.run, &row.node, None)?,
-        Verb::Skip => return skip_item(story, row.run, &row.node, why),
+        Verb::Retry => try_again(story, row.run, node(&row)?, None)?,
+        Verb::Skip => return skip_item(story, row.run, node(&row)?, why),
+        // What becomes of the file is done to the file.
+        Verb::KeepFile | Verb::KeepPiton | Verb::Merge => {
+            story.tell_unless_made(id, verb, why);
+            return Ok(());
+        }
     }
-    story.settle(row.run, &row.node, verb, why);
+    story.settle(row.run, node(&row)?, verb, why);
     wake(story, row.run);
     Ok(())
+}
+
+/// The node that a decision is about, which those about a node have.
+fn node(row: &DecisionRow) -> Result<&Node, Refusal> {
+    row.node
+        .as_ref()
+        .ok_or_else(|| Refusal::NoSuchDecision(row.id.to_string()))
 }
 
 /// At a breakpoint an approval is a resume; when the run has moved on since,
@@ -394,7 +409,7 @@ fn resume_or_settle(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
 }
 
 /// When the last open question about a node is settled, the run may go on.
-fn wake(story: &mut Story<'_>, run: RunId) {
+pub(super) fn wake(story: &mut Story<'_>, run: RunId) {
     let Some(row) = story.tables.run(run) else {
         return;
     };
@@ -402,7 +417,7 @@ fn wake(story: &mut Story<'_>, run: RunId) {
     let open = story
         .tables
         .open_decisions(run)
-        .any(|row| row.kind != DecisionKind::Breakpoint);
+        .any(|row| row.kind.holds_the_run());
     if held_up && !open {
         story.move_run(run, RunState::Interrupted, About::default());
     }

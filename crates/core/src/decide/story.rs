@@ -21,6 +21,8 @@ pub(super) struct Story<'a> {
     pub(super) rows: &'a Rows,
     /// What the caller knows.
     pub(super) facts: &'a Facts,
+    /// The token of the runner that asks, which is therefore not gone.
+    pub(super) asker: Option<u64>,
     stream: StreamId,
     next_decision: u64,
     drafts: Vec<Draft>,
@@ -32,6 +34,7 @@ impl<'a> Story<'a> {
             tables: rows.tables.clone(),
             rows,
             facts,
+            asker: None,
             stream,
             next_decision: rows.next_decision,
             drafts: Vec::new(),
@@ -86,6 +89,9 @@ impl<'a> Story<'a> {
         let Some(holder) = self.tables.run(run).and_then(|row| row.holder.as_ref()) else {
             return false;
         };
+        if self.asker == Some(holder.token) {
+            return true;
+        }
         match self.facts.holder {
             HolderKnown::Alive => true,
             HolderKnown::Gone(token) => holder.token != token,
@@ -159,6 +165,18 @@ impl<'a> Story<'a> {
         question: String,
         details: Option<String>,
     ) {
+        self.open(kind, run, (Some(node.clone()), None), question, details);
+    }
+
+    /// Asks what is to become of a file, or of a node.
+    pub(super) fn open(
+        &mut self,
+        kind: DecisionKind,
+        run: RunId,
+        (node, file): (Option<Node>, Option<String>),
+        question: String,
+        details: Option<String>,
+    ) {
         let number = self.next_decision;
         self.next_decision += 1;
         // One fresh id comes in with the facts; a second question of the same
@@ -169,7 +187,8 @@ impl<'a> Story<'a> {
             number,
             decision_kind: kind,
             run,
-            node: node.clone(),
+            node,
+            file,
             question,
             details,
         });
@@ -180,7 +199,7 @@ impl<'a> Story<'a> {
         let open: Vec<_> = self
             .tables
             .open_decisions(run)
-            .filter(|row| row.node.is_within(node))
+            .filter(|row| row.node.as_ref().is_some_and(|at| at.is_within(node)))
             .map(|row| row.id)
             .collect();
         for decision in open {
@@ -198,7 +217,7 @@ impl<'a> Story<'a> {
         let open: Vec<_> = self
             .tables
             .open_decisions(run)
-            .filter(|row| row.node == *node && row.kind != DecisionKind::Breakpoint)
+            .filter(|row| row.node.as_ref() == Some(node) && row.kind.holds_the_run())
             .map(|row| row.id)
             .collect();
         for decision in open {

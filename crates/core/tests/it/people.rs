@@ -263,6 +263,7 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
                 DecisionKind::HumanNeeded => world.work(token, "build", needs_human("how?")),
                 DecisionKind::BlockedNode => world.fail(token, "build"),
                 DecisionKind::Breakpoint => world.complete(token, "build"),
+                DecisionKind::FileConflict => unreachable!("see `editing`"),
             }
             let command = world.answer_to(world.question(), verb, Some("because"));
             let result = world.commit(&command);
@@ -309,7 +310,7 @@ fn a_question_that_nobody_asked_cannot_be_decided() {
     let command = Command::Decide {
         decision,
         run: world.run,
-        node: node("build"),
+        node: Some(node("build")),
         verb: Verb::Retry,
         why: None,
     };

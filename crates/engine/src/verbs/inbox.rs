@@ -50,7 +50,10 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
             id: format!("d{}", row.number),
             kind: row.kind,
             run: name(row.run),
-            node: row.node.to_string(),
+            node: match (&row.node, &row.file) {
+                (Some(node), _) => node.to_string(),
+                (None, file) => file.clone().unwrap_or_default(),
+            },
             question: row.question.clone(),
             details: row.details.clone(),
             since: row.opened_at,

@@ -614,7 +614,12 @@ impl<'p> TreeSink<'p> {
 
     fn finish(mut self, record: &impl Record) -> Node {
         let written = self.pairs.len();
-        for (key, node) in self.present.and_then(Node::as_map).into_iter().flat_map(Map::iter) {
+        for (key, node) in self
+            .present
+            .and_then(Node::as_map)
+            .into_iter()
+            .flat_map(Map::iter)
+        {
             let mut before = self.pairs[..written].iter();
             if !record.knows(&key.text) && !before.any(|(have, _)| have.text == key.text) {
                 self.pairs.push((key.clone(), node.clone()));
@@ -695,7 +700,9 @@ impl Sink for TreeSink<'_> {
             by_id.entry(id).or_default().push_back(node);
         }
         let mut before = |record: &R| by_id.get_mut(record.id())?.pop_front();
-        let nodes = values.map(|record| merged(&record, before(&record))).collect();
+        let nodes = values
+            .map(|record| merged(&record, before(&record)))
+            .collect();
         self.put(key, Node::seq(nodes));
         Ok(())
     }

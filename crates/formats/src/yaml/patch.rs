@@ -282,7 +282,9 @@ impl Patcher<'_> {
             return span.start + lines.strip_suffix('\r').unwrap_or(lines).len();
         }
         let end = span.start + content.len();
-        self.text[..end].trim_end_matches([' ', '\t', '\r', '\n']).len()
+        self.text[..end]
+            .trim_end_matches([' ', '\t', '\r', '\n'])
+            .len()
     }
 
     // Edits.
@@ -397,22 +399,14 @@ impl Patcher<'_> {
     }
 
     /// Text in a block stays in a block, at the same indentation.
-    fn block_scalar(
-        &mut self,
-        present: &Node,
-        old: &Scalar,
-        new: &Scalar,
-        slot: &Slot,
-    ) -> Done {
+    fn block_scalar(&mut self, present: &Node, old: &Scalar, new: &Scalar, slot: &Slot) -> Done {
         let span = present.span.start..present.span.end;
         let end = self.block_end(old, span.clone());
         let line_end = self.line_end(slot.after);
         let header = &self.text[slot.after..line_end];
         let blanks = header.len() - header.trim_start().len();
         let indicator = header.trim_start();
-        let len = indicator
-            .find([' ', '\t'])
-            .unwrap_or(indicator.len());
+        let len = indicator.find([' ', '\t']).unwrap_or(indicator.len());
         let has_block = indicator.starts_with(['|', '>']) && end >= line_end;
         let comment = &indicator[len.min(indicator.len())..];
         let indent = self.lead(span.start).len();

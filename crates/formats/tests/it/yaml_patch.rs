@@ -30,18 +30,27 @@ fn a_scalar_is_replaced_in_its_place_and_its_quotes() {
     check("a: x # c\n", "a: \"p\\nq\\n\"", "a: | # c\n  p\n  q\n");
     check("a: plain\n  more\nb: 1\n", "{a: v, b: 1}", "a: v\nb: 1\n");
     check("a: x", "a: v", "a: v");
-    check("a: x\r\nb: 1\r\n", "{a: \"p\\nq\", b: 1}", "a: |-\r\n  p\r\n  q\r\nb: 1\r\n");
+    check(
+        "a: x\r\nb: 1\r\n",
+        "{a: \"p\\nq\", b: 1}",
+        "a: |-\r\n  p\r\n  q\r\nb: 1\r\n",
+    );
 }
 
 #[test]
 fn a_block_stays_a_block_at_its_indentation() {
-    let text = "a:\n  - p: | # why\n        one\n        two\n\n    # next\n    q: >-\n      x\n      y\n";
+    let text =
+        "a:\n  - p: | # why\n        one\n        two\n\n    # next\n    q: >-\n      x\n      y\n";
     check(
         text,
         "a: [{p: \"un\\ndeux\\n\", q: \"z\"}]",
         "a:\n  - p: | # why\n        un\n        deux\n\n    # next\n    q: z\n",
     );
-    check("a: |\n  x\n\n# c\nb: 1\n", "{a: \"y\\nz\", b: 2}", "a: |-\n  y\n  z\n\n# c\nb: 2\n");
+    check(
+        "a: |\n  x\n\n# c\nb: 1\n",
+        "{a: \"y\\nz\", b: 2}",
+        "a: |-\n  y\n  z\n\n# c\nb: 2\n",
+    );
 }
 
 #[test]
@@ -51,7 +60,11 @@ fn a_key_goes_with_its_lines_and_the_comment_above_it_stays() {
         "{a: 1, c: 3}",
         "a: 1\n# about b\n# about c\nc: 3\n",
     );
-    check("- a: 1\n  b: 2\n- c: 3\n", "[{b: 2}, {c: 3}]", "- \n  b: 2\n- c: 3\n");
+    check(
+        "- a: 1\n  b: 2\n- c: 3\n",
+        "[{b: 2}, {c: 3}]",
+        "- \n  b: 2\n- c: 3\n",
+    );
 }
 
 #[test]
@@ -61,7 +74,11 @@ fn a_new_key_stands_behind_the_one_before_it() {
         "{p: {a: 1, b: 2, c: [x], d: 4}, z: 0, y: {}}",
         "p:\n    a: 1 # c\n    b: 2\n    c:\n      - x\n    # d\n    d: 4\nz: 0\n'y': {}\n",
     );
-    check("- b: 2\n  c: 3\n", "[{a: 1, b: 2, c: 3}]", "- a: 1\n  b: 2\n  c: 3\n");
+    check(
+        "- b: 2\n  c: 3\n",
+        "[{a: 1, b: 2, c: 3}]",
+        "- a: 1\n  b: 2\n  c: 3\n",
+    );
     check("a: 1", "{a: 1, b: 2}", "a: 1\nb: 2");
 }
 
@@ -97,15 +114,35 @@ fn a_list_without_indentation_is_a_list() {
         "{a: [x, w, [2], z], b: 1}",
         "a: # c\n- x\n- w\n- - 2\n# d\n- z\nb: 1\n",
     );
-    check("a:\n- [1, 2] # c\nb: 1\n", "{a: [[1, 3]], b: 1}", "a:\n- [1, 3] # c\nb: 1\n");
+    check(
+        "a:\n- [1, 2] # c\nb: 1\n",
+        "{a: [[1, 3]], b: 1}",
+        "a:\n- [1, 3] # c\nb: 1\n",
+    );
 }
 
 #[test]
 fn what_is_in_brackets_stays_in_brackets() {
-    check("a: {x: 1, z: [p, 'q']} # c\n", "a: {x: 2, z: [p, r]}", "a: {x: 2, z: [p, r]} # c\n");
-    check("a: { x: 1 } # c\n", "a: {x: 1, z: 'a, b'}", "a: {x: 1, z: 'a, b'} # c\n");
-    check("a: [] # c\nb: 1\n", "{a: [x], b: 1}", "a: # c\n  - x\nb: 1\n");
-    check("a:\n  - x # c\nb: 1\n", "{a: [], b: 1}", "a: [] # c\nb: 1\n");
+    check(
+        "a: {x: 1, z: [p, 'q']} # c\n",
+        "a: {x: 2, z: [p, r]}",
+        "a: {x: 2, z: [p, r]} # c\n",
+    );
+    check(
+        "a: { x: 1 } # c\n",
+        "a: {x: 1, z: 'a, b'}",
+        "a: {x: 1, z: 'a, b'} # c\n",
+    );
+    check(
+        "a: [] # c\nb: 1\n",
+        "{a: [x], b: 1}",
+        "a: # c\n  - x\nb: 1\n",
+    );
+    check(
+        "a:\n  - x # c\nb: 1\n",
+        "{a: [], b: 1}",
+        "a: [] # c\nb: 1\n",
+    );
     check("{a: 1, b: 2}\n", "{a: 1, b: 3}", "{a: 1, b: 3}\n");
 }
 
@@ -143,9 +180,18 @@ fn written(node: &Node, style: u8) -> String {
         }
         out.push_str(line);
         let is_quoted = line.contains(['"', '\'']);
-        let header = line.rsplit([' ', ':']).next().is_some_and(|end| end.starts_with('|'));
+        let header = line
+            .rsplit([' ', ':'])
+            .next()
+            .is_some_and(|end| end.starts_with('|'));
         if header {
-            block = Some(indent + line[indent..].chars().take_while(|c| matches!(c, '-' | ' ')).count());
+            block = Some(
+                indent
+                    + line[indent..]
+                        .chars()
+                        .take_while(|c| matches!(c, '-' | ' '))
+                        .count(),
+            );
             if line.trim_start().starts_with("- ") && !line.contains(": ") {
                 block = Some(indent + line[indent..].rfind("- ").unwrap_or(0));
             }
@@ -253,7 +299,10 @@ fn refusals_are_rare() {
         asked += 1;
         if let Err(error) = patch(&text, &to) {
             refused += 1;
-            eprintln!("{error}\n--- from\n{text}--- to\n{}", piton_formats::yaml::emit(&to));
+            eprintln!(
+                "{error}\n--- from\n{text}--- to\n{}",
+                piton_formats::yaml::emit(&to)
+            );
         }
     }
     assert!(asked > 300, "{asked}");
