@@ -5,6 +5,7 @@
 //! do what in which state of a run is the table in `docs/formats/sprint-yaml.md`.
 
 mod advance;
+mod editing;
 mod people;
 mod planning;
 mod recording;
@@ -112,6 +113,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             why,
             ..
         } => people::decide_open(it, *decision, *verb, why.as_deref())?,
+        Command::TakeEdits {
+            run,
+            token,
+            file,
+            edits,
+        } => editing::take_edits(it, *run, *token, file, edits)?,
     }
     Ok(story.into_drafts())
 }

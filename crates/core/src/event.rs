@@ -4,6 +4,7 @@
 //! [`crate::views`]. Its stored form is described byte by byte in
 //! `docs/formats/journal.md`. A field is only ever added, with a default.
 
+mod edited;
 mod texts;
 
 use jiff::Timestamp;
@@ -21,6 +22,7 @@ use crate::plan::{PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
 use crate::run::{Pause, Request, RunState};
 
+pub use edited::{Change, ItemChanged, ItemsPlaced, RunChanged};
 pub(crate) use texts::Text;
 
 /// Something that has happened.
@@ -214,6 +216,12 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
+    /// Somebody changed what the plan says of an item.
+    ItemChanged(Box<ItemChanged>),
+    /// Items stand somewhere else among their siblings.
+    ItemsPlaced(Box<ItemsPlaced>),
+    /// Somebody changed what the plan says of the whole run.
+    RunChanged(Box<RunChanged>),
     /// Somebody logged a session event.
     EntryLogged(Box<Entry>),
     /// Somebody told of an attempt that is over; its number and name are given.
@@ -378,6 +386,9 @@ impl Event {
             Self::ItemSkipAsked { .. } => "item-skip-asked",
             Self::DecisionOpened { .. } => "decision-opened",
             Self::DecisionMade { .. } => "decision-made",
+            Self::ItemChanged(_) => "item-changed",
+            Self::ItemsPlaced(_) => "items-placed",
+            Self::RunChanged(_) => "run-changed",
             Self::EntryLogged(_) => "entry-logged",
             Self::AttemptTold(_) => "attempt-told",
             Self::EntryRevised { .. } => "entry-revised",

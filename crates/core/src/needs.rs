@@ -148,7 +148,7 @@ pub fn needs(command: &Command) -> Needs {
             logging(&mut rows, *run, node);
         }
         Command::EndCommit { run, node, .. } => finishing(&mut rows, *run, node),
-        Command::SkipItem { run, .. } => {
+        Command::SkipItem { run, .. } | Command::TakeEdits { run, .. } => {
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);
         }

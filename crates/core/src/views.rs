@@ -74,6 +74,12 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::ItemStaged { run, node, .. }
         | Event::ItemSkipAsked { run, node } => vec![item(run, node)],
         Event::ItemMoved(moved) => item_moved(moved),
+        Event::ItemChanged(changed) => vec![item(&changed.run, &changed.node)],
+        Event::ItemsPlaced(placed) => {
+            let nodes = placed.places.keys();
+            nodes.map(|node| item(&placed.run, node)).collect()
+        }
+        Event::RunChanged(changed) => vec![Key::Run(changed.run)],
         Event::DecisionOpened { decision, .. } | Event::DecisionMade { decision, .. } => {
             vec![Key::Decision(*decision)]
         }
@@ -204,6 +210,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
                 count(&mut row.open_roots, moved);
             }
         }
+        Event::RunChanged(changed) => changed.apply(&mut row),
         Event::RunPlanned(_)
         | Event::AttemptEnded { .. }
         | Event::GateStarted { .. }
@@ -212,6 +219,8 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::CommitEnded { .. }
         | Event::ItemStaged { .. }
         | Event::ItemSkipAsked { .. }
+        | Event::ItemChanged(_)
+        | Event::ItemsPlaced(_)
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
@@ -353,6 +362,12 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         Event::ItemSkipAsked { .. } => row.skip_asked = true,
         Event::ItemMoved(moved) if moved.node == *node => move_item(&mut row, moved, stamp),
         Event::ItemMoved(child) => count(&mut row.open_children, child),
+        Event::ItemChanged(changed) => changed.change.apply(&mut row),
+        Event::ItemsPlaced(placed) => {
+            if let Some(place) = placed.places.get(node) {
+                row.place.clone_from(place);
+            }
+        }
         Event::RunPlanned(_)
         | Event::LeaseTaken { .. }
         | Event::LeaseLost { .. }
@@ -360,6 +375,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::RunStarted { .. }
         | Event::RunMoved { .. }
         | Event::RunAsked { .. }
+        | Event::RunChanged(_)
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)

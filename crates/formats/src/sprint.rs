@@ -2,7 +2,8 @@
 //!
 //! [`compile`] turns what a person wrote into a [`Progress`];
 //! [`parse_progress`] reads one that piton, its user or the original tool
-//! wrote; [`render_progress`] writes it. [`detect_layout`] tells a
+//! wrote; [`render_progress`] writes it anew, [`update_progress`] changes the
+//! text that is there. [`detect_layout`] tells a
 //! `PROGRESS.yaml` from the older and the foreign documents of that name.
 //!
 //! Nothing here runs a sprint: what a status may become is not decided here.
@@ -35,7 +36,7 @@ pub use progress::{
     Progress, RetryPolicy, SprintStatus, Stats, Worktree,
 };
 pub use read::parse_progress;
-pub use write::render_progress;
+pub use write::{render_progress, update_progress};
 
 /// A file: what to call it, and what is in it.
 #[derive(Clone, Copy, Debug)]

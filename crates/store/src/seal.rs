@@ -112,6 +112,9 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::ItemMoved(_)
         | Event::ItemStaged { .. }
         | Event::ItemSkipAsked { .. }
+        | Event::ItemChanged(_)
+        | Event::ItemsPlaced(_)
+        | Event::RunChanged(_)
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)

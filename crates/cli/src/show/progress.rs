@@ -77,6 +77,9 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::CommitEnded { .. }
         | Event::ItemStaged { .. }
         | Event::ItemSkipAsked { .. }
+        | Event::ItemChanged(_)
+        | Event::ItemsPlaced(_)
+        | Event::RunChanged(_)
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)

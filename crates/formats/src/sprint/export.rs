@@ -191,7 +191,10 @@ fn commit(item: &ItemRow) -> Option<String> {
         .rev()
         .find_map(|evidence| match evidence {
             Evidence::Committed { commit } => Some(commit.clone()),
-            Evidence::GatePassed | Evidence::NoneAsked | Evidence::TakenOver => None,
+            Evidence::GatePassed
+            | Evidence::NoneAsked
+            | Evidence::TakenOver
+            | Evidence::Claimed { .. } => None,
         })
 }
 

@@ -18,3 +18,4 @@ mod round_trip;
 mod samples;
 mod shelf;
 mod task;
+mod yaml_patch;
