@@ -693,19 +693,19 @@ fn name_row(
     event: &Event,
     stamp: &Stamp,
 ) -> Option<NameRow> {
-    let of = match event {
-        Event::AttemptStarted { attempt, .. } => Named::Attempt(*attempt),
-        Event::AttemptTold(told) => Named::Attempt(told.attempt),
-        Event::EntryLogged(_) => Named::Entry(stamp.position),
-        Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => {
-            Named::Memory(memory.id.clone()?)
-        }
-        _ => {
-            return match before {
-                Some(Row::Name(row)) => Some(*row),
-                _ => None,
-            };
-        }
+    let of = if let Event::AttemptStarted { attempt, .. } = event {
+        Named::Attempt(*attempt)
+    } else if let Event::AttemptTold(told) = event {
+        Named::Attempt(told.attempt)
+    } else if let Event::EntryLogged(_) = event {
+        Named::Entry(stamp.position)
+    } else if let Event::MemoryAdded(memory) | Event::MemoryRevised(memory) = event {
+        Named::Memory(memory.id.clone()?)
+    } else {
+        let Some(Row::Name(row)) = before else {
+            return None;
+        };
+        return Some(*row);
     };
     Some(NameRow {
         space,

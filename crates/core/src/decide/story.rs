@@ -78,7 +78,30 @@ impl<'a> Story<'a> {
                 StreamId::memory()
             }
             Event::FaceTurned { .. } => StreamId::files(),
-            _ => self.home.clone(),
+            Event::RunPlanned(_)
+            | Event::ItemPlanned(_)
+            | Event::LeaseTaken { .. }
+            | Event::LeaseLost { .. }
+            | Event::LeaseReleased { .. }
+            | Event::RunStarted { .. }
+            | Event::RunMoved { .. }
+            | Event::RunAsked { .. }
+            | Event::AttemptStarted { .. }
+            | Event::AttemptEnded { .. }
+            | Event::GateStarted { .. }
+            | Event::GateEnded { .. }
+            | Event::CommitStarted { .. }
+            | Event::CommitEnded { .. }
+            | Event::ItemMoved(_)
+            | Event::ItemStaged { .. }
+            | Event::ItemSkipAsked { .. }
+            | Event::DecisionOpened { .. }
+            | Event::DecisionMade { .. }
+            | Event::ItemChanged(_)
+            | Event::ItemsPlaced(_)
+            | Event::RunChanged(_)
+            | Event::AttemptTold(_)
+            | Event::AttemptRevised(_) => self.home.clone(),
         }
     }
 
