@@ -80,7 +80,7 @@ fn mutate(chance: &mut Chance) -> String {
     let whole = CORPUS[chance.below(CORPUS.len())];
     // Small texts, so that many of them fit into a short time.
     let from = boundary(whole, chance.below(whole.len()));
-    let to = boundary(whole, (from + 20 + chance.below(500)).min(whole.len()));
+    let to = boundary(whole, (from + 20 + chance.below(250)).min(whole.len()));
     let mut text = whole[from..to.max(from)].to_owned();
     for _ in 0..1 + chance.below(4) {
         let at = boundary(&text, chance.below(text.len() + 1));
@@ -125,8 +125,10 @@ fn edit_progress(text: &str) {
         progress::add_validation(text, at, "opens"),
         progress::end_session(text, at, "done"),
     ];
+    let is_none = |line: &&str| !line.trim().trim_end_matches('.').ends_with("None");
+    let old: Vec<&str> = text.split('\n').filter(is_none).collect();
+    let old = old.join("\n");
     for new in added.into_iter().flatten() {
-        let old = text.replace("- None", "");
         assert!(keeps_lines(&old, &new), "{text:?}\n{new:?}");
     }
     let blocked = progress::add_blocker(text, at, "stuck");
@@ -199,12 +201,32 @@ fn feed(text: &str) {
     edit_signs(text);
 }
 
-#[test]
-fn twenty_thousand_mutations_break_nothing() {
-    let mut chance = Chance(0x5eed_1234_abcd_0001);
-    for _ in 0..20_000 {
+/// Five thousand of them; four tests, so that they run beside each other.
+fn five_thousand(seed: u64) {
+    let mut chance = Chance(seed);
+    for _ in 0..5000 {
         feed(&mutate(&mut chance));
     }
+}
+
+#[test]
+fn mutations_break_nothing_in_the_first_quarter() {
+    five_thousand(0x5eed_1234_abcd_0001);
+}
+
+#[test]
+fn mutations_break_nothing_in_the_second_quarter() {
+    five_thousand(0x0dd5_eed5_1357_9bdf);
+}
+
+#[test]
+fn mutations_break_nothing_in_the_third_quarter() {
+    five_thousand(0x2468_ace0_fedc_ba98);
+}
+
+#[test]
+fn mutations_break_nothing_in_the_last_quarter() {
+    five_thousand(0x7777_0123_4567_89ab);
 }
 
 #[test]

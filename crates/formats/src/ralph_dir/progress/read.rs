@@ -52,8 +52,9 @@ pub(super) fn is_loop_line(line: &str) -> bool {
     said(line).is_some()
 }
 
+/// Only from the first column on, where loops write: deeper it is a quotation.
 fn said(line: &str) -> Option<Said<'_>> {
-    let line = line.trim();
+    let line = line.trim_end();
     if let Some(rest) = line.strip_prefix("**Loop ended**") {
         return Some(Said::LoopEnded(words(rest)));
     }
@@ -414,7 +415,7 @@ fn unboxed(text: &str) -> (Option<bool>, &str) {
 }
 
 /// The text without `Criterion 3 - ` or `**[3]** `, and the number.
-fn numbered(text: &str) -> (Option<u64>, &str) {
+pub(super) fn numbered(text: &str) -> (Option<u64>, &str) {
     let bracketed = text.strip_prefix("**[").and_then(leading_number);
     if let Some((number, rest)) = bracketed
         && let Some(rest) = rest.strip_prefix("]**")
