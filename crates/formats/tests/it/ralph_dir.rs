@@ -299,6 +299,30 @@ fn words_cannot_break_the_file() {
 }
 
 #[test]
+fn a_session_ends_once() {
+    let ended = end_session(SEED, ONE, "all done").unwrap();
+    assert_eq!(end_session(&ended, ONE, "all done").unwrap(), ended);
+    let other = end_session(&ended, ONE, "not yet");
+    assert!(matches!(other, Err(EditError::Exists { .. })));
+}
+
+#[test]
+fn a_loop_ends_its_own_session_and_not_the_section_of_that_number() {
+    let text = "# P\n\n### 2025-01-01 10:00:00\n**Session 1 started** (model: m)\n\n\
+         ## Session 1 (2025-01-01)\n\n### Current Focus\nx\n\n\
+         ### 2025-01-01 11:00:00\n**Session 1 ended** - GUTTER\n";
+    let progress = progress(text);
+    let [by_loop, section] = progress.sessions.as_slice() else {
+        panic!("{progress:#?}");
+    };
+    assert_eq!(
+        by_loop.ended.as_ref().map(|ended| ended.how),
+        Some(How::Gutter)
+    );
+    assert_eq!(section.ended, None);
+}
+
+#[test]
 fn an_open_fence_at_the_end_refuses_what_would_vanish_in_it() {
     let text = format!("{SEED}\n```\nnever closed\n");
     let three = At {

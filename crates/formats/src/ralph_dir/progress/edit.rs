@@ -201,10 +201,12 @@ pub fn resolve_blocker(text: &str, blocker: &str, resolution: &str) -> Result<St
     Ok(splice(text, found.words_end..found.words_end, &note))
 }
 
-/// `**Session N ended** - HOW` at the end of the session's own section.
+/// `**Session N ended** - HOW` at the end of the session's own section. Said
+/// once already in these words, the text stays as it is.
 ///
 /// # Errors
 ///
+/// [`EditError::Exists`] when it ended in other words;
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
 pub fn end_session(text: &str, at: At<'_>, how: &str) -> Result<String, EditError> {
     let words = one_line(how);
@@ -215,6 +217,13 @@ pub fn end_session(text: &str, at: At<'_>, how: &str) -> Result<String, EditErro
     let session = session
         .section(at)
         .ok_or_else(|| EditError::missing("session", at.number.to_string()))?;
+    if let Some(ended) = &session.ended {
+        let (what, name) = ("end of session", at.number.to_string());
+        let same = ended.words == words;
+        return same
+            .then(|| text.clone())
+            .ok_or(EditError::Exists { what, name });
+    }
     let line = doc.tail(session.lines.clone(), is_foreign_comment);
     let line = line.unwrap_or(doc.headings[index].line);
     let behind = behind(&doc, line);

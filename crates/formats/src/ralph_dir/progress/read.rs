@@ -31,6 +31,7 @@ pub fn read(source: Source<'_>) -> (Progress, Vec<Problem>) {
         progress: Progress::default(),
         problems: Vec::new(),
         open: HashMap::new(),
+        section: None,
     };
     reader.lines();
     reader.sections_told();
@@ -87,8 +88,10 @@ struct Reader<'a, 't> {
     source: Source<'t>,
     progress: Progress,
     problems: Vec<Problem>,
-    /// The last session of each number that did not end yet.
+    /// The last session of a loop of each number that did not end yet.
     open: HashMap<u64, usize>,
+    /// The last session with a section.
+    section: Option<usize>,
 }
 
 impl Reader<'_, '_> {
@@ -141,7 +144,7 @@ impl Reader<'_, '_> {
         for (part, lines) in parts(self.doc, index) {
             fill(self.doc, &mut session, part, lines);
         }
-        self.open.insert(number, self.progress.sessions.len());
+        self.section = Some(self.progress.sessions.len());
         self.progress.sessions.push(session);
         None
     }
@@ -168,7 +171,7 @@ impl Reader<'_, '_> {
             }
             Said::Ended(number, words) => {
                 let ended = ended(words, at);
-                if let Some(open) = self.open.remove(&number) {
+                if let Some(open) = self.open_above(number, line) {
                     self.progress.sessions[open].ended = Some(ended);
                     return;
                 }
@@ -179,6 +182,16 @@ impl Reader<'_, '_> {
                     .saying_of(&format!("session {number} ended and never started"));
             }
         }
+    }
+
+    /// The session that a line about an end is about: the one in whose own
+    /// section it stands, else the last that a loop started.
+    fn open_above(&mut self, number: u64, line: usize) -> Option<usize> {
+        let own = self.section.filter(|section| {
+            let session = &self.progress.sessions[*section];
+            session.number == number && session.ended.is_none() && session.lines.contains(&line)
+        });
+        own.or_else(|| self.open.remove(&number))
     }
 
     fn warn(&mut self, code: &'static str, span: crate::tree::Span, path: &str) -> Told<'_> {
