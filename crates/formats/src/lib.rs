@@ -7,6 +7,8 @@
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
+//! - [`prd`]: `prd.json` in both of its shapes.
+//! - [`sdlc`]: `state.json`, `manifest.yaml` and `metrics.jsonl`.
 //! - [`shape`]: what a format demands strictly, as a table that is checked and
 //!   printed as JSON Schema.
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
@@ -19,13 +21,17 @@
 //! no input makes it panic.
 
 pub mod face;
+mod graph;
 pub mod json;
 pub mod markdown;
+pub mod prd;
 pub mod problem;
 pub mod ralph_dir;
 mod report;
+pub mod sdlc;
 pub mod shape;
 pub mod sprint;
 pub mod task;
+mod tolerant;
 pub mod tree;
 pub mod yaml;

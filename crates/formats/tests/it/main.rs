@@ -6,17 +6,20 @@
     reason = "a test that fails may panic, and one that is skipped says so"
 )]
 
+mod chance;
 mod compile_errors;
 mod compile_output;
 mod compile_warnings;
 mod edits;
 mod hostile;
 mod json;
+mod mutations;
 mod mutations_markdown;
 mod progress;
 mod ralph_dir;
 mod round_trip;
 mod samples;
+mod schemas;
 mod shelf;
 mod task;
 mod yaml_patch;

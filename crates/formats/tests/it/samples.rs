@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use piton_formats::problem::Problem;
 use piton_formats::ralph_dir::{guardrails, logs, progress};
 use piton_formats::sprint::{Layout, Source, detect_layout, parse_progress, render_progress};
-use piton_formats::{task, yaml};
+use piton_formats::{json, prd, sdlc, task, yaml};
 
 use crate::edits;
 
@@ -94,5 +94,42 @@ fn markdown_of_others_is_read_and_edits_leave_the_rest_alone() {
         edits::keep_all_else(&text);
         edits::keep_all_else(&text.replace('\n', "\r\n"));
         edits::keep_all_else(text.trim_end());
+    }
+}
+
+#[test]
+fn json_of_others_is_read_and_keeps_every_byte() {
+    let Some(folder) = folder() else {
+        eprintln!("skipped: PITON_SAMPLES names no folder");
+        return;
+    };
+    let mut paths = Vec::new();
+    files(&folder, &["json"], &mut paths);
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.display().to_string();
+        let parsed = json::parse(&text);
+        let (true, Some(root)) = (parsed.faults.is_empty(), parsed.root) else {
+            eprintln!("{name}: {:?}", parsed.faults);
+            continue;
+        };
+        assert_eq!(json::patch(&text, &root).unwrap(), text, "{name}");
+        let source = Source {
+            name: &name,
+            text: &text,
+        };
+        if sdlc::detect(&text) == sdlc::Layout::Current {
+            let (state, problems) = sdlc::read(source);
+            assert!(!problems.iter().any(Problem::is_error), "{problems:#?}");
+            let tree = sdlc::to_tree(&state.unwrap(), Some(&root));
+            assert_eq!(json::patch(&text, &tree).unwrap(), text, "{name}");
+        }
+        if matches!(
+            prd::detect(&text),
+            prd::Layout::Features | prd::Layout::UserStories
+        ) {
+            let problems = prd::read(source).1;
+            assert!(!problems.iter().any(Problem::is_error), "{problems:#?}");
+        }
     }
 }
