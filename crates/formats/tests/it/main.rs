@@ -9,8 +9,11 @@
 mod compile_errors;
 mod compile_output;
 mod compile_warnings;
+mod desk;
+mod garbled;
 mod hostile;
 mod progress;
+mod progress_edits;
 mod round_trip;
 mod samples;
 mod shelf;
