@@ -26,6 +26,7 @@ mod workflow;
 mod worktree;
 mod write;
 
+pub use crate::problem::Source;
 pub use compile::{Compilation, Lookup, Options, Workflows, compile};
 pub use edits::{Shown, edits, edits_without_base};
 pub use elapsed::{format_elapsed, parse_elapsed};
@@ -39,12 +40,3 @@ pub use progress::{
 };
 pub use read::parse_progress;
 pub use write::{render_progress, update_progress};
-
-/// A file: what to call it, and what is in it.
-#[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// The name to show in problems.
-    pub name: &'a str,
-    /// The content.
-    pub text: &'a str,
-}

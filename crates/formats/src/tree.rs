@@ -1,7 +1,7 @@
 //! What a YAML or JSON document holds, with the place of every value.
 //!
 //! One tree for both, so that what a format wants and how a file is changed in
-//! place is said once. [`crate::yaml`] reads it.
+//! place is said once. [`crate::yaml`] and [`crate::json`] read it.
 
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
@@ -9,6 +9,32 @@ use serde::{Serialize, Serializer};
 pub(crate) mod scalar;
 
 pub use scalar::Kind;
+
+/// How deep collections may be nested in a text that is read.
+pub const DEPTH_MAX: usize = 200;
+
+/// How many faults are told; a file with more has one cause for most of them.
+pub(crate) const FAULTS_MAX: usize = 100;
+
+/// What could be read of a document, and what is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The first document; `None` when there is none or its syntax is broken.
+    pub root: Option<Node>,
+    /// What is wrong, in the order of the file.
+    pub faults: Vec<Fault>,
+}
+
+/// Something that makes a text unfit to be read as one document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where.
+    pub span: Span,
+    /// What was found.
+    pub message: String,
+    /// How to mend it.
+    pub hint: String,
+}
 
 /// Where something stands in its source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +57,8 @@ pub struct Span {
 pub struct Node {
     /// The value.
     pub value: Value,
-    /// Its place; for a collection its first entry starts there.
+    /// Its place. A collection starts at its bracket, or, where YAML needs
+    /// none, at its first entry.
     pub span: Span,
 }
 

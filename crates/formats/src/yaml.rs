@@ -15,8 +15,8 @@ mod parse;
 mod patch;
 mod shallow;
 
-pub use crate::tree::{Key, Kind, Map, Node, Scalar, Span, Style, Value};
+pub use crate::tree::{DEPTH_MAX, Fault, Key, Kind, Map, Node, Parsed, Scalar, Span, Style, Value};
 pub use emit::emit;
 pub(crate) use emit::{push_indent, push_key, push_node, push_text};
-pub use parse::{DEPTH_MAX, Fault, Parsed, parse};
+pub use parse::parse;
 pub use patch::{CannotPatch, patch};

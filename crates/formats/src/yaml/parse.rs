@@ -5,10 +5,9 @@ use std::collections::{HashMap, HashSet};
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 
 use super::shallow;
-use crate::tree::{Key, Map, Node, Scalar, Span, Style, Value};
-
-/// How deep collections may be nested.
-pub const DEPTH_MAX: usize = 200;
+use crate::tree::{
+    DEPTH_MAX, FAULTS_MAX, Fault, Key, Map, Node, Parsed, Scalar, Span, Style, Value,
+};
 
 /// How many nodes, and bytes of text, aliases may add to a document.
 ///
@@ -19,31 +18,8 @@ const ALIAS_BYTES_MAX: usize = 16 << 20;
 const TAB: &str = "a tab where YAML allows only spaces";
 const TAB_HINT: &str = "indent with spaces";
 
-/// How many faults are told; a file with more has one cause for most of them.
-const FAULTS_MAX: usize = 100;
-
 /// Up to this many keys a mapping is searched, beyond it they are hashed.
 const KEYS_SEARCHED_MAX: usize = 16;
-
-/// What could be read of a document, and what is wrong with it.
-#[derive(Clone, Debug)]
-pub struct Parsed {
-    /// The first document; `None` when there is none or its syntax is broken.
-    pub root: Option<Node>,
-    /// What is wrong, in the order of the file.
-    pub faults: Vec<Fault>,
-}
-
-/// Something that makes a text unfit to be read as one YAML document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Where.
-    pub span: Span,
-    /// What was found.
-    pub message: String,
-    /// How to mend it.
-    pub hint: String,
-}
 
 /// Reads `text` as one YAML document.
 ///

@@ -6,8 +6,8 @@
 //! start of a line of quoted text mean nothing, and what is found in the copy
 //! is put back to its place in the source.
 
-use super::parse::{Parsed, attempt};
-use crate::tree::{Node, Span, Value};
+use super::parse::attempt;
+use crate::tree::{Node, Parsed, Span, Value};
 
 /// How many lines are indented before the text is given up: each costs a pass.
 const LINES_MAX: usize = 64;

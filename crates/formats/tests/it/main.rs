@@ -6,15 +6,19 @@
     reason = "a test that fails may panic, and one that is skipped says so"
 )]
 
+mod chance;
 mod compile_errors;
 mod compile_output;
 mod compile_warnings;
 mod desk;
 mod garbled;
 mod hostile;
+mod json;
+mod mutations;
 mod progress;
 mod progress_edits;
 mod round_trip;
 mod samples;
+mod schemas;
 mod shelf;
 mod yaml_patch;

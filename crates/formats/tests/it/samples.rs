@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use piton_formats::problem::Problem;
 use piton_formats::sprint::{Layout, Source, detect_layout, parse_progress, render_progress};
-use piton_formats::yaml;
+use piton_formats::{json, prd, sdlc, yaml};
 
 #[expect(
     clippy::disallowed_methods,
@@ -14,18 +14,15 @@ fn folder() -> Option<PathBuf> {
     std::env::var_os("PITON_SAMPLES").map(PathBuf::from)
 }
 
-fn files(dir: &Path, found: &mut Vec<PathBuf>) {
+fn files(dir: &Path, ext: &str, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(dir) else {
         return;
     };
     for entry in entries.flatten() {
         let path = entry.path();
         if path.is_dir() {
-            files(&path, found);
-        } else if path
-            .extension()
-            .is_some_and(|ext| ext == "yaml" || ext == "yml")
-        {
+            files(&path, ext, found);
+        } else if path.extension().is_some_and(|have| have == ext) {
             found.push(path);
         }
     }
@@ -38,7 +35,8 @@ fn files_of_others_are_read_and_written_back() {
         return;
     };
     let mut paths = Vec::new();
-    files(&folder, &mut paths);
+    files(&folder, "yaml", &mut paths);
+    files(&folder, "yml", &mut paths);
     for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = path.display().to_string();
@@ -63,5 +61,42 @@ fn files_of_others_are_read_and_written_back() {
             text: &written,
         };
         assert_eq!(parse_progress(source).0, Some(progress), "{name}");
+    }
+}
+
+#[test]
+fn json_of_others_is_read_and_keeps_every_byte() {
+    let Some(folder) = folder() else {
+        eprintln!("skipped: PITON_SAMPLES names no folder");
+        return;
+    };
+    let mut paths = Vec::new();
+    files(&folder, "json", &mut paths);
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.display().to_string();
+        let parsed = json::parse(&text);
+        let (true, Some(root)) = (parsed.faults.is_empty(), parsed.root) else {
+            eprintln!("{name}: {:?}", parsed.faults);
+            continue;
+        };
+        assert_eq!(json::patch(&text, &root).unwrap(), text, "{name}");
+        let source = Source {
+            name: &name,
+            text: &text,
+        };
+        if sdlc::detect(&text) == sdlc::Layout::Current {
+            let (state, problems) = sdlc::read(source);
+            assert!(!problems.iter().any(Problem::is_error), "{problems:#?}");
+            let tree = sdlc::to_tree(&state.unwrap(), Some(&root));
+            assert_eq!(json::patch(&text, &tree).unwrap(), text, "{name}");
+        }
+        if matches!(
+            prd::detect(&text),
+            prd::Layout::Features | prd::Layout::UserStories
+        ) {
+            let problems = prd::read(source).1;
+            assert!(!problems.iter().any(Problem::is_error), "{problems:#?}");
+        }
     }
 }
