@@ -11,6 +11,7 @@
 mod check;
 mod compile;
 mod dependencies;
+mod edits;
 mod elapsed;
 mod expand;
 mod export;
@@ -27,6 +28,7 @@ mod write;
 
 pub use crate::problem::Source;
 pub use compile::{Compilation, Lookup, Options, Workflows, compile};
+pub use edits::{Shown, edits, edits_without_base};
 pub use elapsed::{format_elapsed, parse_elapsed};
 pub use export::Exporter;
 pub use import::import;
