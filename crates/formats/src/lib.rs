@@ -6,6 +6,7 @@
 //! - [`face`]: what a file of the project has to do with the core.
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
+//! - [`plan_file`]: the file of a plan, as a face of its run.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
 //! - [`prd`]: `prd.json` in both of its shapes.
 //! - [`sdlc`]: `state.json`, `manifest.yaml` and `metrics.jsonl`.
@@ -24,6 +25,7 @@ pub mod face;
 mod graph;
 pub mod json;
 pub mod markdown;
+pub mod plan_file;
 pub mod prd;
 pub mod problem;
 pub mod ralph_dir;

@@ -73,6 +73,7 @@ impl Desk {
             now: self.now,
             next_decision: self.tables.next_decision(),
             lease_expires: None,
+            next_memory: [1; 3],
         };
         for draft in decide(&rows, command, &facts)? {
             let stamp = Stamp {

@@ -159,12 +159,11 @@ fn what_does_not_fit_waits_in_the_file_while_the_run_goes_on() {
         .expect("open")
         .clone();
     assert_eq!(row.file.as_deref(), Some(FILE));
-    let (decision, run, node) = (row.id, row.run, row.node);
+    let (decision, run) = (row.id, row.run);
     let (verb, why) = (Verb::KeepPiton, None);
     desk.commit(&Command::Decide {
         decision,
         run,
-        node,
         verb,
         why,
     })
