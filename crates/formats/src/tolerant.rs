@@ -193,12 +193,12 @@ pub(crate) fn texts_of(node: &Node) -> Vec<String> {
     }
 }
 
-/// A whole number that is not negative, with or without a fraction of nothing.
+/// A whole number that is not negative, however it is written: `3`, `3.0`, `3e0`.
 pub(crate) fn count(node: &Node) -> Option<u64> {
-    node.as_u64().or_else(|| {
-        let text = node.text()?.strip_suffix(".0")?;
-        node.as_f64().and_then(|_| text.parse().ok())
-    })
+    let value = node.as_f64().filter(|value| *value >= 0.0)?;
+    let whole = || Some(format!("{value:.0}")).filter(|_| value.fract() == 0.0);
+    let exact = node.as_u64().or_else(|| node.text()?.parse().ok());
+    exact.or_else(|| whole()?.parse().ok())
 }
 
 fn present<'n>(place: Place<'n>, key: &str) -> Option<&'n Node> {

@@ -13,7 +13,7 @@ const STATE: &str = r#"{
     "languages": { "shop": "go" },
     "docs_generated": { "shop": null }
   },
-  "artifacts": { "scoping_doc": "docs/scope.md", "pert": null },
+  "artifacts": { "scoping_doc": "notes/scope.md", "pert": null },
   "issues": {
     "ORD-1": {
       "repo": "shop", "title": "List orders", "status": "done",

@@ -111,7 +111,11 @@ fn twenty_thousand_garbled_files_make_nothing_panic() {
         .collect();
     let mut chance = Chance::new(1);
     for _ in 0..20_000 {
-        let text = *chance.pick(&CORPUS);
+        // The large one half as often: it takes as long as all the others.
+        let text = match chance.below(11) {
+            0 => CORPUS[0],
+            other => CORPUS[1 + other % (CORPUS.len() - 1)],
+        };
         let mut bytes = text.as_bytes().to_vec();
         for _ in 0..=chance.below(3) {
             mutate(&mut chance, &mut bytes);

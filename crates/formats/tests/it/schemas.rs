@@ -1,6 +1,7 @@
 //! The printed schemas and the checker say the same of any document.
 
 use crate::chance::Chance;
+use piton_formats::problem::Source;
 use piton_formats::shape::{Shape, check, json_schema};
 use piton_formats::{json, prd, sdlc};
 use serde_json::{Value, json};
@@ -69,6 +70,36 @@ fn the_schemas_and_the_checker_agree_on_thousands_of_changed_documents() {
             (20..1980).contains(&valid),
             "{name}: {valid} of 2000 were valid"
         );
+    }
+}
+
+/// What is strictly valid is never mistyped to the reader that takes more.
+#[test]
+fn what_is_strictly_valid_is_read_without_an_error_of_type() {
+    let mut chance = Chance::new(11);
+    for (_, shape, text) in formats() {
+        let original: Value = serde_json::from_str(text).unwrap();
+        for _ in 0..1500 {
+            let mut value = original.clone();
+            change(&mut chance, &mut value);
+            let text = value.to_string();
+            let root = json::parse(&text).root.unwrap();
+            if !check(&root, shape, "f", "f").is_empty() || text.contains("e300") {
+                continue;
+            }
+            let source = Source {
+                name: "f",
+                text: &text,
+            };
+            let problems = match root.get("run_id") {
+                Some(_) => sdlc::read(source).1,
+                None => prd::read(source).1,
+            };
+            let codes = ["WRONG_TYPE", "INVALID_VALUE", "UNKNOWN_KEY", "MISSING_KEY"];
+            for problem in problems {
+                assert!(!codes.contains(&problem.code.as_ref()), "{text}\n{problem}");
+            }
+        }
     }
 }
 
