@@ -458,7 +458,7 @@ pub(crate) fn in_lines(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
-fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
+pub(crate) fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
     let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
     let before = &bytes[..valid];
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;

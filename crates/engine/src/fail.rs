@@ -25,6 +25,7 @@ pub const POINTS: &[&str] = &[
     "mirror.stamped",
     "mirror.exchanged",
     "mirror.tidied",
+    "mirror.edits-taken",
     "face.taken",
     // Any command of the runner.
     "run.committed",

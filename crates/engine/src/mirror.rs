@@ -205,8 +205,20 @@ impl Mirror {
         if !self.keeper.may_be_foreign() {
             return Ok(Looked::default());
         }
-        let Self { keeper, plan, path, run, .. } = self;
-        let taking = Taking { session, tables, run: *run, path, token };
+        let Self {
+            keeper,
+            plan,
+            path,
+            run,
+            ..
+        } = self;
+        let taking = Taking {
+            session,
+            tables,
+            run: *run,
+            path,
+            token,
+        };
         let looked = keeper.locked(|keeper| taking.look(keeper, plan));
         if looked.as_ref().is_ok_and(|looked| looked.taken) {
             self.behind = true;
@@ -267,7 +279,13 @@ impl Mirror {
 
     /// Puts the text into the file, unless what is there knows more of the run.
     fn put(&mut self, tables: &Tables, position: u64, now: Timestamp) -> io::Result<Put> {
-        let Self { keeper, plan, plain, bytes, .. } = self;
+        let Self {
+            keeper,
+            plan,
+            plain,
+            bytes,
+            ..
+        } = self;
         keeper.locked(|keeper| {
             let written = keeper.stamp().positions.get(STREAM).copied().unwrap_or(0);
             if written > position {
@@ -281,7 +299,9 @@ impl Mirror {
             };
             // What piton wrote in its own style is written anew, which is faster
             // than to change it in place, and comes to the same.
-            let in_place = present.as_deref().filter(|text| plain.as_deref() != Some(*text));
+            let in_place = present
+                .as_deref()
+                .filter(|text| plain.as_deref() != Some(*text));
             let shown = plan.show(in_place, tables, now).map_err(io::Error::other)?;
             let Some(text) = shown else {
                 return Ok(Put::Done);
@@ -390,15 +410,25 @@ impl Taking<'_, '_, '_> {
             .commit(&command, &self.facts())
             .map_err(|error| Stopped(error.into()))?;
         fail::point("mirror.edits-taken");
-        let asked = self.session.is_asked_about(self.run, self.path).map_err(Stopped)?;
+        let asked = self
+            .session
+            .is_asked_about(self.run, self.path)
+            .map_err(Stopped)?;
         if !asked {
             keeper.accept(bytes)?;
         }
         if edits > 0 {
-            let edits = if edits == 1 { "1 edit".to_owned() } else { format!("{edits} edits") };
+            let edits = if edits == 1 {
+                "1 edit".to_owned()
+            } else {
+                format!("{edits} edits")
+            };
             said.insert(0, format!("took {edits} of {} in", self.path));
         }
-        Ok(Looked { taken: !committed.events.is_empty(), said })
+        Ok(Looked {
+            taken: !committed.events.is_empty(),
+            said,
+        })
     }
 
     fn ask(&self, problems: &[piton_formats::problem::Problem]) -> Result<Looked, Stopped> {
@@ -412,7 +442,10 @@ impl Taking<'_, '_, '_> {
             .session
             .commit(&command, &self.facts())
             .map_err(|error| Stopped(error.into()))?;
-        Ok(Looked { taken: !committed.events.is_empty(), said: Vec::new() })
+        Ok(Looked {
+            taken: !committed.events.is_empty(),
+            said: Vec::new(),
+        })
     }
 }
 

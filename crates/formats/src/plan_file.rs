@@ -61,12 +61,12 @@ impl PlanFile {
         now: Timestamp,
     ) -> Result<Option<String>, CannotShow> {
         match self {
-            Self::Sprint(exporter) => Ok(exporter.export(tables, now).map(|progress| {
-                match present {
+            Self::Sprint(exporter) => {
+                Ok(exporter.export(tables, now).map(|progress| match present {
                     Some(present) => sprint::update_progress(present, &progress),
                     None => sprint::render_progress(&progress),
-                }
-            })),
+                }))
+            }
         }
     }
 

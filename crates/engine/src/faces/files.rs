@@ -5,10 +5,10 @@ use piton_formats::face::{About, CannotShow, Detected, Shown, Took};
 use super::large::Element;
 
 /// Shows rows in a text.
-pub type Show = fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, CannotShow>;
+pub(super) type Show = fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, CannotShow>;
 
 /// Makes of a file's text what people read.
-pub type Render = fn(&str) -> Result<String, String>;
+pub(super) type Render = fn(&str) -> Result<String, String>;
 
 /// What a file of the project is, and what makes it a face.
 #[derive(Clone, Copy)]
@@ -22,9 +22,9 @@ pub struct FaceFile {
     /// Tells what a text holds that is not in the version that piton wrote.
     pub take: fn(&str, Option<&str>, &About<'_>) -> Took,
     /// The text, showing rows as well.
-    pub show: Show,
+    pub(super) show: Show,
     /// A file that is made of it for people to read, and how.
-    pub derived: Option<(&'static str, Render)>,
+    pub(super) derived: Option<(&'static str, Render)>,
     /// The list that a large one is spliced at.
     pub(super) list: Option<List>,
     /// Whether old entries are parted from it.
