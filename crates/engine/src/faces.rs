@@ -489,15 +489,18 @@ fn foreign(path: &str, what: &str) -> Problem {
     )
 }
 
-/// Carries out what a person decided about a file of the project.
+/// Carries out what a person decided about a native file.
 ///
 /// # Errors
 ///
 /// When the file cannot be read or written, or the verb does not fit it.
-pub fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<Vec<News>, Failure> {
+pub fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<(), Failure> {
+    if row.run != RunId::PROJECT {
+        return crate::mirror::decide(session, row, verb);
+    }
     let path = row.file.as_deref().unwrap_or_default();
     let Some(file) = file_at(path) else {
-        return Ok(Vec::new());
+        return Ok(());
     };
     let mut keeper = keeper(session, file)?;
     let following = Following {
@@ -507,8 +510,7 @@ pub fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<Ve
     };
     keeper
         .locked(|keeper| following.decided(keeper, verb))
-        .map_err(|Trouble(failure)| failure)?;
-    Ok(Vec::new())
+        .map_err(|Trouble(failure)| failure)
 }
 
 impl Following<'_, '_> {

@@ -15,8 +15,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::{Actor, Command, Facts, HolderKnown, RunId, RunRow, Tables};
+use piton_core::{
+    Actor, Command, DecisionRow, Facts, HolderKnown, Need, RunId, RunRow, StreamId, Tables, Verb,
+};
 use piton_formats::plan_file::PlanFile;
+use piton_store::Store as _;
 
 use crate::exchange::sync_folder;
 use crate::faces::in_lines;
@@ -321,6 +324,43 @@ impl Mirror {
     }
 }
 
+/// Carries out what a person decided about the file of a run.
+///
+/// # Errors
+///
+/// When what was decided does not fit the file, or it cannot be written.
+pub(crate) fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<(), Failure> {
+    let run = row.run;
+    let position = session.store.position(&StreamId::run(run))?;
+    let needs = [
+        Need::Run(run),
+        Need::Tree(run),
+        Need::OpenDecisions(Some(run)),
+    ];
+    let rows = session.load(&needs)?;
+    let tables = &rows.tables;
+    let opened = match tables.run(run) {
+        Some(row) => Mirror::open(session, row, tables),
+        None => Ok(None),
+    };
+    let unwritable = |error: &io::Error| Failure::new("file.unwritable", error.to_string());
+    let Some(mut mirror) = opened.map_err(|error| unwritable(&error))? else {
+        return Ok(());
+    };
+    let Mirror {
+        keeper, plan, path, ..
+    } = &mut mirror;
+    let taking = Taking {
+        session,
+        tables,
+        run,
+        path,
+        token: None,
+    };
+    let decided = keeper.locked(|keeper| taking.decided(keeper, plan, verb, position));
+    decided.map_err(|Stopped(failure)| failure)
+}
+
 /// What ended the taking in of a file.
 struct Stopped(Failure);
 
@@ -446,6 +486,78 @@ impl Taking<'_, '_, '_> {
             taken: !committed.events.is_empty(),
             said: Vec::new(),
         })
+    }
+}
+
+impl Taking<'_, '_, '_> {
+    fn decided(
+        &self,
+        keeper: &mut Keeper,
+        plan: &mut PlanFile,
+        verb: Verb,
+        position: u64,
+    ) -> Result<(), Stopped> {
+        let Ok(bytes) = fs::read(keeper.target()) else {
+            // It was taken away: there is nothing to keep.
+            return Ok(());
+        };
+        let changed = self.changed(plan, keeper.base().as_deref(), &bytes);
+        match (verb, changed) {
+            (Verb::KeepPiton, _) => self.put_own(keeper, plan, &bytes, position),
+            (Verb::Merge, Ok(_)) => Ok(keeper.accept(&bytes)?),
+            (Verb::KeepFile, Ok(changed)) => {
+                self.take(keeper, &bytes, changed)?;
+                self.refuse_rest()
+            }
+            (_, Err(problems)) => Err(Stopped(
+                Failure::new(
+                    "file.conflict",
+                    format!("{} cannot be read: {}", self.path, in_lines(&problems)),
+                )
+                .hint("mend the file, or decide `keep-piton`: its present contents are kept beside it"),
+            )),
+            (_, Ok(_)) => Ok(()),
+        }
+    }
+
+    /// What still does not fit cannot be kept.
+    fn refuse_rest(&self) -> Result<(), Stopped> {
+        let needs = [Need::OpenDecisions(Some(self.run))];
+        let rows = self.session.load(&needs).map_err(Stopped)?;
+        let mut open = rows.tables.open_decisions(self.run);
+        let Some(asked) = open.find(|row| row.file.as_deref() == Some(self.path)) else {
+            return Ok(());
+        };
+        let why = asked.details.clone().unwrap_or_default();
+        Err(Stopped(
+            Failure::new(
+                "file.conflict",
+                format!("{} does not fit the run: {why}", self.path),
+            )
+            .hint("change the file, or decide `merge` or `keep-piton`"),
+        ))
+    }
+
+    /// Writes the file as the journal has it; what was there is kept beside.
+    fn put_own(
+        &self,
+        keeper: &mut Keeper,
+        plan: &mut PlanFile,
+        bytes: &[u8],
+        position: u64,
+    ) -> Result<(), Stopped> {
+        let now = self.session.world.now();
+        let time = now.strftime("%Y%m%dT%H%M%SZ");
+        keep_copy(keeper.target(), &format!("before-piton-{time}"))?;
+        let shown = plan
+            .show(keeper.base().as_deref(), self.tables, now)
+            .map_err(io::Error::other)?;
+        keeper.accept(bytes)?;
+        if let Some(text) = shown {
+            let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
+            keeper.put(text.as_bytes(), positions, None)?;
+        }
+        Ok(())
     }
 }
 
