@@ -21,4 +21,5 @@ mod round_trip;
 mod samples;
 mod schemas;
 mod shelf;
+mod sprint_shapes;
 mod yaml_patch;
