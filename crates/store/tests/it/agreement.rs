@@ -282,7 +282,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         },
         _ => Edit::Insert {
             parent,
-            after: Some(node()).filter(|_| a % 3 == 0),
+            after: Some(node()).filter(|_| a.is_multiple_of(3)),
             items: vec![item],
         },
     };
