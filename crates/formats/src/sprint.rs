@@ -6,6 +6,9 @@
 //! text that is there. [`detect_layout`] tells a
 //! `PROGRESS.yaml` from the older and the foreign documents of that name.
 //!
+//! [`edits`](fn@edits) tells what somebody changed in one by hand. What the three files must
+//! be strictly stands in [`PROGRESS_SHAPE`], [`SPRINT_SHAPE`] and [`WORKFLOW_SHAPE`].
+//!
 //! Nothing here runs a sprint: what a status may become is not decided here.
 
 mod check;
@@ -21,6 +24,7 @@ mod layout;
 mod native;
 mod progress;
 mod read;
+mod shape;
 mod template;
 mod workflow;
 mod worktree;
@@ -39,4 +43,5 @@ pub use progress::{
     Progress, RetryPolicy, SprintStatus, Stats, Worktree,
 };
 pub use read::parse_progress;
+pub use shape::{PROGRESS_SHAPE, SPRINT_SHAPE, WORKFLOW_SHAPE};
 pub use write::{render_progress, update_progress};

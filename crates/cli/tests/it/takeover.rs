@@ -322,6 +322,13 @@ fn case_24_older_layouts_are_named_and_left_alone() {
 mod while_it_runs {
     use super::*;
 
+    fn node(scratch: &Scratch, name: &str) -> serde_json::Value {
+        let status = scratch.json(&["status", DEMO]);
+        let nodes = status["run"]["nodes"].as_array().expect("nodes").clone();
+        let found = nodes.into_iter().find(|node| node["node"] == name);
+        found.unwrap_or_else(|| panic!("there is no node {name}"))
+    }
+
     const TWO: &str = "  - id: build\n    prompt: build it\n  - id: test\n    prompt: test it\n";
     const PATIENT: &str = "touch at-$PITON_ITEM; while ! [ -e go ]; do sleep 0.02; done; echo fine";
 

@@ -185,6 +185,12 @@ impl Desk {
         .expect("it was started");
     }
 
+    /// Somebody says that everything that failed is done.
+    pub(crate) fn work_by_hand(&mut self) {
+        self.text = self.text.replace("status: failed", "status: completed");
+        self.take_in();
+    }
+
     /// Works on whatever is next.
     #[track_caller]
     pub(crate) fn work(&mut self, outcome: Outcome) -> String {

@@ -24,5 +24,6 @@ mod round_trip;
 mod samples;
 mod schemas;
 mod shelf;
+mod sprint_shapes;
 mod task;
 mod yaml_patch;

@@ -298,6 +298,53 @@ fn without_a_base_only_what_was_added_is_taken() {
     );
 }
 
+/// A sprint as large as the largest that was ever met: 660 KB, 36,000 lines.
+fn large() -> String {
+    let mut text = String::from("# large\nsprint-id: large\nstatus: not-started\nphases:\n");
+    for phase in 0..40 {
+        text.push_str(&format!(
+            "  - id: p{phase}\n    status: pending\n    steps:\n"
+        ));
+        for step in 0..50 {
+            text.push_str(&format!(
+                "      # step {step}\n      - id: s{step}\n        prompt: |\n          do {step}\n          and more of it, at some length, in words\n\n          and again, so that the prompt is as long as they are\n        status: pending\n        phases:\n          - id: i\n            status: pending\n            prompt: 'implement it: {step}'\n\n\n\n          - id: q\n            status: pending\n            prompt: test it\n\n\n"
+            ));
+        }
+    }
+    text.push_str("current: {phase: 0, step: 0, sub-phase: 0}\nstats: {started-at: null, total-phases: 40, completed-phases: 0}\n");
+    text
+}
+
+#[expect(clippy::disallowed_methods, reason = "a budget is measured")]
+#[test]
+fn case_25_a_file_of_36_000_lines_is_changed_in_place_and_fast() {
+    let text = large();
+    assert!(
+        text.len() > 660_000 && text.lines().count() > 35_900,
+        "{} {}",
+        text.len(),
+        text.lines().count()
+    );
+    let mut progress = read(&text).expect("a sprint");
+    progress.phases[20].status = PhaseStatus::InProgress;
+    progress.phases[20].started_at = Some("2026-01-15T09:00:00Z".to_owned());
+    progress.phases[39].children.as_mut().expect("steps")[49].prompt =
+        Some("other\nwords\n".to_owned());
+    let begun = std::time::Instant::now();
+    let out = update_progress(&text, &progress);
+    let took = begun.elapsed();
+    // Far less than a second when optimised; here only its growth is watched.
+    assert!(took.as_secs() < 10, "{took:?}");
+    assert_eq!(read(&out), Some(progress));
+    // A prompt of five lines became one of two; a status and a time are new.
+    assert_eq!(out.lines().count(), text.lines().count() - 1);
+    assert_eq!(
+        out.lines().filter(|line| line.is_empty()).count(),
+        text.lines().filter(|line| line.is_empty()).count() - 1
+    );
+    assert_eq!(out.matches('#').count(), text.matches('#').count());
+}
+
 // Anything at all.
 
 struct Rng(u64);

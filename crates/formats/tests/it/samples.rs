@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use piton_formats::problem::Problem;
 use piton_formats::ralph_dir::{guardrails, logs, progress};
-use piton_formats::sprint::{Layout, Source, detect_layout, parse_progress, render_progress};
+use piton_formats::sprint::{
+    Layout, Source, detect_layout, parse_progress, render_progress, update_progress,
+};
 use piton_formats::{json, prd, sdlc, task, yaml};
 
 use crate::edits;
@@ -131,5 +133,45 @@ fn json_of_others_is_read_and_keeps_every_byte() {
             let problems = prd::read(source).1;
             assert!(!problems.iter().any(Problem::is_error), "{problems:#?}");
         }
+    }
+}
+
+#[test]
+fn files_of_others_are_changed_in_place() {
+    let Some(folder) = folder() else {
+        eprintln!("skipped: PITON_SAMPLES names no folder");
+        return;
+    };
+    let mut paths = Vec::new();
+    files(&folder, "yaml", &mut paths);
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.display().to_string();
+        let source = Source {
+            name: &name,
+            text: &text,
+        };
+        let (Some(mut progress), _) = parse_progress(source) else {
+            continue;
+        };
+        // What must be there is added; hardly a line changes by that.
+        let shown = update_progress(&text, &progress);
+        let there: std::collections::BTreeSet<&str> = shown.lines().collect();
+        let gone = text.lines().filter(|line| !there.contains(line)).count();
+        assert!(gone <= 4, "{name}: {gone} lines are gone");
+        assert_eq!(update_progress(&shown, &progress), shown, "{name}");
+        progress.pause_reason = Some("a look".to_owned());
+        if let Some(phase) = progress.phases.last_mut() {
+            phase.summary = Some("by hand".to_owned());
+        }
+        let out = update_progress(&shown, &progress);
+        let read = parse_progress(Source {
+            name: &name,
+            text: &out,
+        });
+        assert_eq!(read.0, Some(progress), "{name}");
+        let known: std::collections::BTreeSet<&str> = shown.lines().collect();
+        let new = out.lines().filter(|line| !known.contains(line)).count();
+        assert!(new <= 2, "{name}: {new} lines are new");
     }
 }
