@@ -135,7 +135,9 @@ struct Following<'s, 'w> {
 impl Following<'_, '_> {
     fn follow(&self, keeper: &mut Keeper) -> Result<Vec<News>, Trouble> {
         let mut news = Vec::new();
-        keeper.tidy(|left| self.take_left(left, &mut news))?;
+        if keeper.has_left() {
+            keeper.tidy(|left| self.take_left(left, &mut news))?;
+        }
         for _ in 0..TRIES {
             match self.present(keeper)? {
                 Present::Special => return Ok(news),

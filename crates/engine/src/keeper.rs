@@ -261,6 +261,23 @@ impl Keeper {
         })
     }
 
+    /// Notes what the file would be if piton had written it now, although it is
+    /// somebody else's and stays: edits are told from there on.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn rebase(&mut self, own: &[u8]) -> io::Result<()> {
+        let hash = sha256(own);
+        self.keep_base(own);
+        self.put_stamp(Stamp {
+            before: hash.clone(),
+            after: hash,
+            look: None,
+            ..self.stamp.clone()
+        })
+    }
+
     /// Notes how far the file shows the streams.
     ///
     /// # Errors
@@ -350,11 +367,22 @@ impl Keeper {
         }
         drop(displaced);
         fail::point("mirror.tidied");
-        let look = Look::at(&self.target);
-        self.stamp = Stamp { look, ..fresh };
+        self.stamp = Stamp {
+            look: Look::at(&self.target),
+            temp: String::new(),
+            ..fresh
+        };
         // Only a help for the next one who looks: it need not be flushed.
         write_stamp(&self.stamp_file, &self.stamp)?;
         Ok(Put::Done)
+    }
+
+    /// Whether a process died between an exchange and its end, and left a version
+    /// of the file beside it.
+    #[must_use]
+    pub fn has_left(&self) -> bool {
+        let left = self.target.with_file_name(&self.stamp.temp);
+        !self.stamp.temp.is_empty() && left.is_file()
     }
 
     /// Takes away what a crash in the middle of a write left beside the file.

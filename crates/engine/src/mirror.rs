@@ -205,6 +205,10 @@ impl Mirror {
         tables: &Tables,
         token: Option<u64>,
     ) -> Result<Looked, Failure> {
+        if self.keeper.has_left() {
+            let tidied = self.tidy();
+            tidied.map_err(|error| Failure::new("file.unwritable", error.to_string()))?;
+        }
         if !self.keeper.may_be_foreign() {
             return Ok(Looked::default());
         }
@@ -396,7 +400,7 @@ impl Taking<'_, '_, '_> {
             changed = self.changed(plan, base.as_deref(), &bytes);
         }
         match changed {
-            Ok(changed) => self.take(keeper, &bytes, changed),
+            Ok(changed) => self.take(keeper, plan, &bytes, changed),
             Err(problems) => self.ask(&problems),
         }
     }
@@ -434,6 +438,7 @@ impl Taking<'_, '_, '_> {
     fn take(
         &self,
         keeper: &mut Keeper,
+        plan: &mut PlanFile,
         bytes: &[u8],
         changed: piton_formats::plan_file::Changed,
     ) -> Result<Looked, Stopped> {
@@ -454,7 +459,9 @@ impl Taking<'_, '_, '_> {
             .session
             .is_asked_about(self.run, self.path)
             .map_err(Stopped)?;
-        if !asked {
+        if asked {
+            self.rebase(keeper, plan, bytes)?;
+        } else {
             keeper.accept(bytes)?;
         }
         if edits > 0 {
@@ -469,6 +476,23 @@ impl Taking<'_, '_, '_> {
             taken: !committed.events.is_empty(),
             said,
         })
+    }
+
+    /// What was taken in is the run's now; what was not still differs from it.
+    fn rebase(
+        &self,
+        keeper: &mut Keeper,
+        plan: &mut PlanFile,
+        bytes: &[u8],
+    ) -> Result<(), Stopped> {
+        let needs = [Need::Run(self.run), Need::Tree(self.run)];
+        let rows = self.session.load(&needs).map_err(Stopped)?;
+        let theirs = std::str::from_utf8(bytes).ok();
+        let shown = plan.show(theirs, &rows.tables, self.session.world.now());
+        if let Ok(Some(own)) = shown {
+            keeper.rebase(own.as_bytes())?;
+        }
+        Ok(())
     }
 
     fn ask(&self, problems: &[piton_formats::problem::Problem]) -> Result<Looked, Stopped> {
@@ -506,7 +530,7 @@ impl Taking<'_, '_, '_> {
             (Verb::KeepPiton, _) => self.put_own(keeper, plan, &bytes, position),
             (Verb::Merge, Ok(_)) => Ok(keeper.accept(&bytes)?),
             (Verb::KeepFile, Ok(changed)) => {
-                self.take(keeper, &bytes, changed)?;
+                self.take(keeper, plan, &bytes, changed)?;
                 self.refuse_rest()
             }
             (_, Err(problems)) => Err(Stopped(

@@ -143,7 +143,7 @@ fn files_of_others_are_changed_in_place() {
         return;
     };
     let mut paths = Vec::new();
-    files(&folder, "yaml", &mut paths);
+    files(&folder, &["yaml"], &mut paths);
     for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = path.display().to_string();
