@@ -7,6 +7,8 @@
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
+//! - [`shape`]: what a format demands strictly, as a table that is checked and
+//!   printed as JSON Schema.
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
 //!   `PROGRESS.yaml` read and written.
 //!
@@ -16,6 +18,8 @@
 pub mod face;
 pub mod json;
 pub mod problem;
+mod report;
+pub mod shape;
 pub mod sprint;
 pub mod tree;
 pub mod yaml;

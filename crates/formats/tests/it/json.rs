@@ -89,7 +89,7 @@ impl Look {
             Value::Scalar(_) => render(node).trim_end_matches('\n').to_owned(),
             Value::Seq(items) => {
                 let items = items.iter().map(|item| self.value(item, depth + 1));
-                self.frame(items.collect(), ('[', ']'), depth)
+                self.frame(&items.collect::<Vec<_>>(), ('[', ']'), depth)
             }
             Value::Map(map) => {
                 let pairs = map.iter().map(|(key, value)| {
@@ -97,12 +97,12 @@ impl Look {
                     let value = self.value(value, depth + 1);
                     format!("{}{}{value}", key.trim_end_matches('\n'), self.colon)
                 });
-                self.frame(pairs.collect(), ('{', '}'), depth)
+                self.frame(&pairs.collect::<Vec<_>>(), ('{', '}'), depth)
             }
         }
     }
 
-    fn frame(&self, items: Vec<String>, (open, close): (char, char), depth: usize) -> String {
+    fn frame(&self, items: &[String], (open, close): (char, char), depth: usize) -> String {
         if items.is_empty() || depth >= self.inline_below {
             return format!("{open}{}{}{}{close}", self.pad, items.join(", "), self.pad);
         }

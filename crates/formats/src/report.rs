@@ -1,0 +1,191 @@
+//! Where a value stands, and the problems of one file.
+
+use std::fmt;
+
+use crate::problem::Problem;
+use crate::tree::{Map, Span};
+
+/// The way to a value, built without allocating and printed only for a problem.
+#[derive(Clone, Copy)]
+pub(crate) struct Path<'p> {
+    parent: Option<&'p Path<'p>>,
+    step: Step<'p>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'p> {
+    /// The document, under the name that its paths begin with, if any.
+    Root(&'p str),
+    Key(&'p str),
+    Index(usize),
+}
+
+impl<'p> Path<'p> {
+    pub(crate) const ROOT: Path<'static> = Path {
+        parent: None,
+        step: Step::Root(""),
+    };
+
+    /// The document, called `name` in every path.
+    pub(crate) fn root(name: &'p str) -> Path<'p> {
+        Path {
+            parent: None,
+            step: Step::Root(name),
+        }
+    }
+
+    pub(crate) fn key(&'p self, key: &'p str) -> Path<'p> {
+        Path {
+            parent: Some(self),
+            step: Step::Key(key),
+        }
+    }
+
+    pub(crate) fn index(&'p self, index: usize) -> Path<'p> {
+        Path {
+            parent: Some(self),
+            step: Step::Index(index),
+        }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(f)?;
+        }
+        match self.step {
+            Step::Root(name) => f.write_str(name),
+            Step::Key(key) if self.is_first() => f.write_str(key),
+            Step::Key(key) => write!(f, ".{key}"),
+            Step::Index(index) => write!(f, "[{index}]"),
+        }
+    }
+}
+
+impl Path<'_> {
+    fn is_first(&self) -> bool {
+        matches!(
+            self.parent,
+            Some(Path {
+                step: Step::Root(""),
+                ..
+            })
+        )
+    }
+}
+
+/// The problems of one file.
+pub(crate) struct Report<'r> {
+    pub(crate) file: &'r str,
+    pub(crate) problems: &'r mut Vec<Problem>,
+}
+
+/// What to tell about a problem: what was found, and how to mend it.
+pub(crate) type Words<'w> = (String, &'w str);
+
+impl Report<'_> {
+    pub(crate) fn error(
+        &mut self,
+        code: &'static str,
+        path: Path<'_>,
+        span: Span,
+        words: Words<'_>,
+    ) {
+        self.problems
+            .push(Problem::error(code, self.file, path.to_string(), span).saying(words.0, words.1));
+    }
+
+    pub(crate) fn warning(
+        &mut self,
+        code: &'static str,
+        path: Path<'_>,
+        span: Span,
+        words: Words<'_>,
+    ) {
+        self.problems.push(
+            Problem::warning(code, self.file, path.to_string(), span).saying(words.0, words.1),
+        );
+    }
+
+    /// Warns of keys that are a slip away from a known one.
+    pub(crate) fn misspelt(&mut self, map: &Map, path: Path<'_>, known: &[&str]) {
+        for (key, _) in map.iter() {
+            if known.contains(&key.text.as_str()) {
+                continue;
+            }
+            let Some(meant) = closest(&key.text, known) else {
+                continue;
+            };
+            self.warning(
+                "UNKNOWN_KEY",
+                path.key(&key.text),
+                key.span,
+                (
+                    format!("the key `{}` is not known; `{meant}` is", key.text),
+                    "correct the spelling; nothing reads the key as it stands",
+                ),
+            );
+        }
+    }
+}
+
+/// The known word that `word` is most likely meant to be.
+pub(crate) fn closest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    const LEN_MAX: usize = 40;
+    if word.len() > LEN_MAX || word.len() < 3 {
+        return None;
+    }
+    known
+        .iter()
+        .map(|candidate| (distance(word, candidate), *candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len() / 3 && *distance <= 2)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// How many letters must be changed, added, dropped or swapped with the next.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = change.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_reads_as_one_would_write_it() {
+        let phases = Path::ROOT.key("phases");
+        let first = phases.index(0);
+        let gate = first.key("gate");
+        assert_eq!(gate.key("script").to_string(), "phases[0].gate.script");
+        assert_eq!(Path::ROOT.to_string(), "");
+        let entries = Path::root("progress");
+        let entries = entries.key("entries");
+        assert_eq!(entries.index(3).to_string(), "progress.entries[3]");
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_finds_the_key_that_was_meant() {
+        let known = ["prompt", "for-each", "workflow", "gate", "id"];
+        assert_eq!(closest("promt", &known), Some("prompt"));
+        assert_eq!(closest("gaet", &known), Some("gate"));
+        assert_eq!(closest("foreach", &known), Some("for-each"));
+        assert_eq!(closest("description", &known), None);
+        assert_eq!(closest("is", &known), None);
+    }
+}

@@ -1,0 +1,140 @@
+//! What a format demands strictly, as a table.
+//!
+//! A [`Shape`] says which keys, types, words and bounds a document must have.
+//! [`check`] finds every place where a tree has others, [`json_schema`] prints
+//! the same table as JSON Schema 2020-12; they cannot disagree, because
+//! neither knows anything of a format. Trees from YAML are checked alike.
+//!
+//! What a tolerant reader takes beyond this is its own business.
+
+mod check;
+mod pattern;
+mod schema;
+mod version;
+
+pub use check::check;
+pub use pattern::{Pattern, is_date_time};
+pub use schema::json_schema;
+pub use version::Version;
+
+/// What a value must be.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// Anything.
+    Any,
+    /// A text.
+    Text(Text),
+    /// A number without a fraction, not below the minimum.
+    Integer {
+        /// The least that is allowed.
+        min: Option<i32>,
+    },
+    /// A number, not below the minimum.
+    Number {
+        /// The least that is allowed.
+        min: Option<i32>,
+    },
+    /// `true` or `false`.
+    Bool,
+    /// `null`.
+    Null,
+    /// A list of any length.
+    List(&'static Shape),
+    /// A mapping with these keys.
+    Map(&'static [Field], Rest),
+    /// A mapping of any keys, whose values are all of this shape.
+    Each(&'static Shape),
+    /// One of these.
+    Either(&'static [Shape]),
+    /// A shape that has a name of its own in the schema.
+    Named(&'static Named),
+}
+
+/// What a text must be.
+#[derive(Clone, Copy, Debug)]
+pub enum Text {
+    /// Anything.
+    Any,
+    /// Anything but nothing.
+    NotEmpty,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// Made after a pattern.
+    Pattern(Pattern),
+    /// A time of RFC 3339, with its zone.
+    DateTime,
+}
+
+/// Whether a mapping may have other keys than those that are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// It may not.
+    Closed,
+    /// It may, and they may hold anything.
+    Open,
+}
+
+/// A key of a mapping.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// The key.
+    pub key: &'static str,
+    /// Whether it must be there.
+    pub required: bool,
+    /// What its value must be.
+    pub shape: Shape,
+    /// What it is for, in one line; may be empty.
+    pub about: &'static str,
+}
+
+/// A shape with a name. Tables that use one are statics, as it is itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Named {
+    /// The name, unique within a format.
+    pub name: &'static str,
+    /// What it stands for.
+    pub shape: Shape,
+}
+
+impl Shape {
+    /// Any text.
+    pub const TEXT: Self = Self::Text(Text::Any);
+    /// A time of RFC 3339, with its zone.
+    pub const DATE_TIME: Self = Self::Text(Text::DateTime);
+    /// A whole number that is not negative.
+    pub const COUNT: Self = Self::Integer { min: Some(0) };
+
+    /// One of these words.
+    pub const fn one_of(words: &'static [&'static str]) -> Self {
+        Self::Text(Text::OneOf(words))
+    }
+}
+
+impl Field {
+    /// A key that must be there.
+    pub const fn required(key: &'static str, shape: Shape) -> Self {
+        Self {
+            key,
+            required: true,
+            shape,
+            about: "",
+        }
+    }
+
+    /// A key that may be there.
+    pub const fn optional(key: &'static str, shape: Shape) -> Self {
+        Self {
+            required: false,
+            ..Self::required(key, shape)
+        }
+    }
+
+    /// The same key, with what it is for.
+    #[must_use]
+    pub const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests;
