@@ -111,7 +111,8 @@ pub(crate) fn warning(
 /// What of `node` is as `shape` has it, written in one way.
 pub(crate) fn understood(node: &Node, shape: &Shape) -> Option<Node> {
     match shape {
-        Shape::Any | Shape::Each(_) => Some(node.clone()),
+        Shape::Any => Some(node.clone()),
+        Shape::Each(_) => node.as_map().map(|_| node.clone()),
         Shape::Text(text) => understood_text(node.as_str()?, *text),
         Shape::Integer { min } => whole(node)
             .filter(|value| min.is_none_or(|min| *value >= i64::from(min)))
@@ -265,19 +266,25 @@ fn merged_list(have: &[Node], native: Option<&Node>, wanted: &[Node], shape: &Sh
             .to_owned()
     };
     let mut known: HashMap<String, VecDeque<usize>> = HashMap::new();
-    for (index, node) in have.iter().enumerate() {
+    let maps = have
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.as_map().is_some());
+    for (index, node) in maps {
         known.entry(title(node)).or_default().push_back(index);
     }
-    let natives = native.and_then(Node::as_seq).unwrap_or_default();
-    let mut out: Vec<Node> = wanted
-        .iter()
-        .map(
-            |want| match known.get_mut(&title(want)).and_then(VecDeque::pop_front) {
-                Some(index) => merged(&have[index], natives.get(index), want, shape),
-                None => want.clone(),
-            },
-        )
-        .collect();
+    // What was taken from the native form has the order of the mappings there.
+    let natives = native.and_then(Node::as_seq).unwrap_or_default().iter();
+    let mut natives = natives.filter(|node| node.as_map().is_some());
+    let mut out = Vec::with_capacity(wanted.len());
+    for want in wanted {
+        let native = natives.next();
+        let known = known.get_mut(&title(want)).and_then(VecDeque::pop_front);
+        out.push(match known {
+            Some(index) => merged(&have[index], native, want, shape),
+            None => want.clone(),
+        });
+    }
     // What is no observation at all was never taken, and is nobody's to drop.
     for (index, node) in have.iter().enumerate() {
         if node.as_map().is_none() {
@@ -326,6 +333,11 @@ pub(crate) fn from_map(map: Map) -> Node {
     made(Value::Map(map))
 }
 
+/// The id that an element has.
+pub(crate) fn id_of(node: &Node) -> Option<String> {
+    node.get("id").and_then(Node::as_str).map(str::to_owned)
+}
+
 /// A list of elements with ids, to be shown rows.
 pub(crate) struct Elements {
     list: Vec<Node>,
@@ -335,8 +347,13 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// The list under `key`; none is an empty one.
-    pub(crate) fn of(map: &Map, key: &str, shape: &'static Shape) -> Result<Self, CannotShow> {
+    /// The list under `key`, whose elements `name_of` names; none is an empty one.
+    pub(crate) fn of(
+        map: &Map,
+        key: &str,
+        shape: &'static Shape,
+        name_of: fn(&Node) -> Option<String>,
+    ) -> Result<Self, CannotShow> {
         let list = match map.get(key) {
             None => Vec::new(),
             Some(node) if node.is_null() => Vec::new(),
@@ -347,8 +364,8 @@ impl Elements {
         };
         let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, node) in list.iter().enumerate() {
-            if let Some(id) = node.get("id").and_then(Node::as_str) {
-                by_id.entry(id.to_owned()).or_default().push(index);
+            if let Some(name) = name_of(node) {
+                by_id.entry(name).or_default().push(index);
             }
         }
         Ok(Self {
@@ -373,20 +390,32 @@ impl Elements {
     ///
     /// `fresh` is how it is written where it is not there yet.
     pub(crate) fn show(&mut self, id: &str, native: Option<&Node>, wanted: &Node, fresh: Node) {
-        let Some(at) = self.by_id.get(id).and_then(|all| all.first()).copied() else {
+        let all = self.by_id.get(id).map(Vec::as_slice).unwrap_or_default();
+        let Some(first) = all.first().copied() else {
             if !self.stands_under_its_first_name(id, native, wanted) {
                 self.push(id, fresh);
             }
             return;
         };
-        let node = merged(&self.list[at], native, wanted, self.shape);
-        if !same(&node, &self.list[at]) {
-            self.list[at] = node;
+        // Where several have the name, one that says it already is the one.
+        if !self.is_said_by_any(all, native, wanted) {
+            self.list[first] = merged(&self.list[first], native, wanted, self.shape);
             self.changed = true;
         }
     }
 
-    fn push(&mut self, id: &str, node: Node) {
+    fn is_said_by_any(&self, all: &[usize], native: Option<&Node>, wanted: &Node) -> bool {
+        let mut all = all.iter().map(|at| &self.list[*at]);
+        all.any(|have| same(&merged(have, native, wanted, self.shape), have))
+    }
+
+    fn push(&mut self, id: &str, mut node: Node) {
+        // What it was taken from may have none, and would not be known again.
+        if let Value::Map(map) = &mut node.value
+            && map.get("id").is_none()
+        {
+            map.pairs.insert(0, (Key::new("id"), Node::string(id)));
+        }
         let index = self.list.len();
         self.by_id.entry(id.to_owned()).or_default().push(index);
         self.list.push(node);
@@ -405,11 +434,7 @@ impl Elements {
         let Some(all) = self.by_id.get(base) else {
             return false;
         };
-        let renamed = renamed(wanted, base);
-        all.iter().any(|at| {
-            let have = &self.list[*at];
-            same(&merged(have, native, &renamed, self.shape), have)
-        })
+        self.is_said_by_any(all, native, &renamed(wanted, base))
     }
 
     /// The list, when it is not as it was.
@@ -526,7 +551,7 @@ mod tests {
             r#"{"x": null, "at": "2026-01-15T11:00:00.000+01:00", "count": 3.0, "id": "a"}"#,
             None,
             r#"{"id": "a", "at": "2026-01-15T10:00:00Z", "count": 3, "word": "b"}"#,
-            r#"{"x": null, "at": "2026-01-15T11:00:00.000+01:00", "count": 3.0, "word": "b", "id": "a"}"#,
+            r#"{"x": null, "at": "2026-01-15T11:00:00.000+01:00", "count": 3.0, "id": "a", "word": "b"}"#,
         );
     }
 

@@ -14,7 +14,7 @@ use crate::face::{About, CannotShow, Detected, Shown};
 use crate::json;
 use crate::shape::{Rest, Shape, Version, is_date_time};
 use crate::tolerant::{
-    Elements, from_json, from_map, instant_or_utc, into_map, merged, native_node, read, set,
+    Elements, from_json, from_map, id_of, instant_or_utc, into_map, merged, native_node, read, set,
     too_new,
 };
 use crate::tree::{Key, Map, Node};
@@ -82,7 +82,7 @@ fn new_document(about: &About<'_>) -> Map {
 
 /// Shows the rows in a document, and says whether that changed anything.
 fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
-    let mut elements = Elements::of(map, "entries", &ENTRY_KEPT)?;
+    let mut elements = Elements::of(map, "entries", &ENTRY_KEPT, id_of)?;
     let marks = marks(&elements, rows);
     for row in rows {
         if let Shown::Entry(row) = row {

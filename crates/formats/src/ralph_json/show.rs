@@ -10,12 +10,14 @@ use piton_core::native::Native;
 use piton_core::observation::Observation;
 
 use super::detect::of_tree;
-use super::take::{named, remembered, told};
+use super::take::{name_of, named, remembered, told};
 use super::{ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT};
 use crate::face::{About, CannotShow, Detected, Shown};
 use crate::json;
 use crate::shape::{Pattern, Shape, Version};
-use crate::tolerant::{Elements, from_map, into_map, merged, native_node, read, set, too_new};
+use crate::tolerant::{
+    Elements, from_map, id_of, into_map, merged, native_node, read, set, too_new,
+};
 use crate::tree::{Key, Map, Node};
 
 /// The lists of a progress file, by the key of each.
@@ -86,7 +88,8 @@ fn new_document(about: &About<'_>) -> Map {
 fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
     let mut changed = false;
     for (index, (key, shape)) in LISTS.into_iter().enumerate() {
-        let mut elements = Elements::of(map, key, shape)?;
+        let name_of: fn(&Node) -> Option<String> = if index == 0 { name_of } else { id_of };
+        let mut elements = Elements::of(map, key, shape, name_of)?;
         for row in rows {
             match row {
                 Shown::Attempt(row) if index == 0 => show_attempt(&mut elements, row),
@@ -250,7 +253,7 @@ fn parts_of_row(row: &AttemptRow) -> Parts<'_> {
     let took = ended.as_second().saturating_sub(row.started_at.as_second());
     let took = u64::try_from(took).ok().filter(|took| *took > 0);
     Parts {
-        id: id_of(row, item),
+        id: allowed_id(row, item),
         timestamp: Some(ended),
         item,
         number: Some(row.number.max(1)),
@@ -261,7 +264,7 @@ fn parts_of_row(row: &AttemptRow) -> Parts<'_> {
 }
 
 /// The name of an attempt, or one made of it that the format allows.
-fn id_of(row: &AttemptRow, item: &str) -> String {
+fn allowed_id(row: &AttemptRow, item: &str) -> String {
     let name = row.name.as_deref().unwrap_or(item);
     if Pattern::EntryId.matches(name) {
         return name.to_owned();

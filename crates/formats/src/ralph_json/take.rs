@@ -18,7 +18,7 @@ use crate::json::same;
 use crate::problem::Problem;
 use crate::shape::Named;
 use crate::tolerant::{
-    digest, instant, native, read, repeated_ids, too_new, understood, warning, warnings,
+    digest, id_of, instant, native, read, repeated_ids, too_new, understood, warning, warnings,
 };
 use crate::tree::Node;
 
@@ -201,6 +201,22 @@ impl Said {
         self.word(key, instant)
     }
 
+    fn number(&self) -> Option<u32> {
+        let number = self.count("iteration");
+        let number = number.filter(|number| *number <= NUMBER_MAX)?;
+        u32::try_from(number).ok()
+    }
+
+    /// The id of an entry, or the one that its item and number make.
+    fn name(&self) -> Option<String> {
+        let derived = || {
+            let prd_id = self.text("prd_id").filter(|prd_id| !prd_id.is_empty())?;
+            Some(format!("{}-{}", slug(&prd_id), self.number()?))
+        };
+        let id = self.text("id").filter(|id| !id.is_empty());
+        id.or_else(derived)
+    }
+
     fn texts(&self, key: &str) -> Option<Vec<String>> {
         let list = self.0.get(key)?.as_seq()?;
         let texts = list.iter().filter_map(Node::as_str).map(str::to_owned);
@@ -208,19 +224,19 @@ impl Said {
     }
 }
 
+/// What an entry is known by.
+pub(super) fn name_of(node: &Node) -> Option<String> {
+    id_of(node)
+        .filter(|id| !id.is_empty())
+        .or_else(|| Said::of(node, &ENTRY)?.name())
+}
+
 /// The attempt that an entry tells of; `None` when nothing would name it.
 pub(super) fn told(text: &str, node: &Node) -> Option<ToldAttempt> {
     let said = Said::of(node, &ENTRY)?;
-    let number = said
-        .count("iteration")
-        .filter(|number| *number <= NUMBER_MAX)
-        .and_then(|number| u32::try_from(number).ok());
+    let number = said.number();
+    let name = said.name()?;
     let prd_id = said.text("prd_id").filter(|prd_id| !prd_id.is_empty());
-    let derived = || Some(format!("{}-{}", slug(prd_id.as_deref()?), number?));
-    let name = said
-        .text("id")
-        .filter(|id| !id.is_empty())
-        .or_else(derived)?;
     let item = prd_id.unwrap_or_else(|| match name.rsplit_once('-') {
         Some((item, digits)) if !item.is_empty() && digits.parse::<u64>().is_ok() => {
             item.to_owned()
