@@ -64,7 +64,8 @@ fn is_ours(root: &Node) -> bool {
         let items = root.get(key).and_then(Node::as_seq).unwrap_or_default();
         items.iter().any(|item| item.get(mark).is_some())
     };
-    (has("version") && has("entries"))
+    let has_list = has("entries") || has("learnings") || has("patterns");
+    (has("version") && has_list)
         || holds("entries", "prd_id")
         || holds("learnings", "content")
         || holds("patterns", "discovered_at")

@@ -120,7 +120,7 @@ fn show_attempt(elements: &mut Elements, row: &AttemptRow) {
         return;
     };
     let native = native_node(row.native.as_ref(), FACE);
-    let mut wanted = parts_of_row(row);
+    let mut wanted = parts_of_row(row, native.as_ref());
     if elements.get(name).is_none() {
         wanted.id = free_id(elements, &wanted);
     } else {
@@ -186,8 +186,8 @@ fn on_native(native: Option<&Node>, wanted: &Node, shape: &Shape) -> Node {
 pub fn element_of(row: &AttemptRow) -> Option<Node> {
     row.report.as_ref()?;
     row.name.as_ref()?;
-    let wanted = attempt_element(&parts_of_row(row));
     let native = native_node(row.native.as_ref(), FACE);
+    let wanted = attempt_element(&parts_of_row(row, native.as_ref()));
     Some(on_native(native.as_ref(), &wanted, &ENTRY.shape))
 }
 
@@ -246,14 +246,14 @@ pub(super) fn parts_of_told(told: &ToldAttempt) -> Parts<'_> {
     }
 }
 
-fn parts_of_row(row: &AttemptRow) -> Parts<'_> {
+fn parts_of_row<'r>(row: &'r AttemptRow, native: Option<&Node>) -> Parts<'r> {
     let item = row.item.as_deref().unwrap_or(row.node.as_str());
     let report = row.report.as_ref();
     let ended = row.ended_at.unwrap_or(row.started_at);
     let took = ended.as_second().saturating_sub(row.started_at.as_second());
     let took = u64::try_from(took).ok().filter(|took| *took > 0);
     Parts {
-        id: allowed_id(row, item),
+        id: allowed_id(row, item, native),
         timestamp: Some(ended),
         item,
         number: Some(row.number.max(1)),
@@ -263,10 +263,12 @@ fn parts_of_row(row: &AttemptRow) -> Parts<'_> {
     }
 }
 
-/// The name of an attempt, or one made of it that the format allows.
-fn allowed_id(row: &AttemptRow, item: &str) -> String {
+/// The name of an attempt, or one made of it that the format allows; a name
+/// that came from such a file stays as it is, or it would not be known again.
+fn allowed_id(row: &AttemptRow, item: &str, native: Option<&Node>) -> String {
     let name = row.name.as_deref().unwrap_or(item);
-    if Pattern::EntryId.matches(name) {
+    let is_native = native.and_then(id_of).as_deref() == Some(name);
+    if is_native || Pattern::EntryId.matches(name) {
         return name.to_owned();
     }
     let name = slug(name);

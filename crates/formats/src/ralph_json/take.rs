@@ -1,5 +1,7 @@
 //! What a progress file holds, in the words of the core.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use piton_core::attempt::{Context, Outcome, RecoveryAction, Report, ToldAttempt};
 use piton_core::command::Found;
@@ -16,7 +18,7 @@ use super::{ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT_NAME, SHAPE};
 use crate::face::{About, Detected, Took};
 use crate::json::same;
 use crate::problem::Problem;
-use crate::shape::Named;
+use crate::shape::{Named, Pattern};
 use crate::tolerant::{
     digest, id_of, instant, native, read, repeated_ids, too_new, understood, warning, warnings,
 };
@@ -93,25 +95,20 @@ fn problems(root: &Node, file: &str) -> Vec<Problem> {
             && !is_null(&problem.path)
     });
     // Ids go on behind 9999.
-    let counted_on = |problem: &Problem| {
-        problem.code == "INVALID_VALUE"
-            && problem.path.ends_with("].id")
-            && problem.bytes.len() > "\"learning-0000\"".len()
-    };
-    let id_at = |problem: &Problem, kind: MemoryKind, key: &str| {
-        let index = problem
-            .path
-            .strip_prefix("progress.")
-            .and_then(|path| path.strip_prefix(key))
-            .and_then(|path| path.strip_prefix('[')?.strip_suffix("].id")?.parse().ok());
-        let node = index.and_then(|index: usize| root.get(key)?.as_seq()?.get(index)?.get("id"));
-        node.and_then(Node::as_str)
-            .is_some_and(|id| kind.number(id).is_some())
-    };
+    let kinds = [
+        ("learnings", MemoryKind::Learning),
+        ("patterns", MemoryKind::Pattern),
+    ];
+    let counted_on: HashSet<usize> = kinds
+        .iter()
+        .flat_map(|(key, kind)| elements(root, key).map(move |(_, node)| (node, kind)))
+        .filter_map(|(node, kind)| {
+            let id = node.get("id")?;
+            kind.number(id.as_str()?).map(|_| id.span.start)
+        })
+        .collect();
     problems.retain(|problem| {
-        !(counted_on(problem)
-            && (id_at(problem, MemoryKind::Learning, "learnings")
-                || id_at(problem, MemoryKind::Pattern, "patterns")))
+        problem.code != "INVALID_VALUE" || !counted_on.contains(&problem.bytes.start)
     });
     for (key, path) in ["entries", "learnings", "patterns"].iter().zip(LISTS) {
         let list = root.get(key).and_then(Node::as_seq).unwrap_or_default();
@@ -257,8 +254,10 @@ pub(super) fn told(text: &str, node: &Node) -> Option<ToldAttempt> {
         report: Box::new(report(&said)),
         native: None,
     };
-    // What the typed form cannot say is kept as it stands.
-    if !same(&attempt_element(&parts_of_told(&told)), node) {
+    // What the typed form cannot say is kept as it stands, and so is a name
+    // that would not be given here.
+    let has_own_form = !Pattern::EntryId.matches(told.name.as_deref().unwrap_or_default());
+    if has_own_form || !same(&attempt_element(&parts_of_told(&told)), node) {
         told.native = native(text, node, FACE);
     }
     Some(told)
