@@ -2,7 +2,7 @@
 //!
 //! [`detect`] says what a text at that path is, [`take`] what it holds, and
 //! [`show`] writes attempts and memory into it. [`SHAPE`] is what the format
-//! demands strictly; reading takes more. The pages: `docs/formats/ralph-json.md`.
+//! demands strictly; reading takes more. The page: `docs/formats/ralph-json.md`.
 //!
 //! What is remembered is searched elsewhere; [`queries`] only asks rows.
 

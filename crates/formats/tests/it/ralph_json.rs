@@ -751,3 +751,19 @@ proptest! {
         prop_assert!(render(&out).contains("\"summary\""));
     }
 }
+
+#[test]
+fn what_somebody_broke_is_mended_where_the_journal_is_kept() {
+    let rows = rows(&took(FULL));
+    let broken = FULL
+        .replacen("\"blocked\"", "\"fine\", \"by\": \"me\"", 1)
+        .replacen(
+            "\"duration_seconds\": 1310",
+            "\"duration_seconds\": null",
+            1,
+        )
+        .replacen("      \"prd_id\": \"moon-phase\",\n", "", 1);
+    let mended = written(Some(&broken), &rows);
+    let by_hand = FULL.replacen("\"blocked\"", "\"blocked\", \"by\": \"me\"", 1);
+    assert_eq!(mended, by_hand);
+}
