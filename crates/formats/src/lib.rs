@@ -3,6 +3,7 @@
 //! - [`tree`]: what a JSON or YAML document holds, with the place of every value.
 //! - [`yaml`]: YAML to that tree, and a writer whose output
 //!   every YAML reader takes for the same strings.
+//! - [`agent_os`]: `.agent-os/progress/`, read tolerantly and written in place.
 //! - [`face`]: what a file of the project has to do with the core.
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
@@ -10,6 +11,7 @@
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
 //! - [`prd`]: `prd.json` in both of its shapes.
 //! - [`sdlc`]: `state.json`, `manifest.yaml` and `metrics.jsonl`.
+//! - [`ralph_json`]: `.ralph/progress.json`, read tolerantly and written in place.
 //! - [`shape`]: what a format demands strictly, as a table that is checked and
 //!   printed as JSON Schema.
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
@@ -21,6 +23,8 @@
 //! Nothing here opens a file, asks for the time or reads the environment, and
 //! no input makes it panic.
 
+pub mod agent_os;
+mod carrier;
 pub mod face;
 mod graph;
 pub mod json;
@@ -29,6 +33,7 @@ pub mod plan_file;
 pub mod prd;
 pub mod problem;
 pub mod ralph_dir;
+pub mod ralph_json;
 mod report;
 pub mod sdlc;
 pub mod shape;

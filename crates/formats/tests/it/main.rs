@@ -6,6 +6,7 @@
     reason = "a test that fails may panic, and one that is skipped says so"
 )]
 
+mod agent_os;
 mod chance;
 mod compile_errors;
 mod compile_output;
@@ -15,11 +16,13 @@ mod edits;
 mod garbled;
 mod hostile;
 mod json;
+mod logs;
 mod mutations;
 mod mutations_markdown;
 mod progress;
 mod progress_edits;
 mod ralph_dir;
+mod ralph_json;
 mod round_trip;
 mod samples;
 mod schemas;

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use piton_formats::face::{About, CannotShow, Detected, Shown, Took};
 use piton_formats::problem::Problem;
 use piton_formats::ralph_dir::{guardrails, logs, progress};
 use piton_formats::sprint::{
     Layout, Source, detect_layout, parse_progress, render_progress, update_progress,
 };
-use piton_formats::{json, prd, sdlc, task, yaml};
+use piton_formats::{agent_os, json, prd, ralph_json, sdlc, task, yaml};
 
 use crate::edits;
 
@@ -173,5 +174,44 @@ fn files_of_others_are_changed_in_place() {
         let known: std::collections::BTreeSet<&str> = shown.lines().collect();
         let new = out.lines().filter(|line| !known.contains(line)).count();
         assert!(new <= 2, "{name}: {new} lines are new");
+    }
+}
+
+type Read = (
+    fn(&str) -> Detected,
+    fn(&str, &About<'_>) -> Took,
+    fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, CannotShow>,
+);
+
+const LOGS: [Read; 2] = [
+    (ralph_json::detect, ralph_json::take, ralph_json::show),
+    (agent_os::detect, agent_os::take, agent_os::show),
+];
+
+#[test]
+fn logs_of_others_are_taken_and_stay_as_they_are() {
+    let Some(folder) = folder() else {
+        eprintln!("skipped: PITON_SAMPLES names no folder");
+        return;
+    };
+    let mut paths = Vec::new();
+    for name in ["ralph-json", "agent-os"] {
+        files(&folder.join(name), &["json", "txt", "md"], &mut paths);
+    }
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.display().to_string();
+        let about = crate::logs::about(&name);
+        for (detect, take, show) in LOGS {
+            let took = take(&text, &about);
+            let is_ours = detect(&text) == Detected::Ours;
+            assert_eq!(took.is_readable(), is_ours, "{name}: {:?}", took.problems);
+            if is_ours {
+                assert_eq!(show(Some(&text), &[], &about).as_ref(), Ok(&text));
+                let rows = crate::logs::rows(&took);
+                let shown = crate::logs::shown(&rows);
+                assert_eq!(show(Some(&text), &shown, &about).as_ref(), Ok(&text));
+            }
+        }
     }
 }
