@@ -27,6 +27,8 @@ pub const POINTS: &[&str] = &[
     "mirror.tidied",
     "mirror.edits-taken",
     "face.taken",
+    "archive.month-written",
+    "archive.written",
     // Any command of the runner.
     "run.committed",
     // An agent.

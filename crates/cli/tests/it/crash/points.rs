@@ -9,7 +9,12 @@ const NOT_IN_A_RUN: &[&str] = &["backup.", "restore."];
 /// Failpoints that a short run does not come to; see [`super::survivors`].
 const ONLY_IN_A_LONG_RUN: &[&str] = &["heartbeat."];
 /// Failpoints of files that others write as well; see [`super::faces`].
-const WITH_OTHERS: &[&str] = &["face.", "exchange.splice-begun", "mirror.edits-taken"];
+const WITH_OTHERS: &[&str] = &[
+    "archive.",
+    "face.",
+    "exchange.splice-begun",
+    "mirror.edits-taken",
+];
 /// Failpoints that only a run with `auto-commit` comes to.
 const WITH_COMMITS: &[&str] = &["run.before-commit", "run.after-commit", "git.staged"];
 /// Failpoints that only a run comes to that takes over what is there.
