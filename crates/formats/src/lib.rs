@@ -25,6 +25,6 @@ pub mod ralph_json;
 mod report;
 pub mod shape;
 pub mod sprint;
-mod tolerant;
+mod understood;
 pub mod tree;
 pub mod yaml;

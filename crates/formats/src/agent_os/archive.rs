@@ -15,7 +15,7 @@ use super::{ARCHIVE, ROOT};
 use crate::face::{About, CannotShow, Took};
 use crate::json::{self, render};
 use crate::problem::Problem;
-use crate::tolerant::{digest, from_map, instant_or_utc, into_map, set, too_new};
+use crate::understood::{digest, from_map, instant_or_utc, into_map, set, too_new};
 use crate::tree::Node;
 
 /// What paths of problems in an archive begin with.
@@ -109,7 +109,7 @@ pub fn merge_archive(existing: Option<&str>, entries: &[Node]) -> Result<String,
 }
 
 fn document_of_month(text: &str) -> Result<Node, CannotShow> {
-    let root = crate::tolerant::read(text, "the archive").map_err(|problems| {
+    let root = crate::understood::read(text, "the archive").map_err(|problems| {
         let first = problems.first().map(ToString::to_string);
         CannotShow(first.unwrap_or_else(|| "the archive is not JSON".to_owned()))
     })?;

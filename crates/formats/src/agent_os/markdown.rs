@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::show::document;
 use crate::face::CannotShow;
-use crate::tolerant::instant_or_utc;
+use crate::understood::instant_or_utc;
 use crate::tree::Node;
 
 /// What an entry is drawn with, by its type.

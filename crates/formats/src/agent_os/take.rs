@@ -13,7 +13,7 @@ use crate::face::{About, Detected, Took};
 use crate::json::{render, same};
 use crate::problem::Problem;
 use crate::shape::Shape;
-use crate::tolerant::{
+use crate::understood::{
     digest, instant, native, read, repeated_ids, to_json, too_new, warning, warnings,
 };
 use crate::tree::Node;

@@ -19,7 +19,7 @@ use crate::face::{About, Detected, Took};
 use crate::json::same;
 use crate::problem::Problem;
 use crate::shape::{Named, Pattern};
-use crate::tolerant::{
+use crate::understood::{
     digest, id_of, instant, native, read, repeated_ids, too_new, understood, warning, warnings,
 };
 use crate::tree::Node;
