@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::actor::Actor;
 use crate::attempt::{Report, Role, ToldAttempt};
 use crate::decision::Verb;
+use crate::edit::Edit;
 use crate::entry::Entry;
 
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
@@ -179,6 +180,19 @@ pub enum Command {
         /// Why, or the answer itself.
         why: Option<String>,
     },
+    /// Take in what somebody changed in a plan's file by hand.
+    ///
+    /// What fits is done; what does not becomes one open decision.
+    TakeEdits {
+        /// The run.
+        run: RunId,
+        /// The token of the runner, when it is the one that takes them.
+        token: Option<u64>,
+        /// The file, relative to the project.
+        file: String,
+        /// What was changed, in the order in which it is to be tried.
+        edits: Vec<Edit>,
+    },
     /// Keep a session event.
     LogEntry(Box<Entry>),
     /// Keep an attempt that somebody else made.
@@ -212,6 +226,17 @@ pub enum Command {
     },
     /// Keep what a native file holds and the journal does not.
     TakeFile(Box<TakenFile>),
+    /// Ask a person about a native file.
+    AskAboutFile {
+        /// The run whose file it is; [`RunId::PROJECT`] for one of the project.
+        run: RunId,
+        /// Its path, relative to the project.
+        path: String,
+        /// The question, in one line.
+        question: String,
+        /// More, if there is more.
+        details: Option<String>,
+    },
 }
 
 /// What was found in a native file that somebody else wrote.
@@ -268,6 +293,7 @@ impl Command {
             Self::EndAttempt { run, .. }
             | Self::EndGate { run, .. }
             | Self::SkipItem { run, .. }
+            | Self::TakeEdits { run, .. }
             | Self::Decide { run, .. } => vec![StreamId::run(*run), StreamId::sessions()],
             Self::TellAttempt(told) => vec![StreamId::run(told.run), StreamId::sessions()],
             Self::PlanRun(_)
@@ -283,7 +309,8 @@ impl Command {
             | Self::StartGate { .. }
             | Self::StartCommit { .. }
             | Self::EndCommit { .. }
-            | Self::RetryItem { .. } => self.run().map(StreamId::run).into_iter().collect(),
+            | Self::RetryItem { .. }
+            | Self::AskAboutFile { .. } => self.run().map(StreamId::run).into_iter().collect(),
         }
     }
 
@@ -299,6 +326,7 @@ impl Command {
             | Self::TurnFace { .. }
             | Self::TakeFile(_) => None,
             Self::TellAttempt(told) => Some(told.run),
+            Self::AskAboutFile { run, .. } => Some(*run),
             Self::StartRun { run, .. }
             | Self::ContinueRun { run, .. }
             | Self::ReleaseRun { run, .. }
@@ -315,7 +343,8 @@ impl Command {
             | Self::EndCommit { run, .. }
             | Self::SkipItem { run, .. }
             | Self::RetryItem { run, .. }
-            | Self::Decide { run, .. } => Some(*run),
+            | Self::Decide { run, .. }
+            | Self::TakeEdits { run, .. } => Some(*run),
         }
     }
 }

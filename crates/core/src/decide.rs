@@ -5,6 +5,7 @@
 //! do what in which state of a run is the table in `docs/formats/sprint-yaml.md`.
 
 mod advance;
+mod editing;
 mod people;
 mod planning;
 mod recording;
@@ -40,6 +41,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         } => recording::resolve_blocker(it, spec.as_deref(), task_id.as_deref(), resolution)?,
         Command::TurnFace { path, face, on } => recording::turn_face(it, path, face, *on),
         Command::TakeFile(taken) => taking::take_file(it, taken)?,
+        Command::AskAboutFile {
+            run,
+            path,
+            question,
+            details,
+        } => it.ask_about_file(*run, path, question.clone(), details.clone()),
         Command::StartRun { run, owner, limits } => runner::start_run(it, *run, owner, limits)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
@@ -106,6 +113,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             why,
             ..
         } => people::decide_open(it, *decision, *verb, why.as_deref())?,
+        Command::TakeEdits {
+            run,
+            token,
+            file,
+            edits,
+        } => editing::take_edits(it, *run, *token, file, edits)?,
     }
     Ok(story.into_drafts())
 }

@@ -17,7 +17,8 @@ pub enum DecisionKind {
     BlockedNode,
     /// The plan wants somebody to look before it goes on.
     Breakpoint,
-    /// A native file says what cannot be taken in.
+    /// A file says something that does not fit what piton knows. The run goes
+    /// on; only the file waits.
     FileConflict,
 }
 
@@ -33,6 +34,15 @@ impl DecisionKind {
         }
     }
 
+    /// Whether the run waits until it is decided.
+    #[must_use]
+    pub fn holds_the_run(self) -> bool {
+        match self {
+            Self::HumanNeeded | Self::BlockedNode => true,
+            Self::Breakpoint | Self::FileConflict => false,
+        }
+    }
+
     /// The verbs that fit.
     #[must_use]
     pub fn verbs(self) -> &'static [Verb] {
@@ -42,12 +52,6 @@ impl DecisionKind {
             Self::Breakpoint => &[Verb::Approve],
             Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],
         }
-    }
-
-    /// Whether a run stands still until it is decided. A file waits alone.
-    #[must_use]
-    pub fn holds_up_the_run(self) -> bool {
-        matches!(self, Self::HumanNeeded | Self::BlockedNode)
     }
 }
 
@@ -63,11 +67,11 @@ pub enum Verb {
     Retry,
     /// Leave it out.
     Skip,
-    /// Take what the file says.
+    /// What the file says holds.
     KeepFile,
-    /// Write the file as the journal has it.
+    /// What piton knows holds, and is written into the file.
     KeepPiton,
-    /// Take what fits, and write the rest as the journal has it.
+    /// What fits is taken from the file; for the rest piton's word holds.
     Merge,
 }
 

@@ -4,6 +4,7 @@
 //! [`crate::views`]. Its stored form is described byte by byte in
 //! `docs/formats/journal.md`. A field is only ever added, with a default.
 
+mod edited;
 mod texts;
 
 use jiff::Timestamp;
@@ -21,6 +22,7 @@ use crate::plan::{PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
 use crate::run::{Pause, Request, RunState};
 
+pub use edited::{Change, ItemChanged, ItemsPlaced, RunChanged};
 pub(crate) use texts::Text;
 
 /// Something that has happened.
@@ -214,10 +216,25 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
+    /// Somebody changed what the plan says of an item.
+    ItemChanged(Box<ItemChanged>),
+    /// Items stand somewhere else among their siblings.
+    ItemsPlaced(Box<ItemsPlaced>),
+    /// Somebody changed what the plan says of the whole run.
+    RunChanged(Box<RunChanged>),
     /// Somebody logged a session event.
     EntryLogged(Box<Entry>),
     /// Somebody told of an attempt that is over; its number and name are given.
     AttemptTold(Box<ToldAttempt>),
+    /// Somebody changed an entry in a file; it is known by its name.
+    EntryRevised {
+        /// Its position in the stream of the sessions.
+        position: u64,
+        /// What it says now.
+        entry: Box<Entry>,
+    },
+    /// Somebody changed an attempt in a file.
+    AttemptRevised(Box<ToldAttempt>),
     /// Something worth knowing was kept; its id is given.
     MemoryAdded(Box<Memory>),
     /// Something that is remembered says something else now.
@@ -369,8 +386,13 @@ impl Event {
             Self::ItemSkipAsked { .. } => "item-skip-asked",
             Self::DecisionOpened { .. } => "decision-opened",
             Self::DecisionMade { .. } => "decision-made",
+            Self::ItemChanged(_) => "item-changed",
+            Self::ItemsPlaced(_) => "items-placed",
+            Self::RunChanged(_) => "run-changed",
             Self::EntryLogged(_) => "entry-logged",
             Self::AttemptTold(_) => "attempt-told",
+            Self::EntryRevised { .. } => "entry-revised",
+            Self::AttemptRevised(_) => "attempt-revised",
             Self::MemoryAdded(_) => "memory-added",
             Self::MemoryRevised(_) => "memory-revised",
             Self::MemoryRetired { .. } => "memory-retired",

@@ -65,12 +65,12 @@ impl ItemState {
     pub fn may_become(self, to: Self) -> bool {
         use ItemState::{Blocked, Done, Failed, Pending, Ready, Skipped, Waiting, Working};
         match self {
-            Pending => matches!(to, Ready | Skipped),
-            Ready => matches!(to, Working | Skipped),
+            Pending => matches!(to, Ready | Done | Skipped),
+            Ready => matches!(to, Working | Done | Skipped),
             Working => matches!(to, Ready | Waiting | Done | Failed | Skipped | Blocked),
-            Waiting => matches!(to, Ready | Working | Skipped),
-            Failed | Blocked => matches!(to, Ready | Working | Skipped),
-            Skipped => matches!(to, Pending | Ready | Working),
+            Waiting => matches!(to, Ready | Working | Done | Skipped),
+            Failed | Blocked => matches!(to, Ready | Working | Done | Skipped),
+            Skipped => matches!(to, Pending | Ready | Working | Done),
             Done => matches!(to, Working),
         }
     }
@@ -115,6 +115,11 @@ pub enum Evidence {
     NoneAsked,
     /// The plan said so when it was taken over from another tool.
     TakenOver,
+    /// Somebody wrote so into a file.
+    Claimed {
+        /// The file, relative to the project.
+        by: String,
+    },
 }
 
 /// A commit that piton is about to make.

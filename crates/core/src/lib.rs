@@ -9,6 +9,7 @@
 //! | what is a run, an item, an attempt, a decision | [`run`], [`item`], [`attempt`], [`decision`], [`entry`], [`memory`], [`observation`] |
 //! | what native files call them | [`face`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
+//! | what somebody may change in a plan by hand | [`edit`] |
 //! | which rows a command wants to see | [`needs`](fn@needs) |
 //! | what a command leads to, or why not | [`decide`](fn@decide) |
 //! | what has happened, and how it is chained | [`event`], [`journal`] |
@@ -25,6 +26,7 @@ pub mod classify;
 pub mod command;
 mod decide;
 pub mod decision;
+pub mod edit;
 pub mod entry;
 pub mod event;
 pub mod face;
@@ -53,6 +55,7 @@ pub use attempt::{AttemptRow, Outcome, Role};
 pub use command::{Command, Facts, HolderKnown};
 pub use decide::decide;
 pub use decision::{DecisionKind, DecisionRow, Verb};
+pub use edit::Edit;
 pub use event::Event;
 pub use id::{AttemptId, CommandId, DecisionId, EventId, Node, Place, RunId, StreamId};
 pub use item::{ItemRow, ItemState, Stage};

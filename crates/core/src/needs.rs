@@ -148,7 +148,7 @@ pub fn needs(command: &Command) -> Needs {
             logging(&mut rows, *run, node);
         }
         Command::EndCommit { run, node, .. } => finishing(&mut rows, *run, node),
-        Command::SkipItem { run, .. } => {
+        Command::SkipItem { run, .. } | Command::TakeEdits { run, .. } => {
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
@@ -179,6 +179,10 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::TurnFace { path, .. } => rows.push(Need::Face(path.clone())),
         Command::TakeFile(taken) => taking(&mut rows, taken),
+        Command::AskAboutFile { run, .. } => {
+            rows.push(Need::OpenDecisions(Some(*run)));
+            rows.push(Need::NextDecision);
+        }
     }
     let mut streams = command.streams();
     streams.sort();
@@ -227,6 +231,7 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
     rows.push(Need::Run(RunId::PROJECT));
     rows.push(Need::LastItem(RunId::PROJECT));
     rows.push(Need::OpenDecisions(Some(RunId::PROJECT)));
+    rows.push(Need::NextDecision);
     for found in &taken.found {
         match found {
             Found::Entry(entry) => {

@@ -437,7 +437,7 @@ impl Redactor {
 
     /// Redacts a document of a native format in place, so that it stays one:
     /// within the strings of JSON, else line by line as block style YAML.
-    pub(crate) fn redact_document(&self, text: &mut String) -> bool {
+    pub fn redact_document(&self, text: &mut String) -> bool {
         if let Ok(mut value) = serde_json::from_str::<serde_json::Value>(text) {
             let differs = self.redact_json(&mut value);
             if differs {

@@ -101,8 +101,12 @@ impl Tables {
 
     /// Changes every row that `event` changes.
     pub fn fold(&mut self, event: &Event, stamp: &Stamp) {
-        for key in views(event, stamp) {
-            let before = self.take(&key);
+        // All are taken out before one is put in: items may change places.
+        let taken: Vec<_> = views(event, stamp)
+            .into_iter()
+            .map(|key| (self.take(&key), key))
+            .collect();
+        for (before, key) in taken {
             if let Some(after) = apply(&key, before, event, stamp) {
                 self.put(after);
             }

@@ -56,6 +56,8 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
             );
             keys
         }
+        Event::EntryRevised { position, .. } => vec![Key::Entry(*position)],
+        Event::AttemptRevised(told) => vec![Key::Attempt(told.attempt)],
         Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => memory_keys(memory),
         Event::MemoryRetired { id, .. } => vec![Key::Memory(id.clone())],
         Event::BlockerResolved { spec, task_id, .. } => {
@@ -72,6 +74,12 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::ItemStaged { run, node, .. }
         | Event::ItemSkipAsked { run, node } => vec![item(run, node)],
         Event::ItemMoved(moved) => item_moved(moved),
+        Event::ItemChanged(changed) => vec![item(&changed.run, &changed.node)],
+        Event::ItemsPlaced(placed) => {
+            let nodes = placed.places.keys();
+            nodes.map(|node| item(&placed.run, node)).collect()
+        }
+        Event::RunChanged(changed) => vec![Key::Run(changed.run)],
         Event::DecisionOpened { decision, .. } | Event::DecisionMade { decision, .. } => {
             vec![Key::Decision(*decision)]
         }
@@ -131,7 +139,7 @@ pub fn apply(key: &Key, before: Option<Row>, event: &Event, stamp: &Stamp) -> Op
         Key::Decision(_) => {
             decision_row(before, event, stamp).map(|row| Row::Decision(Box::new(row)))
         }
-        Key::Entry(_) => entry_row(event, stamp).map(|row| Row::Entry(Box::new(row))),
+        Key::Entry(_) => entry_row(before, event, stamp).map(|row| Row::Entry(Box::new(row))),
         Key::Blocker(..) => {
             blocker_row(before, event, stamp).map(|row| Row::Blocker(Box::new(row)))
         }
@@ -202,6 +210,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
                 count(&mut row.open_roots, moved);
             }
         }
+        Event::RunChanged(changed) => changed.apply(&mut row),
         Event::RunPlanned(_)
         | Event::AttemptEnded { .. }
         | Event::GateStarted { .. }
@@ -210,10 +219,14 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::CommitEnded { .. }
         | Event::ItemStaged { .. }
         | Event::ItemSkipAsked { .. }
+        | Event::ItemChanged(_)
+        | Event::ItemsPlaced(_)
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
         | Event::AttemptTold(_)
+        | Event::EntryRevised { .. }
+        | Event::AttemptRevised(_)
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
         | Event::MemoryRetired { .. }
@@ -349,6 +362,12 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         Event::ItemSkipAsked { .. } => row.skip_asked = true,
         Event::ItemMoved(moved) if moved.node == *node => move_item(&mut row, moved, stamp),
         Event::ItemMoved(child) => count(&mut row.open_children, child),
+        Event::ItemChanged(changed) => changed.change.apply(&mut row),
+        Event::ItemsPlaced(placed) => {
+            if let Some(place) = placed.places.get(node) {
+                row.place.clone_from(place);
+            }
+        }
         Event::RunPlanned(_)
         | Event::LeaseTaken { .. }
         | Event::LeaseLost { .. }
@@ -356,9 +375,12 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::RunStarted { .. }
         | Event::RunMoved { .. }
         | Event::RunAsked { .. }
+        | Event::RunChanged(_)
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
+        | Event::EntryRevised { .. }
+        | Event::AttemptRevised(_)
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
         | Event::MemoryRetired { .. }
@@ -510,6 +532,14 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
     let Some(Row::Attempt(row)) = before else {
         return None;
     };
+    if let Event::AttemptRevised(told) = event {
+        return Some(AttemptRow {
+            role: row.role,
+            model: row.model,
+            iteration: row.iteration,
+            ..told_attempt(told, stamp)
+        });
+    }
     let mut row = *row;
     if let Event::AttemptEnded { report, .. } = event {
         row.ended_at = Some(stamp.time);
@@ -582,7 +612,13 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
     Some(row)
 }
 
-fn entry_row(event: &Event, stamp: &Stamp) -> Option<EntryRow> {
+fn entry_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<EntryRow> {
+    if let (Event::EntryRevised { entry, .. }, Some(Row::Entry(row))) = (event, before) {
+        return Some(EntryRow {
+            entry: (**entry).clone(),
+            ..*row
+        });
+    }
     let Event::EntryLogged(entry) = event else {
         return None;
     };
@@ -599,7 +635,7 @@ fn entry_row(event: &Event, stamp: &Stamp) -> Option<EntryRow> {
 }
 
 fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<BlockerRow> {
-    let entry = entry_row(event, stamp)?;
+    let entry = entry_row(None, event, stamp)?;
     if entry.entry.kind == EntryType::TaskCompleted {
         return None;
     }
@@ -657,19 +693,19 @@ fn name_row(
     event: &Event,
     stamp: &Stamp,
 ) -> Option<NameRow> {
-    let of = match event {
-        Event::AttemptStarted { attempt, .. } => Named::Attempt(*attempt),
-        Event::AttemptTold(told) => Named::Attempt(told.attempt),
-        Event::EntryLogged(_) => Named::Entry(stamp.position),
-        Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => {
-            Named::Memory(memory.id.clone()?)
-        }
-        _ => {
-            return match before {
-                Some(Row::Name(row)) => Some(*row),
-                _ => None,
-            };
-        }
+    let of = if let Event::AttemptStarted { attempt, .. } = event {
+        Named::Attempt(*attempt)
+    } else if let Event::AttemptTold(told) = event {
+        Named::Attempt(told.attempt)
+    } else if let Event::EntryLogged(_) = event {
+        Named::Entry(stamp.position)
+    } else if let Event::MemoryAdded(memory) | Event::MemoryRevised(memory) = event {
+        Named::Memory(memory.id.clone()?)
+    } else {
+        let Some(Row::Name(row)) = before else {
+            return None;
+        };
+        return Some(*row);
     };
     Some(NameRow {
         space,

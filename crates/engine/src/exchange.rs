@@ -32,6 +32,46 @@ pub fn stage(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
     stage_as(target, bytes, TEMP_END)
 }
 
+/// Writes beside `target` what `target` is with `insert` at byte `at`. The rest
+/// is copied, or shared, by the system.
+///
+/// # Errors
+///
+/// When it cannot be read or written; nothing is left then.
+pub fn stage_spliced(target: &Path, at: u64, insert: &[u8]) -> io::Result<Staged> {
+    let mut file = temporary(target, TEMP_END)?;
+    fail::point("exchange.splice-begun");
+    let mut old = File::open(target)?;
+    let length = old.metadata()?.len();
+    if at > length {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    copy_range(&mut old, 0, at, file.as_file_mut())?;
+    file.write_all(insert)?;
+    copy_range(&mut old, at, length - at, file.as_file_mut())?;
+    file.as_file()
+        .set_permissions(old.metadata()?.permissions())?;
+    file.as_file().sync_data()?;
+    Ok(Staged {
+        temp: file.into_temp_path(),
+        target: target.to_owned(),
+    })
+}
+
+/// Copies `length` bytes from `at` on to the end of another file; on Linux the
+/// system does, without handing them to this process.
+fn copy_range(from: &mut File, at: u64, length: u64, to: &mut File) -> io::Result<()> {
+    use io::{Read as _, Seek as _};
+    from.seek(io::SeekFrom::Start(at))?;
+    // `io::copy` uses `copy_file_range` where there is one.
+    let copied = io::copy(&mut (&*from).take(length), to)?;
+    if copied == length {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
 /// What the names of new versions end with.
 const TEMP_END: &str = ".tmp";
 /// What the names of copies end with that are made of what will be replaced,
@@ -92,13 +132,16 @@ fn file_name(target: &Path) -> std::borrow::Cow<'_, str> {
     target.file_name().unwrap_or_default().to_string_lossy()
 }
 
-fn stage_as(target: &Path, bytes: &[u8], end: &str) -> io::Result<Staged> {
-    let folder = folder_of(target);
+fn temporary(target: &Path, end: &str) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     let prefix = format!(".{}.", file_name(target));
     builder.prefix(&prefix).suffix(end).rand_bytes(RANDOM);
     ordinary_mode(&mut builder);
-    let mut file = builder.tempfile_in(folder)?;
+    builder.tempfile_in(folder_of(target))
+}
+
+fn stage_as(target: &Path, bytes: &[u8], end: &str) -> io::Result<Staged> {
+    let mut file = temporary(target, end)?;
     fail::point("exchange.temp-made");
     file.write_all(bytes)?;
     if let Ok(found) = fs::metadata(target) {
@@ -183,6 +226,12 @@ impl Displaced {
             old: tempfile::TempPath::try_from_path(path).ok(),
             target: target.to_owned(),
         }
+    }
+
+    /// Where it is for now; none when there was no file.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.old.as_deref()
     }
 
     /// Its bytes; none when there was no file.

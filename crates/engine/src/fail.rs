@@ -20,10 +20,13 @@ pub const POINTS: &[&str] = &[
     "run.survivors-ended",
     // The native file.
     "exchange.temp-made",
+    "exchange.splice-begun",
     "mirror.staged",
     "mirror.stamped",
     "mirror.exchanged",
     "mirror.tidied",
+    "mirror.edits-taken",
+    "face.taken",
     // Any command of the runner.
     "run.committed",
     // An agent.

@@ -8,9 +8,11 @@
 pub mod answer;
 pub mod config;
 pub mod exchange;
+pub mod faces;
 pub mod fail;
 pub mod failure;
 pub mod git;
+pub mod keeper;
 pub mod mirror;
 pub mod notice;
 pub mod process;

@@ -7,13 +7,16 @@
 //! asked for with [`Node::kind`], which answers as `js-yaml` 4 does, because
 //! that is what the tools read with whose files these are.
 //!
-//! [`emit`] writes block style whose strings YAML 1.1 and 1.2 readers agree on.
+//! [`emit`] writes block style whose strings YAML 1.1 and 1.2 readers agree on;
+//! [`patch`](fn@patch) changes a text in place so that it says something else.
 
 mod emit;
 mod parse;
+mod patch;
 mod shallow;
 
 pub use crate::tree::{DEPTH_MAX, Fault, Key, Kind, Map, Node, Parsed, Scalar, Span, Style, Value};
 pub use emit::emit;
 pub(crate) use emit::{push_indent, push_key, push_node, push_text};
 pub use parse::parse;
+pub use patch::{CannotPatch, patch};

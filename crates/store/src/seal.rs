@@ -112,10 +112,15 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::ItemMoved(_)
         | Event::ItemStaged { .. }
         | Event::ItemSkipAsked { .. }
+        | Event::ItemChanged(_)
+        | Event::ItemsPlaced(_)
+        | Event::RunChanged(_)
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
         | Event::AttemptTold(_)
+        | Event::EntryRevised { .. }
+        | Event::AttemptRevised(_)
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
         | Event::MemoryRetired { .. }

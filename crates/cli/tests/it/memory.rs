@@ -292,7 +292,7 @@ mod journal {
     fn a_sound_store_is_said_to_be_sound() {
         let scratch = three();
         insta::assert_snapshot!(scratch.shows(&["journal", "verify"]), @r"
-        all is well: 3 events in 1 stream, 3 rows of views
+        all is well: 3 events in 1 stream, 6 rows of views
         [exit 0]
         ");
         assert_eq!(

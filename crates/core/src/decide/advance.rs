@@ -98,7 +98,7 @@ fn close_parent(story: &mut Story<'_>, run: RunId, parent: &Node) {
 ///
 /// An item that is left out counts like one that is done: whoever skips it
 /// says that the others can do without it.
-fn release_dependents(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn release_dependents(story: &mut Story<'_>, run: RunId, node: &Node) {
     let waiting: Vec<_> = story
         .tables
         .tree(run)
@@ -164,7 +164,7 @@ fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {
     story.ask(DecisionKind::Breakpoint, run, node, question, None);
 }
 
-fn complete_run(story: &mut Story<'_>, run: RunId) {
+pub(super) fn complete_run(story: &mut Story<'_>, run: RunId) {
     let finished = story
         .tables
         .run(run)

@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 use crate::run::{Asked, Pause, Request, RunState};
 
 /// Notes that the runner is gone, if the run says otherwise.
-fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
+pub(super) fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
     if story.is_held(run) {
         return Ok(());
     }
@@ -136,7 +136,7 @@ pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusa
 }
 
 /// Whether an agent, a gate or a commit is under way on the item.
-fn is_under_way(item: &ItemRow) -> bool {
+pub(super) fn is_under_way(item: &ItemRow) -> bool {
     item.attempt.is_some()
         || item.committing.is_some()
         || item.gate_runs.as_ref().is_some_and(|runs| runs.open)
@@ -246,7 +246,8 @@ fn try_again(
             until: None,
         });
     }
-    for leaf in broken {
+    // Refused as a whole, or done as a whole.
+    for leaf in &broken {
         if let Some(busy) = story
             .above(run, &leaf.node)
             .iter()
@@ -254,6 +255,8 @@ fn try_again(
         {
             return Err(Refusal::BeingWorkedOn(busy.node.clone()));
         }
+    }
+    for leaf in broken {
         reopen_above(story, run, &leaf.node);
         restart(story, run, &leaf, answer);
     }
@@ -331,7 +334,7 @@ fn another_is_broken(story: &Story<'_>, above: &ItemRow, node: &Node) -> bool {
 
 /// Items above go on with this one, whatever they had come to without it; what
 /// was asked about them is settled with that.
-fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
     for above in story.above(run, node).into_iter().rev() {
         let to = match above.state {
             ItemState::Pending | ItemState::Ready => continue,
@@ -417,7 +420,7 @@ fn resume_or_settle(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
 }
 
 /// When the last open question about a node is settled, the run may go on.
-fn wake(story: &mut Story<'_>, run: RunId) {
+pub(super) fn wake(story: &mut Story<'_>, run: RunId) {
     let Some(row) = story.tables.run(run) else {
         return;
     };
@@ -425,7 +428,7 @@ fn wake(story: &mut Story<'_>, run: RunId) {
     let open = story
         .tables
         .open_decisions(run)
-        .any(|row| row.kind.holds_up_the_run());
+        .any(|row| row.kind.holds_the_run());
     if held_up && !open {
         story.move_run(run, RunState::Interrupted, About::default());
     }

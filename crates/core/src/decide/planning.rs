@@ -44,9 +44,9 @@ fn bad(why: String) -> Refusal {
     Refusal::BadPlan(why)
 }
 
-type Indexes<'a> = BTreeMap<&'a Node, usize>;
+pub(super) type Indexes<'a> = BTreeMap<&'a Node, usize>;
 
-fn index(items: &[PlannedItem]) -> Result<Indexes<'_>, Refusal> {
+pub(super) fn index(items: &[PlannedItem]) -> Result<Indexes<'_>, Refusal> {
     let mut indexes = Indexes::new();
     for (index, item) in items.iter().enumerate() {
         if indexes.insert(&item.node, index).is_some() {
@@ -65,7 +65,11 @@ fn index(items: &[PlannedItem]) -> Result<Indexes<'_>, Refusal> {
 
 /// What an item waits for, with what those above it wait for: whatever waits by
 /// itself is released by itself, and must not be ahead of what it is part of.
-fn with_inherited(items: &[PlannedItem], indexes: &Indexes<'_>, item: &PlannedItem) -> Vec<Node> {
+pub(super) fn with_inherited(
+    items: &[PlannedItem],
+    indexes: &Indexes<'_>,
+    item: &PlannedItem,
+) -> Vec<Node> {
     let mut all = item.depends_on.clone();
     if all.is_empty() {
         return all;
@@ -87,7 +91,7 @@ fn with_inherited(items: &[PlannedItem], indexes: &Indexes<'_>, item: &PlannedIt
 /// Each item is two points, its start and its end. A start comes after the
 /// ends of what it waits for and after its parent's start; an end comes after
 /// its own start and its children's ends. An order of all points must exist.
-fn check_order(items: &[PlannedItem], indexes: &Indexes<'_>) -> Result<(), Refusal> {
+pub(super) fn check_order(items: &[PlannedItem], indexes: &Indexes<'_>) -> Result<(), Refusal> {
     let (start, end) = (|index: usize| 2 * index, |index: usize| 2 * index + 1);
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); 2 * items.len()];
     let mut waits_for = vec![0_usize; 2 * items.len()];

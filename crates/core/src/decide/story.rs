@@ -21,6 +21,8 @@ pub(super) struct Story<'a> {
     pub(super) rows: &'a Rows,
     /// What the caller knows.
     pub(super) facts: &'a Facts,
+    /// The token of the runner that asks, which is therefore not gone.
+    pub(super) asker: Option<u64>,
     /// Where events go that no other stream is for.
     home: StreamId,
     next_decision: u64,
@@ -33,6 +35,7 @@ impl<'a> Story<'a> {
             tables: rows.tables.clone(),
             rows,
             facts,
+            asker: None,
             home,
             next_decision: rows.next_decision,
             drafts: Vec::new(),
@@ -68,12 +71,37 @@ impl<'a> Story<'a> {
 
     fn stream_of(&self, event: &Event) -> StreamId {
         match event {
-            Event::EntryLogged(_) | Event::BlockerResolved { .. } => StreamId::sessions(),
+            Event::EntryLogged(_) | Event::EntryRevised { .. } | Event::BlockerResolved { .. } => {
+                StreamId::sessions()
+            }
             Event::MemoryAdded(_) | Event::MemoryRevised(_) | Event::MemoryRetired { .. } => {
                 StreamId::memory()
             }
             Event::FaceTurned { .. } => StreamId::files(),
-            _ => self.home.clone(),
+            Event::RunPlanned(_)
+            | Event::ItemPlanned(_)
+            | Event::LeaseTaken { .. }
+            | Event::LeaseLost { .. }
+            | Event::LeaseReleased { .. }
+            | Event::RunStarted { .. }
+            | Event::RunMoved { .. }
+            | Event::RunAsked { .. }
+            | Event::AttemptStarted { .. }
+            | Event::AttemptEnded { .. }
+            | Event::GateStarted { .. }
+            | Event::GateEnded { .. }
+            | Event::CommitStarted { .. }
+            | Event::CommitEnded { .. }
+            | Event::ItemMoved(_)
+            | Event::ItemStaged { .. }
+            | Event::ItemSkipAsked { .. }
+            | Event::DecisionOpened { .. }
+            | Event::DecisionMade { .. }
+            | Event::ItemChanged(_)
+            | Event::ItemsPlaced(_)
+            | Event::RunChanged(_)
+            | Event::AttemptTold(_)
+            | Event::AttemptRevised(_) => self.home.clone(),
         }
     }
 
@@ -105,6 +133,9 @@ impl<'a> Story<'a> {
         let Some(holder) = self.tables.run(run).and_then(|row| row.holder.as_ref()) else {
             return false;
         };
+        if self.asker == Some(holder.token) {
+            return true;
+        }
         match self.facts.holder {
             HolderKnown::Alive => true,
             HolderKnown::Gone(token) => holder.token != token,
@@ -199,7 +230,8 @@ impl<'a> Story<'a> {
         }
     }
 
-    fn open(
+    /// Asks what is to become of a file, or of a node.
+    pub(super) fn open(
         &mut self,
         kind: DecisionKind,
         run: RunId,
@@ -247,7 +279,7 @@ impl<'a> Story<'a> {
         let open: Vec<_> = self
             .tables
             .open_decisions(run)
-            .filter(|row| row.node.as_ref() == Some(node) && row.kind != DecisionKind::Breakpoint)
+            .filter(|row| row.node.as_ref() == Some(node) && row.kind.holds_the_run())
             .map(|row| row.id)
             .collect();
         for decision in open {

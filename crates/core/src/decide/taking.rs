@@ -21,8 +21,8 @@ pub(super) fn take_file(story: &mut Story<'_>, taken: &TakenFile) -> Result<(), 
     let mut changed = Vec::new();
     for found in &taken.found {
         match found {
-            Found::Entry(entry) => take_entry(story, entry, &mut changed),
-            Found::Attempt(told) => take_attempt(story, told, &mut changed)?,
+            Found::Entry(entry) => take_entry(story, entry, taken.known, &mut changed),
+            Found::Attempt(told) => take_attempt(story, told, taken.known, &mut changed)?,
             Found::Memory(memory) => take_memory(story, memory, taken.known, false, &mut changed),
             Found::Retired(memory) => take_memory(story, memory, taken.known, true, &mut changed),
         }
@@ -49,20 +49,20 @@ fn other_name(story: &Story<'_>, space: Space, name: &str) -> String {
     free(name, &taken)
 }
 
-fn take_entry(story: &mut Story<'_>, entry: &Entry, changed: &mut Vec<String>) {
-    let known = |mark| story.tables.named(Space::Mark, mark).is_some();
-    if entry.mark.as_deref().is_some_and(known) {
+fn take_entry(story: &mut Story<'_>, entry: &Entry, known: KnownThings, changed: &mut Vec<String>) {
+    let is_marked = |mark| story.tables.named(Space::Mark, mark).is_some();
+    if entry.mark.as_deref().is_some_and(is_marked) {
         return;
     }
     let Some(name) = &entry.name else {
         log(story, entry.clone());
         return;
     };
-    let known = story
+    let named = story
         .tables
         .named(Space::Entry, name)
         .map(|row| row.of.clone());
-    let Some(Named::Entry(position)) = known else {
+    let Some(Named::Entry(position)) = named else {
         story.tell(Event::EntryLogged(Box::new(entry.clone())));
         return;
     };
@@ -73,7 +73,14 @@ fn take_entry(story: &mut Story<'_>, entry: &Entry, changed: &mut Vec<String>) {
         return;
     }
     if is_same_time(row.timestamp, entry.at.as_deref()) {
-        changed.push(name.clone());
+        match known {
+            KnownThings::Ask => changed.push(name.clone()),
+            KnownThings::Keep => {}
+            KnownThings::Take => story.tell(Event::EntryRevised {
+                position,
+                entry: Box::new(entry.clone()),
+            }),
+        }
         return;
     }
     let told_before = story.tables.names().any(|other| {
@@ -110,16 +117,17 @@ fn is_same_entry(row: &EntryRow, entry: &Entry) -> bool {
 fn take_attempt(
     story: &mut Story<'_>,
     told: &ToldAttempt,
+    known: KnownThings,
     changed: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     let Some(name) = told.name.clone() else {
         return keep_found_attempt(story, told, other_name(story, Space::Attempt, &told.item));
     };
-    let known = story
+    let named = story
         .tables
         .named(Space::Attempt, &name)
         .map(|row| row.of.clone());
-    let Some(Named::Attempt(id)) = known else {
+    let Some(Named::Attempt(id)) = named else {
         return keep_found_attempt(story, told, name);
     };
     let Some(row) = story.tables.attempt(id) else {
@@ -130,7 +138,19 @@ fn take_attempt(
     }
     let ended = row.ended_at.map(|time| time.as_second());
     if ended.is_some() && ended == told.ended_at.map(|time| time.as_second()) {
-        changed.push(name);
+        let revised = ToldAttempt {
+            attempt: row.id,
+            run: row.run,
+            node: row.node.clone(),
+            number: Some(row.number),
+            agent: row.agent.clone(),
+            ..told.clone()
+        };
+        match known {
+            KnownThings::Ask => changed.push(name),
+            KnownThings::Keep => {}
+            KnownThings::Take => story.tell(Event::AttemptRevised(Box::new(revised))),
+        }
         return Ok(());
     }
     let others: Vec<_> = story

@@ -7,7 +7,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Event, ItemMoved, ItemPlanned, RunPlanned};
+use super::{
+    Change, Event, ItemChanged, ItemMoved, ItemPlanned, ItemsPlaced, RunChanged, RunPlanned,
+};
 use crate::attempt::{Context, HumanNeeded, Report, ToldAttempt};
 use crate::entry::Entry;
 use crate::gate::{Gate, GateReport};
@@ -122,8 +124,21 @@ impl Event {
                 verb: _,
                 why,
             } => option(why, each),
+            Self::ItemChanged(changed) => item_changed(changed, each),
+            Self::ItemsPlaced(placed) => {
+                let ItemsPlaced { run: _, places: _ } = &**placed;
+            }
+            Self::RunChanged(changed) => {
+                let RunChanged {
+                    run: _,
+                    native,
+                    policy: _,
+                } = &mut **changed;
+                document(native, each);
+            }
             Self::EntryLogged(entry) => entry_logged(entry, each),
-            Self::AttemptTold(told) => attempt_told(told, each),
+            Self::AttemptTold(told) | Self::AttemptRevised(told) => attempt_told(told, each),
+            Self::EntryRevised { position: _, entry } => entry_logged(entry, each),
             Self::MemoryAdded(memory) | Self::MemoryRevised(memory) => remembered(memory, each),
             Self::MemoryRetired { id: _, why } => option(why, each),
             Self::BlockerResolved {
@@ -175,16 +190,7 @@ fn item_planned(planned: &mut ItemPlanned, each: Each<'_>) {
         past,
     } = item;
     option(prompt, each);
-    if let Some(gate) = gate {
-        let Gate {
-            script,
-            on_fail_prompt,
-            runs_max: _,
-            timeout_s: _,
-        } = gate;
-        each(Text::Free(script));
-        each(Text::Free(on_fail_prompt));
-    }
+    a_gate(gate, each);
     document(native, each);
     let Past {
         started_at: _,
@@ -197,6 +203,33 @@ fn item_planned(planned: &mut ItemPlanned, each: Each<'_>) {
     option(summary, each);
     option(error, each);
     human_needed(human, each);
+}
+
+fn a_gate(gate: &mut Option<Gate>, each: Each<'_>) {
+    if let Some(gate) = gate {
+        let Gate {
+            script,
+            on_fail_prompt,
+            runs_max: _,
+            timeout_s: _,
+        } = gate;
+        each(Text::Free(script));
+        each(Text::Free(on_fail_prompt));
+    }
+}
+
+fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
+    let ItemChanged {
+        run: _,
+        node: _,
+        change,
+    } = changed;
+    match change {
+        Change::Prompt(text) | Change::Summary(text) => option(text, each),
+        Change::Gate(gate) => a_gate(gate, each),
+        Change::Native(native) => document(native, each),
+        Change::Model(_) | Change::Breakpoint(_) | Change::Retries(_) => {}
+    }
 }
 
 fn document(native: &mut Option<Native>, each: Each<'_>) {

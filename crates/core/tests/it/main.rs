@@ -10,6 +10,8 @@
 )]
 
 mod dependencies;
+mod editing;
+mod edits;
 mod gates;
 mod leases;
 mod people;

@@ -263,7 +263,7 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
                 DecisionKind::HumanNeeded => world.work(token, "build", needs_human("how?")),
                 DecisionKind::BlockedNode => world.fail(token, "build"),
                 DecisionKind::Breakpoint => world.complete(token, "build"),
-                DecisionKind::FileConflict => unreachable!("no node is asked about"),
+                DecisionKind::FileConflict => unreachable!("see `editing`"),
             }
             let command = world.answer_to(world.question(), verb, Some("because"));
             let result = world.commit(&command);

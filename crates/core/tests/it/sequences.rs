@@ -10,6 +10,7 @@ use piton_core::run::Pause;
 use piton_core::{AttemptId, Command, ItemState, Node, Outcome, Role, Stage, Verb};
 use proptest::prelude::*;
 
+use crate::edits::draw_edits;
 use crate::plans::draw_plan;
 use crate::world::{World, end_attempt, needs_human, node, start_attempt, start_run};
 
@@ -184,11 +185,32 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
         },
         18 | 19 => {
             let asked: Vec<_> = world.tables.decisions().map(|row| row.id).collect();
-            let verbs = [Verb::Approve, Verb::Answer, Verb::Retry, Verb::Skip];
+            let verbs = [
+                Verb::Approve,
+                Verb::Answer,
+                Verb::Retry,
+                Verb::Skip,
+                Verb::KeepPiton,
+            ];
             let verb = pick(&verbs, b).unwrap_or(Verb::Retry);
             // The last questions are the open ones.
             let decision = *asked.iter().rev().nth(usize::from(a % 3))?;
             world.answer_to(decision, verb, Some("because"))
+        }
+        22..=24 => {
+            let mut seed = u64::from(a) << 16 | u64::from(b);
+            let edits = draw_edits(world, &mut |below| {
+                seed = seed
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                usize::try_from(seed >> 33).expect("31 bits") % below
+            });
+            Command::TakeEdits {
+                run,
+                token: (b % 2 == 0).then_some(token),
+                file: "PROGRESS.yaml".to_owned(),
+                edits,
+            }
         }
         20 => {
             world.pass(i64::from(b % 90));

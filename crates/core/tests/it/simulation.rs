@@ -16,10 +16,11 @@ use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
-    AttemptId, Command, DecisionKind, Event, ItemState, Need, Node, Outcome, Recorded, Role,
-    RunState, Tables, Verb,
+    AttemptId, Command, Event, ItemState, Need, Node, Outcome, Recorded, Role, RunState, Tables,
+    Verb,
 };
 
+use crate::edits::draw_edits;
 use crate::plans::draw_plan;
 use crate::world::{LEASE, World, needs_human, start_run};
 
@@ -506,7 +507,7 @@ impl Sim {
         while let Some((id, at)) = self.asked() {
             let turn = self.count(|event| {
                 matches!(event, Event::DecisionOpened { node, decision_kind, .. }
-                    if node.as_ref() == Some(&at) && *decision_kind != DecisionKind::Breakpoint)
+                    if node.as_ref() == Some(&at) && decision_kind.holds_the_run())
             });
             let verb = self.script.verdict(&at, turn);
             let command = self.world.answer_to(id, verb, Some("because"));
@@ -522,8 +523,8 @@ impl Sim {
         self.world
             .tables
             .open_decisions(self.world.run)
-            .filter(|row| row.kind.holds_up_the_run())
-            .find_map(|row| Some((row.id, row.node.clone()?)))
+            .find(|row| row.kind.holds_the_run())
+            .and_then(|row| Some((row.id, row.node.clone()?)))
     }
 
     /// Somebody does something out of turn, from another process.
@@ -540,6 +541,20 @@ impl Sim {
             .map(|item| item.node.clone())
             .collect();
         let node = nodes[self.rng.below(nodes.len())].clone();
+        if self.rng.percent(35) {
+            let mut rng = self.rng.clone();
+            let edits = draw_edits(&self.world, &mut |below| rng.below(below));
+            self.rng = rng;
+            let token = self.rng.percent(30).then(|| self.world.run_row().fence);
+            let file = "PROGRESS.yaml".to_owned();
+            self.world.ok(Command::TakeEdits {
+                run,
+                token,
+                file,
+                edits,
+            });
+            return;
+        }
         let command = match self.rng.below(8) {
             0 | 1 => Command::AskPause { run },
             2 => Command::AskStop { run },

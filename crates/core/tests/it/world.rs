@@ -667,8 +667,8 @@ impl World {
         if self.taken_over {
             return;
         }
-        for question in &open {
-            let Some(node) = &question.node else { continue };
+        for question in open.iter().filter(|question| question.file.is_none()) {
+            let node = question.node.as_ref().expect("what is no file is a node");
             let state = self.item(node.as_str()).state;
             let fits = question.kind == DecisionKind::Breakpoint
                 || state.is_broken()

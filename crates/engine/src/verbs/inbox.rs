@@ -1,6 +1,6 @@
 //! `piton inbox` and `piton decide`: everything that waits for a person.
 
-use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, Verb};
+use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, RunId, Verb};
 use serde::Serialize;
 
 use super::control::{Outcome, outcome};
@@ -94,17 +94,29 @@ pub fn decide(
         .find(fits)
         .cloned()
         .ok_or_else(unknown)?;
+    if row.file.is_some() {
+        crate::faces::decide(&session, &row, verb)?;
+        // Keeping the file may have settled it.
+        if session
+            .load(&[need])?
+            .tables
+            .decision(row.id)
+            .is_some_and(|row| row.verdict.is_some())
+        {
+            return decided(&session, row.run);
+        }
+    }
     session.tell(&Command::Decide {
         decision: row.id,
         run: row.run,
         verb,
         why,
     })?;
-    let run = session
-        .load(&[Need::Run(row.run)])?
-        .tables
-        .run(row.run)
-        .cloned()
-        .ok_or_else(no_runs)?;
-    outcome(&session, &run)
+    decided(&session, row.run)
+}
+
+fn decided(session: &Session<'_>, run: RunId) -> Result<Outcome, Failure> {
+    let rows = session.load(&[Need::Run(run)])?;
+    let row = rows.tables.run(run).cloned().ok_or_else(no_runs)?;
+    outcome(session, &row)
 }

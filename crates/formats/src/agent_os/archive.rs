@@ -15,8 +15,8 @@ use super::{ARCHIVE, ROOT};
 use crate::face::{About, CannotShow, Took};
 use crate::json::{self, render};
 use crate::problem::Problem;
-use crate::understood::{digest, from_map, instant_or_utc, into_map, set, too_new};
 use crate::tree::Node;
+use crate::understood::{digest, from_map, instant_or_utc, into_map, set, too_new};
 
 /// What paths of problems in an archive begin with.
 const ROOT_NAME: &str = "archive";

@@ -9,8 +9,8 @@ use jiff::tz::TimeZone;
 
 use super::show::document;
 use crate::face::CannotShow;
-use crate::understood::instant_or_utc;
 use crate::tree::Node;
+use crate::understood::instant_or_utc;
 
 /// What an entry is drawn with, by its type.
 const ICONS: [(&str, &str); 7] = [

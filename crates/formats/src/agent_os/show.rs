@@ -13,11 +13,11 @@ use super::{ENTRY_KEPT, FACE, METADATA, ROOT, ROOT_NAME};
 use crate::face::{About, CannotShow, Detected, Shown};
 use crate::json;
 use crate::shape::{Rest, Shape, Version, is_date_time};
+use crate::tree::{Key, Map, Node};
 use crate::understood::{
     Elements, from_json, from_map, id_of, instant_or_utc, into_map, merged, native_node, read, set,
     too_new,
 };
-use crate::tree::{Key, Map, Node};
 
 /// The text, showing the rows as well.
 ///

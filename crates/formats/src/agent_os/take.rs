@@ -13,10 +13,10 @@ use crate::face::{About, Detected, Took};
 use crate::json::{render, same};
 use crate::problem::Problem;
 use crate::shape::Shape;
+use crate::tree::Node;
 use crate::understood::{
     digest, instant, native, read, repeated_ids, to_json, too_new, warning, warnings,
 };
-use crate::tree::Node;
 
 /// Reads the log.
 ///

@@ -19,10 +19,10 @@ use crate::face::{About, Detected, Took};
 use crate::json::same;
 use crate::problem::Problem;
 use crate::shape::{Named, Pattern};
+use crate::tree::Node;
 use crate::understood::{
     digest, id_of, instant, native, read, repeated_ids, too_new, understood, warning, warnings,
 };
-use crate::tree::Node;
 
 /// The agent of an attempt that stands in a file without one.
 const AGENT: &str = "file";

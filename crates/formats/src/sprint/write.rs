@@ -2,8 +2,10 @@
 //!
 //! The order of the keys is told once, in [`Record::write`], to a [`Sink`].
 //! The YAML sink writes straight into one string: a document of ten thousand
-//! nodes is written several times a second.
+//! nodes is written several times a second. Another sink makes a tree that
+//! takes over what a present document says already, for [`update_progress`].
 
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
 
 use serde::ser::{Error as _, SerializeMap};
@@ -12,7 +14,7 @@ use serde::{Serialize, Serializer};
 use super::progress::{
     Children, Current, Gate, GateTracking, HumanNeeded, PhaseNode, Progress, Stats,
 };
-use crate::yaml::{self, Node};
+use crate::yaml::{self, Key, Map, Node, Value};
 
 /// The text of `PROGRESS.yaml`.
 pub fn render_progress(progress: &Progress) -> String {
@@ -39,8 +41,39 @@ impl Serialize for PhaseNode {
     }
 }
 
+/// The text `present` with what it says brought up to date: what did not
+/// change keeps its bytes, and keys that neither piton nor `progress` knows
+/// stay wherever they stand. A text that cannot be changed in place is written
+/// anew, with such keys where it could be read.
+pub fn update_progress(present: &str, progress: &Progress) -> String {
+    let Some(root) = yaml::parse(present).root else {
+        return render_progress(progress);
+    };
+    let wanted = merged(progress, Some(&root));
+    yaml::patch(present, &wanted).unwrap_or_else(|_| yaml::emit(&wanted))
+}
+
+/// The tree of `progress`, with the unknown keys of `present`.
+fn merged(record: &impl Record, present: Option<&Node>) -> Node {
+    let mut sink = TreeSink {
+        present,
+        pairs: Vec::new(),
+    };
+    let Ok(()) = record.write(&mut sink);
+    sink.finish(record)
+}
+
 /// Something that is written as a mapping.
 trait Record {
+    /// Whether this format has such a key here. The value of such a key that
+    /// is not written is gone, that of any other belongs to somebody.
+    fn knows(&self, key: &str) -> bool;
+
+    /// By which it is told from others of its list.
+    fn id(&self) -> &str {
+        ""
+    }
+
     fn write<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error>;
 }
 
@@ -87,6 +120,10 @@ trait Sink {
 }
 
 impl Record for Progress {
+    fn knows(&self, key: &str) -> bool {
+        PROGRESS_KEYS.contains(&key)
+    }
+
     fn write<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         sink.text("sprint-id", &self.sprint_id)?;
         sink.text("status", self.status.as_str())?;
@@ -135,6 +172,14 @@ impl<'p> Placed<'p> {
 }
 
 impl Record for Placed<'_> {
+    fn knows(&self, key: &str) -> bool {
+        NODE_KEYS.contains(&key)
+    }
+
+    fn id(&self) -> &str {
+        &self.node.id
+    }
+
     fn write<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         let node = self.node;
         sink.text("id", &node.id)?;
@@ -178,6 +223,10 @@ impl Record for Placed<'_> {
 struct Pointer<'p>(&'p Current, &'p [(String, Node)]);
 
 impl Record for Pointer<'_> {
+    fn knows(&self, key: &str) -> bool {
+        matches!(key, "phase" | "step" | "sub-phase")
+    }
+
     fn write<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         let Self(current, others) = self;
         let mut index = |key, value: Option<usize>| match value {
@@ -194,6 +243,10 @@ impl Record for Pointer<'_> {
 }
 
 impl Record for Stats {
+    fn knows(&self, key: &str) -> bool {
+        STATS_KEYS.contains(&key)
+    }
+
     fn write<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         match &self.started_at {
             Some(time) => sink.text("started-at", time)?,
@@ -221,6 +274,10 @@ impl Record for Stats {
 }
 
 impl Record for Gate {
+    fn knows(&self, key: &str) -> bool {
+        matches!(key, "script" | "on-fail-prompt" | "max-retries" | "timeout")
+    }
+
     fn write<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         sink.text("script", &self.script)?;
         sink.text("on-fail-prompt", &self.on_fail_prompt)?;
@@ -233,6 +290,13 @@ impl Record for Gate {
 }
 
 impl Record for GateTracking {
+    fn knows(&self, key: &str) -> bool {
+        matches!(
+            key,
+            "attempts" | "status" | "last-output" | "last-exit-code" | "error"
+        )
+    }
+
     fn write<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         sink.integer("attempts", self.attempts.into())?;
         sink.text("status", self.status.as_str())?;
@@ -250,6 +314,10 @@ impl Record for GateTracking {
 }
 
 impl Record for HumanNeeded {
+    fn knows(&self, key: &str) -> bool {
+        matches!(key, "reason" | "details")
+    }
+
     fn write<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         sink.text("reason", &self.reason)?;
         sink.maybe_text("details", self.details.as_ref())?;
@@ -336,6 +404,76 @@ impl PhaseNode {
     }
 }
 
+/// The keys of a document, in the order in which they are written.
+pub(super) const PROGRESS_KEYS: [&str; 27] = [
+    "sprint-id",
+    "status",
+    "phases",
+    "current",
+    "stats",
+    "parallel-tasks",
+    "orchestration",
+    "step-queue",
+    "prompts",
+    "worktree",
+    "dependency-graph",
+    "per-iteration-hooks",
+    "hook-tasks",
+    "retry",
+    "config",
+    "parallel-execution",
+    "operator-queue",
+    "last-activity",
+    "pause-reason",
+    "breakpoint-phase-id",
+    "error",
+    "failed-phase",
+    "blocked-at",
+    "human-needed",
+    "summary",
+    "interrupted-at",
+    "interrupted-signal",
+];
+
+/// The keys of a phase, a step or a sub-phase.
+pub(super) const NODE_KEYS: [&str; 23] = [
+    "id",
+    "status",
+    "prompt",
+    "steps",
+    "phases",
+    "parallel",
+    "wait-for-parallel",
+    "model",
+    "break",
+    "gate",
+    "gate-tracking",
+    "depends-on",
+    "injected",
+    "injected-at",
+    "started-at",
+    "completed-at",
+    "elapsed",
+    "summary",
+    "error",
+    "retry-count",
+    "next-retry-at",
+    "human-needed",
+    "commit",
+];
+
+const STATS_KEYS: [&str; 9] = [
+    "started-at",
+    "completed-at",
+    "total-phases",
+    "completed-phases",
+    "total-steps",
+    "completed-steps",
+    "elapsed",
+    "current-iteration",
+    "max-iterations",
+];
+
 struct YamlSink<'o> {
     out: &'o mut String,
     /// The column of the keys.
@@ -346,6 +484,16 @@ struct YamlSink<'o> {
 
 /// Writing into a string cannot fail.
 enum Never {}
+
+/// A number in the words of YAML.
+fn number_text(value: f64) -> String {
+    match value {
+        _ if value.is_nan() => ".nan".to_owned(),
+        f64::INFINITY => ".inf".to_owned(),
+        f64::NEG_INFINITY => "-.inf".to_owned(),
+        _ => value.to_string(),
+    }
+}
 
 impl YamlSink<'_> {
     fn key(&mut self, key: &str) {
@@ -383,13 +531,7 @@ impl Sink for YamlSink<'_> {
     }
 
     fn number(&mut self, key: &str, value: f64) -> Result<(), Never> {
-        if value.is_infinite() {
-            self.plain(key, if value > 0.0 { ".inf" } else { "-.inf" });
-        } else if value.is_nan() {
-            self.plain(key, ".nan");
-        } else {
-            self.plain(key, value);
-        }
+        self.plain(key, number_text(value));
         Ok(())
     }
 
@@ -445,6 +587,123 @@ impl Sink for YamlSink<'_> {
                 inline: true,
             })?;
         }
+        Ok(())
+    }
+}
+
+/// Makes a tree out of what is written and what stood there before.
+struct TreeSink<'p> {
+    present: Option<&'p Node>,
+    pairs: Vec<(Key, Node)>,
+}
+
+impl<'p> TreeSink<'p> {
+    fn present(&self, key: &str) -> Option<&'p Node> {
+        self.present.and_then(|present| present.get(key))
+    }
+
+    fn put(&mut self, key: &str, node: Node) {
+        self.pairs.push((Key::new(key), node));
+    }
+
+    /// Puts what stands there, if it says the same, else something new.
+    fn keep(&mut self, key: &str, says: impl Fn(&Node) -> bool, new: impl FnOnce() -> Node) {
+        let kept = self.present(key).filter(|node| says(node)).cloned();
+        self.put(key, kept.unwrap_or_else(new));
+    }
+
+    fn finish(mut self, record: &impl Record) -> Node {
+        let written = self.pairs.len();
+        for (key, node) in self
+            .present
+            .and_then(Node::as_map)
+            .into_iter()
+            .flat_map(Map::iter)
+        {
+            let mut before = self.pairs[..written].iter();
+            if !record.knows(&key.text) && !before.any(|(have, _)| have.text == key.text) {
+                self.pairs.push((key.clone(), node.clone()));
+            }
+        }
+        let map = Map { pairs: self.pairs };
+        Node {
+            value: Value::Map(map),
+            span: yaml::Span::default(),
+        }
+    }
+}
+
+impl Sink for TreeSink<'_> {
+    type Error = Never;
+
+    fn text(&mut self, key: &str, value: &str) -> Result<(), Never> {
+        let says = |node: &Node| !node.is_null() && node.text() == Some(value);
+        self.keep(key, says, || Node::string(value));
+        Ok(())
+    }
+
+    fn flag(&mut self, key: &str, value: bool) -> Result<(), Never> {
+        let says = |node: &Node| node.as_bool() == Some(value);
+        self.keep(key, says, || Node::bool(value));
+        Ok(())
+    }
+
+    fn integer(&mut self, key: &str, value: i128) -> Result<(), Never> {
+        let says = |node: &Node| node.as_i64().map(i128::from) == Some(value);
+        self.keep(key, says, || Node::plain(value.to_string()));
+        Ok(())
+    }
+
+    fn number(&mut self, key: &str, value: f64) -> Result<(), Never> {
+        let says = |node: &Node| node.as_f64() == Some(value);
+        self.keep(key, says, || Node::plain(number_text(value)));
+        Ok(())
+    }
+
+    fn null(&mut self, key: &str) -> Result<(), Never> {
+        self.keep(key, Node::is_null, || Node::plain("null"));
+        Ok(())
+    }
+
+    fn tree(&mut self, key: &str, value: &Node) -> Result<(), Never> {
+        self.put(key, value.clone());
+        Ok(())
+    }
+
+    fn texts(&mut self, key: &str, values: &[String]) -> Result<(), Never> {
+        let says = |node: &Node| {
+            let items = node.as_seq().unwrap_or_default();
+            let texts = items.iter().map(Node::text);
+            texts.eq(values.iter().map(|value| Some(value.as_str())))
+        };
+        self.keep(key, says, || {
+            Node::seq(values.iter().map(Node::string).collect())
+        });
+        Ok(())
+    }
+
+    fn record(&mut self, key: &str, value: &impl Record) -> Result<(), Never> {
+        let node = merged(value, self.present(key));
+        self.put(key, node);
+        Ok(())
+    }
+
+    fn records<R: Record>(
+        &mut self,
+        key: &str,
+        values: impl ExactSizeIterator<Item = R>,
+    ) -> Result<(), Never> {
+        let there = self.present(key).and_then(Node::as_seq).unwrap_or_default();
+        let mut by_id: HashMap<&str, VecDeque<&Node>> = HashMap::new();
+        for node in there {
+            let id = node.get("id").and_then(Node::text).unwrap_or_default();
+            by_id.entry(id).or_default().push_back(node);
+        }
+        let mut before = |record: &R| by_id.get_mut(record.id())?.pop_front();
+        let nodes = values
+            .map(|record| merged(&record, before(&record)))
+            .collect();
+        self.put(key, Node::seq(nodes));
         Ok(())
     }
 }

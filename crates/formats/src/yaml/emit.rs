@@ -22,8 +22,8 @@ pub fn emit(node: &Node) -> String {
         Value::Scalar(scalar) => push_scalar(&mut out, scalar, None),
         Value::Seq(items) if items.is_empty() => out.push_str("[]"),
         Value::Map(map) if map.pairs.is_empty() => out.push_str("{}"),
-        Value::Seq(items) => push_items(&mut out, items, 0, true),
-        Value::Map(map) => push_pairs(&mut out, map, 0, true),
+        Value::Seq(items) => push_items(&mut out, items, Place::whole(0), true),
+        Value::Map(map) => push_pairs(&mut out, map, Place::whole(0), true),
     }
     if !out.ends_with('\n') {
         out.push('\n');
@@ -55,10 +55,54 @@ pub(crate) fn push_key(out: &mut String, key: &str, indent: usize) {
 /// collection is indented by `indent`; begins with the blank or line break
 /// that separates it, ends with a line break.
 pub(crate) fn push_node(out: &mut String, node: &Node, indent: usize, in_list: bool) {
+    push_at(out, node, Place::whole(indent), in_list);
+}
+
+/// Writes a node as [`push_node`] does, into a text that goes on behind it:
+/// blank lines that follow do not become part of it.
+pub(super) fn push_part(out: &mut String, node: &Node, indent: usize, in_list: bool) {
+    let place = Place {
+        indent,
+        blank_ends: false,
+    };
+    push_at(out, node, place, in_list);
+}
+
+/// Where something is written.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The indentation of the collection around it.
+    indent: usize,
+    /// Whether a block may end in blank lines.
+    blank_ends: bool,
+}
+
+impl Place {
+    fn whole(indent: usize) -> Self {
+        Self {
+            indent,
+            blank_ends: true,
+        }
+    }
+
+    fn deeper(self) -> Self {
+        Self {
+            indent: self.indent + 2,
+            ..self
+        }
+    }
+
+    /// The indentation for a block of that text, if it may be one.
+    fn block(self, text: &str) -> Option<usize> {
+        (self.blank_ends || !text.ends_with("\n\n")).then_some(self.indent)
+    }
+}
+
+fn push_at(out: &mut String, node: &Node, place: Place, in_list: bool) {
     match &node.value {
         Value::Scalar(scalar) => {
             out.push(' ');
-            push_scalar(out, scalar, Some(indent));
+            push_scalar(out, scalar, place.block(&scalar.text));
             if !out.ends_with('\n') {
                 out.push('\n');
             }
@@ -67,11 +111,11 @@ pub(crate) fn push_node(out: &mut String, node: &Node, indent: usize, in_list: b
         Value::Map(map) if map.pairs.is_empty() => out.push_str(" {}\n"),
         Value::Seq(items) => {
             out.push(if in_list { ' ' } else { '\n' });
-            push_items(out, items, indent + 2, in_list);
+            push_items(out, items, place.deeper(), in_list);
         }
         Value::Map(map) => {
             out.push(if in_list { ' ' } else { '\n' });
-            push_pairs(out, map, indent + 2, in_list);
+            push_pairs(out, map, place.deeper(), in_list);
         }
     }
 }
@@ -91,23 +135,23 @@ pub(crate) fn push_indent(out: &mut String, indent: usize) {
     }
 }
 
-fn push_items(out: &mut String, items: &[Node], indent: usize, inline: bool) {
+fn push_items(out: &mut String, items: &[Node], place: Place, inline: bool) {
     for (index, item) in items.iter().enumerate() {
         if index > 0 || !inline {
-            push_indent(out, indent);
+            push_indent(out, place.indent);
         }
         out.push('-');
-        push_node(out, item, indent, true);
+        push_at(out, item, place, true);
     }
 }
 
-fn push_pairs(out: &mut String, map: &Map, indent: usize, inline: bool) {
+fn push_pairs(out: &mut String, map: &Map, place: Place, inline: bool) {
     for (index, (key, node)) in map.iter().enumerate() {
         if index > 0 || !inline {
-            push_indent(out, indent);
+            push_indent(out, place.indent);
         }
-        push_key(out, &key.text, indent);
-        push_node(out, node, indent, false);
+        push_key(out, &key.text, place.indent);
+        push_at(out, node, place, false);
     }
 }
 
@@ -148,22 +192,129 @@ fn push_string(out: &mut String, text: &str, indent: Option<usize>) {
     }
 }
 
+/// Writes a value in place of one that began with `quote`, in the same quotes
+/// where that is possible. `indent` is that of the collection around it, none
+/// where a block cannot stand.
+pub(super) fn push_value(
+    out: &mut String,
+    scalar: &Scalar,
+    quote: Option<u8>,
+    indent: Option<usize>,
+) {
+    let is_text = scalar.tag.is_none()
+        && (scalar.style != Style::Plain || scalar.kind() == scalar::Kind::Text);
+    let multi_line = scalar.text.contains('\n');
+    // Blank lines behind a block that ends in some would become part of it.
+    let indent = indent.filter(|_| !scalar.text.ends_with("\n\n"));
+    let fits_block = multi_line && indent.is_some() && is_literal_safe(&scalar.text);
+    match quote {
+        Some(b'"') if is_text && !fits_block => push_double(out, &scalar.text),
+        Some(b'\'') if is_text && !multi_line && is_single_quotable(&scalar.text) => {
+            push_single(out, &scalar.text);
+        }
+        Some(_) | None => push_scalar(out, scalar, indent),
+    }
+}
+
+/// Writes text as a literal block whose lines are indented by `indent`, below
+/// a collection indented by `parent`. False, and nothing written, when the
+/// text does not fit into one.
+pub(super) fn push_literal_at(
+    out: &mut String,
+    scalar: &Scalar,
+    comment: &str,
+    parent: usize,
+    indent: usize,
+) -> bool {
+    let text = &scalar.text;
+    let is_text = scalar.tag.is_none() && scalar.style != Style::Plain;
+    let deeper = indent.saturating_sub(parent);
+    let fits = is_text
+        && text.contains('\n')
+        && !text.ends_with("\n\n")
+        && (1..=9).contains(&deeper)
+        && is_literal_safe(text);
+    if !fits {
+        return false;
+    }
+    push_literal_header(out, text, deeper);
+    out.push_str(comment);
+    out.push('\n');
+    push_literal_lines(out, text, indent);
+    true
+}
+
+/// Writes a node within brackets.
+pub(super) fn push_flow(out: &mut String, node: &Node) {
+    match &node.value {
+        Value::Scalar(scalar) => push_flow_scalar(out, scalar),
+        Value::Seq(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                out.push_str(if index > 0 { ", " } else { "" });
+                push_flow(out, item);
+            }
+            out.push(']');
+        }
+        Value::Map(map) => {
+            out.push('{');
+            for (index, (key, value)) in map.iter().enumerate() {
+                out.push_str(if index > 0 { ", " } else { "" });
+                push_flow_text(out, &key.text);
+                out.push_str(": ");
+                push_flow(out, value);
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn push_flow_scalar(out: &mut String, scalar: &Scalar) {
+    if scalar.style == Style::Plain && scalar.text.is_empty() && scalar.tag.is_none() {
+        out.push_str("null");
+    } else if scalar.text.contains([',', '[', ']', '{', '}']) || scalar.text.contains('\n') {
+        push_flow_text(out, &scalar.text);
+    } else {
+        push_scalar(out, scalar, None);
+    }
+}
+
+fn push_flow_text(out: &mut String, text: &str) {
+    if text.contains([',', '[', ']', '{', '}', '\n']) || !is_plain_safe(text) {
+        if is_single_quotable(text) {
+            push_single(out, text);
+        } else {
+            push_double(out, text);
+        }
+    } else {
+        out.push_str(text);
+    }
+}
+
 fn push_literal(out: &mut String, text: &str, indent: usize) {
+    push_literal_header(out, text, 2);
+    out.push('\n');
+    push_literal_lines(out, text, indent + 2);
+}
+
+fn push_literal_header(out: &mut String, text: &str, deeper: usize) {
     out.push('|');
     // Without the number a reader takes the indentation from the first line
     // that has text, which must then not begin with a blank of its own.
     if text.starts_with([' ', '\n']) {
-        out.push('2');
+        out.push_str(&deeper.to_string());
     }
     if text.ends_with("\n\n") {
         out.push('+');
     } else if !text.ends_with('\n') {
         out.push('-');
     }
-    out.push('\n');
+}
+
+fn push_literal_lines(out: &mut String, text: &str, indent: usize) {
     for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
         if !line.is_empty() {
-            push_indent(out, indent + 2);
+            push_indent(out, indent);
             out.push_str(line);
         }
         out.push('\n');

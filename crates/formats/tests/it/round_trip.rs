@@ -2,7 +2,7 @@
 
 use piton_formats::sprint::{
     Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
-    Progress, Source, SprintStatus, Stats, parse_progress, render_progress,
+    Progress, Source, SprintStatus, Stats, parse_progress, render_progress, update_progress,
 };
 use piton_formats::yaml::{Node, emit, parse};
 use proptest::collection::{btree_map, vec};
@@ -211,6 +211,40 @@ prop_compose! {
     }
 }
 
+fn only(extra: &mut Vec<(String, Node)>, wanted: &[(String, Node)]) {
+    extra.retain(|(key, _)| wanted.iter().any(|(have, _)| have == key));
+    extra.sort_by_key(|(key, _)| wanted.iter().position(|(have, _)| have == key));
+}
+
+/// Takes out the unknown keys that the text had before, which stay in it.
+fn forget_what_only_stood_there(read: &mut Progress, wanted: &Progress) {
+    fn human(read: &mut Option<HumanNeeded>, wanted: Option<&HumanNeeded>) {
+        if let (Some(read), Some(wanted)) = (read, wanted) {
+            only(&mut read.extra, &wanted.extra);
+        }
+    }
+    fn nodes(read: &mut [PhaseNode], wanted: &[PhaseNode]) {
+        for (read, wanted) in read.iter_mut().zip(wanted) {
+            only(&mut read.extra, &wanted.extra);
+            human(&mut read.human_needed, wanted.human_needed.as_ref());
+            if let (Some(read), Some(wanted)) = (&mut read.gate, &wanted.gate) {
+                only(&mut read.extra, &wanted.extra);
+            }
+            if let (Some(read), Some(wanted)) = (&mut read.gate_tracking, &wanted.gate_tracking) {
+                only(&mut read.extra, &wanted.extra);
+            }
+            if let Some(read) = read.children.as_mut() {
+                nodes(read, wanted.children.as_slice());
+            }
+        }
+    }
+    only(&mut read.extra, &wanted.extra);
+    only(&mut read.current_extra, &wanted.current_extra);
+    only(&mut read.stats.extra, &wanted.stats.extra);
+    human(&mut read.human_needed, wanted.human_needed.as_ref());
+    nodes(&mut read.phases, &wanted.phases);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -239,6 +273,17 @@ proptest! {
         let out = render_progress(&progress);
         let (read, problems) = parse_progress(Source { name: "P", text: &out });
         prop_assert_eq!(read.as_ref(), Some(&progress), "{:?}\n{}", problems, out);
+    }
+
+    #[test]
+    fn any_progress_becomes_any_other_in_place(before in progress(), after in progress()) {
+        let text = render_progress(&before);
+        let out = update_progress(&text, &after);
+        let (read, problems) = parse_progress(Source { name: "P", text: &out });
+        let mut read = read.expect("a document");
+        forget_what_only_stood_there(&mut read, &after);
+        prop_assert_eq!(&read, &after, "{:?}\n{}", problems, out);
+        prop_assert_eq!(update_progress(&out, &after), out);
     }
 
     #[test]

@@ -1,0 +1,664 @@
+//! What becomes of a plan that somebody edited in its file.
+//!
+//! Each edit is tried by the rules of a person's commands. What is so already
+//! is done; what does not fit is left, and asked about: it stops nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::advance::{after_work, complete_run, release_dependents};
+use super::people::{
+    ask_pause, bury_runner, is_under_way, reopen_above, resume_run, retry_item, skip_item, wake,
+};
+use super::planning::{check_order, index, with_inherited};
+use super::story::{About, Story};
+use crate::decision::{DecisionKind, Verb};
+use crate::edit::Edit;
+use crate::event::{Change, Event, ItemChanged, ItemPlanned, ItemsPlaced, RunChanged};
+use crate::id::{Node, Place, RunId};
+use crate::item::{Evidence, ItemRow, ItemState, Stage};
+use crate::plan::{Past, PlannedItem};
+use crate::refusal::Refusal;
+use crate::run::{Request, RunState};
+
+/// Why an edit does not fit, in one line.
+struct Unfit(String);
+
+impl From<Refusal> for Unfit {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal.to_string())
+    }
+}
+
+fn unfit<T>(why: impl Into<String>) -> Result<T, Unfit> {
+    Err(Unfit(why.into()))
+}
+
+/// Takes what fits of the edits of `file`, and asks about the rest.
+pub(super) fn take_edits(
+    story: &mut Story<'_>,
+    run: RunId,
+    token: Option<u64>,
+    file: &str,
+    edits: &[Edit],
+) -> Result<(), Refusal> {
+    story.asker = token;
+    bury_runner(story, run)?;
+    let mut left: Vec<(&Edit, Unfit)> = Vec::new();
+    let mut open: Vec<&Edit> = edits.iter().collect();
+    // One edit may make room for another: a phase for what waits for it.
+    loop {
+        let before = open.len();
+        left.clear();
+        for edit in std::mem::take(&mut open) {
+            if let Err(why) = take(story, run, file, edit) {
+                left.push((edit, why));
+            }
+        }
+        open.extend(left.iter().map(|(edit, _)| *edit));
+        if open.is_empty() || open.len() == before {
+            break;
+        }
+    }
+    ask_about_file(story, run, file, &left);
+    Ok(())
+}
+
+/// Opens the one question about a file, or closes it when all of it fits.
+fn ask_about_file(story: &mut Story<'_>, run: RunId, file: &str, left: &[(&Edit, Unfit)]) {
+    let details: Vec<String> = left
+        .iter()
+        .map(|(edit, Unfit(why))| format!("{edit}: {why}"))
+        .collect();
+    let details = details.join("\n");
+    let asked: Vec<_> = story
+        .tables
+        .open_decisions(run)
+        .filter(|row| row.kind == DecisionKind::FileConflict && row.file.as_deref() == Some(file))
+        .map(|row| (row.id, row.details.clone().unwrap_or_default()))
+        .collect();
+    if !left.is_empty() && asked.iter().any(|(_, known)| *known == details) {
+        return;
+    }
+    for (decision, _) in asked {
+        story.tell_unless_made(decision, Verb::KeepFile, Some("the file was changed again"));
+    }
+    if left.is_empty() {
+        return;
+    }
+    let what = if left.len() == 1 {
+        "an edit".to_owned()
+    } else {
+        format!("{} edits", left.len())
+    };
+    let question = format!("{what} of `{file}` cannot be taken: which version holds?");
+    let about = (None, Some(file.to_owned()));
+    story.open(
+        DecisionKind::FileConflict,
+        run,
+        about,
+        question,
+        Some(details),
+    );
+}
+
+fn take(story: &mut Story<'_>, run: RunId, file: &str, edit: &Edit) -> Result<(), Unfit> {
+    match edit {
+        Edit::SetState { node, to } => set_state(story, run, file, node, *to),
+        Edit::SetRetries { node, retries } => change(story, run, node, Change::Retries(*retries)),
+        Edit::SetPrompt { node, prompt } => {
+            if prompt.is_none() && story.item(run, node)?.is_leaf() {
+                return unfit("an agent needs a prompt");
+            }
+            change(story, run, node, Change::Prompt(prompt.clone()))
+        }
+        Edit::SetModel { node, model } => change(story, run, node, Change::Model(model.clone())),
+        Edit::SetGate { node, gate } => {
+            let row = story.item(run, node)?;
+            if gate.is_none() && row.stage != Stage::Work && row.gate.is_some() {
+                return unfit("it is at its gate");
+            }
+            change(story, run, node, Change::Gate(gate.clone()))
+        }
+        Edit::SetBreakpoint { node, breakpoint } => {
+            change(story, run, node, Change::Breakpoint(*breakpoint))
+        }
+        Edit::SetSummary { node, summary } => {
+            let row = story.item(run, node)?;
+            if row.summary == *summary {
+                return Ok(());
+            }
+            if is_under_way(row) {
+                return Err(Refusal::BeingWorkedOn(node.clone()).into());
+            }
+            tell_change(story, run, node, Change::Summary(summary.clone()));
+            Ok(())
+        }
+        Edit::SetDependsOn { node, depends_on } => {
+            if story.item(run, node)?.depends_on == *depends_on {
+                return Ok(());
+            }
+            unfit("what it waits for is told when it is planned")
+        }
+        Edit::Insert {
+            parent,
+            after,
+            items,
+        } => insert(story, run, parent.as_ref(), after.as_ref(), items),
+        Edit::Order { parent, nodes } => order(story, run, parent.as_ref(), nodes),
+        Edit::SetNative {
+            node: Some(node),
+            native,
+        } => {
+            let row = story.item(run, node)?;
+            if row.native != *native {
+                tell_change(story, run, node, Change::Native(native.clone()));
+            }
+            Ok(())
+        }
+        Edit::SetNative { node: None, native } => {
+            if native.is_some() && story.run(run)?.native != *native {
+                story.tell(Event::RunChanged(Box::new(RunChanged {
+                    run,
+                    native: native.clone(),
+                    policy: None,
+                })));
+            }
+            Ok(())
+        }
+        Edit::SetPolicy(policy) => {
+            if story.run(run)?.policy != **policy {
+                story.tell(Event::RunChanged(Box::new(RunChanged {
+                    run,
+                    native: None,
+                    policy: Some((**policy).clone()),
+                })));
+            }
+            Ok(())
+        }
+        Edit::SetRunState { to } => set_run_state(story, run, *to),
+    }
+}
+
+// What the plan says of an item.
+
+fn tell_change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) {
+    story.tell(Event::ItemChanged(Box::new(ItemChanged {
+        run,
+        node: node.clone(),
+        change,
+    })));
+}
+
+fn change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) -> Result<(), Unfit> {
+    let row = story.item(run, node)?;
+    let mut changed = row.clone();
+    change.apply(&mut changed);
+    if changed == *row {
+        return Ok(());
+    }
+    if row.state.is_finished() {
+        return unfit(format!("it is {}", row.state));
+    }
+    if is_under_way(row) {
+        return Err(Refusal::BeingWorkedOn(node.clone()).into());
+    }
+    tell_change(story, run, node, change);
+    Ok(())
+}
+
+// States.
+
+fn set_state(
+    story: &mut Story<'_>,
+    run: RunId,
+    file: &str,
+    node: &Node,
+    to: ItemState,
+) -> Result<(), Unfit> {
+    let row = story.item(run, node)?.clone();
+    if row.state == to {
+        return Ok(());
+    }
+    match to {
+        ItemState::Skipped if row.skip_asked => Ok(()),
+        ItemState::Skipped => Ok(skip_item(story, run, node, None)?),
+        ItemState::Pending | ItemState::Ready => set_pending(story, run, file, &row),
+        ItemState::Done => claim(story, run, file, &row),
+        ItemState::Working | ItemState::Waiting | ItemState::Failed | ItemState::Blocked => unfit(
+            format!("it is {}, and a file cannot make it {to}", row.state),
+        ),
+    }
+}
+
+fn set_pending(story: &mut Story<'_>, run: RunId, file: &str, row: &ItemRow) -> Result<(), Unfit> {
+    let why = format!("reset in {file}");
+    match row.state {
+        ItemState::Pending | ItemState::Ready => Ok(()),
+        ItemState::Done => unfit("it is done"),
+        // What holds others shows what they came to.
+        ItemState::Working if !row.is_leaf() && !any_under_way(story, run, row) => Ok(()),
+        ItemState::Working => Err(Refusal::BeingWorkedOn(row.node.clone()).into()),
+        ItemState::Waiting | ItemState::Failed | ItemState::Blocked | ItemState::Skipped => {
+            Ok(retry_item(story, run, &row.node, Some(&why))?)
+        }
+    }
+}
+
+fn any_under_way(story: &Story<'_>, run: RunId, top: &ItemRow) -> bool {
+    story.tables.subtree(run, &top.place).any(is_under_way)
+}
+
+/// Somebody says that an item is done, with all that lies below it.
+fn claim(story: &mut Story<'_>, run: RunId, file: &str, top: &ItemRow) -> Result<(), Unfit> {
+    let evidence = || {
+        vec![Evidence::Claimed {
+            by: file.to_owned(),
+        }]
+    };
+    if top.state == ItemState::Skipped {
+        story.move_item(run, &top.node, ItemState::Done, |moved| {
+            moved.evidence = evidence();
+        });
+        return Ok(());
+    }
+    if any_under_way(story, run, top) {
+        return Err(Refusal::BeingWorkedOn(top.node.clone()).into());
+    }
+    reopen_above(story, run, &top.node);
+    for above in story.above(run, &top.node).into_iter().rev() {
+        if above.state == ItemState::Ready {
+            story.move_item(run, &above.node, ItemState::Working, |_| {});
+        }
+    }
+    let below: Vec<Node> = story
+        .tables
+        .subtree(run, &top.place)
+        .map(|item| item.node.clone())
+        .collect();
+    for node in below.iter().rev() {
+        if !story.item(run, node)?.state.is_finished() {
+            story.move_item(run, node, ItemState::Done, |moved| {
+                moved.evidence = evidence();
+            });
+            release_dependents(story, run, node);
+        }
+    }
+    let why = format!("completed in {file}");
+    story.settle(run, &top.node, Verb::KeepFile, Some(&why));
+    close_above(story, run, &top.node, &evidence());
+    wake(story, run);
+    Ok(())
+}
+
+/// What holds only finished items goes on, or is done by the same word when it
+/// could not have begun.
+fn close_above(story: &mut Story<'_>, run: RunId, node: &Node, evidence: &[Evidence]) {
+    let Some(parent) = node.parent() else {
+        return complete_run(story, run);
+    };
+    let Some(row) = story.tables.item(run, &parent) else {
+        return;
+    };
+    if row.open_children > 0 {
+        return;
+    }
+    match row.state {
+        ItemState::Working => after_work(story, run, &parent),
+        ItemState::Pending | ItemState::Ready => {
+            story.move_item(run, &parent, ItemState::Done, |moved| {
+                moved.evidence = evidence.to_vec();
+            });
+            release_dependents(story, run, &parent);
+            close_above(story, run, &parent, evidence);
+        }
+        ItemState::Waiting
+        | ItemState::Done
+        | ItemState::Failed
+        | ItemState::Skipped
+        | ItemState::Blocked => {}
+    }
+}
+
+fn set_run_state(story: &mut Story<'_>, run: RunId, to: RunState) -> Result<(), Unfit> {
+    let row = story.run(run)?;
+    let pauses = row
+        .asked
+        .as_ref()
+        .is_some_and(|asked| asked.request == Request::Pause);
+    match (to, row.state) {
+        (RunState::Paused, RunState::Paused) => Ok(()),
+        (RunState::Paused, _) if pauses => Ok(()),
+        (RunState::Paused, _) => Ok(ask_pause(story, run)?),
+        (RunState::Running, RunState::Running | RunState::Interrupted) => Ok(()),
+        (RunState::Running, _) => Ok(resume_run(story, run)?),
+        (_, state) => unfit(format!("it is {state}, and a file cannot make it {to}")),
+    }
+}
+
+// Places.
+
+/// The siblings below `parent`, in order.
+fn siblings(story: &Story<'_>, run: RunId, parent: Option<&Node>) -> Result<Vec<ItemRow>, Unfit> {
+    let above = match parent {
+        Some(parent) => story.item(run, parent)?.place.clone(),
+        None => Place::default(),
+    };
+    let depth = above.depth() + 1;
+    let below: Vec<&ItemRow> = match parent {
+        Some(_) => story.tables.subtree(run, &above).collect(),
+        None => story.tables.tree(run).collect(),
+    };
+    let rows = below.into_iter().filter(|item| item.place.depth() == depth);
+    Ok(rows.cloned().collect())
+}
+
+/// Puts siblings, each with what lies below it, at these indexes.
+fn place(story: &mut Story<'_>, run: RunId, moves: &[(ItemRow, u32)]) {
+    let mut places = BTreeMap::new();
+    for (row, index) in moves {
+        let level = row.place.depth() - 1;
+        if row.place.0.get(level) == Some(index) {
+            continue;
+        }
+        for item in story.tables.subtree(run, &row.place) {
+            let mut place = item.place.clone();
+            if let Some(at) = place.0.get_mut(level) {
+                *at = *index;
+            }
+            places.insert(item.node.clone(), place);
+        }
+    }
+    if !places.is_empty() {
+        story.tell(Event::ItemsPlaced(Box::new(ItemsPlaced { run, places })));
+    }
+}
+
+fn order(
+    story: &mut Story<'_>,
+    run: RunId,
+    parent: Option<&Node>,
+    nodes: &[Node],
+) -> Result<(), Unfit> {
+    let now = siblings(story, run, parent)?;
+    let mut named: BTreeMap<&Node, usize> = BTreeMap::new();
+    for node in nodes {
+        let next = named.len();
+        named.entry(node).or_insert(next);
+    }
+    let known: BTreeSet<&Node> = now.iter().map(|row| &row.node).collect();
+    if let Some(unknown) = nodes.iter().find(|node| !known.contains(node)) {
+        return Err(Refusal::NoSuchItem(unknown.clone()).into());
+    }
+    // One that is not named keeps behind the one that it follows now.
+    let mut keyed: Vec<((usize, usize), ItemRow)> = Vec::with_capacity(now.len());
+    let mut last = (0, 0);
+    for row in now {
+        last = match named.get(&row.node) {
+            Some(at) => (at + 1, 0),
+            None => (last.0, last.1 + 1),
+        };
+        keyed.push((last, row));
+    }
+    keyed.sort_by_key(|(key, _)| *key);
+    let rows = keyed.into_iter().map(|(_, row)| row);
+    let moves: Vec<(ItemRow, u32)> = rows.zip(0..).collect();
+    place(story, run, &moves);
+    Ok(())
+}
+
+// New items.
+
+fn insert(
+    story: &mut Story<'_>,
+    run: RunId,
+    parent: Option<&Node>,
+    after: Option<&Node>,
+    items: &[PlannedItem],
+) -> Result<(), Unfit> {
+    let now = siblings(story, run, parent)?;
+    let above = match parent {
+        Some(parent) => Some(may_hold(story, run, parent)?),
+        None => None,
+    };
+    let at = match after {
+        None => 0,
+        Some(after) => now
+            .iter()
+            .position(|row| row.node == *after)
+            .map_or(now.len(), |before| before + 1),
+    };
+    let at = u32::try_from(at).unwrap_or(u32::MAX);
+    let top = above
+        .as_ref()
+        .map_or_else(Place::default, |row| row.place.clone())
+        .child(at);
+    let closed = parent.is_some_and(|parent| is_closed(story, run, parent));
+    let items = renamed(items, parent, &now, &top)?;
+    let items = prepared(story, run, items, closed)?;
+    let open = !items[0].state.is_finished();
+    if let Some(above) = above.filter(|above| above.is_leaf() && !open) {
+        return unfit(format!("nothing would be left to do in `{}`", above.node));
+    }
+    let later = now.into_iter().zip(0..).filter(|(_, index)| *index >= at);
+    let moves: Vec<(ItemRow, u32)> = later.map(|(row, index)| (row, index + 1)).collect();
+    place(story, run, &moves);
+    let node = items[0].node.clone();
+    for item in items {
+        story.tell(Event::ItemPlanned(Box::new(ItemPlanned { run, item })));
+    }
+    if open {
+        reopen_above(story, run, &node);
+        if story.run(run)?.state == RunState::Done {
+            story.move_run(run, RunState::Interrupted, About::default());
+        }
+        wake(story, run);
+    }
+    Ok(())
+}
+
+/// The item, when others may be added below it.
+fn may_hold(story: &Story<'_>, run: RunId, parent: &Node) -> Result<ItemRow, Unfit> {
+    let row = story.item(run, parent)?.clone();
+    let begun = !matches!(row.state, ItemState::Pending | ItemState::Ready) || row.attempts > 0;
+    if row.is_leaf() && begun {
+        return unfit(format!("`{parent}` has been begun as it is"));
+    }
+    let line = std::iter::once(row.clone()).chain(story.above(run, parent));
+    for above in line {
+        if is_under_way(&above) {
+            return Err(Refusal::BeingWorkedOn(above.node).into());
+        }
+    }
+    Ok(row)
+}
+
+/// Whether nothing below `node` is started any more.
+fn is_closed(story: &Story<'_>, run: RunId, node: &Node) -> bool {
+    std::iter::once(node.clone())
+        .chain(node.ancestors())
+        .filter_map(|node| story.tables.item(run, &node))
+        .any(|row| row.skip_asked || row.state == ItemState::Skipped)
+}
+
+/// The items with the nodes and places that they get: a sibling that repeats
+/// an id gets the next number that is free.
+fn renamed(
+    items: &[PlannedItem],
+    parent: Option<&Node>,
+    now: &[ItemRow],
+    top: &Place,
+) -> Result<Vec<PlannedItem>, Unfit> {
+    let Some(first) = items.first() else {
+        return unfit("there is nothing to add");
+    };
+    let (old_node, old_depth) = (&first.node, first.place.depth());
+    let free = (1..)
+        .map(|nth| Node::child(parent, &first.id, nth))
+        .find(|node| !now.iter().any(|row| row.node == *node));
+    let Some(new_node) = free else {
+        return unfit("there is no name left for it");
+    };
+    let name = |node: &Node| {
+        let rest = node.as_str().strip_prefix(old_node.as_str())?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| Node::named(format!("{new_node}{rest}")))
+    };
+    let mut out = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        let below = item.place.0.get(old_depth..).unwrap_or_default();
+        let (Some(node), true) = (name(&item.node), below.is_empty() == (index == 0)) else {
+            return unfit(format!("`{}` hangs on nothing", item.node));
+        };
+        let mut place = top.clone();
+        place.0.extend_from_slice(below);
+        let depends_on = item.depends_on.iter();
+        out.push(PlannedItem {
+            depends_on: depends_on
+                .map(|on| name(on).unwrap_or_else(|| on.clone()))
+                .collect(),
+            node,
+            place,
+            ..item.clone()
+        });
+    }
+    Ok(out)
+}
+
+/// The items with the states in which they begin, and with all that they wait
+/// for.
+fn prepared(
+    story: &Story<'_>,
+    run: RunId,
+    mut items: Vec<PlannedItem>,
+    closed: bool,
+) -> Result<Vec<PlannedItem>, Unfit> {
+    check_subtree(story, run, &items)?;
+    let parent = items[0].node.parent();
+    let above: Vec<ItemRow> = parent
+        .iter()
+        .flat_map(|parent| std::iter::once(parent.clone()).chain(parent.ancestors()))
+        .filter_map(|node| story.tables.item(run, &node).cloned())
+        .collect();
+    let indexes = items.iter().map(|item| &item.node).zip(0..).collect();
+    let depends_on: Vec<Vec<Node>> = items
+        .iter()
+        .map(|item| {
+            let mut all = with_inherited(&items, &indexes, item);
+            let inherited = above.iter().flat_map(|row| &row.depends_on);
+            for on in inherited.filter(|_| !item.depends_on.is_empty()) {
+                if !all.contains(on) {
+                    all.push(on.clone());
+                }
+            }
+            all
+        })
+        .collect();
+    for (item, depends_on) in items.iter_mut().zip(depends_on) {
+        item.depends_on = depends_on;
+        if item.state.is_finished() {
+            continue;
+        }
+        if !matches!(item.state, ItemState::Pending | ItemState::Ready) {
+            return unfit(format!(
+                "`{}` is new, and cannot be {}",
+                item.node, item.state
+            ));
+        }
+        item.past = Past::default();
+        if closed {
+            item.state = ItemState::Skipped;
+        }
+    }
+    settle_states(story, run, &mut items);
+    Ok(items)
+}
+
+/// An item below which nothing is to be done has nothing to do itself; below
+/// one that is finished nothing is begun; what waits is pending.
+fn settle_states(story: &Story<'_>, run: RunId, items: &mut [PlannedItem]) {
+    let at: BTreeMap<Node, usize> = items
+        .iter()
+        .map(|item| item.node.clone())
+        .zip(0..)
+        .collect();
+    let parents: Vec<Option<usize>> = items
+        .iter()
+        .map(|item| at.get(&item.node.parent()?).copied())
+        .collect();
+    let mut open = vec![0_u32; items.len()];
+    let (mut all, mut done) = (open.clone(), open.clone());
+    for index in 0..items.len() {
+        let above = parents[index].map(|parent| items[parent].state);
+        if above.is_some_and(ItemState::is_finished) && !items[index].state.is_finished() {
+            items[index].state = ItemState::Skipped;
+        }
+    }
+    for index in (0..items.len()).rev() {
+        if all[index] > 0 && open[index] == 0 && !items[index].state.is_finished() {
+            items[index].state = if done[index] > 0 {
+                ItemState::Done
+            } else {
+                ItemState::Skipped
+            };
+        }
+        if let Some(parent) = parents[index] {
+            all[parent] += 1;
+            open[parent] += u32::from(!items[index].state.is_finished());
+            done[parent] += u32::from(items[index].state == ItemState::Done);
+        }
+    }
+    for index in 0..items.len() {
+        if items[index].state.is_finished() {
+            continue;
+        }
+        let state_of = |node: &Node| {
+            let new = at.get(node).map(|index| items[*index].state);
+            new.or_else(|| story.tables.item(run, node).map(|row| row.state))
+        };
+        let held_up = items[index]
+            .node
+            .parent()
+            .is_some_and(|parent| state_of(&parent) == Some(ItemState::Pending));
+        let free = items[index]
+            .depends_on
+            .iter()
+            .all(|on| state_of(on).is_some_and(ItemState::is_finished));
+        items[index].state = if held_up || !free {
+            ItemState::Pending
+        } else {
+            ItemState::Ready
+        };
+    }
+}
+
+/// Refuses items that wait for what is not there, or for themselves.
+fn check_subtree(story: &Story<'_>, run: RunId, items: &[PlannedItem]) -> Result<(), Unfit> {
+    let top = &items[0].node;
+    let mut alone: Vec<PlannedItem> = Vec::with_capacity(items.len());
+    for item in items {
+        let mut inner = Vec::new();
+        for on in &item.depends_on {
+            if on.is_within(top) {
+                inner.push(on.clone());
+            } else if story.tables.item(run, on).is_none() || top.is_within(on) {
+                return unfit(format!("it waits for `{on}`, which is not there"));
+            }
+        }
+        alone.push(PlannedItem {
+            depends_on: inner,
+            node: Node::named(item.node.as_str()),
+            ..item.clone()
+        });
+    }
+    // Within a tree of its own, the top has no parent.
+    let parents = top.parent();
+    if let Some(parent) = parents {
+        let cut = parent.as_str().len() + 1;
+        let own = |node: &Node| Node::named(node.as_str().get(cut..).unwrap_or_default());
+        for item in &mut alone {
+            item.node = own(&item.node);
+            item.depends_on = item.depends_on.iter().map(own).collect();
+        }
+    }
+    let indexes = index(&alone)?;
+    Ok(check_order(&alone, &indexes)?)
+}

@@ -1,0 +1,151 @@
+//! An edit: one thing that somebody changed in a plan by hand, outside piton.
+
+use std::fmt;
+
+use crate::gate::Gate;
+use crate::id::Node;
+use crate::item::ItemState;
+use crate::native::Native;
+use crate::plan::PlannedItem;
+use crate::policy::Policy;
+use crate::run::RunState;
+
+/// One thing that somebody changed in a plan by hand.
+///
+/// The rules are those of a person's commands: what `piton plan skip` refuses,
+/// a file cannot do either.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub enum Edit {
+    /// An item is to be in another state: [`ItemState::Pending`] is a retry,
+    /// [`ItemState::Skipped`] a skip, [`ItemState::Done`] a claim; a file can
+    /// bring about no other.
+    SetState {
+        /// The item.
+        node: Node,
+        /// The state.
+        to: ItemState,
+    },
+    /// How often an item was tried again is to be counted from here.
+    SetRetries {
+        /// The item.
+        node: Node,
+        /// How often.
+        retries: u32,
+    },
+    /// Something else is to be told to the agent.
+    SetPrompt {
+        /// The item.
+        node: Node,
+        /// What.
+        prompt: Option<String>,
+    },
+    /// Another model is to be asked for.
+    SetModel {
+        /// The item.
+        node: Node,
+        /// Which.
+        model: Option<String>,
+    },
+    /// Something else must pass before it is done.
+    SetGate {
+        /// The item.
+        node: Node,
+        /// What.
+        gate: Option<Gate>,
+    },
+    /// The run is to stop behind an item, or not.
+    SetBreakpoint {
+        /// The item.
+        node: Node,
+        /// Whether.
+        breakpoint: bool,
+    },
+    /// Something else is to be said of what was done.
+    SetSummary {
+        /// The item.
+        node: Node,
+        /// What.
+        summary: Option<String>,
+    },
+    /// An item is to wait for others than it does. No file can bring that
+    /// about; it is asked about.
+    SetDependsOn {
+        /// The item.
+        node: Node,
+        /// For which.
+        depends_on: Vec<Node>,
+    },
+    /// An item with all that lies below it is to be added.
+    Insert {
+        /// Above it; none for a root.
+        parent: Option<Node>,
+        /// Before it among its siblings; none when it is the first.
+        after: Option<Node>,
+        /// The item, then what lies below it, a parent before its children.
+        /// Their nodes and places tell how they hang together; they are given
+        /// anew where the item comes to stand.
+        items: Vec<PlannedItem>,
+    },
+    /// Siblings are to stand in this order. One that is not named follows the
+    /// one that it follows now.
+    Order {
+        /// Above them; none for the roots.
+        parent: Option<Node>,
+        /// The siblings.
+        nodes: Vec<Node>,
+    },
+    /// What only the native format has is something else, of an item or, with
+    /// none, of the run.
+    SetNative {
+        /// The item.
+        node: Option<Node>,
+        /// What.
+        native: Option<Native>,
+    },
+    /// Retries, limits and commits are to follow other rules.
+    SetPolicy(Box<Policy>),
+    /// The run is to be in another state: [`RunState::Paused`] is a pause,
+    /// [`RunState::Running`] a resume; a file can bring about no other.
+    SetRunState {
+        /// The state.
+        to: RunState,
+    },
+}
+
+/// One line for a person.
+impl fmt::Display for Edit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SetState { node, to } => write!(f, "`{node}` is to be {to}"),
+            Self::SetRetries { node, retries } => write!(f, "`{node}` has {retries} retries"),
+            Self::SetPrompt { node, .. } => write!(f, "another prompt for `{node}`"),
+            Self::SetModel { node, .. } => write!(f, "another model for `{node}`"),
+            Self::SetGate { node, .. } => write!(f, "another gate for `{node}`"),
+            Self::SetBreakpoint {
+                node,
+                breakpoint: true,
+            } => write!(f, "a break behind `{node}`"),
+            Self::SetBreakpoint { node, .. } => write!(f, "no break behind `{node}`"),
+            Self::SetSummary { node, .. } => write!(f, "another summary of `{node}`"),
+            Self::SetDependsOn { node, .. } => write!(f, "`{node}` is to wait for others"),
+            Self::Insert { parent, items, .. } => {
+                let id = items.first().map_or("", |item| item.id.as_str());
+                match parent {
+                    Some(parent) => write!(f, "a new `{id}` in `{parent}`"),
+                    None => write!(f, "a new `{id}`"),
+                }
+            }
+            Self::Order {
+                parent: Some(parent),
+                ..
+            } => write!(f, "another order in `{parent}`"),
+            Self::Order { .. } => f.write_str("another order"),
+            Self::SetNative {
+                node: Some(node), ..
+            } => write!(f, "other keys of `{node}`"),
+            Self::SetNative { .. } => f.write_str("other keys"),
+            Self::SetPolicy(_) => f.write_str("other limits or retries"),
+            Self::SetRunState { to } => write!(f, "the run is to be {to}"),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What happens to a plan after it was made: somebody edits it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::gate::Gate;
+use crate::id::{Node, Place, RunId};
+use crate::item::ItemRow;
+use crate::native::Native;
+use crate::policy::Policy;
+use crate::run::RunRow;
+
+/// See [`Event::ItemChanged`](super::Event::ItemChanged).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ItemChanged {
+    /// The run.
+    pub run: RunId,
+    /// The item.
+    pub node: Node,
+    /// What is different now.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+/// What the plan says of an item now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "what", content = "now")]
+pub enum Change {
+    /// What to tell the agent.
+    Prompt(Option<String>),
+    /// The model to ask for.
+    Model(Option<String>),
+    /// What must pass before it is done.
+    Gate(Option<Gate>),
+    /// Whether the run pauses for people when it is finished.
+    Breakpoint(bool),
+    /// How often it was tried again.
+    Retries(u32),
+    /// What was done.
+    Summary(Option<String>),
+    /// What only its native format has.
+    Native(Option<Native>),
+}
+
+/// See [`Event::ItemsPlaced`](super::Event::ItemsPlaced).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ItemsPlaced {
+    /// The run.
+    pub run: RunId,
+    /// Where each item that moved stands now.
+    pub places: BTreeMap<Node, Place>,
+}
+
+/// See [`Event::RunChanged`](super::Event::RunChanged).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunChanged {
+    /// The run.
+    pub run: RunId,
+    /// What only its native format has; as before when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
+    /// Retries, limits, commits; as before when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
+}
+
+impl Change {
+    /// Makes the item say so.
+    pub(crate) fn apply(&self, row: &mut ItemRow) {
+        match self {
+            Self::Prompt(prompt) => row.prompt.clone_from(prompt),
+            Self::Model(model) => row.model.clone_from(model),
+            Self::Gate(gate) => row.gate.clone_from(gate),
+            Self::Breakpoint(breakpoint) => row.breakpoint = *breakpoint,
+            Self::Retries(retries) => row.retries = *retries,
+            Self::Summary(summary) => row.summary.clone_from(summary),
+            Self::Native(native) => row.native.clone_from(native),
+        }
+    }
+}
+
+impl RunChanged {
+    /// Makes the run say so.
+    pub(crate) fn apply(&self, row: &mut RunRow) {
+        if self.native.is_some() {
+            row.native.clone_from(&self.native);
+        }
+        if let Some(policy) = &self.policy {
+            row.policy.clone_from(policy);
+        }
+    }
+}

@@ -1,0 +1,558 @@
+//! What somebody changes in the file of a plan by hand: case 16.
+
+use piton_core::gate::Gate;
+use piton_core::item::Evidence;
+use piton_core::native::Native;
+use piton_core::plan::PlannedItem;
+use piton_core::run::Pause;
+use piton_core::{Command, DecisionKind, Edit, Event, ItemState, Node, Refusal, RunState, Verb};
+
+use crate::edits::new_item;
+use crate::world::{World, needs_human, node};
+
+const PLAN: &str = "
+build
+  s1
+    a
+    b
+  s2
+test gate=3
+release after=test
+";
+
+const FILE: &str = "sprints/auth/PROGRESS.yaml";
+
+fn edits(world: &mut World, edits: Vec<Edit>) {
+    let (run, file) = (world.run, FILE.to_owned());
+    world.ok(Command::TakeEdits {
+        run,
+        token: None,
+        file,
+        edits,
+    });
+}
+
+fn edit(world: &mut World, edit: Edit) {
+    edits(world, vec![edit]);
+}
+
+fn set(at: &str, to: ItemState) -> Edit {
+    Edit::SetState { node: node(at), to }
+}
+
+fn prompt(at: &str, text: &str) -> Edit {
+    Edit::SetPrompt {
+        node: node(at),
+        prompt: Some(text.to_owned()),
+    }
+}
+
+fn insert(parent: Option<&str>, after: Option<&str>, items: Vec<PlannedItem>) -> Edit {
+    Edit::Insert {
+        parent: parent.map(node),
+        after: after.map(node),
+        items,
+    }
+}
+
+fn phase(id: &str) -> Vec<PlannedItem> {
+    vec![new_item(None, id, ItemState::Ready)]
+}
+
+/// What could not be taken, a line an edit.
+fn left(world: &World) -> Vec<String> {
+    let open: Vec<_> = world.tables.open_decisions(world.run).collect();
+    let about: Vec<_> = open
+        .iter()
+        .filter(|row| row.kind == DecisionKind::FileConflict)
+        .collect();
+    assert!(about.len() < 2, "one question a file: {about:?}");
+    about
+        .iter()
+        .flat_map(|row| row.details.as_deref().unwrap_or_default().lines())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn order_of(world: &World, parent: Option<&str>) -> Vec<String> {
+    let parent = parent.map(node);
+    let tree = world.tables.tree(world.run);
+    let below = tree.filter(|item| item.node.parent() == parent);
+    below.map(|item| item.node.to_string()).collect()
+}
+
+/// A world and where its run stands.
+type Situation = (&'static str, fn() -> World);
+
+const SITUATIONS: [Situation; 8] = [
+    ("new", || World::planned(PLAN)),
+    ("running", || World::running(PLAN).0),
+    ("under way", || {
+        let (mut world, token) = World::running(PLAN);
+        world.begin(token, "build/s1/a");
+        world
+    }),
+    ("failed", || {
+        let (mut world, token) = World::running(PLAN);
+        world.fail(token, "build/s1/a");
+        world
+    }),
+    ("waiting", || {
+        let (mut world, token) = World::running(PLAN);
+        world.work(token, "build/s1/a", needs_human("how?"));
+        world
+    }),
+    ("skipped", || {
+        let (mut world, _) = World::running(PLAN);
+        world.skip("build/s1/a");
+        world
+    }),
+    ("done", || {
+        let (mut world, token) = World::running(PLAN);
+        world.complete(token, "build/s1/a");
+        world
+    }),
+    ("at its gate", || {
+        let (mut world, token) = World::running(PLAN);
+        world.skip("build");
+        world.complete(token, "test");
+        world
+    }),
+];
+
+#[test]
+fn an_edit_does_what_the_same_wish_of_a_person_does() {
+    use ItemState::{Done, Pending, Skipped, Working};
+    let a = "build/s1/a";
+    // For each situation: what becomes of `a`, or `-` when it does not fit.
+    let table: [(&str, Edit, [&str; 8]); 6] = [
+        (
+            "to pending",
+            set(a, Pending),
+            [
+                "ready", "ready", "-working", "ready", "ready", "ready", "-done", "ready",
+            ],
+        ),
+        (
+            "to skipped",
+            set(a, Skipped),
+            [
+                "skipped", "skipped", "working", "skipped", "skipped", "skipped", "-done",
+                "skipped",
+            ],
+        ),
+        (
+            "to completed",
+            set(a, Done),
+            [
+                "done", "done", "-working", "done", "done", "done", "done", "done",
+            ],
+        ),
+        (
+            "to in-progress",
+            set(a, Working),
+            [
+                "-ready", "-ready", "working", "-failed", "-waiting", "-skipped", "-done",
+                "-skipped",
+            ],
+        ),
+        (
+            "another prompt",
+            prompt(a, "otherwise"),
+            [
+                "ready", "ready", "-working", "failed", "waiting", "-skipped", "-done", "-skipped",
+            ],
+        ),
+        (
+            "retries",
+            Edit::SetRetries {
+                node: node(a),
+                retries: 2,
+            },
+            [
+                "ready", "ready", "-working", "failed", "waiting", "-skipped", "-done", "-skipped",
+            ],
+        ),
+    ];
+    for (name, wish, expected) in table {
+        for ((situation, make), expected) in SITUATIONS.iter().zip(expected) {
+            let mut world = make();
+            // The phase was left out as a whole there: its step comes back alone.
+            edit(&mut world, wish.clone());
+            let (fits, state) = match expected.strip_prefix('-') {
+                Some(state) => (false, state),
+                None => (true, expected),
+            };
+            assert_eq!(world.item(a).state.as_str(), state, "{name}, {situation}");
+            assert_eq!(
+                left(&world).is_empty(),
+                fits,
+                "{name}, {situation}: {:?}",
+                left(&world)
+            );
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_asked_about_and_stops_nothing() {
+    let (mut world, token) = World::running(PLAN);
+    let attempt = world.begin(token, "build/s1/a");
+    let both = vec![prompt("build/s1/a", "x"), prompt("build/s1/b", "y")];
+    edits(&mut world, both.clone());
+    assert_eq!(
+        left(&world),
+        ["another prompt for `build/s1/a`: `build/s1/a` is being worked on"]
+    );
+    assert_eq!(world.item("build/s1/b").prompt.as_deref(), Some("y"));
+    assert_eq!(world.state(), RunState::Running);
+    // The same again says nothing new.
+    let before = world.journal.len();
+    edits(&mut world, both);
+    assert_eq!(world.journal.len(), before);
+    // The run goes on, fails, and is let go on while the file waits.
+    world.end(
+        token,
+        "build/s1/a",
+        attempt,
+        piton_core::attempt::Report::bare(piton_core::Outcome::Failed),
+    );
+    assert_eq!(world.state(), RunState::Blocked);
+    world.retry("build/s1/a");
+    assert_eq!(world.state(), RunState::Interrupted);
+    let question = world.question();
+    for verb in [Verb::Retry, Verb::Skip, Verb::Answer, Verb::Approve] {
+        let command = world.answer_to(question, verb, Some("x"));
+        let kind = DecisionKind::FileConflict;
+        assert_eq!(world.refused(command), Refusal::WrongVerb { kind, verb });
+    }
+    world.decide(Verb::KeepPiton, None);
+    assert_eq!(world.tables.open_decisions(world.run).count(), 0);
+    assert_eq!(world.state(), RunState::Interrupted);
+}
+
+#[test]
+fn a_file_that_fits_again_closes_its_question() {
+    let (mut world, token) = World::running(PLAN);
+    world.begin(token, "build/s1/a");
+    edit(&mut world, prompt("build/s1/a", "x"));
+    assert_eq!(left(&world).len(), 1);
+    edits(&mut world, vec![]);
+    assert_eq!(left(&world).len(), 0);
+}
+
+#[test]
+fn a_claim_needs_no_agent_and_says_who_made_it() {
+    let (mut world, token) = World::running(PLAN);
+    edit(&mut world, set("build/s1", ItemState::Done));
+    let nodes = ["build", "build/s1", "build/s1/a", "build/s1/b", "build/s2"];
+    assert_eq!(
+        world.states(&nodes),
+        ["working", "done", "done", "done", "ready"]
+    );
+    let by = FILE.to_owned();
+    assert_eq!(
+        world.item("build/s1/a").evidence,
+        [Evidence::Claimed { by }]
+    );
+    edit(&mut world, set("build/s2", ItemState::Done));
+    assert_eq!(world.states(&["build"]), ["done"]);
+    edit(&mut world, set("test", ItemState::Done));
+    assert_eq!(world.states(&["test", "release"]), ["done", "ready"]);
+    world.complete(token, "release");
+    assert_eq!(world.state(), RunState::Done);
+}
+
+#[test]
+fn a_claimed_node_that_failed_lets_the_run_go_on() {
+    let (mut world, token) = World::running(PLAN);
+    world.fail(token, "build/s1/a");
+    edit(&mut world, set("build/s1/a", ItemState::Done));
+    assert_eq!(world.states(&["build", "build/s1"]), ["working", "working"]);
+    assert_eq!(world.state(), RunState::Interrupted);
+    assert_eq!(world.tables.open_decisions(world.run).count(), 0);
+}
+
+#[test]
+fn case_16_a_phase_put_in_the_middle_moves_the_others_and_is_run_in_its_turn() {
+    let (mut world, token) = World::running(PLAN);
+    let mut docs = phase("docs");
+    let top = docs[0].node.clone();
+    for (index, id) in (0..).zip(["x", "y"]) {
+        let mut step = new_item(Some(&top), id, ItemState::Ready);
+        step.place = docs[0].place.child(index);
+        docs.push(step);
+    }
+    edit(&mut world, insert(None, Some("build"), docs));
+    assert_eq!(order_of(&world, None), ["build", "docs", "test", "release"]);
+    assert_eq!(world.item("release").place.0, [3]);
+    assert_eq!(world.item("docs/y").place.0, [1, 1]);
+    for at in ["build/s1/a", "build/s1/b", "build/s2", "docs/x", "docs/y"] {
+        assert_eq!(world.next(), Some(at));
+        world.complete(token, at);
+    }
+    assert_eq!(world.states(&["docs", "release"]), ["done", "pending"]);
+}
+
+#[test]
+fn an_id_that_is_there_already_gets_the_next_number() {
+    let mut world = World::planned(PLAN);
+    edit(&mut world, insert(None, None, phase("build")));
+    edit(&mut world, insert(None, None, phase("build")));
+    assert_eq!(
+        order_of(&world, None),
+        ["build#3", "build#2", "build", "test", "release"]
+    );
+    assert_eq!(world.item("build/s1/b").place.0, [2, 0, 1]);
+}
+
+#[test]
+fn a_new_step_reopens_the_phase_that_it_stands_in() {
+    let (mut world, token) = World::running("build\n  s1\nrelease\n");
+    world.complete(token, "build/s1");
+    assert_eq!(world.states(&["build"]), ["done"]);
+    let step = vec![new_item(Some(&node("build")), "s2", ItemState::Ready)];
+    edit(
+        &mut world,
+        insert(Some("build"), Some("build/s1"), step.clone()),
+    );
+    assert_eq!(world.states(&["build", "build/s2"]), ["working", "ready"]);
+    assert_eq!(world.next(), Some("build/s2"));
+    // Below what is left out nothing begins.
+    world.skip("build/s2");
+    world.skip("release");
+    let step = vec![new_item(Some(&node("release")), "s", ItemState::Ready)];
+    edit(&mut world, insert(Some("release"), None, step));
+    assert_eq!(
+        left(&world).len(),
+        1,
+        "a phase that is left out has been begun as it is"
+    );
+}
+
+#[test]
+fn a_finished_run_with_a_new_phase_is_to_be_run_again() {
+    let (mut world, token) = World::running("build\n");
+    world.complete(token, "build");
+    assert_eq!(world.state(), RunState::Done);
+    let run = world.run;
+    world.ok(Command::ReleaseRun { run, token });
+    edit(&mut world, insert(None, Some("build"), phase("more")));
+    assert_eq!(world.state(), RunState::Interrupted);
+    assert_eq!(world.pointer(), Some("more"));
+    let token = world.start();
+    world.complete(token, "more");
+    assert_eq!(world.state(), RunState::Done);
+}
+
+#[test]
+fn what_is_new_waits_for_what_it_names() {
+    let mut world = World::planned(PLAN);
+    let mut later = phase("later");
+    later[0].depends_on = vec![node("docs")];
+    let both = vec![
+        insert(None, None, later.clone()),
+        insert(None, None, phase("docs")),
+    ];
+    edits(&mut world, both);
+    assert_eq!(left(&world), Vec::<String>::new());
+    assert_eq!(world.states(&["later", "docs"]), ["pending", "ready"]);
+    later[0].depends_on = vec![node("nobody")];
+    edit(&mut world, insert(None, None, later));
+    assert_eq!(
+        left(&world),
+        ["a new `later`: it waits for `nobody`, which is not there"]
+    );
+}
+
+#[test]
+fn case_16_phases_in_another_order_are_run_in_that_order() {
+    let (mut world, token) = World::running(PLAN);
+    world.complete(token, "build/s1/a");
+    // What is not named stays behind the one that it stands behind.
+    let nodes = vec![node("release"), node("build")];
+    edit(
+        &mut world,
+        Edit::Order {
+            parent: None,
+            nodes,
+        },
+    );
+    assert_eq!(order_of(&world, None), ["release", "build", "test"]);
+    assert_eq!(world.item("build/s1/b").place.0, [1, 0, 1]);
+    let nodes = vec![node("test"), node("build"), node("release")];
+    edit(
+        &mut world,
+        Edit::Order {
+            parent: None,
+            nodes,
+        },
+    );
+    assert_eq!(world.next(), Some("test"));
+    let nodes = vec![node("build/s2"), node("build/s1")];
+    let parent = Some(node("build"));
+    edit(&mut world, Edit::Order { parent, nodes });
+    assert_eq!(order_of(&world, Some("build")), ["build/s2", "build/s1"]);
+    assert_eq!(world.folded(), world.tables);
+}
+
+#[test]
+fn a_prompt_a_model_a_gate_and_a_break_are_used_as_they_stand_then() {
+    let (mut world, token) = World::running(PLAN);
+    let gate = Gate {
+        script: "true".to_owned(),
+        on_fail_prompt: "mend".to_owned(),
+        runs_max: 1,
+        timeout_s: 5,
+    };
+    let at = || node("build/s2");
+    edits(
+        &mut world,
+        vec![
+            prompt("build/s2", "new"),
+            Edit::SetModel {
+                node: at(),
+                model: Some("opus".to_owned()),
+            },
+            Edit::SetGate {
+                node: at(),
+                gate: Some(gate.clone()),
+            },
+            Edit::SetBreakpoint {
+                node: at(),
+                breakpoint: true,
+            },
+        ],
+    );
+    let item = world.item("build/s2");
+    assert_eq!(item.prompt.as_deref(), Some("new"));
+    assert_eq!(item.model.as_deref(), Some("opus"));
+    assert_eq!(item.gate, Some(gate));
+    world.complete(token, "build/s2");
+    world.gate(token, "build/s2", true);
+    assert_eq!(world.state(), RunState::Paused);
+    edit(
+        &mut world,
+        Edit::SetPrompt {
+            node: node("build/s1/a"),
+            prompt: None,
+        },
+    );
+    assert_eq!(
+        left(&world),
+        ["another prompt for `build/s1/a`: an agent needs a prompt"]
+    );
+}
+
+#[test]
+fn a_gate_that_is_being_passed_is_not_taken_away() {
+    let (mut world, token) = World::running(PLAN);
+    world.skip("build");
+    world.complete(token, "test");
+    edit(
+        &mut world,
+        Edit::SetGate {
+            node: node("test"),
+            gate: None,
+        },
+    );
+    assert_eq!(left(&world).len(), 1);
+    world.gate(token, "test", true);
+}
+
+#[test]
+fn keys_that_the_core_has_no_words_for_always_fit() {
+    for (_, make) in SITUATIONS {
+        let mut world = make();
+        let native = Some(Native {
+            face: "sprint-yaml".to_owned(),
+            version: 1,
+            body: "{\"extra\":\"x: 1\"}".to_owned(),
+        });
+        for node in [None, Some(node("build/s1/a"))] {
+            let native = native.clone();
+            edit(&mut world, Edit::SetNative { node, native });
+        }
+        assert_eq!(left(&world), Vec::<String>::new());
+        assert_eq!(world.run_row().native, native);
+        assert_eq!(world.item("build/s1/a").native, native);
+    }
+}
+
+#[test]
+fn a_status_of_paused_asks_for_a_pause_and_in_progress_resumes() {
+    let to = |to| Edit::SetRunState { to };
+    let (mut world, _) = World::running(PLAN);
+    edit(&mut world, to(RunState::Paused));
+    assert!(world.run_row().asked.is_some());
+    assert_eq!(world.state(), RunState::Running);
+    let mut world = World::planned(PLAN);
+    edit(&mut world, to(RunState::Paused));
+    assert!(matches!(world.run_row().pause, Some(Pause::Person { .. })));
+    edit(&mut world, to(RunState::Running));
+    assert_eq!(world.state(), RunState::Interrupted);
+    edit(&mut world, to(RunState::Done));
+    assert_eq!(left(&world).len(), 1);
+}
+
+#[test]
+fn the_runner_that_takes_edits_itself_is_not_taken_for_dead() {
+    let (mut world, token) = World::running(PLAN);
+    world.begin(token, "build/s1/a");
+    world.holder = Some(piton_core::HolderKnown::Nothing);
+    world.lease_expires = None;
+    let (run, file) = (world.run, FILE.to_owned());
+    world.ok(Command::TakeEdits {
+        run,
+        token: Some(token),
+        file,
+        edits: vec![set("build/s1/a", ItemState::Skipped)],
+    });
+    assert_eq!(world.state(), RunState::Running);
+    assert!(world.item("build/s1/a").skip_asked);
+}
+
+#[test]
+fn an_edit_of_what_is_not_there_is_left() {
+    let mut world = World::planned(PLAN);
+    edits(
+        &mut world,
+        vec![
+            set("nowhere", ItemState::Skipped),
+            insert(Some("nowhere"), None, phase("x")),
+            insert(None, None, vec![]),
+            Edit::Order {
+                parent: None,
+                nodes: vec![node("nowhere")],
+            },
+        ],
+    );
+    assert_eq!(left(&world).len(), 4);
+    let kinds: Vec<_> = world.journal.iter().map(|it| it.event.kind()).collect();
+    assert_eq!(kinds.last(), Some(&"decision-opened"));
+    assert!(matches!(
+        &world.journal.last().expect("events").event,
+        Event::DecisionOpened { node: None, file: Some(file), .. } if file == FILE
+    ));
+}
+
+#[test]
+fn new_items_must_hang_together() {
+    let mut world = World::planned(PLAN);
+    let mut items = phase("x");
+    items.push(PlannedItem {
+        node: Node::named("elsewhere/y"),
+        ..new_item(Some(&node("x")), "y", ItemState::Ready)
+    });
+    edit(&mut world, insert(None, None, items));
+    let mut turned = phase("x");
+    for id in ["p", "q"] {
+        turned.push(new_item(Some(&node("x")), id, ItemState::Ready));
+    }
+    turned[2].place.0[1] = 1;
+    turned[1].depends_on = vec![node("x/q")];
+    turned[2].depends_on = vec![node("x/p")];
+    edit(&mut world, insert(None, None, turned));
+    assert_eq!(left(&world).len(), 1);
+    assert_eq!(order_of(&world, None), ["build", "test", "release"]);
+}

@@ -1,0 +1,572 @@
+//! The faces of the project: native files that show the sessions, the memory and
+//! every attempt, and that are taken in when somebody else wrote them.
+//!
+//! [`follow`] is called after every writing command. It never fails the command:
+//! what is stored is stored, and a file that is behind is brought up to date by
+//! the next one.
+
+mod archive;
+mod files;
+mod large;
+mod rows;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use piton_core::command::{KnownThings, TakenFile};
+use piton_core::{Actor, Command, DecisionRow, Facts, Need, RunId, Verb};
+use piton_formats::face::{About, Detected, Shown, Took};
+use piton_formats::problem::Problem;
+
+pub use self::files::{FILES, FaceFile, file_at};
+use self::rows::{Behind, behind};
+use crate::exchange::sync_folder;
+use crate::fail;
+use crate::failure::Failure;
+use crate::keeper::{Keeper, Present, Put, StampIs};
+use crate::session::Session;
+
+/// How often a file is tried again that others write at the same time.
+const TRIES: u32 = 8;
+/// How often, and how long apart, a file is read again that cannot be read:
+/// somebody may be in the middle of writing it.
+const READS: u32 = 3;
+const READ_PAUSE: std::time::Duration = std::time::Duration::from_millis(40);
+
+/// What happened to a file that somebody should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Something of it was taken in: the file, and how many things.
+    TakenIn(String, usize),
+    /// A person is asked about it: the file.
+    Asked(String),
+    /// It could not be brought up to date: the file, and why.
+    Behind(String, String),
+}
+
+impl std::fmt::Display for News {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::TakenIn(file, 1) => write!(f, "took 1 thing in from {file}"),
+            Self::TakenIn(file, count) => write!(f, "took {count} things in from {file}"),
+            Self::Asked(file) => write!(
+                f,
+                "{file} cannot be taken in and is left as it is; see `piton inbox`"
+            ),
+            Self::Behind(file, why) => write!(f, "{file} is not kept up to date: {why}"),
+        }
+    }
+}
+
+/// Brings every face of the project up to date, and takes in what others wrote.
+pub fn follow(session: &Session<'_>) -> Vec<News> {
+    let needs = [Need::Faces, Need::OpenDecisions(Some(RunId::PROJECT))];
+    let Ok(rows) = session.load(&needs) else {
+        return Vec::new();
+    };
+    let mut news = Vec::new();
+    for face in rows.tables.faces().filter(|face| face.on) {
+        let Some(file) = file_at(&face.path) else {
+            continue;
+        };
+        let asked = rows
+            .tables
+            .open_decisions(RunId::PROJECT)
+            .find(|row| row.file.as_deref() == Some(&face.path));
+        match follow_file(session, file, asked) {
+            Ok(told) => news.extend(told),
+            Err(failure) => news.push(News::Behind(face.path.clone(), failure.message)),
+        }
+    }
+    news
+}
+
+/// Where a file of the project is.
+fn target(session: &Session<'_>, file: &FaceFile) -> PathBuf {
+    session.project.root.join(file.path)
+}
+
+/// The keeper of a file of the project.
+fn keeper(session: &Session<'_>, file: &FaceFile) -> Result<Keeper, Failure> {
+    let key = file.path.replace(['/', '.'], "_");
+    let target = target(session, file);
+    Keeper::open(&session.project.home, &key, &target, StampIs::Written)
+        .map_err(|error| cannot_write(file, &error))
+}
+
+fn cannot_write(file: &FaceFile, error: &io::Error) -> Failure {
+    Failure::new("file.unwritable", format!("{}: {error}", file.path))
+}
+
+/// An error of the file system, as one of this module.
+struct Trouble(Failure);
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self(Failure::new("file.unwritable", error.to_string()))
+    }
+}
+
+fn follow_file(
+    session: &Session<'_>,
+    file: &FaceFile,
+    asked: Option<&DecisionRow>,
+) -> Result<Vec<News>, Failure> {
+    let mut keeper = keeper(session, file)?;
+    keeper
+        .locked(|keeper| {
+            Following {
+                session,
+                file,
+                asked,
+            }
+            .follow(keeper)
+        })
+        .map_err(|Trouble(failure)| failure)
+}
+
+/// One file being brought up to date, under its lock.
+struct Following<'s, 'w> {
+    session: &'s Session<'w>,
+    file: &'s FaceFile,
+    asked: Option<&'s DecisionRow>,
+}
+
+impl Following<'_, '_> {
+    fn follow(&self, keeper: &mut Keeper) -> Result<Vec<News>, Trouble> {
+        let mut news = Vec::new();
+        if keeper.has_left() {
+            keeper.tidy(|left| self.take_left(left, &mut news))?;
+        }
+        for _ in 0..TRIES {
+            match self.present(keeper)? {
+                Present::Special => return Ok(news),
+                Present::Missing | Present::Ours => {}
+                Present::Foreign(bytes) => {
+                    let base = keeper.base();
+                    match self.take(&bytes, base.as_deref(), KnownThings::Ask)? {
+                        Taking::Taken(count) => {
+                            news.extend((count > 0).then(|| self.taken_in(count)));
+                            keeper.accept(&bytes)?;
+                            // It may lack what was in the version before.
+                            keeper.note(std::collections::BTreeMap::new())?;
+                        }
+                        Taking::Asked => {
+                            if self.asked.is_none() {
+                                news.push(News::Asked(self.file.path.to_owned()));
+                            }
+                            return Ok(news);
+                        }
+                    }
+                }
+            }
+            if self.show(keeper)? == Put::Done {
+                return Ok(news);
+            }
+        }
+        Err(Trouble(Failure::new(
+            "file.unwritable",
+            format!("{} is written by others all the time", self.file.path),
+        )))
+    }
+
+    fn taken_in(&self, count: usize) -> News {
+        News::TakenIn(self.file.path.to_owned(), count)
+    }
+
+    /// What is in its place, read again while it cannot be read.
+    fn present(&self, keeper: &Keeper) -> Result<Present, Trouble> {
+        let mut present = keeper.present()?;
+        for _ in 1..READS {
+            let Present::Foreign(bytes) = &present else {
+                break;
+            };
+            if self.asked.is_some() || self.read(bytes, None).is_readable() {
+                break;
+            }
+            self.session.world.pause(READ_PAUSE);
+            present = keeper.present()?;
+        }
+        Ok(present)
+    }
+
+    /// What a crash left of somebody else's version.
+    fn take_left(&self, left: &[u8], news: &mut Vec<News>) -> Result<bool, Trouble> {
+        match self.take(left, None, KnownThings::Keep)? {
+            Taking::Taken(count) => {
+                news.extend((count > 0).then(|| self.taken_in(count)));
+                Ok(true)
+            }
+            Taking::Asked => Ok(false),
+        }
+    }
+
+    fn about<'a>(&'a self, project: &'a str) -> About<'a> {
+        About {
+            file: self.file.path,
+            project,
+            now: self.session.world.now(),
+            iteration: None,
+        }
+    }
+
+    /// What a version of the file holds. Secrets are taken out first, so that
+    /// what is found is what the journal would keep of it.
+    fn read(&self, bytes: &[u8], base: Option<&str>) -> Took {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return Took {
+                found: Vec::new(),
+                problems: vec![not_utf8(self.file.path, bytes)],
+            };
+        };
+        let mut text = text.to_owned();
+        let redactor = self.session.world.redactor();
+        redactor.redact_document(&mut text);
+        let name = project_name(self.session);
+        let mut took = (self.file.take)(&text, base, &self.about(&name));
+        if let Detected::Foreign(what) = (self.file.detect)(&text) {
+            took.problems.push(foreign(self.file.path, &what));
+        }
+        took
+    }
+
+    fn take(
+        &self,
+        bytes: &[u8],
+        base: Option<&str>,
+        known: KnownThings,
+    ) -> Result<Taking, Trouble> {
+        let took = self.read(bytes, base);
+        if !took.is_readable() {
+            self.ask(&took).map_err(Trouble)?;
+            return Ok(Taking::Asked);
+        }
+        let command = Command::TakeFile(Box::new(TakenFile {
+            path: self.file.path.to_owned(),
+            found: took.found,
+            known,
+        }));
+        let committed = self
+            .session
+            .commit(&command, &self.facts())
+            .map_err(|error| Trouble(error.into()))?;
+        fail::point("face.taken");
+        let asks = committed
+            .events
+            .iter()
+            .any(|recorded| matches!(recorded.event, piton_core::Event::DecisionOpened { .. }));
+        let still_asked = self.asked.is_some() && known == KnownThings::Ask;
+        if asks {
+            return Ok(Taking::Asked);
+        }
+        if still_asked {
+            return self.settle_or_wait(bytes);
+        }
+        Ok(Taking::Taken(count(&committed.events)))
+    }
+
+    /// A person was asked about the file. When nothing in it differs any more,
+    /// whoever mended it has answered.
+    fn settle_or_wait(&self, bytes: &[u8]) -> Result<Taking, Trouble> {
+        let took = self.read(bytes, None);
+        let rows = self.differing(&took)?;
+        if rows {
+            return Ok(Taking::Asked);
+        }
+        if let Some(asked) = self.asked {
+            let command = Command::Decide {
+                decision: asked.id,
+                run: asked.run,
+                verb: Verb::Merge,
+                why: Some("the file was mended".to_owned()),
+            };
+            self.session
+                .commit(&command, &self.facts())
+                .map_err(|error| Trouble(error.into()))?;
+        }
+        Ok(Taking::Taken(0))
+    }
+
+    /// Whether the file still says something else of what the journal knows:
+    /// taking its word would revise something.
+    fn differing(&self, took: &Took) -> Result<bool, Trouble> {
+        let command = Command::TakeFile(Box::new(TakenFile {
+            path: self.file.path.to_owned(),
+            found: took.found.clone(),
+            known: KnownThings::Take,
+        }));
+        let needs = piton_core::needs(&command);
+        let rows = self.session.load(&needs.rows).map_err(Trouble)?;
+        let drafts = piton_core::decide(&rows, &command, &self.facts())
+            .map_err(|refusal| Trouble(refusal.into()))?;
+        Ok(!drafts.is_empty())
+    }
+
+    fn ask(&self, took: &Took) -> Result<(), Failure> {
+        let path = self.file.path;
+        let command = Command::AskAboutFile {
+            run: RunId::PROJECT,
+            path: path.to_owned(),
+            question: format!("{path} cannot be read"),
+            details: Some(in_lines(&took.problems)),
+        };
+        self.session.commit(&command, &self.facts())?;
+        Ok(())
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            actor: Actor::File(self.file.path.to_owned()),
+            ..self.session.world.facts(piton_core::HolderKnown::Nothing)
+        }
+    }
+
+    /// Shows what has moved since, if anything has.
+    fn show(&self, keeper: &mut Keeper) -> Result<Put, Trouble> {
+        let missing = keeper.present()? == Present::Missing;
+        let positions = if missing {
+            std::collections::BTreeMap::new()
+        } else {
+            keeper.stamp().positions.clone()
+        };
+        let behind = behind(self.session, &positions).map_err(Trouble)?;
+        if behind.rows.is_empty() {
+            if behind.positions != keeper.stamp().positions {
+                keeper.note(behind.positions)?;
+            }
+            return Ok(Put::Done);
+        }
+        if let Some(put) = large::splice(self.file, keeper, &behind)? {
+            return Ok(put);
+        }
+        let text = if missing {
+            keeper.base()
+        } else {
+            Some(read_text(keeper.target())?)
+        };
+        let put = self.put(keeper, text.as_deref(), behind)?;
+        Ok(put)
+    }
+
+    fn put(&self, keeper: &mut Keeper, text: Option<&str>, behind: Behind) -> Result<Put, Trouble> {
+        let name = project_name(self.session);
+        let about = About {
+            iteration: behind.iteration,
+            ..self.about(&name)
+        };
+        let shown: Vec<Shown<'_>> = behind.shown();
+        let new = (self.file.show)(text, &shown, &about).map_err(|cannot| {
+            Trouble(Failure::new(
+                "file.unwritable",
+                format!("{}: {cannot}", self.file.path),
+            ))
+        })?;
+        let new = archive::part(self.session, self.file, keeper, new).map_err(Trouble)?;
+        if text == Some(new.as_str()) && keeper.target().is_file() {
+            keeper.note(behind.positions)?;
+            return Ok(Put::Done);
+        }
+        if new.is_empty() {
+            // Nothing of this concerns the file.
+            return Ok(Put::Done);
+        }
+        let tail = large::tail(self.file, &new);
+        let put = keeper.put(new.as_bytes(), behind.positions, tail)?;
+        if put == Put::Done {
+            self.derive(&new)?;
+        }
+        Ok(put)
+    }
+
+    /// Writes what is made of the file for people to read.
+    fn derive(&self, text: &str) -> Result<(), Trouble> {
+        let Some((path, render)) = self.file.derived else {
+            return Ok(());
+        };
+        let Ok(text) = render(text) else {
+            return Ok(());
+        };
+        let target = self.session.project.root.join(path);
+        let key = path.replace(['/', '.'], "_");
+        let mut keeper = Keeper::open(&self.session.project.home, &key, &target, StampIs::Written)?;
+        keeper.locked::<_, Trouble>(|keeper| {
+            if let Present::Foreign(bytes) = keeper.present()? {
+                if bytes == text.as_bytes() {
+                    return Ok(keeper.accept(&bytes)?);
+                }
+                // Nobody reads it but people: what they wrote there is kept for them.
+                crate::mirror::keep_copy(&target, "before-piton")?;
+                keeper.accept(&bytes)?;
+            }
+            keeper.put(text.as_bytes(), std::collections::BTreeMap::new(), None)?;
+            Ok(())
+        })
+    }
+}
+
+/// What came of taking a version in.
+enum Taking {
+    /// So many things were new.
+    Taken(usize),
+    /// A person is asked; the file stays.
+    Asked,
+}
+
+/// How many things the events brought.
+fn count(events: &[piton_core::Recorded]) -> usize {
+    use piton_core::Event;
+    let is_thing = |recorded: &&piton_core::Recorded| {
+        matches!(
+            recorded.event,
+            Event::EntryLogged(_)
+                | Event::EntryRevised { .. }
+                | Event::AttemptTold(_)
+                | Event::AttemptRevised(_)
+                | Event::MemoryAdded(_)
+                | Event::MemoryRevised(_)
+                | Event::MemoryRetired { .. }
+        )
+    };
+    events.iter().filter(is_thing).count()
+}
+
+/// What the project is called in its files.
+pub fn project_name(session: &Session<'_>) -> String {
+    let root = &session.project.root;
+    root.file_name().map_or_else(
+        || "project".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+fn read_text(path: &Path) -> Result<String, Trouble> {
+    let bytes = std::fs::read(path)?;
+    String::from_utf8(bytes).map_err(|_| Trouble::from(io::Error::from(io::ErrorKind::InvalidData)))
+}
+
+/// Problems, one a line.
+pub(crate) fn in_lines(problems: &[Problem]) -> String {
+    const SHOWN: usize = 10;
+    let mut lines: Vec<String> = problems
+        .iter()
+        .filter(|problem| problem.is_error())
+        .take(SHOWN)
+        .map(ToString::to_string)
+        .collect();
+    let more = problems.len().saturating_sub(SHOWN);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines.join("\n")
+}
+
+pub(crate) fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
+    let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    let before = &bytes[..valid];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let start = before
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+    let span = piton_formats::tree::Span {
+        start: valid,
+        end: valid,
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+        column: u32::try_from(column).unwrap_or(u32::MAX),
+    };
+    Problem::error("NOT_UTF8", path, "", span).saying("this is no UTF-8 text", "save it as UTF-8")
+}
+
+fn foreign(path: &str, what: &str) -> Problem {
+    let span = piton_formats::tree::Span {
+        start: 0,
+        end: 0,
+        line: 1,
+        column: 1,
+    };
+    Problem::error("FOREIGN", path, "", span).saying(
+        format!("this is {what}"),
+        "move one of the two programs' files elsewhere",
+    )
+}
+
+/// Carries out what a person decided about a native file.
+///
+/// # Errors
+///
+/// When the file cannot be read or written, or the verb does not fit it.
+pub fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<(), Failure> {
+    if row.run != RunId::PROJECT {
+        return crate::mirror::decide(session, row, verb);
+    }
+    let path = row.file.as_deref().unwrap_or_default();
+    let Some(file) = file_at(path) else {
+        return Ok(());
+    };
+    let mut keeper = keeper(session, file)?;
+    let following = Following {
+        session,
+        file,
+        asked: None,
+    };
+    keeper
+        .locked(|keeper| following.decided(keeper, verb))
+        .map_err(|Trouble(failure)| failure)
+}
+
+impl Following<'_, '_> {
+    fn decided(&self, keeper: &mut Keeper, verb: Verb) -> Result<(), Trouble> {
+        let target = keeper.target().to_owned();
+        let Ok(bytes) = std::fs::read(&target) else {
+            return Ok(());
+        };
+        let readable = self.read(&bytes, None).is_readable();
+        match verb {
+            Verb::KeepFile if readable => {
+                self.take(&bytes, keeper.base().as_deref(), KnownThings::Take)?;
+                keeper.accept(&bytes)?;
+            }
+            Verb::Merge if readable => {
+                self.take(&bytes, keeper.base().as_deref(), KnownThings::Keep)?;
+                keeper.accept(&bytes)?;
+            }
+            Verb::KeepPiton => {
+                if readable {
+                    self.take(&bytes, keeper.base().as_deref(), KnownThings::Keep)?;
+                }
+                let stamp = self.session.world.now().strftime("%Y%m%dT%H%M%SZ");
+                crate::mirror::keep_copy(&target, &format!("before-piton-{stamp}"))?;
+                sync_folder(target.parent().unwrap_or(Path::new(".")))?;
+                keeper.accept(&bytes)?;
+                let behind =
+                    behind(self.session, &std::collections::BTreeMap::new()).map_err(Trouble)?;
+                self.put(keeper, None, behind)?;
+                return Ok(());
+            }
+            Verb::KeepFile => {
+                let command = Command::TurnFace {
+                    path: self.file.path.to_owned(),
+                    face: self.file.face.to_owned(),
+                    on: false,
+                };
+                self.session.tell(&command).map_err(Trouble)?;
+                return Ok(());
+            }
+            _ => {
+                return Err(Trouble(
+                    Failure::new(
+                        "decision.wrong_verb",
+                        format!(
+                            "{} cannot be read, so nothing of it can be merged",
+                            self.file.path
+                        ),
+                    )
+                    .hint("what fits is: keep-file, keep-piton"),
+                ));
+            }
+        }
+        keeper.note(std::collections::BTreeMap::new())?;
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! What a file does not show yet: the rows that moved since it was written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use piton_core::entry::EntryRow;
+use piton_core::memory::MemoryRow;
+use piton_core::{AttemptRow, Event, Need, RunId, StreamId, Tables};
+use piton_formats::face::Shown;
+use piton_store::Store as _;
+
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// How many events of a stream are read at once.
+const PAGE: usize = 1_000;
+
+/// The rows that a file does not show yet, and how far it shows the streams
+/// when it does.
+pub(super) struct Behind {
+    pub(super) rows: Vec<Fresh>,
+    pub(super) positions: BTreeMap<String, u64>,
+    /// Agents started in the latest run.
+    pub(super) iteration: Option<u64>,
+}
+
+/// A row that is to be shown.
+pub(super) enum Fresh {
+    Entry(Box<EntryRow>),
+    Attempt(Box<AttemptRow>),
+    Memory(Box<MemoryRow>),
+}
+
+impl Behind {
+    pub(super) fn shown(&self) -> Vec<Shown<'_>> {
+        self.rows.iter().map(Fresh::shown).collect()
+    }
+}
+
+impl Fresh {
+    pub(super) fn shown(&self) -> Shown<'_> {
+        match self {
+            Self::Entry(row) => Shown::Entry(row),
+            Self::Attempt(row) => Shown::Attempt(row),
+            Self::Memory(row) => Shown::Memory(row),
+        }
+    }
+}
+
+/// What moved since a file showed the streams up to `positions`; everything
+/// when it shows none.
+pub(super) fn behind(
+    session: &Session<'_>,
+    positions: &BTreeMap<String, u64>,
+) -> Result<Behind, Failure> {
+    let mut now = BTreeMap::new();
+    let mut wanted = Wanted::default();
+    for head in session.store.heads()? {
+        let name = head.stream.as_str().to_owned();
+        if head.stream == StreamId::files() {
+            continue;
+        }
+        let seen = positions.get(&name).copied().unwrap_or(0);
+        if head.count > seen && !positions.is_empty() {
+            wanted.read(session, &head.stream, seen, head.count)?;
+        }
+        now.insert(name, head.count);
+    }
+    let all = positions.is_empty();
+    let needs = if all {
+        vec![
+            Need::RecentEntries(usize::MAX),
+            Need::RecentAttempts(usize::MAX),
+            Need::Memories(None),
+            Need::Runs,
+        ]
+    } else {
+        wanted.needs()
+    };
+    let rows = session.load(&needs)?;
+    Ok(Behind {
+        rows: fresh(&rows.tables),
+        positions: now,
+        iteration: latest_iteration(&rows.tables),
+    })
+}
+
+fn latest_iteration(tables: &Tables) -> Option<u64> {
+    let runs = tables.runs().filter(|run| run.id != RunId::PROJECT);
+    let latest = runs.max_by_key(|run| run.invoked_at)?;
+    latest
+        .invoked_at
+        .map(|_| u64::from(latest.iterations_total))
+}
+
+/// Rows in the order in which they came about: entries and attempts by time,
+/// what is remembered by its number.
+fn fresh(tables: &Tables) -> Vec<Fresh> {
+    let mut fresh: Vec<(jiff::Timestamp, Fresh)> = Vec::new();
+    for row in tables.entries() {
+        fresh.push((row.timestamp, Fresh::Entry(Box::new(row.clone()))));
+    }
+    for row in tables.attempts() {
+        if let Some(ended) = row.ended_at {
+            fresh.push((ended, Fresh::Attempt(Box::new(row.clone()))));
+        }
+    }
+    fresh.sort_by_key(|(time, _)| *time);
+    let mut fresh: Vec<Fresh> = fresh.into_iter().map(|(_, row)| row).collect();
+    let mut memory: Vec<&MemoryRow> = tables.memory().collect();
+    memory.sort_by_key(|row| (row.memory.kind, row.number));
+    fresh.extend(
+        memory
+            .into_iter()
+            .map(|row| Fresh::Memory(Box::new(row.clone()))),
+    );
+    fresh
+}
+
+/// The rows that some events changed.
+#[derive(Default)]
+struct Wanted {
+    entries: BTreeSet<u64>,
+    attempts: BTreeSet<piton_core::AttemptId>,
+    memory: BTreeSet<String>,
+    runs: BTreeSet<RunId>,
+}
+
+impl Wanted {
+    fn read(
+        &mut self,
+        session: &Session<'_>,
+        stream: &StreamId,
+        seen: u64,
+        count: u64,
+    ) -> Result<(), Failure> {
+        let mut at = seen;
+        while at < count {
+            let page = session.store.stream(stream, at, PAGE)?;
+            let Some(last) = page.last() else { break };
+            at = last.stamp.position;
+            for record in &page {
+                if let Ok(event) = record.event() {
+                    self.event(&event, record.stamp.position);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event, position: u64) {
+        match event {
+            Event::EntryLogged(_) => drop(self.entries.insert(position)),
+            Event::EntryRevised { position, .. } => drop(self.entries.insert(*position)),
+            Event::AttemptEnded { attempt, run, .. } => {
+                self.attempts.insert(*attempt);
+                self.runs.insert(*run);
+            }
+            Event::AttemptTold(told) | Event::AttemptRevised(told) => {
+                self.attempts.insert(told.attempt);
+            }
+            Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => {
+                self.memory.extend(memory.id.clone());
+            }
+            Event::MemoryRetired { id, .. } => drop(self.memory.insert(id.clone())),
+            _ => {}
+        }
+    }
+
+    fn needs(self) -> Vec<Need> {
+        let entries = self.entries.into_iter().map(Need::Entry);
+        let attempts = self.attempts.into_iter().map(Need::Attempt);
+        let memory = self.memory.into_iter().map(Need::Memory);
+        let runs = self.runs.into_iter().map(Need::Run);
+        entries.chain(attempts).chain(memory).chain(runs).collect()
+    }
+}

@@ -1,0 +1,524 @@
+//! One native file that piton keeps up to date and that others may write.
+//!
+//! The keeper knows the file, not its format. It tells whether what is there is
+//! what piton wrote last, puts a new version into its place by an exchange, and
+//! looks at what comes out: what somebody else wrote in between goes back, for
+//! whoever asked to take it in first.
+//!
+//! What piton wrote last is in the stamp, by hash and by what the system says of
+//! the file. The stamp is a register: losing it costs a second reading.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::exchange::{Displaced, Staged, leftovers, sha256, stage, stage_spliced, write_through};
+use crate::fail;
+
+/// A small stamp fills one sector, so that it is written whole or not at all.
+const STAMP_BYTES: usize = 512;
+/// Of files up to this size the last version is kept, to tell edits by.
+const BASE_BYTES_MAX: usize = 4 << 20;
+
+/// What piton knows of a file that it wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// The hash of the file that was there before the last exchange.
+    #[serde(default)]
+    pub before: String,
+    /// The hash of the file that the last exchange put there; empty for one
+    /// that is too large to be read for it.
+    #[serde(default)]
+    pub after: String,
+    /// The name of the file that was exchanged with it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub temp: String,
+    /// What the system said of the file when it was in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look: Option<Look>,
+    /// How many events of each stream the file shows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub positions: BTreeMap<String, u64>,
+    /// Where the next element of its list goes, in a large file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<u64>,
+}
+
+/// What tells, without reading it, that a file is the one that was written last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Look {
+    bytes: u64,
+    modified: i64,
+    changed: i64,
+    inode: u64,
+}
+
+impl Look {
+    /// What the system says of the file at `path`; none when there is none.
+    #[must_use]
+    pub fn at(path: &Path) -> Option<Self> {
+        let found = fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        let (inode, changed) = {
+            use std::os::unix::fs::MetadataExt as _;
+            let nanos = found.ctime().saturating_mul(1_000_000_000);
+            (found.ino(), nanos.saturating_add(found.ctime_nsec()))
+        };
+        #[cfg(not(unix))]
+        let (inode, changed) = (0, 0);
+        let modified = found.modified().ok()?;
+        let modified = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+        Some(Self {
+            bytes: found.len(),
+            modified: i64::try_from(modified.as_nanos()).ok()?,
+            changed,
+            inode,
+        })
+    }
+
+    /// The size of the file.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether it is the same file with the same contents. An exchange changes
+    /// when it was last *changed*, not when it was last *modified*.
+    fn is_same_version(&self, other: &Self) -> bool {
+        (self.bytes, self.modified, self.inode) == (other.bytes, other.modified, other.inode)
+    }
+}
+
+/// What is in the place of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Present {
+    /// Nothing.
+    Missing,
+    /// What piton wrote last.
+    Ours,
+    /// What somebody else wrote.
+    Foreign(Vec<u8>),
+    /// No regular file: it is written to, and never exchanged.
+    Special,
+}
+
+/// What came of putting a version into its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// It is there.
+    Done,
+    /// Somebody else had written in between: their version is there.
+    Overtaken,
+}
+
+/// Whether a stamp is flushed before the exchange: for files whose things have
+/// no names, so that after a power cut piton knows its own file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StampIs {
+    /// On stable storage.
+    Flushed,
+    /// Written, and left to the system.
+    Written,
+}
+
+/// The keeper of one file.
+#[derive(Debug)]
+pub struct Keeper {
+    target: PathBuf,
+    stamp_file: File,
+    base: PathBuf,
+    stamp: Stamp,
+    durability: StampIs,
+}
+
+/// Where stamps are kept.
+fn folder(home: &Path) -> PathBuf {
+    home.join("mirrors")
+}
+
+impl Keeper {
+    /// The keeper of the file at `target`, whose stamp is kept under `key`.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn open(home: &Path, key: &str, target: &Path, durability: StampIs) -> io::Result<Self> {
+        let folder = folder(home);
+        fs::create_dir_all(&folder)?;
+        let stamp_file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(folder.join(format!("{key}.json")))?;
+        let stamp = stamp_in(&stamp_file)?.unwrap_or_default();
+        Ok(Self {
+            // A link is followed: its own name is not what is kept up to date.
+            target: fs::canonicalize(target).unwrap_or_else(|_| target.to_owned()),
+            base: folder.join(format!("{key}.base")),
+            stamp_file,
+            stamp,
+            durability,
+        })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// What is known of it.
+    #[must_use]
+    pub fn stamp(&self) -> &Stamp {
+        &self.stamp
+    }
+
+    /// Does something while no other process keeps this file, with the stamp as
+    /// the last of them left it.
+    ///
+    /// # Errors
+    ///
+    /// When the lock cannot be taken, the stamp cannot be read, or `what` fails.
+    pub fn locked<T, E: From<io::Error>>(
+        &mut self,
+        what: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.stamp_file.lock()?;
+        let result = stamp_in(&self.stamp_file)
+            .map_err(E::from)
+            .and_then(|stamp| {
+                self.stamp = stamp.unwrap_or_default();
+                what(self)
+            });
+        self.stamp_file.unlock()?;
+        result
+    }
+
+    /// What is in its place now.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn present(&self) -> io::Result<Present> {
+        let Some(look) = Look::at(&self.target) else {
+            return Ok(Present::Missing);
+        };
+        if Some(look) == self.stamp.look {
+            return Ok(Present::Ours);
+        }
+        if !fs::metadata(&self.target)?.is_file() {
+            return Ok(Present::Special);
+        }
+        let bytes = fs::read(&self.target)?;
+        let hash = sha256(&bytes);
+        let ours = !hash.is_empty() && (hash == self.stamp.after || hash == self.stamp.before);
+        Ok(if ours {
+            Present::Ours
+        } else {
+            Present::Foreign(bytes)
+        })
+    }
+
+    /// Whether, by what the system says of it, somebody else may have written
+    /// it since. Reads nothing.
+    #[must_use]
+    pub fn may_be_foreign(&self) -> bool {
+        Look::at(&self.target) != self.stamp.look
+    }
+
+    /// The version that piton wrote last, if it is still known.
+    #[must_use]
+    pub fn base(&self) -> Option<String> {
+        let bytes = fs::read(&self.base).ok()?;
+        let known = sha256(&bytes) == self.stamp.after;
+        known.then(|| String::from_utf8(bytes).ok())?
+    }
+
+    /// Notes that the file is this, which was taken in: it may be replaced.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn accept(&mut self, present: &[u8]) -> io::Result<()> {
+        let hash = sha256(present);
+        self.keep_base(present);
+        let look = Look::at(&self.target);
+        // What somebody wrote since the bytes were read has another size or time;
+        // when it does not, its hash is looked at before it is replaced.
+        let look = look.filter(|look| look.bytes == present.len() as u64);
+        let same = fs::read(&self.target).is_ok_and(|there| there == present);
+        self.put_stamp(Stamp {
+            before: hash.clone(),
+            after: hash,
+            temp: String::new(),
+            look: look.filter(|_| same),
+            tail: None,
+            positions: self.stamp.positions.clone(),
+        })
+    }
+
+    /// Notes what the file would be if piton had written it now, although it is
+    /// somebody else's and stays: edits are told from there on.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn rebase(&mut self, own: &[u8]) -> io::Result<()> {
+        let hash = sha256(own);
+        self.keep_base(own);
+        self.put_stamp(Stamp {
+            before: hash.clone(),
+            after: hash,
+            look: None,
+            ..self.stamp.clone()
+        })
+    }
+
+    /// Notes how far the file shows the streams.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn note(&mut self, positions: BTreeMap<String, u64>) -> io::Result<()> {
+        self.put_stamp(Stamp {
+            positions,
+            ..self.stamp.clone()
+        })
+    }
+
+    /// Puts a new version into its place.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; the file is as it was.
+    pub fn put(
+        &mut self,
+        bytes: &[u8],
+        positions: BTreeMap<String, u64>,
+        tail: Option<u64>,
+    ) -> io::Result<Put> {
+        if fs::metadata(&self.target).is_ok_and(|found| !found.is_file()) {
+            write_through(&self.target, bytes)?;
+            return Ok(Put::Done);
+        }
+        if let Some(folder) = self.target.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let staged = stage(&self.target, bytes)?;
+        let after = sha256(bytes);
+        let put = self.exchange(staged, after, positions, tail)?;
+        if put == Put::Done {
+            self.keep_base(bytes);
+        }
+        Ok(put)
+    }
+
+    /// Puts a version into its place that is the present one with `insert` at
+    /// byte `at`. What stands before and after is not read by this process.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; the file is as it was.
+    pub fn splice(
+        &mut self,
+        at: u64,
+        insert: &[u8],
+        positions: BTreeMap<String, u64>,
+    ) -> io::Result<Put> {
+        let staged = stage_spliced(&self.target, at, insert)?;
+        let tail = at + insert.len() as u64;
+        self.exchange(staged, String::new(), positions, Some(tail))
+    }
+
+    fn exchange(
+        &mut self,
+        staged: Staged,
+        after: String,
+        positions: BTreeMap<String, u64>,
+        tail: Option<u64>,
+    ) -> io::Result<Put> {
+        fail::point("mirror.staged");
+        let old = self.stamp.clone();
+        let before = if Look::at(&self.target).is_none() {
+            String::new()
+        } else {
+            old.after.clone()
+        };
+        let fresh = Stamp {
+            before: before.clone(),
+            after,
+            temp: staged.name(),
+            look: None,
+            positions,
+            tail,
+        };
+        self.put_stamp(fresh.clone())?;
+        fail::point("mirror.stamped");
+        let displaced = staged.exchange()?;
+        fail::point("mirror.exchanged");
+        if !is_expected(&displaced, &old, &before)? {
+            displaced.put_back()?;
+            self.put_stamp(Stamp { look: None, ..old })?;
+            return Ok(Put::Overtaken);
+        }
+        drop(displaced);
+        fail::point("mirror.tidied");
+        self.stamp = Stamp {
+            look: Look::at(&self.target),
+            temp: String::new(),
+            ..fresh
+        };
+        // Only a help for the next one who looks: it need not be flushed.
+        write_stamp(&self.stamp_file, &self.stamp)?;
+        Ok(Put::Done)
+    }
+
+    /// Whether a process died between an exchange and its end, and left a version
+    /// of the file beside it.
+    #[must_use]
+    pub fn has_left(&self) -> bool {
+        let left = self.target.with_file_name(&self.stamp.temp);
+        !self.stamp.temp.is_empty() && left.is_file()
+    }
+
+    /// Takes away what a crash in the middle of a write left beside the file.
+    /// A version of somebody else's among it is handed to `take` first; it goes
+    /// when that says so, and stays otherwise.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read, or something in it cannot be removed.
+    pub fn tidy<E: From<io::Error>>(
+        &mut self,
+        mut take: impl FnMut(&[u8]) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let folder = self.target.parent().unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        for left in leftovers(&self.target)? {
+            let in_exchange = left.name == self.stamp.temp;
+            if in_exchange || left.kept {
+                let bytes = fs::read(&left.path)?;
+                let hash = sha256(&bytes);
+                let ours = hash == self.stamp.before || hash == self.stamp.after;
+                if !ours && !take(&bytes)? {
+                    continue;
+                }
+            }
+            fs::remove_file(&left.path)?;
+        }
+        Ok(())
+    }
+
+    /// Puts back what a crash left of somebody else's version, if the file is
+    /// still what piton was about to put in its place.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or written.
+    pub fn put_back_left(&mut self) -> io::Result<()> {
+        let Some(left) = leftovers(&self.target)?
+            .into_iter()
+            .find(|left| left.name == self.stamp.temp)
+        else {
+            return Ok(());
+        };
+        let hash = sha256(&fs::read(&left.path)?);
+        if hash == self.stamp.before || hash == self.stamp.after {
+            return Ok(());
+        }
+        let present = fs::read(&self.target).ok().map(|bytes| sha256(&bytes));
+        if present.as_ref() == Some(&self.stamp.after) {
+            Displaced::left_at(left.path, &self.target).put_back()?;
+        }
+        Ok(())
+    }
+
+    fn keep_base(&self, bytes: &[u8]) {
+        if bytes.len() <= BASE_BYTES_MAX {
+            // A help to tell edits by; without it the file is compared with the journal.
+            fs::write(&self.base, bytes).ok();
+        }
+    }
+
+    fn put_stamp(&mut self, stamp: Stamp) -> io::Result<()> {
+        if stamp == self.stamp {
+            return Ok(());
+        }
+        write_stamp(&self.stamp_file, &stamp)?;
+        if self.durability == StampIs::Flushed {
+            self.stamp_file.sync_data()?;
+        }
+        self.stamp = stamp;
+        Ok(())
+    }
+}
+
+/// Whether what came out of an exchange is what was there a moment ago.
+fn is_expected(displaced: &Displaced, old: &Stamp, before: &str) -> io::Result<bool> {
+    let Some(path) = displaced.path() else {
+        return Ok(true);
+    };
+    let look = Look::at(path);
+    if let (Some(look), Some(was)) = (look, old.look)
+        && look.is_same_version(&was)
+    {
+        return Ok(true);
+    }
+    let hash = displaced.read()?.map(|bytes| sha256(&bytes));
+    Ok(hash.is_some_and(|hash| {
+        !hash.is_empty() && (hash == before || hash == old.after || hash == old.before)
+    }))
+}
+
+fn write_stamp(mut file: &File, stamp: &Stamp) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec(stamp)?;
+    bytes.resize(STAMP_BYTES.max(bytes.len()), b' ');
+    file.seek(io::SeekFrom::Start(0))?;
+    file.write_all(&bytes)?;
+    file.set_len(bytes.len() as u64)
+}
+
+fn stamp_in(mut file: &File) -> io::Result<Option<Stamp>> {
+    let mut bytes = Vec::new();
+    file.seek(io::SeekFrom::Start(0))?;
+    file.read_to_end(&mut bytes)?;
+    Ok(serde_json::from_slice(bytes.trim_ascii()).ok())
+}
+
+/// Lets every file be written from the beginning of its streams again: the
+/// journal is another one now.
+///
+/// # Errors
+///
+/// When a stamp cannot be read or kept.
+pub fn rewind(home: &Path) -> io::Result<()> {
+    let folder = folder(home);
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_none_or(|end| end != "json") {
+            continue;
+        }
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        file.lock()?;
+        if let Some(stamp) = stamp_in(&file)? {
+            write_stamp(
+                &file,
+                &Stamp {
+                    positions: BTreeMap::new(),
+                    ..stamp
+                },
+            )?;
+            file.sync_data()?;
+        }
+    }
+    Ok(())
+}

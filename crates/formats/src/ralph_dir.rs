@@ -1,0 +1,22 @@
+//! The `.ralph/` directory: what sessions did, what they learned, what ran.
+//!
+//! - [`progress`]: `progress.md`, sessions and what each got done.
+//! - [`guardrails`]: `guardrails.md`, signs that are read before work begins.
+//! - [`logs`]: `activity.log` and `errors.log`, a line for each thing that ran.
+//! - [`iteration`]: `.iteration`, a number.
+//! - [`screenshots`]: how pictures are called.
+//! - [`signals`]: what an agent says with `<ralph>…</ralph>`.
+//! - [`progress_txt`]: a `progress.txt`, as far as it can be read.
+//!
+//! The task file beside it is [`crate::task`].
+
+pub mod guardrails;
+pub mod iteration;
+pub mod logs;
+pub mod progress;
+pub mod progress_txt;
+pub mod screenshots;
+pub mod signals;
+
+pub use crate::markdown::EditError;
+pub use crate::sprint::Source;

@@ -1,0 +1,242 @@
+//! Changing `guardrails.md`.
+
+use super::read::{is_resolved_section, read};
+use super::{FieldName, Guardrails, NewSign, Sign};
+use crate::markdown::{
+    Doc, EditError, Heading, indent_lines, insert, newline, one_line, splice, with_newline,
+};
+use crate::sprint::Source;
+
+/// What a new file begins and ends with.
+const HEAD: &str = "# Guardrails (Signs)\n\nLessons learned from previous iterations. \
+     Read this FIRST before starting work.\n\n## Active Guardrails\n";
+const FOOT: &str = "\n## Resolved Guardrails\n\n\
+     <!-- Move guardrails here when the underlying issue is permanently fixed -->\n";
+
+fn parse(text: &str) -> Guardrails {
+    read(Source { name: "", text }).0
+}
+
+fn heading_words(name: &str) -> String {
+    let name = one_line(name);
+    match name.strip_suffix('#') {
+        Some(rest) => format!("{rest}\\#"),
+        None => name,
+    }
+}
+
+/// A sign at the end of `## Active Guardrails` or `## Learned Signs`; where
+/// there is neither, a section is made for it. A file without text gets the
+/// head of a new one.
+///
+/// # Errors
+///
+/// [`EditError::Exists`] when a sign of this name holds already;
+/// [`EditError::NotReadBack`] when the file would not say so afterwards.
+pub fn add_sign(text: &str, sign: &NewSign) -> Result<String, EditError> {
+    let name = one_line(&sign.name);
+    let before = parse(text);
+    if before.sign(&name).is_some_and(|have| !have.resolved) {
+        let what = "sign";
+        return Err(EditError::Exists { what, name });
+    }
+    let block = rendered(sign);
+    let out = if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        let file = format!("{HEAD}\n{block}\n{FOOT}");
+        format!("{text}{}", with_newline(&file, newline(text)))
+    } else {
+        let doc = Doc::new(text);
+        match open_section(&doc) {
+            Some(section) => append_to(&doc, &section, &block),
+            None => insert(text, before_resolved(&doc), &new_section(&doc, &block)),
+        }
+    };
+    let after = parse(&out);
+    let there = after
+        .sign(&name)
+        .is_some_and(|have| !have.resolved && have.get(FieldName::Instruction).is_some());
+    if there && after.signs.len() == before.signs.len() + 1 {
+        Ok(out)
+    } else {
+        Err(EditError::not_read_back("sign", name))
+    }
+}
+
+fn rendered(sign: &NewSign) -> String {
+    let mut out = format!("### Sign: {}", heading_words(&sign.name));
+    let fields = [
+        (FieldName::Trigger, Some(&sign.trigger)),
+        (FieldName::Instruction, Some(&sign.instruction)),
+        (FieldName::Evidence, sign.evidence.as_ref()),
+        (FieldName::AddedAfter, Some(&sign.added_after)),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            out.push_str(&format!("\n- **{}**:{}", name.as_str(), value_words(value)));
+        }
+    }
+    out
+}
+
+/// A value behind its name. One that begins with code begins on its own line.
+fn value_words(value: &str) -> String {
+    let value = value.trim();
+    let fenced = ["```", "~~~"].iter().any(|fence| value.starts_with(fence));
+    if fenced {
+        return indent_lines(&format!("\n{value}"), 2);
+    }
+    let words = indent_lines(value, 2);
+    format!(" {words}").trim_end().to_owned()
+}
+
+/// Where new signs go.
+fn open_section(doc: &Doc<'_>) -> Option<Heading> {
+    let titled = |title: &str| {
+        doc.headings.iter().find(|heading| {
+            heading.level <= 2 && doc.heading_text(heading).eq_ignore_ascii_case(title)
+        })
+    };
+    titled("Active Guardrails")
+        .or_else(|| titled("Learned Signs"))
+        .copied()
+}
+
+fn resolved_section(doc: &Doc<'_>) -> Option<Heading> {
+    doc.headings
+        .iter()
+        .find(|heading| heading.level <= 2 && is_resolved_section(doc.heading_text(heading)))
+        .copied()
+}
+
+fn append_to(doc: &Doc<'_>, section: &Heading, block: &str) -> String {
+    let line = doc
+        .tail(section.line..section.end, |_, _| false)
+        .unwrap_or(section.line);
+    insert(doc.text, doc.words_end(line), &format!("\n\n{block}"))
+}
+
+/// Where a new section for signs that hold belongs: before the resolved ones.
+fn before_resolved(doc: &Doc<'_>) -> usize {
+    resolved_section(doc).map_or(doc.text.len(), |section| doc.start(section.line))
+}
+
+fn new_section(doc: &Doc<'_>, block: &str) -> String {
+    let section = format!("## Active Guardrails\n\n{block}\n");
+    if resolved_section(doc).is_some() {
+        return format!("{section}\n");
+    }
+    format!("{}{section}", gap(doc.text))
+}
+
+/// What parts the end of a text from a heading put behind it.
+fn gap(text: &str) -> &'static str {
+    if text.ends_with('\n') { "\n" } else { "\n\n" }
+}
+
+/// Moves a sign, byte for byte, to `## Resolved Guardrails`, with a line that
+/// says when and why.
+///
+/// # Errors
+///
+/// [`EditError::Missing`] when no sign of this name holds;
+/// [`EditError::NotReadBack`] when the file would not say so afterwards.
+pub fn resolve_sign(text: &str, name: &str, reason: &str, date: &str) -> Result<String, EditError> {
+    let before = parse(text);
+    let sign = before
+        .sign(name)
+        .filter(|sign| !sign.resolved)
+        .ok_or_else(|| EditError::missing("sign", name))?;
+    let why = format!("{} - {}", one_line(date), one_line(reason));
+    let why = why.trim_end_matches(['-', ' ']);
+    let block = &text[sign.bytes.clone()];
+    let newline = newline(text);
+    let block = format!("{block}{newline}- **Resolved**: {why}");
+    let rest = without(text, sign);
+    let doc = Doc::new(&rest);
+    // The sign's own bytes must not be touched, so line ends are made here.
+    let (at, lead, trail) = match resolved_section(&doc) {
+        Some(section) => {
+            let line = doc
+                .tail(section.line..section.end, |_, _| false)
+                .unwrap_or(section.line);
+            (doc.words_end(line), "\n\n".to_owned(), "")
+        }
+        None => {
+            let lead = format!("{}## Resolved Guardrails\n\n", gap(&rest));
+            (rest.len(), lead, newline)
+        }
+    };
+    let lead = with_newline(&lead, newline);
+    let out = splice(&rest, at..at, &format!("{lead}{block}{trail}"));
+    let after = parse(&out);
+    let holds = |all: &Guardrails| all.signs.iter().filter(|sign| !sign.resolved).count();
+    if after.signs.len() == before.signs.len() && holds(&after) + 1 == holds(&before) {
+        Ok(out)
+    } else {
+        Err(EditError::not_read_back("sign", name))
+    }
+}
+
+/// The text without a sign and without the blank lines that parted it from
+/// what follows.
+fn without(text: &str, sign: &Sign) -> String {
+    let rest = &text[sign.bytes.end..];
+    let mut end = sign.bytes.end;
+    for line in rest.split_inclusive('\n') {
+        if !line.trim().is_empty() {
+            break;
+        }
+        end += line.len();
+    }
+    splice(text, sign.bytes.start..end, "")
+}
+
+/// Exchanges what one field of a sign says, or adds the field behind the others.
+///
+/// # Errors
+///
+/// [`EditError::Missing`] when there is no sign of this name;
+/// [`EditError::NotReadBack`] when the file would not say so afterwards.
+pub fn change_sign(
+    text: &str,
+    name: &str,
+    field: FieldName,
+    value: &str,
+) -> Result<String, EditError> {
+    let before = parse(text);
+    let sign = before
+        .sign(name)
+        .ok_or_else(|| EditError::missing("sign", name))?;
+    let words = value_words(value);
+    let newline = newline(text);
+    let out = match sign.field(field) {
+        Some(have) => {
+            let blank = text[..have.bytes.start].ends_with([' ', '\t']);
+            let words = words.strip_prefix(' ').filter(|_| blank).unwrap_or(&words);
+            splice(text, have.bytes.clone(), &with_newline(words, newline))
+        }
+        None => {
+            let end = sign
+                .fields
+                .last()
+                .map_or_else(|| heading_end(text, sign), |last| last.bytes.end);
+            insert(text, end, &format!("\n- **{}**:{words}", field.as_str()))
+        }
+    };
+    let after = parse(&out);
+    let said = after.signs.len() == before.signs.len()
+        && after
+            .sign(name)
+            .is_some_and(|sign| sign.get(field).is_some());
+    if said {
+        Ok(out)
+    } else {
+        Err(EditError::not_read_back("sign", name))
+    }
+}
+
+fn heading_end(text: &str, sign: &Sign) -> usize {
+    let bytes = &text[sign.bytes.clone()];
+    let line = bytes.lines().next().unwrap_or_default();
+    sign.bytes.start + line.trim_end().len()
+}

@@ -1,0 +1,356 @@
+//! Changing `progress.md`: a splice each, read back before it is given out.
+
+use std::ops::Range;
+
+use super::read::{
+    self, PARTS, focus_lines, is_loop_line, is_none, numbered, parts, without_resolution,
+};
+use super::{At, Completed, Dialect, Progress, Session};
+use crate::markdown::{
+    Doc, EditError, Kind, block_start, indent_lines, insert, newline, one_line, plain, splice,
+    with_newline,
+};
+use crate::sprint::Source;
+
+const COMPLETED: usize = 0;
+const VALIDATIONS: usize = 1;
+const FOCUS: usize = 2;
+const BLOCKERS: usize = 3;
+
+fn parse(text: &str) -> Progress {
+    read::read(Source { name: "", text }).0
+}
+
+/// A new header at the end of the file, behind a `---` if there are sessions
+/// already. Numbers go on from [`Progress::highest_session`].
+///
+/// # Errors
+///
+/// [`EditError::NotReadBack`], as behind a code fence that is never closed.
+pub fn start_session(text: &str, session: At<'_>) -> Result<String, EditError> {
+    let before = parse(text);
+    let newline = newline(text);
+    let mut out = text.to_owned();
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        out.push_str("# Progress Log");
+        out.push_str(newline);
+    } else if !text.ends_with('\n') {
+        out.push_str(newline);
+    }
+    let doc = Doc::new(text);
+    let last = (0..doc.line_count()).rfind(|line| doc.kind(*line) != Kind::Blank);
+    let ruled = last.is_some_and(|line| doc.kind(line) == Kind::Rule);
+    if !before.sessions.is_empty() && !ruled {
+        out.push_str(&format!("{newline}---{newline}"));
+    }
+    let date = one_line(session.date);
+    let head = format!("{newline}## Session {} ({date}){newline}", session.number);
+    out.push_str(&head);
+    let sections = |progress: &Progress| {
+        let all = progress.sessions.iter();
+        all.filter(|have| have.dialect == Dialect::Section).count()
+    };
+    let after = parse(&out);
+    let is_there = after.section(session).is_some() && sections(&after) == sections(&before) + 1;
+    if is_there {
+        Ok(out)
+    } else {
+        Err(EditError::not_read_back(
+            "session",
+            session.number.to_string(),
+        ))
+    }
+}
+
+/// A ticked criterion under `### Completed`, with its lines for commit, notes
+/// and screenshot.
+///
+/// # Errors
+///
+/// [`EditError::NotReadBack`] when the file would not say so afterwards.
+pub fn add_completed(text: &str, at: At<'_>, what: &Completed) -> Result<String, EditError> {
+    let words = one_line(&what.text);
+    let head = match what.number {
+        Some(number) => format!("Criterion {number} - {words}"),
+        None => words.clone(),
+    };
+    let mut lines = format!("- [x] {}", head.trim_end());
+    let fields = [
+        ("Commit", what.commit.as_deref().map(one_line)),
+        (
+            "Notes",
+            what.notes
+                .as_deref()
+                .map(|notes| indent_lines(notes.trim(), 4)),
+        ),
+        ("Screenshot", what.screenshot.as_deref().map(one_line)),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            lines.push_str(&format!("\n  - {name}: {value}"));
+        }
+    }
+    let out = add_item(text, at, COMPLETED, &lines)?;
+    let said = plain(numbered(head.trim_end()).1);
+    check_added(text, out, at, ("criterion", &said), |session| {
+        let texts = session.completed.iter().map(|done| &done.what.text);
+        texts.filter(|text| **text == said).count()
+    })
+}
+
+/// A line under `### Browser Validations`.
+///
+/// # Errors
+///
+/// [`EditError::NotReadBack`] when the file would not say so afterwards.
+pub fn add_validation(text: &str, at: At<'_>, validation: &str) -> Result<String, EditError> {
+    let words = item_words(validation);
+    let out = add_item(text, at, VALIDATIONS, &format!("- {words}"))?;
+    let said = plain(&words);
+    check_added(text, out, at, ("validation", &said), |session| {
+        let texts = session.validations.iter().map(|note| &note.text);
+        texts.filter(|text| **text == said).count()
+    })
+}
+
+/// A line under `### Blockers Encountered`; `- None` there gives way to it.
+///
+/// # Errors
+///
+/// [`EditError::NotReadBack`] when the file would not say so afterwards.
+pub fn add_blocker(text: &str, at: At<'_>, blocker: &str) -> Result<String, EditError> {
+    let mut words = item_words(blocker);
+    if without_resolution(&words).1.is_some() {
+        // It is not out of the way just because its text ends like that.
+        words.push('.');
+    }
+    let out = add_item(text, at, BLOCKERS, &format!("- {words}"))?;
+    let said = plain(&words);
+    check_added(text, out, at, ("blocker", &said), |session| {
+        let open = session.blockers.iter().filter(|have| !have.resolved);
+        open.filter(|have| have.text == said).count()
+    })
+}
+
+/// The words of an item; `None` alone would say that there is no item.
+fn item_words(text: &str) -> String {
+    let words = block_start(&one_line(text));
+    if words.trim_end_matches('.').eq_ignore_ascii_case("none") {
+        return format!("\"{words}\"");
+    }
+    words
+}
+
+/// What `### Current Focus` says: its first paragraph is exchanged.
+///
+/// # Errors
+///
+/// [`EditError::NotReadBack`] when the file would not say so afterwards.
+pub fn set_focus(text: &str, at: At<'_>, focus: &str) -> Result<String, EditError> {
+    let words = block_start(&one_line(focus));
+    let text = &with_section(text, at)?;
+    let doc = Doc::new(text);
+    let index = heading_index(&doc, at)?;
+    let have = part_lines(&doc, index, FOCUS);
+    let out = match have {
+        None => add_part(&doc, index, FOCUS, &words),
+        Some(lines) => match focus_lines(&doc, lines.start + 1..lines.end) {
+            Some(old) => {
+                let bytes = doc.start(old.start)..doc.words_end(old.end - 1);
+                splice(text, bytes, &words)
+            }
+            None => {
+                let behind = behind(&doc, lines.start);
+                let new = format!("\n{words}{behind}");
+                insert(text, doc.words_end(lines.start), &new)
+            }
+        },
+    };
+    let after = parse(&out);
+    let said = after.section(at).and_then(|session| session.focus.as_ref());
+    if said.is_some_and(|said| said.text == plain(&words)) {
+        Ok(out)
+    } else {
+        Err(EditError::not_read_back("focus", words))
+    }
+}
+
+/// ` (resolved: …)` behind the last open blocker of these words.
+///
+/// # Errors
+///
+/// [`EditError::Missing`] when there is none.
+pub fn resolve_blocker(text: &str, blocker: &str, resolution: &str) -> Result<String, EditError> {
+    let words = plain(&item_words(blocker));
+    let progress = parse(text);
+    let open = |text: &str| {
+        text == blocker || text == words || text.strip_suffix('.') == Some(words.as_str())
+    };
+    let found = progress
+        .sessions
+        .iter()
+        .rev()
+        .flat_map(|session| session.blockers.iter().rev())
+        .find(|have| !have.resolved && open(&have.text))
+        .ok_or_else(|| EditError::missing("open blocker", blocker))?;
+    let resolution = one_line(resolution);
+    let note = match resolution.as_str() {
+        "" => " (resolved)".to_owned(),
+        how => format!(" (resolved: {how})"),
+    };
+    Ok(splice(text, found.words_end..found.words_end, &note))
+}
+
+/// `**Session N ended** - HOW` at the end of the session's own section. Said
+/// once already in these words, the text stays as it is.
+///
+/// # Errors
+///
+/// [`EditError::Exists`] when it ended in other words;
+/// [`EditError::NotReadBack`] when the file would not say so afterwards.
+pub fn end_session(text: &str, at: At<'_>, how: &str) -> Result<String, EditError> {
+    let words = one_line(how);
+    let text = &with_section(text, at)?;
+    let doc = Doc::new(text);
+    let index = heading_index(&doc, at)?;
+    let session = parse(text);
+    let session = session
+        .section(at)
+        .ok_or_else(|| EditError::missing("session", at.number.to_string()))?;
+    if let Some(ended) = &session.ended {
+        let (what, name) = ("end of session", at.number.to_string());
+        let same = ended.words == words;
+        return same
+            .then(|| text.clone())
+            .ok_or(EditError::Exists { what, name });
+    }
+    let line = doc.tail(session.lines.clone(), is_foreign_comment);
+    let line = line.unwrap_or(doc.headings[index].line);
+    let behind = behind(&doc, line);
+    let note = format!("\n\n**Session {} ended** - {words}{behind}", at.number);
+    let out = insert(text, doc.words_end(line), &note);
+    let after = parse(&out);
+    let ended = after.section(at).and_then(|session| session.ended.as_ref());
+    if ended.is_some_and(|ended| ended.words == words) {
+        Ok(out)
+    } else {
+        Err(EditError::not_read_back(
+            "end of session",
+            at.number.to_string(),
+        ))
+    }
+}
+
+/// The text, with a header for the session if it has none.
+fn with_section(text: &str, at: At<'_>) -> Result<String, EditError> {
+    if parse(text).section(at).is_some() {
+        return Ok(text.to_owned());
+    }
+    start_session(text, at)
+}
+
+fn heading_index(doc: &Doc<'_>, at: At<'_>) -> Result<usize, EditError> {
+    let progress = parse(doc.text);
+    let line = progress.section(at).map(|session| session.lines.start);
+    let index = line.and_then(|line| {
+        doc.headings
+            .binary_search_by_key(&line, |heading| heading.line)
+            .ok()
+    });
+    index.ok_or_else(|| EditError::not_read_back("session", at.number.to_string()))
+}
+
+fn part_lines(doc: &Doc<'_>, index: usize, part: usize) -> Option<Range<usize>> {
+    parts(doc, index)
+        .into_iter()
+        .find(|(have, _)| *have == part)
+        .map(|(_, lines)| lines)
+}
+
+/// A comment, or a line about a start or an end: what stands behind it would
+/// be torn from it if something were put in between.
+fn is_foreign_comment(doc: &Doc<'_>, line: usize) -> bool {
+    doc.kind(line) == Kind::Comment
+}
+
+fn is_behind_parts(doc: &Doc<'_>, line: usize) -> bool {
+    is_foreign_comment(doc, line) || is_loop_line(doc.line(line))
+}
+
+fn add_item(text: &str, at: At<'_>, part: usize, item: &str) -> Result<String, EditError> {
+    let text = &with_section(text, at)?;
+    let doc = Doc::new(text);
+    let index = heading_index(&doc, at)?;
+    let Some(lines) = part_lines(&doc, index, part) else {
+        return Ok(add_part(&doc, index, part, item));
+    };
+    let items = doc.items(lines.start + 1..lines.end, is_loop_line);
+    let Some(last) = items.last() else {
+        let new = format!("\n{item}{}", behind(&doc, lines.start));
+        return Ok(insert(text, doc.words_end(lines.start), &new));
+    };
+    if items.len() == 1 && is_none(&doc, last) {
+        let bytes = doc.start(last.lines.start)..doc.words_end(last.lines.start);
+        return Ok(splice(text, bytes, &with_newline(item, doc.newline())));
+    }
+    // Criteria stand apart from each other, notes do not.
+    let gap = if part == COMPLETED { "\n\n" } else { "\n" };
+    let end = doc.words_end(last.lines.end - 1);
+    Ok(insert(text, end, &format!("{gap}{item}")))
+}
+
+/// A new part of a session, in the order of the format.
+fn add_part(doc: &Doc<'_>, index: usize, part: usize, body: &str) -> String {
+    let title = PARTS[part];
+    let level = usize::from(doc.headings[index].level) + 1;
+    let head = format!("{} {title}", "#".repeat(level));
+    let parts = parts(doc, index);
+    let later = parts.iter().find(|(have, _)| *have > part);
+    let before = parts.iter().rfind(|(have, _)| *have < part);
+    if let (None, Some((_, later))) = (before, later) {
+        return insert(
+            doc.text,
+            doc.start(later.start),
+            &format!("{head}\n{body}\n\n"),
+        );
+    }
+    let lines = match before {
+        Some((_, lines)) => lines.clone(),
+        None => doc.headings[index].line..own_end(doc, index),
+    };
+    let line = doc
+        .tail(lines.clone(), is_behind_parts)
+        .unwrap_or(lines.start);
+    let new = format!("\n\n{head}\n{body}{}", behind(doc, line));
+    insert(doc.text, doc.words_end(line), &new)
+}
+
+fn own_end(doc: &Doc<'_>, index: usize) -> usize {
+    let heading = doc.headings[index];
+    let next = doc.headings.get(index + 1);
+    next.map_or(heading.end, |next| next.line.min(heading.end))
+}
+
+/// What goes behind words that are put in below `line`, so that the line which
+/// follows does not become part of them.
+fn behind(doc: &Doc<'_>, line: usize) -> &'static str {
+    let next = line + 1;
+    let adjoins = next < doc.line_count() && doc.kind(next) != Kind::Blank;
+    if adjoins { "\n" } else { "" }
+}
+
+/// Gives `out` out if its session says one thing more than that of `text` did.
+fn check_added(
+    text: &str,
+    out: String,
+    at: At<'_>,
+    (what, name): (&'static str, &str),
+    count: impl Fn(&Session) -> usize,
+) -> Result<String, EditError> {
+    let of = |text: &str| parse(text).section(at).map_or(0, &count);
+    if of(&out) == of(text) + 1 {
+        Ok(out)
+    } else {
+        Err(EditError::not_read_back(what, name))
+    }
+}

@@ -1,0 +1,511 @@
+//! Reading `progress.md`.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::{Blocker, Completed, Dialect, Done, Ended, How, Note, Progress, Session};
+use crate::markdown::{
+    Doc, Heading, Kind, ListItem, dedent, marker, one_line, plain, starts_with_date,
+};
+use crate::problem::Problem;
+use crate::sprint::Source;
+
+/// The sections of a session that piton knows, in the order of the format.
+pub(super) const PARTS: [&str; 4] = [
+    "Completed",
+    "Browser Validations",
+    "Current Focus",
+    "Blockers Encountered",
+];
+
+const KEEP_START: &str = "<!-- RALPH_COMPACT_KEEP_START -->";
+const KEEP_END: &str = "<!-- RALPH_COMPACT_KEEP_END -->";
+
+/// Reads a `progress.md`. Every problem is a warning: the file is free text,
+/// and nothing in it keeps piton from working.
+pub fn read(source: Source<'_>) -> (Progress, Vec<Problem>) {
+    let doc = Doc::new(source.text);
+    let mut reader = Reader {
+        doc: &doc,
+        source,
+        progress: Progress::default(),
+        problems: Vec::new(),
+        open: HashMap::new(),
+        section: None,
+    };
+    reader.lines();
+    reader.sections_told();
+    reader.keep_blocks();
+    let (progress, mut problems) = (reader.progress, reader.problems);
+    problems.sort_by_key(|problem| problem.line);
+    (progress, problems)
+}
+
+/// What a loop's line says.
+enum Said<'t> {
+    Started(u64, Option<String>),
+    Ended(u64, &'t str),
+    LoopEnded(&'t str),
+}
+
+/// Whether a loop, or piton, says in this line that a session started or ended.
+pub(super) fn is_loop_line(line: &str) -> bool {
+    said(line).is_some()
+}
+
+/// Only from the first column on, where loops write: deeper it is a quotation.
+fn said(line: &str) -> Option<Said<'_>> {
+    let line = line.trim_end();
+    if let Some(rest) = line.strip_prefix("**Loop ended**") {
+        return Some(Said::LoopEnded(words(rest)));
+    }
+    let (number, rest) = leading_number(line.strip_prefix("**Session ")?)?;
+    if let Some(rest) = rest.strip_prefix(" ended**") {
+        return Some(Said::Ended(number, words(rest)));
+    }
+    let model = rest.strip_prefix(" started**")?.trim();
+    let model = model
+        .strip_prefix('(')
+        .and_then(|model| model.strip_suffix(')'))
+        .and_then(|model| model.split_once(':'))
+        .filter(|(key, _)| key.starts_with("model"))
+        .map(|(_, model)| model.trim().to_owned());
+    Some(Said::Started(number, model))
+}
+
+fn words(rest: &str) -> &str {
+    let rest = rest.trim();
+    rest.strip_prefix('-').unwrap_or(rest).trim()
+}
+
+fn leading_number(text: &str) -> Option<(u64, &str)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    Some((text[..digits].parse().ok()?, &text[digits..]))
+}
+
+struct Reader<'a, 't> {
+    doc: &'a Doc<'t>,
+    source: Source<'t>,
+    progress: Progress,
+    problems: Vec<Problem>,
+    /// The last session of a loop of each number that did not end yet.
+    open: HashMap<u64, usize>,
+    /// The last session with a section.
+    section: Option<usize>,
+}
+
+impl Reader<'_, '_> {
+    fn lines(&mut self) {
+        let mut next = 0;
+        // A heading with a time speaks for the line right below it.
+        let mut at: Option<String> = None;
+        for line in 0..self.doc.line_count() {
+            match self.doc.kind(line) {
+                Kind::Heading(_) => {
+                    let heading = self.doc.headings[next];
+                    at = self.heading(next, &heading);
+                    next += 1;
+                }
+                Kind::Text => {
+                    if let Some(said) = said(self.doc.line(line)) {
+                        self.said(line, said, at.take());
+                    } else {
+                        at = None;
+                    }
+                }
+                Kind::Blank => {}
+                Kind::Code | Kind::Comment | Kind::Html | Kind::Quote | Kind::Rule => at = None,
+            }
+        }
+    }
+
+    /// Takes a session's header in; gives the time that another heading tells.
+    fn heading(&mut self, index: usize, heading: &Heading) -> Option<String> {
+        let text = self.doc.heading_text(heading);
+        if starts_with_date(text) {
+            return Some(text.to_owned());
+        }
+        let (number, date) = session_header(text)?;
+        let lines = heading.line..own_end(self.doc, index);
+        let mut session = Session {
+            number,
+            dialect: Dialect::Section,
+            date,
+            time: None,
+            model: None,
+            ended: None,
+            completed: Vec::new(),
+            validations: Vec::new(),
+            focus: None,
+            blockers: Vec::new(),
+            span: self.doc.line_span(heading.line),
+            lines,
+        };
+        for (part, lines) in parts(self.doc, index) {
+            fill(self.doc, &mut session, part, lines);
+        }
+        self.section = Some(self.progress.sessions.len());
+        self.progress.sessions.push(session);
+        None
+    }
+
+    fn said(&mut self, line: usize, said: Said<'_>, at: Option<String>) {
+        let span = self.doc.line_span(line);
+        let ended = |words: &str, at| Ended {
+            words: words.to_owned(),
+            how: how(words),
+            at,
+            span,
+        };
+        match said {
+            Said::LoopEnded(words) => self.progress.loop_ends.push(ended(words, at)),
+            Said::Started(number, model) => {
+                let when = at.as_deref().unwrap_or_default();
+                self.open.insert(number, self.progress.sessions.len());
+                self.progress
+                    .sessions
+                    .push(loop_session(number, when, span, line));
+                if let Some(session) = self.progress.sessions.last_mut() {
+                    session.model = model;
+                }
+            }
+            Said::Ended(number, words) => {
+                let ended = ended(words, at);
+                if let Some(open) = self.open_above(number, line) {
+                    self.progress.sessions[open].ended = Some(ended);
+                    return;
+                }
+                let mut session = loop_session(number, "", span, line);
+                session.ended = Some(ended);
+                self.progress.sessions.push(session);
+                self.warn("SESSION_NOT_STARTED", span, "sessions")
+                    .saying_of(&format!("session {number} ended and never started"));
+            }
+        }
+    }
+
+    /// The session that a line about an end is about: the one in whose own
+    /// section it stands, else the last that a loop started.
+    fn open_above(&mut self, number: u64, line: usize) -> Option<usize> {
+        let own = self.section.filter(|section| {
+            let session = &self.progress.sessions[*section];
+            session.number == number && session.ended.is_none() && session.lines.contains(&line)
+        });
+        own.or_else(|| self.open.remove(&number))
+    }
+
+    fn warn(&mut self, code: &'static str, span: crate::tree::Span, path: &str) -> Told<'_> {
+        self.problems
+            .push(Problem::warning(code, self.source.name, path, span));
+        Told(self.problems.last_mut())
+    }
+
+    /// What the rules of the format ask of sections.
+    fn sections_told(&mut self) {
+        let sessions = std::mem::take(&mut self.progress.sessions);
+        let mut numbers = HashSet::new();
+        let sections = sessions
+            .iter()
+            .enumerate()
+            .filter(|(_, session)| session.dialect == Dialect::Section);
+        for (at, session) in sections {
+            let path = format!("sessions[{at}]");
+            if session.date.is_none() {
+                self.warn("SESSION_WITHOUT_DATE", session.span, &path)
+                    .saying_of("this session has no date: `## Session N (YYYY-MM-DD)`");
+            }
+            if !numbers.insert(session.number) {
+                self.warn("SESSION_NUMBER_TWICE", session.span, &path)
+                    .saying_of(&format!("there is a session {} already", session.number));
+            }
+            for done in &session.completed {
+                if !done.ticked {
+                    self.warn("COMPLETED_NOT_TICKED", done.span, &path)
+                        .saying_of("this stands under `Completed`, and its box is not ticked");
+                }
+                if done.what.commit.is_none() {
+                    self.warn("COMPLETED_WITHOUT_COMMIT", done.span, &path)
+                        .saying_of("this criterion has no line `  - Commit: HASH`");
+                }
+            }
+        }
+        self.progress.sessions = sessions;
+    }
+
+    fn keep_blocks(&mut self) {
+        let mut open = None;
+        for line in 0..self.doc.line_count() {
+            match self.doc.line(line).trim() {
+                KEEP_START if self.doc.kind(line) == Kind::Comment => open = Some(line),
+                KEEP_END if self.doc.kind(line) == Kind::Comment => open = None,
+                _ => {}
+            }
+        }
+        if let Some(line) = open {
+            let span = self.doc.line_span(line);
+            self.warn("KEEP_NOT_CLOSED", span, "")
+                .saying_of("this block to keep has no end");
+        }
+    }
+}
+
+/// A problem that was just told of and waits for its words.
+struct Told<'a>(Option<&'a mut Problem>);
+
+impl Told<'_> {
+    fn saying_of(self, message: &str) {
+        if let Some(problem) = self.0 {
+            message.clone_into(&mut problem.message);
+            "mend the line; nothing is lost if it stays".clone_into(&mut problem.hint);
+        }
+    }
+}
+
+fn loop_session(number: u64, when: &str, span: crate::tree::Span, line: usize) -> Session {
+    let (date, time) = match when.split_once([' ', 'T']) {
+        Some((date, time)) if time.starts_with(|c: char| c.is_ascii_digit()) => {
+            (Some(date), Some(time.trim().to_owned()))
+        }
+        Some((date, _)) => (Some(date), None),
+        None => (Some(when).filter(|when| !when.is_empty()), None),
+    };
+    Session {
+        number,
+        dialect: Dialect::Loop,
+        date: date.map(str::to_owned),
+        time,
+        model: None,
+        ended: None,
+        completed: Vec::new(),
+        validations: Vec::new(),
+        focus: None,
+        blockers: Vec::new(),
+        span,
+        lines: line..line + 1,
+    }
+}
+
+fn how(words: &str) -> How {
+    let number = || {
+        let from = words.find('(')? + 1;
+        leading_number(&words[from..]).map(|(number, _)| number)
+    };
+    let known = [
+        ("TASK COMPLETE", How::Complete),
+        ("Context rotation", How::Rotation),
+        ("GUTTER", How::Gutter),
+        ("DEFERRED", How::Deferred),
+        ("signaled complete but", How::ClaimedComplete),
+        ("finished naturally", How::Natural(None)),
+        ("Max iterations", How::MaxIterations(None)),
+    ];
+    match known.iter().find(|(part, _)| words.contains(part)) {
+        Some((_, How::Natural(_))) => How::Natural(number()),
+        Some((_, How::MaxIterations(_))) => How::MaxIterations(number()),
+        Some((_, how)) => *how,
+        None => How::Other,
+    }
+}
+
+/// The number and the date of `Session 3 (2026-01-31)`.
+fn session_header(text: &str) -> Option<(u64, Option<String>)> {
+    let (number, rest) = leading_number(text.strip_prefix("Session ")?)?;
+    if rest.starts_with(|c: char| c.is_alphanumeric() || c == '.') {
+        return None;
+    }
+    let rest = rest.trim_start_matches([' ', '(', '-', ':', '–', '—']);
+    let date = starts_with_date(rest).then(|| rest[..10].to_owned());
+    Some((number, date))
+}
+
+/// Where the part of a session's section ends that is its own: at the next
+/// session, or where a loop began to write below a time.
+fn own_end(doc: &Doc<'_>, index: usize) -> usize {
+    let heading = doc.headings[index];
+    let inner = doc.headings[index + 1..]
+        .iter()
+        .take_while(|inner| inner.line < heading.end)
+        .find(|inner| {
+            let text = doc.heading_text(inner);
+            starts_with_date(text) || session_header(text).is_some()
+        });
+    inner.map_or(heading.end, |inner| inner.line)
+}
+
+/// The known parts of the session whose heading has this index, each with its
+/// heading's line and those below it.
+pub(super) fn parts(doc: &Doc<'_>, index: usize) -> Vec<(usize, Range<usize>)> {
+    let end = own_end(doc, index);
+    let level = doc.headings[index].level;
+    doc.headings[index + 1..]
+        .iter()
+        .take_while(|inner| inner.line < end)
+        .filter(|inner| inner.level == level + 1)
+        .filter_map(|inner| {
+            let text = doc.heading_text(inner).trim_end_matches(':');
+            let part = PARTS.iter().position(|part| {
+                part.eq_ignore_ascii_case(text)
+                    || (*part == "Blockers Encountered" && text.eq_ignore_ascii_case("Blockers"))
+            })?;
+            Some((part, inner.line..inner.end.min(end)))
+        })
+        .collect()
+}
+
+fn fill(doc: &Doc<'_>, session: &mut Session, part: usize, lines: Range<usize>) {
+    let below = lines.start + 1..lines.end;
+    match part {
+        0 => session
+            .completed
+            .extend(entries(doc, below).iter().map(|item| done(doc, item))),
+        1 => session
+            .validations
+            .extend(entries(doc, below).iter().map(|item| note(doc, item))),
+        2 => session.focus = focus(doc, below).or(session.focus.take()),
+        _ => session
+            .blockers
+            .extend(entries(doc, below).iter().map(|item| blocker(doc, item))),
+    }
+}
+
+/// The items of a part, without the one that says that there is none.
+fn entries(doc: &Doc<'_>, lines: Range<usize>) -> Vec<ListItem> {
+    let mut items = doc.items(lines, is_loop_line);
+    items.retain(|item| !is_none(doc, item));
+    items
+}
+
+/// Whether an item only says that there is nothing to say.
+pub(super) fn is_none(doc: &Doc<'_>, item: &ListItem) -> bool {
+    let text = doc.item_text(item, item.marker.content);
+    item.lines.len() == 1 && text.trim_end_matches('.').eq_ignore_ascii_case("none")
+}
+
+fn done(doc: &Doc<'_>, item: &ListItem) -> Done {
+    let text = doc.item_text(item, item.marker.content);
+    let (ticked, text) = unboxed(&text);
+    let (number, text) = numbered(text);
+    let mut what = Completed {
+        number,
+        text: plain(text),
+        ..Completed::default()
+    };
+    let below = doc.own_words(item).end..item.lines.end;
+    for field in doc.items(below, is_loop_line) {
+        let lines = &field.lines;
+        let from = doc.start(lines.start) + field.marker.content;
+        let value = &doc.text[from..doc.words_end(lines.end - 1).max(from)];
+        let Some((name, value)) = value.split_once(':') else {
+            continue;
+        };
+        let value = dedent(
+            value.trim_start_matches('*').trim(),
+            field.marker.indent + 2,
+        );
+        let slot = match name.trim_matches('*').to_ascii_lowercase().as_str() {
+            "commit" => &mut what.commit,
+            "notes" | "note" => &mut what.notes,
+            "screenshot" => &mut what.screenshot,
+            _ => continue,
+        };
+        *slot = Some(value).filter(|value| !value.is_empty());
+    }
+    Done {
+        what,
+        ticked: ticked.unwrap_or(true),
+        span: doc.line_span(item.lines.start),
+    }
+}
+
+/// The text without its box, and whether that is ticked.
+fn unboxed(text: &str) -> (Option<bool>, &str) {
+    let ticked = match text.get(..3) {
+        Some("[ ]") => false,
+        Some("[x]" | "[X]") => true,
+        _ => return (None, text),
+    };
+    (Some(ticked), text[3..].trim_start())
+}
+
+/// The text without `Criterion 3 - ` or `**[3]** `, and the number.
+pub(super) fn numbered(text: &str) -> (Option<u64>, &str) {
+    let bracketed = text.strip_prefix("**[").and_then(leading_number);
+    if let Some((number, rest)) = bracketed
+        && let Some(rest) = rest.strip_prefix("]**")
+    {
+        return (Some(number), rest.trim_start());
+    }
+    let named = text.strip_prefix("Criterion ").and_then(leading_number);
+    if let Some((number, rest)) = named {
+        let words = rest.trim_start();
+        if words.is_empty() {
+            return (Some(number), words);
+        }
+        if let Some(words) = words.strip_prefix(['-', ':', '–', '—']) {
+            return (Some(number), words.trim_start());
+        }
+    }
+    (None, text)
+}
+
+fn note(doc: &Doc<'_>, item: &ListItem) -> Note {
+    Note {
+        text: plain(&doc.item_text(item, item.marker.content)),
+        span: doc.line_span(item.lines.start),
+    }
+}
+
+/// The first paragraph, or the first lines of a list.
+pub(super) fn focus_lines(doc: &Doc<'_>, lines: Range<usize>) -> Option<Range<usize>> {
+    let is_words = |line: &usize| doc.kind(*line) == Kind::Text && !is_loop_line(doc.line(*line));
+    let first = lines.clone().find(|line| doc.kind(*line) != Kind::Blank)?;
+    let end = (first..lines.end).find(|line| !is_words(line));
+    let end = end.unwrap_or(lines.end);
+    (end > first).then_some(first..end)
+}
+
+fn focus(doc: &Doc<'_>, lines: Range<usize>) -> Option<Note> {
+    let lines = focus_lines(doc, lines)?;
+    let text = &doc.text[doc.start(lines.start)..doc.words_end(lines.end - 1)];
+    let text = text.trim();
+    let from = marker(text).map_or(0, |marker| marker.content);
+    Some(Note {
+        text: plain(&one_line(&text[from..])),
+        span: doc.line_span(lines.start),
+    })
+}
+
+fn blocker(doc: &Doc<'_>, item: &ListItem) -> Blocker {
+    let text = doc.item_text(item, item.marker.content);
+    let (ticked, text) = unboxed(&text);
+    let (text, resolution) = without_resolution(text);
+    Blocker {
+        text: plain(text),
+        resolved: resolution.is_some() || ticked == Some(true),
+        resolution: resolution.filter(|words| !words.is_empty()).map(plain),
+        span: doc.line_span(item.lines.start),
+        words_end: doc.words_end(doc.own_words(item).end - 1),
+    }
+}
+
+/// `text` of `text (resolved: how)`, and `how`, which may be empty.
+pub(super) fn without_resolution(text: &str) -> (&str, Option<&str>) {
+    const RESOLVED: &str = "(resolved";
+    let Some(inside) = text.strip_suffix(')') else {
+        return (text, None);
+    };
+    let found = inside
+        .char_indices()
+        .rev()
+        .filter(|(_, c)| *c == '(')
+        .find(|(at, _)| {
+            inside
+                .get(*at..*at + RESOLVED.len())
+                .is_some_and(|part| part.eq_ignore_ascii_case(RESOLVED))
+        });
+    let Some((at, _)) = found else {
+        return (text, None);
+    };
+    let how = inside[at + RESOLVED.len()..].trim_start_matches([':', ' ', '-', '–', '—']);
+    (text[..at].trim_end(), Some(how.trim_end()))
+}

@@ -1,0 +1,72 @@
+//! What an agent says to its loop: `<ralph>COMPLETE</ralph>`.
+
+/// A word to the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Every criterion is met.
+    Complete,
+    /// Something stands in the way that the agent cannot move.
+    Blocked,
+    /// The agent is stuck.
+    Gutter,
+    /// It needs a browser and has none.
+    BrowserNeeded,
+}
+
+impl Signal {
+    /// The word between the tags.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Complete => "COMPLETE",
+            Self::Blocked => "BLOCKED",
+            Self::Gutter => "GUTTER",
+            Self::BrowserNeeded => "BROWSER_NEEDED",
+        }
+    }
+
+    fn of(word: &str) -> Option<Self> {
+        [
+            Self::Complete,
+            Self::Blocked,
+            Self::Gutter,
+            Self::BrowserNeeded,
+        ]
+        .into_iter()
+        .find(|signal| signal.as_str() == word)
+    }
+}
+
+/// Every signal in what an agent said, in its order. Other words between the
+/// tags are none.
+pub fn signals(text: &str) -> Vec<Signal> {
+    text.split("<ralph>")
+        .skip(1)
+        .filter_map(|rest| {
+            // A word that long is none, and looking for its end costs.
+            let end = rest.char_indices().nth(32).map_or(rest.len(), |(at, _)| at);
+            let (word, _) = rest[..end].split_once("</ralph>")?;
+            Signal::of(word.trim())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_four_words_are_signals_and_others_are_not() {
+        let said = "a <ralph>COMPLETE</ralph> b <ralph> BLOCKED </ralph><ralph>GUTTER</ralph>\
+             <ralph>BROWSER_NEEDED</ralph> <ralph>DONE</ralph> <ralph>COMPLETE <ralph>complete</ralph>";
+        assert_eq!(
+            signals(said),
+            [
+                Signal::Complete,
+                Signal::Blocked,
+                Signal::Gutter,
+                Signal::BrowserNeeded
+            ]
+        );
+        assert_eq!(signals("COMPLETE"), []);
+    }
+}

@@ -1,0 +1,127 @@
+//! The task file: `RALPH_TASK.md`, or any Markdown file with boxes to tick.
+//!
+//! [`read`] gives the front matter and the criteria, each with an id that
+//! survives a line put in above it; [`check`] is the letter of the format.
+//! [`set_ticked`] changes one byte. [`match_criteria`] tells which criteria of
+//! a new version are which of an old one.
+
+mod boxes;
+mod check;
+mod front;
+mod ids;
+mod pair;
+
+use std::ops::Range;
+
+use crate::markdown::{Doc, splice};
+use crate::problem::Problem;
+use crate::tree::Span;
+
+pub use crate::markdown::EditError;
+pub use crate::sprint::Source;
+pub use check::check;
+pub use front::Front;
+pub use pair::match_criteria;
+
+/// What a task file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Task {
+    /// The YAML at its head, if there is any.
+    pub front: Option<Front>,
+    /// The first heading.
+    pub title: Option<String>,
+    /// The criteria, in the order of the file.
+    pub criteria: Vec<Criterion>,
+}
+
+/// One box to tick.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Criterion {
+    /// A name that stays when something is put in above: from the id that the
+    /// text begins with (`WD-01:`, `**[3]**`), else from the text itself.
+    /// Lower-case ASCII letters, digits and `-`; unique in the file.
+    pub id: String,
+    /// The number for people, unique in the file: the one that is written, if
+    /// no other criterion has it too, else the place in the file.
+    pub number: u64,
+    /// The number that is written: `**[3]**`, else that of the list item.
+    pub written_number: Option<u64>,
+    /// What is to be done, in one line, without the id if that is `**[3]**`.
+    pub text: String,
+    /// Whether the box is ticked.
+    pub ticked: bool,
+    /// The heading that it stands under.
+    pub section: Option<String>,
+    /// How many criteria it is nested in.
+    pub level: usize,
+    /// The criterion that it is nested in, as an index.
+    pub parent: Option<usize>,
+    /// The group of `<!-- group: N -->`.
+    pub group: Option<u64>,
+    /// The line, counted from 1.
+    pub line: u32,
+    /// The byte between the brackets.
+    pub tick: Range<usize>,
+    /// The words of its first line, from the mark of the list item on.
+    pub span: Span,
+}
+
+impl Task {
+    /// Whether everything is done. Where nothing is to be done, nothing is.
+    pub fn is_complete(&self) -> bool {
+        !self.criteria.is_empty() && self.criteria.iter().all(|criterion| criterion.ticked)
+    }
+
+    /// The criterion of this id.
+    pub fn criterion(&self, id: &str) -> Option<&Criterion> {
+        self.criteria.iter().find(|criterion| criterion.id == id)
+    }
+
+    /// The criterion of this number.
+    pub fn numbered(&self, number: u64) -> Option<&Criterion> {
+        self.criteria
+            .iter()
+            .find(|criterion| criterion.number == number)
+    }
+}
+
+/// Reads a task file as it is met in the wild. Problems are warnings, except
+/// for front matter that cannot be read.
+pub fn read(source: Source<'_>) -> (Task, Vec<Problem>) {
+    let (front, head, mut problems) = front::read(source);
+    let doc = Doc::behind(source.text, head);
+    let criteria = boxes::criteria(&doc, head);
+    if criteria.is_empty() {
+        problems.push(check::no_criteria(source));
+    }
+    problems.extend(check::empty_criteria(source, &criteria));
+    let title = doc
+        .headings
+        .iter()
+        .find(|heading| doc.start(heading.line) >= head)
+        .map(|heading| doc.heading_text(heading).to_owned());
+    let task = Task {
+        front,
+        title,
+        criteria,
+    };
+    (task, problems)
+}
+
+/// The same text with the box of criterion `id` ticked or not: one byte differs,
+/// or none.
+///
+/// # Errors
+///
+/// [`EditError::Missing`] when no criterion has this id.
+pub fn set_ticked(text: &str, id: &str, ticked: bool) -> Result<String, EditError> {
+    let (task, _) = read(Source { name: "", text });
+    let criterion = task
+        .criterion(id)
+        .ok_or_else(|| EditError::missing("criterion", id))?;
+    if criterion.ticked == ticked {
+        return Ok(text.to_owned());
+    }
+    let mark = if ticked { "x" } else { " " };
+    Ok(splice(text, criterion.tick.clone(), mark))
+}

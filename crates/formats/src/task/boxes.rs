@@ -1,0 +1,179 @@
+//! Boxes in Markdown: which lines are criteria.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Criterion, ids};
+use crate::markdown::{Doc, Kind, ListItem, count, indent_of, marker};
+
+/// A list item that is open above a line.
+struct Open {
+    indent: usize,
+    criterion: Option<usize>,
+}
+
+pub(super) fn criteria(doc: &Doc<'_>, head: usize) -> Vec<Criterion> {
+    let mut found: Vec<Criterion> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
+    let mut headings = doc.headings.iter().peekable();
+    let mut section = None;
+    for line in 0..doc.line_count() {
+        if doc.start(line) < head {
+            continue;
+        }
+        while let Some(heading) = headings.next_if(|heading| heading.line <= line) {
+            if doc.start(heading.line) >= head {
+                section = Some(doc.heading_text(heading).to_owned());
+                open.clear();
+            }
+        }
+        if doc.kind(line) != Kind::Text {
+            continue;
+        }
+        let text = doc.line(line);
+        if let Some(mark) = marker(text) {
+            // One space more is the same list; so is a tab against two spaces.
+            while open
+                .pop_if(|above| mark.indent < above.indent + 2)
+                .is_some()
+            {}
+            let criterion = criterion(doc, line, &open).map(|mut criterion| {
+                criterion.section.clone_from(&section);
+                found.push(criterion);
+                found.len() - 1
+            });
+            open.push(Open {
+                indent: mark.indent,
+                criterion,
+            });
+        } else if indent_of(text) == 0 && follows_blank(doc, line) {
+            open.clear();
+        }
+    }
+    name(&mut found);
+    found
+}
+
+fn follows_blank(doc: &Doc<'_>, line: usize) -> bool {
+    line == 0 || doc.kind(line - 1) == Kind::Blank
+}
+
+fn criterion(doc: &Doc<'_>, line: usize, open: &[Open]) -> Option<Criterion> {
+    let text = doc.line(line);
+    let found = find_box(text)?;
+    let start = doc.start(line);
+    let item = ListItem {
+        marker: marker(text)?,
+        lines: line..paragraph_end(doc, line),
+    };
+    let words = doc.item_text(&item, found.words);
+    let (words, group) = without_group(&words);
+    let (words, bracketed) = ids::without_bracketed(&words);
+    let mut above = open.iter().filter_map(|above| above.criterion);
+    Some(Criterion {
+        id: bracketed.clone().unwrap_or_default(),
+        number: 0,
+        written_number: bracketed.and_then(|id| id.parse().ok()).or(found.number),
+        text: words,
+        ticked: found.ticked,
+        section: None,
+        level: above.clone().count(),
+        parent: above.next_back(),
+        group,
+        line: count(line + 1),
+        tick: start + found.tick..start + found.tick + 1,
+        span: doc.line_span(line),
+    })
+}
+
+struct Found {
+    number: Option<u64>,
+    ticked: bool,
+    /// Bytes into the line: what is between the brackets, and the words.
+    tick: usize,
+    words: usize,
+}
+
+/// A box behind the mark of a list item, or behind several: `- 1. [ ] x`.
+fn find_box(line: &str) -> Option<Found> {
+    let mut at = 0;
+    let mut number = None;
+    loop {
+        let mark = marker(&line[at..])?;
+        number = mark.number.or(number);
+        at += mark.content;
+        let ticked = match line.as_bytes().get(at..at + 3) {
+            Some(b"[ ]") => false,
+            Some(b"[x]" | b"[X]") => true,
+            _ => continue,
+        };
+        let rest = &line[at + 3..];
+        let found = Found {
+            number,
+            ticked,
+            tick: at + 1,
+            words: at + 3,
+        };
+        return (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(found);
+    }
+}
+
+/// Where the paragraph ends that begins on `line`; a tag below it is layout.
+fn paragraph_end(doc: &Doc<'_>, line: usize) -> usize {
+    (line + 1..doc.line_count())
+        .find(|next| {
+            let text = doc.line(*next);
+            let is_tag = text.trim_start().starts_with('<');
+            doc.kind(*next) != Kind::Text || is_tag || marker(text).is_some()
+        })
+        .unwrap_or(doc.line_count())
+}
+
+/// The text without `<!-- group: N -->`, and N.
+fn without_group(text: &str) -> (String, Option<u64>) {
+    let mut from = 0;
+    while let Some(found) = text[from..].find("<!--") {
+        let open = from + found;
+        let Some(length) = text[open..].find("-->") else {
+            break;
+        };
+        let number = text[open + 4..(open + length).max(open + 4)]
+            .trim()
+            .strip_prefix("group:")
+            .and_then(|number| number.trim().parse().ok());
+        from = open + length + 3;
+        if number.is_some() {
+            let rest = format!("{} {}", text[..open].trim_end(), text[from..].trim());
+            return (rest.trim().to_owned(), number);
+        }
+    }
+    (text.to_owned(), None)
+}
+
+/// Gives every criterion its id and its number.
+fn name(criteria: &mut [Criterion]) {
+    let mut ids = ids::Ids::default();
+    let mut written: HashMap<u64, usize> = HashMap::new();
+    for criterion in &mut *criteria {
+        let wish = match criterion.id.as_str() {
+            "" => ids::of_text(&criterion.text),
+            bracketed => ids::slug(bracketed),
+        };
+        criterion.id = ids.unique(wish);
+        if let Some(number) = criterion.written_number {
+            *written.entry(number).or_default() += 1;
+        }
+    }
+    let own = |criterion: &Criterion| criterion.written_number.filter(|n| written[n] == 1);
+    let mut taken: HashSet<u64> = criteria.iter().filter_map(own).collect();
+    let mut free = criteria.len() as u64;
+    for (at, criterion) in criteria.iter_mut().enumerate() {
+        criterion.number = own(criterion).unwrap_or_else(|| {
+            let mut number = at as u64 + 1;
+            while !taken.insert(number) {
+                free += 1;
+                number = free;
+            }
+            number
+        });
+    }
+}

@@ -1,0 +1,101 @@
+//! Which criteria of a new version of a file are which of an old one.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::{Criterion, Task};
+
+/// For each criterion of `new`, the index of the one of `old` that it is.
+///
+/// The same id, else the same text, else the same place between others that
+/// are known with a text that shares half of its words. Each old one is given
+/// once.
+pub fn match_criteria(old: &Task, new: &Task) -> Vec<Option<usize>> {
+    let mut pairing = Pairing {
+        old: &old.criteria,
+        new: &new.criteria,
+        found: vec![None; new.criteria.len()],
+        taken: vec![false; old.criteria.len()],
+    };
+    // An id made of a text may have gone to another criterion of the same
+    // beginning; where the texts agree as well there is no doubt.
+    pairing.by(|criterion| (criterion.id.clone(), criterion.text.clone()));
+    pairing.by(|criterion| (criterion.id.clone(), String::new()));
+    pairing.by(|criterion| (String::new(), criterion.text.clone()));
+    pairing.by_place();
+    pairing.found
+}
+
+struct Pairing<'a> {
+    old: &'a [Criterion],
+    new: &'a [Criterion],
+    found: Vec<Option<usize>>,
+    taken: Vec<bool>,
+}
+
+impl Pairing<'_> {
+    fn by(&mut self, key: impl Fn(&Criterion) -> (String, String)) {
+        let mut waiting: HashMap<(String, String), VecDeque<usize>> = HashMap::new();
+        for (at, criterion) in self.old.iter().enumerate() {
+            if !self.taken[at] {
+                waiting.entry(key(criterion)).or_default().push_back(at);
+            }
+        }
+        for (at, criterion) in self.new.iter().enumerate() {
+            if self.found[at].is_none()
+                && let Some(old) = waiting
+                    .get_mut(&key(criterion))
+                    .and_then(VecDeque::pop_front)
+            {
+                self.take(at, old);
+            }
+        }
+    }
+
+    fn by_place(&mut self) {
+        for at in 0..self.new.len() {
+            if self.found[at].is_some() {
+                continue;
+            }
+            let before = at.checked_sub(1).map(|before| self.found[before]);
+            let behind_last = match before {
+                None => Some(0),
+                Some(known) => known.map(|old| old + 1),
+            };
+            let before_next = self
+                .found
+                .get(at + 1)
+                .copied()
+                .flatten()
+                .and_then(|old| old.checked_sub(1));
+            let candidate = [behind_last, before_next, Some(at)]
+                .into_iter()
+                .flatten()
+                .find(|old| self.fits(at, *old));
+            if let Some(old) = candidate {
+                self.take(at, old);
+            }
+        }
+    }
+
+    fn fits(&self, new: usize, old: usize) -> bool {
+        self.taken.get(old) == Some(&false) && is_similar(&self.old[old].text, &self.new[new].text)
+    }
+
+    fn take(&mut self, new: usize, old: usize) {
+        self.found[new] = Some(old);
+        self.taken[old] = true;
+    }
+}
+
+/// Whether two texts share at least half of their words.
+fn is_similar(a: &str, b: &str) -> bool {
+    let words = |text: &str| -> HashSet<String> {
+        text.split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let (a, b) = (words(a), words(b));
+    let shared = a.intersection(&b).count();
+    shared > 0 && shared * 2 >= a.len().max(b.len())
+}
