@@ -9,9 +9,9 @@
 //!   only what changed is touched.
 //! - [`plan_file`]: the file of a plan, as a face of its run.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
+//! - [`ralph_json`]: `.ralph/progress.json`, read tolerantly and written in place.
 //! - [`prd`]: `prd.json` in both of its shapes.
 //! - [`sdlc`]: `state.json`, `manifest.yaml` and `metrics.jsonl`.
-//! - [`ralph_json`]: `.ralph/progress.json`, read tolerantly and written in place.
 //! - [`shape`]: what a format demands strictly, as a table that is checked and
 //!   printed as JSON Schema.
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
@@ -24,7 +24,6 @@
 //! no input makes it panic.
 
 pub mod agent_os;
-mod carrier;
 pub mod face;
 mod graph;
 pub mod json;
@@ -41,4 +40,5 @@ pub mod sprint;
 pub mod task;
 mod tolerant;
 pub mod tree;
+mod understood;
 pub mod yaml;

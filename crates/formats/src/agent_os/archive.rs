@@ -12,11 +12,11 @@ use jiff::{SignedDuration, Timestamp};
 use super::show::{count_anew, document};
 use super::take::{read_nothing_or, refused, take_entries};
 use super::{ARCHIVE, ROOT};
-use crate::carrier::{digest, from_map, instant_or_utc, into_map, set, too_new};
 use crate::face::{About, CannotShow, Took};
 use crate::json::{self, render};
 use crate::problem::Problem;
 use crate::tree::Node;
+use crate::understood::{digest, from_map, instant_or_utc, into_map, set, too_new};
 
 /// What paths of problems in an archive begin with.
 const ROOT_NAME: &str = "archive";
@@ -109,7 +109,7 @@ pub fn merge_archive(existing: Option<&str>, entries: &[Node]) -> Result<String,
 }
 
 fn document_of_month(text: &str) -> Result<Node, CannotShow> {
-    let root = crate::carrier::read(text, "the archive").map_err(|problems| {
+    let root = crate::understood::read(text, "the archive").map_err(|problems| {
         let first = problems.first().map(ToString::to_string);
         CannotShow(first.unwrap_or_else(|| "the archive is not JSON".to_owned()))
     })?;

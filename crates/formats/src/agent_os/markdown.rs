@@ -8,9 +8,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::show::document;
-use crate::carrier::instant_or_utc;
 use crate::face::CannotShow;
 use crate::tree::Node;
+use crate::understood::instant_or_utc;
+use crate::understood::instant_or_utc;
 
 /// What an entry is drawn with, by its type.
 const ICONS: [(&str, &str); 7] = [

@@ -10,14 +10,14 @@ use serde_json::Value as Json;
 use super::detect::of_tree;
 use super::take::{mark, taken};
 use super::{ENTRY_KEPT, FACE, METADATA, ROOT, ROOT_NAME};
-use crate::carrier::{
-    Elements, from_json, from_map, id_of, instant_or_utc, into_map, merged, native_node, read, set,
-    too_new,
-};
 use crate::face::{About, CannotShow, Detected, Shown};
 use crate::json;
 use crate::shape::{Rest, Shape, Version, is_date_time};
 use crate::tree::{Key, Map, Node};
+use crate::understood::{
+    Elements, from_json, from_map, id_of, instant_or_utc, into_map, merged, native_node, read, set,
+    too_new,
+};
 
 /// The text, showing the rows as well.
 ///

@@ -9,14 +9,14 @@ use serde_json::Value as Json;
 use super::detect::of_tree;
 use super::show::element;
 use super::{FACE, ROOT_NAME, SHAPE};
-use crate::carrier::{
-    digest, instant, native, read, repeated_ids, to_json, too_new, warning, warnings,
-};
 use crate::face::{About, Detected, Took};
 use crate::json::{render, same};
 use crate::problem::Problem;
 use crate::shape::Shape;
 use crate::tree::Node;
+use crate::understood::{
+    digest, instant, native, read, repeated_ids, to_json, too_new, warning, warnings,
+};
 
 /// Reads the log.
 ///

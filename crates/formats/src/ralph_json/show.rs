@@ -12,13 +12,13 @@ use piton_core::observation::Observation;
 use super::detect::of_tree;
 use super::take::{name_of, named, remembered, told};
 use super::{ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT};
-use crate::carrier::{
-    Elements, from_map, id_of, into_map, merged, native_node, read, set, too_new,
-};
 use crate::face::{About, CannotShow, Detected, Shown};
 use crate::json;
 use crate::shape::{Pattern, Shape, Version};
 use crate::tree::{Key, Map, Node};
+use crate::understood::{
+    Elements, from_map, id_of, into_map, merged, native_node, read, set, too_new,
+};
 
 /// The lists of a progress file, by the key of each.
 const LISTS: [(&str, &Shape); 3] = [

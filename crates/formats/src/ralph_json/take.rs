@@ -15,14 +15,14 @@ use piton_core::observation::{
 use super::detect::of_tree;
 use super::show::{attempt_element, memory_element, parts_of_told};
 use super::{ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT_NAME, SHAPE};
-use crate::carrier::{
-    digest, id_of, instant, native, read, repeated_ids, too_new, understood, warning, warnings,
-};
 use crate::face::{About, Detected, Took};
 use crate::json::same;
 use crate::problem::Problem;
 use crate::shape::{Named, Pattern};
 use crate::tree::Node;
+use crate::understood::{
+    digest, id_of, instant, native, read, repeated_ids, too_new, understood, warning, warnings,
+};
 
 /// The agent of an attempt that stands in a file without one.
 const AGENT: &str = "file";
@@ -241,9 +241,8 @@ pub(super) fn told(text: &str, node: &Node) -> Option<ToldAttempt> {
         Some(_) | None => name.clone(),
     });
     let raw = text.get(node.span.start..node.span.end).unwrap_or_default();
-    let bytes = digest(&[FACE, &name, raw]);
     let mut told = ToldAttempt {
-        attempt: AttemptId(uuid::Builder::from_custom_bytes(bytes).into_uuid()),
+        attempt: attempt_id(digest(&[FACE, &name, raw])),
         run: RunId::PROJECT,
         node: Item::child(None, &item, 1),
         item,
@@ -261,6 +260,18 @@ pub(super) fn told(text: &str, node: &Node) -> Option<ToldAttempt> {
         told.native = native(text, node, FACE);
     }
     Some(told)
+}
+
+/// An id made of a digest, as UUIDs of version 8 are: the same for the same
+/// entry, whenever it is read.
+fn attempt_id(digest: [u8; 16]) -> AttemptId {
+    const VERSION: u128 = 0xf << 76;
+    const VARIANT: u128 = 0b11 << 62;
+    let bits = u128::from_be_bytes(digest) & !(VERSION | VARIANT);
+    let bits = bits | (8 << 76) | (0b10 << 62);
+    format!("{bits:032x}")
+        .parse()
+        .expect("32 hexadecimal digits are a UUID")
 }
 
 fn report(said: &Said) -> Report {

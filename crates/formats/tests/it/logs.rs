@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use piton_core::attempt::{Role, ToldAttempt};
 use piton_core::command::Found;
 use piton_core::entry::{Entry, EntryRow};
-use piton_core::id::EventId;
 use piton_core::memory::{Memory, MemoryRow, Retirement};
 use piton_core::{AttemptRow, Node as Item};
 use piton_formats::face::{About, Shown, Took};
@@ -121,7 +120,7 @@ pub(crate) fn logged(at: usize, entry: &Entry) -> EntryRow {
         .clone()
         .or_else(|| Some(format!("entry-drawn-{at}x")));
     EntryRow {
-        id: EventId(uuid::Uuid::from_u128(7)),
+        id: format!("{at:032x}").parse().unwrap(),
         position: u64::try_from(at).unwrap() + 1,
         timestamp: time.unwrap_or_else(now),
         entry: Entry {

@@ -3,7 +3,7 @@
 use crate::chance::Chance;
 use piton_formats::problem::Source;
 use piton_formats::shape::{Shape, check, json_schema};
-use piton_formats::{json, prd, sdlc};
+use piton_formats::{agent_os, json, prd, ralph_json, sdlc};
 use serde_json::{Value, json};
 
 fn formats() -> [(&'static str, &'static Shape, &'static str); 3] {
@@ -45,9 +45,25 @@ fn agree(validator: &jsonschema::Validator, shape: &Shape, text: &str) -> bool {
     valid
 }
 
+/// The formats whose readers are tested beside them.
+fn logs() -> [(&'static str, &'static Shape, &'static str); 2] {
+    [
+        (
+            "ralph-json",
+            &ralph_json::SHAPE,
+            include_str!("../corpus/logs/ralph-full.json"),
+        ),
+        (
+            "agent-os",
+            &agent_os::SHAPE,
+            include_str!("../corpus/logs/agent-full.json"),
+        ),
+    ]
+}
+
 #[test]
 fn each_schema_takes_the_example() {
-    for (name, shape, text) in formats() {
+    for (name, shape, text) in formats().into_iter().chain(logs()) {
         assert!(agree(&validator(name, shape), shape, text), "{name}");
     }
 }
@@ -55,7 +71,7 @@ fn each_schema_takes_the_example() {
 #[test]
 fn the_schemas_and_the_checker_agree_on_thousands_of_changed_documents() {
     let mut chance = Chance::new(7);
-    for (name, shape, text) in formats() {
+    for (name, shape, text) in formats().into_iter().chain(logs()) {
         let validator = validator(name, shape);
         let original: Value = serde_json::from_str(text).unwrap();
         let mut valid = 0;
