@@ -11,7 +11,6 @@ use super::show::document;
 use crate::face::CannotShow;
 use crate::tree::Node;
 use crate::understood::instant_or_utc;
-use crate::understood::instant_or_utc;
 
 /// What an entry is drawn with, by its type.
 const ICONS: [(&str, &str); 7] = [
