@@ -3,6 +3,7 @@
 
 pub mod compile;
 pub mod control;
+pub mod files;
 pub mod inbox;
 pub mod journal;
 pub mod log;

@@ -7,10 +7,10 @@ use piton_formats::{agent_os, ralph_json};
 use super::large::{Element, List};
 
 /// Tells what a text holds that is not in the version that piton wrote.
-type Take = fn(&str, Option<&str>, &About<'_>) -> Took;
+pub(crate) type Take = fn(&str, Option<&str>, &About<'_>) -> Took;
 
 /// Shows rows in a text.
-type Show = fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, CannotShow>;
+pub(crate) type Show = fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, CannotShow>;
 
 /// Makes of a file's text what people read.
 type Render = fn(&str) -> Result<String, CannotShow>;
@@ -24,8 +24,8 @@ pub struct FaceFile {
     pub path: &'static str,
     /// Tells what a text is.
     pub detect: fn(&str) -> Detected,
-    pub(super) take: Take,
-    pub(super) show: Show,
+    pub(crate) take: Take,
+    pub(crate) show: Show,
     /// What would be found where a row is shown: a file may have fewer words
     /// than the journal.
     pub(super) told_again: fn(&Shown<'_>) -> Option<Found>,
@@ -35,6 +35,8 @@ pub struct FaceFile {
     pub(super) list: Option<List>,
     /// The folder that old entries are parted to.
     pub(super) archive: Option<&'static str>,
+    /// What it is called when it is turned into another format, or made of one.
+    pub converts: Option<&'static str>,
 }
 
 /// A file that nothing is made of, spliced into or parted from.
@@ -48,6 +50,7 @@ const PLAIN: FaceFile = FaceFile {
     derived: None,
     list: None,
     archive: None,
+    converts: None,
 };
 
 /// Every file of the project that can be a face.
@@ -63,6 +66,7 @@ pub const FILES: &[FaceFile] = &[
             key: "entries",
             element: ralph_element,
         }),
+        converts: Some("ralph-json"),
         ..PLAIN
     },
     FaceFile {
@@ -74,6 +78,7 @@ pub const FILES: &[FaceFile] = &[
         told_again: agent_os::told_again,
         derived: Some((".agent-os/progress/progress.md", agent_os::markdown)),
         archive: Some(".agent-os/progress/archive"),
+        converts: Some("agent-os"),
         ..PLAIN
     },
 ];
