@@ -195,7 +195,10 @@ pub(in crate::ralph_dir) fn add_items(
     if count(&out) == count(text) + items.len() {
         Ok(out)
     } else {
-        Err(EditError::not_read_back("items of session", at.number.to_string()))
+        Err(EditError::not_read_back(
+            "items of session",
+            at.number.to_string(),
+        ))
     }
 }
 
@@ -241,10 +244,7 @@ pub(in crate::ralph_dir) fn set_noted_focus(
     own: Option<&Own>,
 ) -> Result<String, EditError> {
     let said_words = block_start(&one_line(focus));
-    let words = format!(
-        "{said_words}{}",
-        own.map(Own::comment).unwrap_or_default()
-    );
+    let words = format!("{said_words}{}", own.map(Own::comment).unwrap_or_default());
     let text = &with_section(text, at)?;
     let doc = Doc::new(text);
     let index = heading_index(&doc, at)?;

@@ -43,7 +43,12 @@ impl Own {
             .resolved_by
             .as_deref()
             .map(|name| format!("{RESOLVED}{name}"));
-        let names: Vec<&str> = self.name.as_deref().into_iter().chain(resolved.as_deref()).collect();
+        let names: Vec<&str> = self
+            .name
+            .as_deref()
+            .into_iter()
+            .chain(resolved.as_deref())
+            .collect();
         if names.is_empty() {
             return format!(" <!-- {PITON} -->");
         }
@@ -99,7 +104,13 @@ mod tests {
 
     #[test]
     fn comments_of_others_are_words() {
-        for text in ["a <!-- b -->", "a <!-- pitons -->", "a", "a -->", "<!-- piton: x --> a"] {
+        for text in [
+            "a <!-- b -->",
+            "a <!-- pitons -->",
+            "a",
+            "a -->",
+            "<!-- piton: x --> a",
+        ] {
             assert_eq!(parted(text), (text, None));
         }
     }
