@@ -15,6 +15,7 @@ mod json;
 mod mutations_markdown;
 mod progress;
 mod ralph_dir;
+mod ralph_dir_faces;
 mod round_trip;
 mod samples;
 mod shelf;

@@ -167,13 +167,41 @@ fn shown(text: &str, rows: &[Shown<'_>]) -> Result<String, EditError> {
                 out = resolve_sign(&out, &name, why, &date)?;
             }
             (Some(sign), None) => {
-                for (field, words) in changes(&memory_of(text, sign), &row.memory) {
-                    out = change_sign(&out, &name, field, words)?;
-                }
+                let fields = changes(&memory_of(text, sign), &row.memory);
+                out = changed(out, sign, &name, &fields)?;
             }
         }
     }
     add_signs(&out, &new)
+}
+
+/// The text with those fields of a sign changed.
+///
+/// An instruction goes on to the next field, so one that is put into a sign of
+/// free words would claim them. Then the sign stays as it is.
+fn changed(
+    text: String,
+    sign: &Sign,
+    name: &str,
+    fields: &[(FieldName, &str)],
+) -> Result<String, EditError> {
+    let mut out = text.clone();
+    for (field, words) in fields {
+        out = change_sign(&out, name, *field, words)?;
+    }
+    let instruction = |text: &str| {
+        let all = read(text);
+        all.sign(name)?.get(FieldName::Instruction).map(neat)
+    };
+    let wanted = fields
+        .iter()
+        .find(|(field, _)| *field == FieldName::Instruction)
+        .filter(|_| sign.get(FieldName::Instruction).is_none())
+        .map(|(_, words)| neat(words));
+    if wanted.is_some_and(|wanted| instruction(&out) != Some(wanted)) {
+        return Ok(text);
+    }
+    Ok(out)
 }
 
 fn new_sign(name: String, memory: &Memory) -> NewSign {

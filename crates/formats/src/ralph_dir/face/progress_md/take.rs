@@ -22,17 +22,23 @@ use crate::ralph_dir::progress::{self, Blocker, Dialect, Done, Own, Progress, Se
 pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
     let name = about.file;
     let (progress, problems) = progress::read(Source { name, text });
-    let known: HashSet<String> = base
-        .map(|base| {
-            things(&read(base))
-                .into_iter()
-                .map(|thing| thing.mark)
-                .collect()
-        })
-        .unwrap_or_default();
+    let base = base.map(read).unwrap_or_default();
+    let before = things(&base);
+    let known: HashSet<&str> = before.iter().map(|thing| thing.mark.as_str()).collect();
+    let focuses: HashSet<&str> = before
+        .iter()
+        .filter(|thing| thing.is_focus())
+        .filter_map(|thing| thing.name)
+        .collect();
     let found = things(&progress)
         .into_iter()
-        .filter(|thing| !known.contains(&thing.mark) && thing.is_of_others(base.is_some()))
+        .filter(|thing| !known.contains(thing.mark.as_str()))
+        // The note of piton stays behind the words when somebody changes what
+        // is worked on; that it stood behind other words before tells.
+        .filter(|thing| {
+            let was_there = || thing.name.is_some_and(|name| focuses.contains(name));
+            !thing.by_piton || (thing.is_focus() && was_there())
+        })
         .map(Thing::found)
         .collect();
     Took { found, problems }
@@ -53,11 +59,8 @@ pub(super) struct Thing<'p> {
 }
 
 impl Thing<'_> {
-    fn is_of_others(&self, has_base: bool) -> bool {
-        // The note stays behind the words when somebody changes what is worked
-        // on; that they changed is seen by what stood there before.
-        let is_focus = self.entry.kind == EntryType::ScopeOverride;
-        !self.by_piton || (is_focus && has_base)
+    fn is_focus(&self) -> bool {
+        self.entry.kind == EntryType::ScopeOverride
     }
 
     fn found(self) -> Found {
