@@ -180,5 +180,6 @@ fn depth_and_length_cost_no_more_than_their_size() {
         guardrails::check(source);
         logs::read(&text);
         signals::signals(&text);
+        ralph_dir_faces::keep_all_else(&text);
     }
 }

@@ -670,16 +670,16 @@ pub(crate) fn keep_all_else(text: &str) {
         assert!(shown.starts_with(text));
     }
     for base in [None, Some(""), Some(text)] {
-        progress_md::take(text, base, &about(None));
-        guardrails_md::take(text, base, &about(None));
+        drop(progress_md::take(text, base, &about(None)));
+        drop(guardrails_md::take(text, base, &about(None)));
     }
     assert_eq!(progress_md::take(text, Some(text), &about(None)).found, []);
     assert_eq!(
         guardrails_md::take(text, Some(text), &about(None)).found,
         []
     );
-    iteration::take(text, None, &about(None));
-    progress_md::detect(text);
+    drop(iteration::take(text, None, &about(None)));
+    drop(progress_md::detect(text));
 }
 
 fn words() -> impl Strategy<Value = String> {

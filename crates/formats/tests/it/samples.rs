@@ -7,7 +7,7 @@ use piton_formats::ralph_dir::{guardrails, logs, progress};
 use piton_formats::sprint::{Layout, Source, detect_layout, parse_progress, render_progress};
 use piton_formats::{task, yaml};
 
-use crate::edits;
+use crate::{edits, ralph_dir_faces};
 
 #[expect(
     clippy::disallowed_methods,
@@ -94,5 +94,7 @@ fn markdown_of_others_is_read_and_edits_leave_the_rest_alone() {
         edits::keep_all_else(&text);
         edits::keep_all_else(&text.replace('\n', "\r\n"));
         edits::keep_all_else(text.trim_end());
+        ralph_dir_faces::keep_all_else(&text);
+        ralph_dir_faces::keep_all_else(&text.replace('\n', "\r\n"));
     }
 }
