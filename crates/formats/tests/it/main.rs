@@ -23,6 +23,7 @@ mod progress;
 mod progress_edits;
 mod ralph_dir;
 mod ralph_json;
+mod ralph_dir_faces;
 mod round_trip;
 mod samples;
 mod schemas;
