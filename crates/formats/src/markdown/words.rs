@@ -27,7 +27,18 @@ pub(crate) fn block_start(line: &str) -> String {
         && line
             .chars()
             .all(|c| matches!(c, '-' | '*' | '_' | '=' | ' '));
-    let opens = ["#", ">", "<", "```", "~~~", "**Session ", "**Loop ended**"];
+    let opens = [
+        "#",
+        ">",
+        "<",
+        "```",
+        "~~~",
+        "[ ]",
+        "[x]",
+        "[X]",
+        "**Session ",
+        "**Loop ended**",
+    ];
     if bullet || rule || opens.iter().any(|open| line.starts_with(open)) {
         return format!("\\{line}");
     }

@@ -24,7 +24,7 @@ pub fn read(source: Source<'_>) -> (Option<u64>, Vec<Problem>) {
     };
     let problem = Problem::warning("NOT_A_NUMBER", source.name, "", span).saying(
         "this is not a number of iterations",
-        "write one number, or take the file away: piton makes it anew",
+        "write one number, such as 0",
     );
     (None, vec![problem])
 }

@@ -117,10 +117,14 @@ fn find_box(line: &str) -> Option<Found> {
     }
 }
 
-/// Where the paragraph ends that begins on `line`.
+/// Where the paragraph ends that begins on `line`; a tag below it is layout.
 fn paragraph_end(doc: &Doc<'_>, line: usize) -> usize {
     (line + 1..doc.line_count())
-        .find(|next| doc.kind(*next) != Kind::Text || marker(doc.line(*next)).is_some())
+        .find(|next| {
+            let text = doc.line(*next);
+            let is_tag = text.trim_start().starts_with('<');
+            doc.kind(*next) != Kind::Text || is_tag || marker(text).is_some()
+        })
         .unwrap_or(doc.line_count())
 }
 

@@ -132,7 +132,7 @@ pub(super) fn empty_criteria(source: Source<'_>, criteria: &[Criterion]) -> Vec<
             )
             .saying(
                 "this box has no text, so nobody can tell when to tick it",
-                "say what is to be true, or take the line out",
+                "say behind the box what is to be true",
             )
         })
     };

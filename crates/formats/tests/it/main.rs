@@ -9,6 +9,7 @@
 mod compile_errors;
 mod compile_output;
 mod compile_warnings;
+mod edits;
 mod hostile;
 mod json;
 mod mutations_markdown;

@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use piton_formats::problem::Problem;
+use piton_formats::ralph_dir::{guardrails, logs, progress};
 use piton_formats::sprint::{Layout, Source, detect_layout, parse_progress, render_progress};
-use piton_formats::yaml;
+use piton_formats::{task, yaml};
+
+use crate::edits;
 
 #[expect(
     clippy::disallowed_methods,
@@ -14,17 +17,17 @@ fn folder() -> Option<PathBuf> {
     std::env::var_os("PITON_SAMPLES").map(PathBuf::from)
 }
 
-fn files(dir: &Path, found: &mut Vec<PathBuf>) {
+fn files(dir: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(dir) else {
         return;
     };
     for entry in entries.flatten() {
         let path = entry.path();
         if path.is_dir() {
-            files(&path, found);
+            files(&path, extensions, found);
         } else if path
             .extension()
-            .is_some_and(|ext| ext == "yaml" || ext == "yml")
+            .is_some_and(|ext| extensions.iter().any(|known| ext == *known))
         {
             found.push(path);
         }
@@ -38,7 +41,7 @@ fn files_of_others_are_read_and_written_back() {
         return;
     };
     let mut paths = Vec::new();
-    files(&folder, &mut paths);
+    files(&folder, &["yaml", "yml"], &mut paths);
     for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = path.display().to_string();
@@ -63,5 +66,33 @@ fn files_of_others_are_read_and_written_back() {
             text: &written,
         };
         assert_eq!(parse_progress(source).0, Some(progress), "{name}");
+    }
+}
+
+#[test]
+fn markdown_of_others_is_read_and_edits_leave_the_rest_alone() {
+    let Some(folder) = folder() else {
+        eprintln!("skipped: PITON_SAMPLES names no folder");
+        return;
+    };
+    let mut paths = Vec::new();
+    files(&folder, &["md", "log", "txt"], &mut paths);
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.display().to_string();
+        let source = Source {
+            name: &name,
+            text: &text,
+        };
+        let criteria = task::read(source).0.criteria.len();
+        let sessions = progress::read(source).0.sessions.len();
+        let signs = guardrails::read(source).0.signs.len();
+        let entries = logs::read(&text).len();
+        eprintln!(
+            "{name}: {criteria} criteria, {sessions} sessions, {signs} signs, {entries} log lines"
+        );
+        edits::keep_all_else(&text);
+        edits::keep_all_else(&text.replace('\n', "\r\n"));
+        edits::keep_all_else(text.trim_end());
     }
 }

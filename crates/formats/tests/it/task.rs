@@ -36,7 +36,20 @@ fn case_26_every_box_form_of_the_wild_is_a_criterion() {
             format!("{} [{tick}] {}: {} ({})", c.number, c.id, c.text, c.level)
         })
         .collect();
-    insta::assert_snapshot!(rows.join("\n"), @"");
+    insta::assert_snapshot!(rows.join("\n"), @r##"
+    3 [ ] right-below-a-paragraph: right below a paragraph (0)
+    2 [ ] k-01: K-01: Read the wind (0)
+    13 [ ] k-01-qa: K-01-QA: Check `[ ]` the wind (0)
+    7 [x] 7: Draw the line (0)
+    5 [ ] fly: Fly (0)
+    6 [x] higher: higher (1)
+    14 [ ] lower: lower (1)
+    1 [ ] land: Land (0)
+    9 [ ] below-it: below it (0)
+    10 [ ] c-ad8e62c0: 风筝 (0)
+    11 [ ] fly-2: Fly (0)
+    12 [ ] seen-by-who-wrote-it: seen by who wrote it (0)
+    "##);
     assert_eq!(task.criteria[5].parent, Some(4));
     assert_eq!(task.title.as_deref(), Some("Kite planner"));
 }

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::read::{self, PARTS, focus_lines, is_loop_line, is_none, parts, without_resolution};
+use super::read::{
+    self, PARTS, focus_lines, is_loop_line, is_none, numbered, parts, without_resolution,
+};
 use super::{At, Completed, Dialect, Progress, Session};
 use crate::markdown::{
     Doc, EditError, Kind, block_start, indent_lines, insert, newline, one_line, plain, splice,
@@ -89,8 +91,11 @@ pub fn add_completed(text: &str, at: At<'_>, what: &Completed) -> Result<String,
         }
     }
     let out = add_item(text, at, COMPLETED, &lines)?;
-    let count = |session: &Session| session.completed.len();
-    check_added(text, out, at, "criterion", &words, count)
+    let said = plain(numbered(head.trim_end()).1);
+    check_added(text, out, at, ("criterion", &said), |session| {
+        let texts = session.completed.iter().map(|done| &done.what.text);
+        texts.filter(|text| **text == said).count()
+    })
 }
 
 /// A line under `### Browser Validations`.
@@ -101,8 +106,11 @@ pub fn add_completed(text: &str, at: At<'_>, what: &Completed) -> Result<String,
 pub fn add_validation(text: &str, at: At<'_>, validation: &str) -> Result<String, EditError> {
     let words = item_words(validation);
     let out = add_item(text, at, VALIDATIONS, &format!("- {words}"))?;
-    let count = |session: &Session| session.validations.len();
-    check_added(text, out, at, "validation", &words, count)
+    let said = plain(&words);
+    check_added(text, out, at, ("validation", &said), |session| {
+        let texts = session.validations.iter().map(|note| &note.text);
+        texts.filter(|text| **text == said).count()
+    })
 }
 
 /// A line under `### Blockers Encountered`; `- None` there gives way to it.
@@ -117,8 +125,11 @@ pub fn add_blocker(text: &str, at: At<'_>, blocker: &str) -> Result<String, Edit
         words.push('.');
     }
     let out = add_item(text, at, BLOCKERS, &format!("- {words}"))?;
-    let count = |session: &Session| session.blockers.len();
-    check_added(text, out, at, "blocker", &words, count)
+    let said = plain(&words);
+    check_added(text, out, at, ("blocker", &said), |session| {
+        let open = session.blockers.iter().filter(|have| !have.resolved);
+        open.filter(|have| have.text == said).count()
+    })
 }
 
 /// The words of an item; `None` alone would say that there is no item.
@@ -148,7 +159,11 @@ pub fn set_focus(text: &str, at: At<'_>, focus: &str) -> Result<String, EditErro
                 let bytes = doc.start(old.start)..doc.words_end(old.end - 1);
                 splice(text, bytes, &words)
             }
-            None => insert(text, doc.words_end(lines.start), &format!("\n{words}")),
+            None => {
+                let behind = behind(&doc, lines.start);
+                let new = format!("\n{words}{behind}");
+                insert(text, doc.words_end(lines.start), &new)
+            }
         },
     };
     let after = parse(&out);
@@ -186,10 +201,12 @@ pub fn resolve_blocker(text: &str, blocker: &str, resolution: &str) -> Result<St
     Ok(splice(text, found.words_end..found.words_end, &note))
 }
 
-/// `**Session N ended** - HOW` at the end of the session's own section.
+/// `**Session N ended** - HOW` at the end of the session's own section. Said
+/// once already in these words, the text stays as it is.
 ///
 /// # Errors
 ///
+/// [`EditError::Exists`] when it ended in other words;
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
 pub fn end_session(text: &str, at: At<'_>, how: &str) -> Result<String, EditError> {
     let words = one_line(how);
@@ -200,9 +217,17 @@ pub fn end_session(text: &str, at: At<'_>, how: &str) -> Result<String, EditErro
     let session = session
         .section(at)
         .ok_or_else(|| EditError::missing("session", at.number.to_string()))?;
+    if let Some(ended) = &session.ended {
+        let (what, name) = ("end of session", at.number.to_string());
+        let same = ended.words == words;
+        return same
+            .then(|| text.clone())
+            .ok_or(EditError::Exists { what, name });
+    }
     let line = doc.tail(session.lines.clone(), is_foreign_comment);
     let line = line.unwrap_or(doc.headings[index].line);
-    let note = format!("\n\n**Session {} ended** - {words}", at.number);
+    let behind = behind(&doc, line);
+    let note = format!("\n\n**Session {} ended** - {words}{behind}", at.number);
     let out = insert(text, doc.words_end(line), &note);
     let after = parse(&out);
     let ended = after.section(at).and_then(|session| session.ended.as_ref());
@@ -261,11 +286,8 @@ fn add_item(text: &str, at: At<'_>, part: usize, item: &str) -> Result<String, E
     };
     let items = doc.items(lines.start + 1..lines.end, is_loop_line);
     let Some(last) = items.last() else {
-        return Ok(insert(
-            text,
-            doc.words_end(lines.start),
-            &format!("\n{item}"),
-        ));
+        let new = format!("\n{item}{}", behind(&doc, lines.start));
+        return Ok(insert(text, doc.words_end(lines.start), &new));
     };
     if items.len() == 1 && is_none(&doc, last) {
         let bytes = doc.start(last.lines.start)..doc.words_end(last.lines.start);
@@ -299,11 +321,8 @@ fn add_part(doc: &Doc<'_>, index: usize, part: usize, body: &str) -> String {
     let line = doc
         .tail(lines.clone(), is_behind_parts)
         .unwrap_or(lines.start);
-    insert(
-        doc.text,
-        doc.words_end(line),
-        &format!("\n\n{head}\n{body}"),
-    )
+    let new = format!("\n\n{head}\n{body}{}", behind(doc, line));
+    insert(doc.text, doc.words_end(line), &new)
 }
 
 fn own_end(doc: &Doc<'_>, index: usize) -> usize {
@@ -312,13 +331,20 @@ fn own_end(doc: &Doc<'_>, index: usize) -> usize {
     next.map_or(heading.end, |next| next.line.min(heading.end))
 }
 
-/// Gives `out` out if it has one thing more in its session than `text` had.
+/// What goes behind words that are put in below `line`, so that the line which
+/// follows does not become part of them.
+fn behind(doc: &Doc<'_>, line: usize) -> &'static str {
+    let next = line + 1;
+    let adjoins = next < doc.line_count() && doc.kind(next) != Kind::Blank;
+    if adjoins { "\n" } else { "" }
+}
+
+/// Gives `out` out if its session says one thing more than that of `text` did.
 fn check_added(
     text: &str,
     out: String,
     at: At<'_>,
-    what: &'static str,
-    name: &str,
+    (what, name): (&'static str, &str),
     count: impl Fn(&Session) -> usize,
 ) -> Result<String, EditError> {
     let of = |text: &str| parse(text).section(at).map_or(0, &count);

@@ -31,6 +31,7 @@ pub fn read(source: Source<'_>) -> (Progress, Vec<Problem>) {
         progress: Progress::default(),
         problems: Vec::new(),
         open: HashMap::new(),
+        section: None,
     };
     reader.lines();
     reader.sections_told();
@@ -52,8 +53,9 @@ pub(super) fn is_loop_line(line: &str) -> bool {
     said(line).is_some()
 }
 
+/// Only from the first column on, where loops write: deeper it is a quotation.
 fn said(line: &str) -> Option<Said<'_>> {
-    let line = line.trim();
+    let line = line.trim_end();
     if let Some(rest) = line.strip_prefix("**Loop ended**") {
         return Some(Said::LoopEnded(words(rest)));
     }
@@ -86,8 +88,10 @@ struct Reader<'a, 't> {
     source: Source<'t>,
     progress: Progress,
     problems: Vec<Problem>,
-    /// The last session of each number that did not end yet.
+    /// The last session of a loop of each number that did not end yet.
     open: HashMap<u64, usize>,
+    /// The last session with a section.
+    section: Option<usize>,
 }
 
 impl Reader<'_, '_> {
@@ -140,7 +144,7 @@ impl Reader<'_, '_> {
         for (part, lines) in parts(self.doc, index) {
             fill(self.doc, &mut session, part, lines);
         }
-        self.open.insert(number, self.progress.sessions.len());
+        self.section = Some(self.progress.sessions.len());
         self.progress.sessions.push(session);
         None
     }
@@ -167,7 +171,7 @@ impl Reader<'_, '_> {
             }
             Said::Ended(number, words) => {
                 let ended = ended(words, at);
-                if let Some(open) = self.open.remove(&number) {
+                if let Some(open) = self.open_above(number, line) {
                     self.progress.sessions[open].ended = Some(ended);
                     return;
                 }
@@ -178,6 +182,16 @@ impl Reader<'_, '_> {
                     .saying_of(&format!("session {number} ended and never started"));
             }
         }
+    }
+
+    /// The session that a line about an end is about: the one in whose own
+    /// section it stands, else the last that a loop started.
+    fn open_above(&mut self, number: u64, line: usize) -> Option<usize> {
+        let own = self.section.filter(|section| {
+            let session = &self.progress.sessions[*section];
+            session.number == number && session.ended.is_none() && session.lines.contains(&line)
+        });
+        own.or_else(|| self.open.remove(&number))
     }
 
     fn warn(&mut self, code: &'static str, span: crate::tree::Span, path: &str) -> Told<'_> {
@@ -414,7 +428,7 @@ fn unboxed(text: &str) -> (Option<bool>, &str) {
 }
 
 /// The text without `Criterion 3 - ` or `**[3]** `, and the number.
-fn numbered(text: &str) -> (Option<u64>, &str) {
+pub(super) fn numbered(text: &str) -> (Option<u64>, &str) {
     let bracketed = text.strip_prefix("**[").and_then(leading_number);
     if let Some((number, rest)) = bracketed
         && let Some(rest) = rest.strip_prefix("]**")
