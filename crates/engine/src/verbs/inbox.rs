@@ -1,9 +1,11 @@
 //! `piton inbox` and `piton decide`: everything that waits for a person.
 
-use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, Verb};
+use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, Refusal, RunId, Verb};
 use serde::Serialize;
 
 use super::control::{Outcome, outcome};
+use super::{Told, follow_faces, tell_news};
+use crate::faces;
 use crate::failure::Failure;
 use crate::session::{Session, no_runs};
 use crate::world::World;
@@ -63,17 +65,68 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
         .collect())
 }
 
+/// What a decision came to.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Decided {
+    /// How the run stands that it was about.
+    Run(Outcome),
+    /// What was decided about a file of the project.
+    File {
+        /// What to type for the decision.
+        id: String,
+        /// The file, relative to the project.
+        file: String,
+        /// What was said.
+        verb: Verb,
+    },
+}
+
 /// Decides what is open. `id` is `d7`, `7`, or the whole id.
 ///
 /// # Errors
 ///
-/// When there is no such question, it is decided already, or the verb does not fit.
+/// When there is no such question, it is decided already, the verb does not
+/// fit, or what was decided cannot be done to the file. Nothing is settled then.
 pub fn decide(
     world: &World,
     id: &str,
     verb: Verb,
     why: Option<String>,
-) -> Result<Outcome, Failure> {
+    told: &mut Told<'_>,
+) -> Result<Decided, Failure> {
+    let (session, row) = open_decision(world, id)?;
+    let of_project = row.file.clone().filter(|_| row.run == RunId::PROJECT);
+    if of_project.is_some() {
+        // What the store would refuse must not have changed the file before.
+        may_be_decided(&row, verb)?;
+        tell_news(&faces::decide(&session, &row, verb)?, told);
+    }
+    session.tell(&Command::Decide {
+        decision: row.id,
+        run: row.run,
+        verb,
+        why,
+    })?;
+    follow_faces(&session, told);
+    if let Some(file) = of_project {
+        return Ok(Decided::File {
+            id: format!("d{}", row.number),
+            file,
+            verb,
+        });
+    }
+    let run = session
+        .load(&[Need::Run(row.run)])?
+        .tables
+        .run(row.run)
+        .cloned()
+        .ok_or_else(no_runs)?;
+    outcome(&session, &run).map(Decided::Run)
+}
+
+/// The decision of that number or id, open or not.
+fn open_decision<'w>(world: &'w World, id: &str) -> Result<(Session<'w>, DecisionRow), Failure> {
     let unknown = || {
         Failure::new("decision.unknown", format!("there is no decision `{id}`"))
             .hint("see what is open with `piton inbox`")
@@ -88,23 +141,23 @@ pub fn decide(
     };
     let rows = session.load(std::slice::from_ref(&need))?;
     let fits = |row: &&DecisionRow| Some(row.number) == number || Some(row.id) == whole;
-    let row = rows
-        .tables
-        .decisions()
-        .find(fits)
-        .cloned()
-        .ok_or_else(unknown)?;
-    session.tell(&Command::Decide {
-        decision: row.id,
-        run: row.run,
-        verb,
-        why,
-    })?;
-    let run = session
-        .load(&[Need::Run(row.run)])?
-        .tables
-        .run(row.run)
-        .cloned()
-        .ok_or_else(no_runs)?;
-    outcome(&session, &run)
+    let row = rows.tables.decisions().find(fits).cloned();
+    Ok((session, row.ok_or_else(unknown)?))
+}
+
+/// Whether a decision is open and takes this verb.
+fn may_be_decided(row: &DecisionRow, verb: Verb) -> Result<(), Refusal> {
+    if let Some(verdict) = &row.verdict {
+        return Err(Refusal::Decided {
+            number: row.number,
+            verb: verdict.verb,
+        });
+    }
+    if !row.kind.verbs().contains(&verb) {
+        return Err(Refusal::WrongVerb {
+            kind: row.kind,
+            verb,
+        });
+    }
+    Ok(())
 }
