@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use piton_core::Actor;
 use piton_core::memory::{Confidence, Memory, MemoryKind, MemoryRow};
 use piton_engine::verbs::learn::{self, Filter};
 use piton_engine::{Exit, Failure, World};
@@ -107,6 +108,11 @@ fn in_line(row: &MemoryRow) -> [String; 4] {
     ]
 }
 
+/// Who did something, as people say it.
+fn name(actor: &str) -> String {
+    Actor::parse(actor).name().to_owned()
+}
+
 fn whole(row: &MemoryRow) -> String {
     let memory = &row.memory;
     let kind = match &memory.topic {
@@ -133,11 +139,11 @@ fn whole(row: &MemoryRow) -> String {
     }
     line("Confidence", memory.confidence.map(Confidence::as_str));
     line("From", memory.source_item.as_deref());
-    let learned = format!("{}, by {}", local(row.learned_at()), row.by);
+    let learned = format!("{}, by {}", local(row.learned_at()), name(&row.by));
     line("Learned", Some(&learned));
     if let Some(retired) = &row.retired {
         let why = retired.why.as_deref().unwrap_or("without a reason");
-        let said = format!("{}, by {}: {why}", local(retired.at), retired.by);
+        let said = format!("{}, by {}: {why}", local(retired.at), name(&retired.by));
         line("Retired", Some(&said));
     }
     text.push('\n');

@@ -128,12 +128,12 @@ fn example(kind: MemoryKind) -> String {
 
 /// Whether a type is one of some kinds.
 fn check_type(kinds: &[MemoryKind], topic: &str) -> Result<(), Failure> {
-    let mut types: Vec<&str> = kinds
-        .iter()
-        .flat_map(|kind| kind.types())
-        .copied()
-        .collect();
-    types.dedup();
+    let mut types: Vec<&str> = Vec::new();
+    for word in kinds.iter().flat_map(|kind| kind.types()) {
+        if !types.contains(word) {
+            types.push(word);
+        }
+    }
     if types.contains(&topic) {
         return Ok(());
     }

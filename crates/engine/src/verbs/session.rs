@@ -7,6 +7,7 @@ use piton_core::entry::{Entry, EntryRow, EntryType};
 
 use super::{Told, log, said};
 use crate::failure::Failure;
+use crate::notice::Notice;
 use crate::session::Session;
 use crate::world::World;
 
@@ -44,6 +45,10 @@ pub fn end(world: &World, notes: Option<String>, told: &mut Told<'_>) -> Result<
         entry
             .data
             .insert("duration_minutes".to_owned(), (seconds / 60).into());
+    } else {
+        told(Notice::Said(
+            "no session was begun that has no end yet, so it is not known how long this one took",
+        ));
     }
     if let Some(notes) = said(notes) {
         entry = entry.saying("notes", notes);
