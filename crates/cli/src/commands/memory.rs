@@ -254,8 +254,8 @@ pub(super) fn failures(
         .map(|one| [format!("{:>4}", one.count), one.category.to_string()]);
     output.data(&table::render(rows));
     output.note(&format!(
-        "{DIM}noticed in {} that failed or were blocked{DIM:#}",
-        count(failures.attempts, "attempt")
+        "{DIM}noticed in {}{DIM:#}",
+        count(failures.attempts, "failed or blocked attempt")
     ));
     for warning in &failures.warnings {
         output.warning(warning);
