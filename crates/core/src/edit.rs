@@ -60,6 +60,21 @@ pub enum Edit {
         /// Whether.
         breakpoint: bool,
     },
+    /// Something else is to be said of what was done.
+    SetSummary {
+        /// The item.
+        node: Node,
+        /// What.
+        summary: Option<String>,
+    },
+    /// An item is to wait for others than it does. No file can bring that
+    /// about; it is asked about.
+    SetDependsOn {
+        /// The item.
+        node: Node,
+        /// For which.
+        depends_on: Vec<Node>,
+    },
     /// An item with all that lies below it is to be added.
     Insert {
         /// Above it; none for a root.
@@ -111,6 +126,8 @@ impl fmt::Display for Edit {
                 breakpoint: true,
             } => write!(f, "a break behind `{node}`"),
             Self::SetBreakpoint { node, .. } => write!(f, "no break behind `{node}`"),
+            Self::SetSummary { node, .. } => write!(f, "another summary of `{node}`"),
+            Self::SetDependsOn { node, .. } => write!(f, "`{node}` is to wait for others"),
             Self::Insert { parent, items, .. } => {
                 let id = items.first().map_or("", |item| item.id.as_str());
                 match parent {

@@ -17,6 +17,48 @@ use crate::project::Project;
 pub struct Config {
     /// Which agent works, and what bounds it.
     pub agent: AgentConfig,
+    /// What the faces of the project show.
+    pub faces: FacesConfig,
+    /// When old entries are parted from a log.
+    pub archive: ArchiveConfig,
+}
+
+/// The table `[faces]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct FacesConfig {
+    /// Whose attempts the faces of the project show.
+    pub attempts: Attempts,
+}
+
+/// Whose attempts the faces of the project show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attempts {
+    /// Those of every run.
+    #[default]
+    All,
+    /// Those that were recorded without a run.
+    Recorded,
+}
+
+/// The table `[archive]`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ArchiveConfig {
+    /// From so many entries on, old ones are parted from the log of Agent OS.
+    pub entries: usize,
+    /// An entry is old after so many days.
+    pub days: u32,
+}
+
+impl Default for ArchiveConfig {
+    fn default() -> Self {
+        Self {
+            entries: 500,
+            days: 30,
+        }
+    }
 }
 
 /// The table `[agent]`.

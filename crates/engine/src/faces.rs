@@ -13,8 +13,9 @@ mod rows;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use piton_core::command::{KnownThings, TakenFile};
-use piton_core::{Actor, Command, DecisionRow, Facts, Need, RunId, Verb};
+use piton_core::command::{Found, KnownThings, TakenFile};
+use piton_core::name::{Named, Space};
+use piton_core::{Actor, Command, DecisionRow, Facts, Need, RunId, Tables, Verb};
 use piton_formats::face::{About, Detected, Shown, Took};
 use piton_formats::problem::Problem;
 
@@ -135,7 +136,9 @@ struct Following<'s, 'w> {
 impl Following<'_, '_> {
     fn follow(&self, keeper: &mut Keeper) -> Result<Vec<News>, Trouble> {
         let mut news = Vec::new();
-        keeper.tidy(|left| self.take_left(left, &mut news))?;
+        if keeper.has_left() {
+            keeper.tidy(|left| self.take_left(left, &mut news))?;
+        }
         for _ in 0..TRIES {
             match self.present(keeper)? {
                 Present::Special => return Ok(news),
@@ -239,9 +242,13 @@ impl Following<'_, '_> {
             self.ask(&took).map_err(Trouble)?;
             return Ok(Taking::Asked);
         }
+        let found = self.unknown(took.found)?;
+        if found.is_empty() && self.asked.is_none() {
+            return Ok(Taking::Taken(0));
+        }
         let command = Command::TakeFile(Box::new(TakenFile {
             path: self.file.path.to_owned(),
-            found: took.found,
+            found,
             known,
         }));
         let committed = self
@@ -261,6 +268,21 @@ impl Following<'_, '_> {
             return self.settle_or_wait(bytes);
         }
         Ok(Taking::Taken(count(&committed.events)))
+    }
+
+    /// What of it is not what the file would say of what is known.
+    fn unknown(&self, found: Vec<Found>) -> Result<Vec<Found>, Trouble> {
+        let needs: Vec<Need> = found.iter().filter_map(need_of).collect();
+        let rows = self.session.load(&needs).map_err(Trouble)?;
+        let tables = &rows.tables;
+        let is_known = |found: &Found| {
+            let shown = shown_as(tables, found)?;
+            let told = (self.file.told_again)(&shown)?;
+            Some(says(&told) == says(found))
+        };
+        let mut found = found;
+        found.retain(|found| is_known(found) != Some(true));
+        Ok(found)
     }
 
     /// A person was asked about the file. When nothing in it differs any more,
@@ -290,7 +312,7 @@ impl Following<'_, '_> {
     fn differing(&self, took: &Took) -> Result<bool, Trouble> {
         let command = Command::TakeFile(Box::new(TakenFile {
             path: self.file.path.to_owned(),
-            found: took.found.clone(),
+            found: self.unknown(took.found.clone())?,
             known: KnownThings::Take,
         }));
         let needs = piton_core::needs(&command);
@@ -359,7 +381,7 @@ impl Following<'_, '_> {
                 format!("{}: {cannot}", self.file.path),
             ))
         })?;
-        let new = archive::part(self.session, self.file, keeper, new).map_err(Trouble)?;
+        let new = archive::part(self.session, self.file, new).map_err(Trouble)?;
         if text == Some(new.as_str()) && keeper.target().is_file() {
             keeper.note(behind.positions)?;
             return Ok(Put::Done);
@@ -400,6 +422,51 @@ impl Following<'_, '_> {
             Ok(())
         })
     }
+}
+
+/// Which row a thing that was found may be.
+fn need_of(found: &Found) -> Option<Need> {
+    match found {
+        Found::Entry(entry) => Some(Need::Name(Space::Entry, entry.name.clone()?)),
+        Found::Attempt(told) => Some(Need::Name(Space::Attempt, told.name.clone()?)),
+        Found::Memory(memory) | Found::Retired(memory) => Some(Need::Memory(memory.id.clone()?)),
+    }
+}
+
+/// The row that has the name of a thing that was found.
+fn shown_as<'t>(tables: &'t Tables, found: &Found) -> Option<Shown<'t>> {
+    match found {
+        Found::Entry(entry) => {
+            let Named::Entry(position) = tables.named(Space::Entry, entry.name.as_deref()?)?.of
+            else {
+                return None;
+            };
+            tables.entry(position).map(Shown::Entry)
+        }
+        Found::Attempt(told) => {
+            let Named::Attempt(id) = tables.named(Space::Attempt, told.name.as_deref()?)?.of else {
+                return None;
+            };
+            tables.attempt(id).map(Shown::Attempt)
+        }
+        Found::Memory(memory) | Found::Retired(memory) => {
+            tables.remembered(memory.id.as_deref()?).map(Shown::Memory)
+        }
+    }
+}
+
+/// A thing without what only its text has.
+fn says(found: &Found) -> Found {
+    let mut found = found.clone();
+    match &mut found {
+        Found::Entry(entry) => entry.native = None,
+        Found::Attempt(told) => {
+            told.native = None;
+            told.attempt = piton_core::AttemptId(uuid::Uuid::nil());
+        }
+        Found::Memory(memory) | Found::Retired(memory) => memory.native = None,
+    }
+    found
 }
 
 /// What came of taking a version in.
@@ -458,7 +525,7 @@ pub(crate) fn in_lines(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
-fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
+pub(crate) fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
     let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
     let before = &bytes[..valid];
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -489,15 +556,18 @@ fn foreign(path: &str, what: &str) -> Problem {
     )
 }
 
-/// Carries out what a person decided about a file of the project.
+/// Carries out what a person decided about a native file.
 ///
 /// # Errors
 ///
 /// When the file cannot be read or written, or the verb does not fit it.
-pub fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<Vec<News>, Failure> {
+pub fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<(), Failure> {
+    if row.run != RunId::PROJECT {
+        return crate::mirror::decide(session, row, verb);
+    }
     let path = row.file.as_deref().unwrap_or_default();
     let Some(file) = file_at(path) else {
-        return Ok(Vec::new());
+        return Ok(());
     };
     let mut keeper = keeper(session, file)?;
     let following = Following {
@@ -507,8 +577,7 @@ pub fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<Ve
     };
     keeper
         .locked(|keeper| following.decided(keeper, verb))
-        .map_err(|Trouble(failure)| failure)?;
-    Ok(Vec::new())
+        .map_err(|Trouble(failure)| failure)
 }
 
 impl Following<'_, '_> {

@@ -25,7 +25,10 @@ pub const POINTS: &[&str] = &[
     "mirror.stamped",
     "mirror.exchanged",
     "mirror.tidied",
+    "mirror.edits-taken",
     "face.taken",
+    "archive.month-written",
+    "archive.written",
     // Any command of the runner.
     "run.committed",
     // An agent.

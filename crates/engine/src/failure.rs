@@ -52,6 +52,7 @@ pub const CODES: &[(&str, Exit)] = &[
     ("decision.needs_words", Exit::Usage),
     ("decision.unknown", Exit::Usage),
     ("decision.wrong_verb", Exit::Usage),
+    ("file.conflict", Exit::No),
     ("file.exists", Exit::No),
     ("file.not_an_image", Exit::Usage),
     ("file.unreadable", Exit::Damaged),

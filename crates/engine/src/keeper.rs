@@ -44,7 +44,16 @@ pub struct Stamp {
     pub positions: BTreeMap<String, u64>,
     /// Where the next element of its list goes, in a large file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tail: Option<u64>,
+    pub tail: Option<Tail>,
+}
+
+/// Where the next element of the list of a large file goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tail {
+    /// The byte behind the last element.
+    pub at: u64,
+    /// What the line of an element begins with.
+    pub indent: String,
 }
 
 /// What tells, without reading it, that a file is the one that was written last.
@@ -261,6 +270,23 @@ impl Keeper {
         })
     }
 
+    /// Notes what the file would be if piton had written it now, although it is
+    /// somebody else's and stays: edits are told from there on.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn rebase(&mut self, own: &[u8]) -> io::Result<()> {
+        let hash = sha256(own);
+        self.keep_base(own);
+        self.put_stamp(Stamp {
+            before: hash.clone(),
+            after: hash,
+            look: None,
+            ..self.stamp.clone()
+        })
+    }
+
     /// Notes how far the file shows the streams.
     ///
     /// # Errors
@@ -282,7 +308,7 @@ impl Keeper {
         &mut self,
         bytes: &[u8],
         positions: BTreeMap<String, u64>,
-        tail: Option<u64>,
+        tail: Option<Tail>,
     ) -> io::Result<Put> {
         if fs::metadata(&self.target).is_ok_and(|found| !found.is_file()) {
             write_through(&self.target, bytes)?;
@@ -301,19 +327,22 @@ impl Keeper {
     }
 
     /// Puts a version into its place that is the present one with `insert` at
-    /// byte `at`. What stands before and after is not read by this process.
+    /// its tail. What stands before and after is not read by this process.
     ///
     /// # Errors
     ///
     /// When it cannot be written; the file is as it was.
     pub fn splice(
         &mut self,
-        at: u64,
+        tail: &Tail,
         insert: &[u8],
         positions: BTreeMap<String, u64>,
     ) -> io::Result<Put> {
-        let staged = stage_spliced(&self.target, at, insert)?;
-        let tail = at + insert.len() as u64;
+        let staged = stage_spliced(&self.target, tail.at, insert)?;
+        let tail = Tail {
+            at: tail.at + insert.len() as u64,
+            indent: tail.indent.clone(),
+        };
         self.exchange(staged, String::new(), positions, Some(tail))
     }
 
@@ -322,7 +351,7 @@ impl Keeper {
         staged: Staged,
         after: String,
         positions: BTreeMap<String, u64>,
-        tail: Option<u64>,
+        tail: Option<Tail>,
     ) -> io::Result<Put> {
         fail::point("mirror.staged");
         let old = self.stamp.clone();
@@ -339,7 +368,17 @@ impl Keeper {
             positions,
             tail,
         };
-        self.put_stamp(fresh.clone())?;
+        // What is shown whole again is healed by the next write. What is shown
+        // row by row must not be said to be shown before it is.
+        let shown = match self.durability {
+            StampIs::Flushed => fresh.positions.clone(),
+            StampIs::Written => old.positions.clone(),
+        };
+        self.put_stamp(Stamp {
+            positions: shown,
+            tail: None,
+            ..fresh.clone()
+        })?;
         fail::point("mirror.stamped");
         let displaced = staged.exchange()?;
         fail::point("mirror.exchanged");
@@ -350,11 +389,22 @@ impl Keeper {
         }
         drop(displaced);
         fail::point("mirror.tidied");
-        let look = Look::at(&self.target);
-        self.stamp = Stamp { look, ..fresh };
+        self.stamp = Stamp {
+            look: Look::at(&self.target),
+            temp: String::new(),
+            ..fresh
+        };
         // Only a help for the next one who looks: it need not be flushed.
         write_stamp(&self.stamp_file, &self.stamp)?;
         Ok(Put::Done)
+    }
+
+    /// Whether a process died between an exchange and its end, and left a version
+    /// of the file beside it.
+    #[must_use]
+    pub fn has_left(&self) -> bool {
+        let left = self.target.with_file_name(&self.stamp.temp);
+        !self.stamp.temp.is_empty() && left.is_file()
     }
 
     /// Takes away what a crash in the middle of a write left beside the file.

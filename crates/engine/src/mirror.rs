@@ -1,89 +1,56 @@
-//! A native file kept up to date beside the journal.
+//! The file of a plan, kept up to date beside the journal.
 //!
-//! The file is a view: losing it loses nothing. It is replaced only while it is
-//! what piton last wrote; a version of somebody else's stays as it is, the
-//! mirror stops, and piton's own version goes beside it, `.piton` behind its name.
-//!
-//! What piton wrote last is known by hash, before and after: the stamp is on
-//! stable storage before the exchange, so that neither a crash nor a power cut
-//! makes piton take its own file for somebody else's.
+//! The file is a view: losing it loses nothing. What somebody else wrote into
+//! it is taken in before it is written again, as edits by that file. What
+//! cannot be taken in is asked about, and the file stays as it is until then.
 //!
 //! A runner and the commands of people write the same file. Who writes holds
-//! the lock of the stamp, and whoever knows less of the run than was written
+//! the lock of its stamp, and whoever knows less of the run than was written
 //! already writes nothing.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::{RunId, Tables};
-use piton_formats::sprint::{Exporter, render_progress};
-use serde::{Deserialize, Serialize};
+use piton_core::{
+    Actor, Command, DecisionRow, Facts, HolderKnown, Need, RunId, RunRow, StreamId, Tables, Verb,
+};
+use piton_formats::plan_file::PlanFile;
+use piton_store::Store as _;
 
-use crate::exchange::{Displaced, leftovers, sha256, stage, sync_folder, write_through};
+use crate::exchange::sync_folder;
+use crate::faces::in_lines;
 use crate::fail;
+use crate::failure::Failure;
+use crate::keeper::{Keeper, Present, Put, StampIs};
+use crate::session::Session;
 
 /// Up to this size a file follows every change at once.
 const SMALL_BYTES: usize = 256 << 10;
 /// A larger one follows so much time after the last write, or ten times what that took.
 const PAUSE_MIN: SignedDuration = SignedDuration::from_millis(300);
-/// The stamp fills one sector, so that it is written whole or not at all.
-const STAMP_BYTES: usize = 512;
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Stamp {
-    /// The hash of the file that was there before the last exchange.
-    before: String,
-    /// The hash of the file that the last exchange put there.
-    after: String,
-    /// How many events of the run the file shows.
-    #[serde(default)]
-    position: u64,
-    /// The name of the file that was exchanged with it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    temp: String,
-    /// The file is somebody else's now.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    stopped: bool,
-}
-
-/// What tells, without reading it, that a file is the one that was written last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Look {
-    bytes: u64,
-    modified: Option<std::time::SystemTime>,
-    inode: u64,
-}
-
-impl Look {
-    fn at(path: &Path) -> Option<Self> {
-        let found = fs::metadata(path).ok()?;
-        #[cfg(unix)]
-        let inode = std::os::unix::fs::MetadataExt::ino(&found);
-        #[cfg(not(unix))]
-        let inode = 0;
-        Some(Self {
-            bytes: found.len(),
-            modified: found.modified().ok(),
-            inode,
-        })
-    }
-}
+/// The one stream that the file of a plan shows.
+const STREAM: &str = "run";
+/// How long a file is left to whoever may be in the middle of writing it.
+const READ_PAUSE: std::time::Duration = std::time::Duration::from_millis(40);
 
 /// The mirror of one run.
 #[derive(Debug)]
 pub struct Mirror {
-    target: PathBuf,
-    stamp_file: File,
-    stamp: Stamp,
-    look: Option<Look>,
-    exporter: Exporter,
+    run: RunId,
+    /// The file, relative to the project.
+    path: String,
+    keeper: Keeper,
+    plan: PlanFile,
     bytes: usize,
     written_at: Option<Timestamp>,
     took: SignedDuration,
     behind: bool,
+    /// The text that piton wrote last without looking at what was there.
+    plain: Option<String>,
     /// The last trouble that somebody was told of.
     told: Option<Trouble>,
 }
@@ -91,12 +58,10 @@ pub struct Mirror {
 /// What a write came to that somebody should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Somebody else changed the file: it stays as it is.
-    Foreign {
+    /// Somebody else changed the file in a way that cannot be taken in.
+    Asked {
         /// The file.
-        theirs: PathBuf,
-        /// Where piton's version is.
-        ours: PathBuf,
+        file: String,
     },
     /// The file could not be written.
     Unwritable {
@@ -115,7 +80,7 @@ impl Trouble {
             (Self::Unwritable { target, .. }, Self::Unwritable { target: other, .. }) => {
                 target == other
             }
-            (Self::Foreign { .. } | Self::Unwritable { .. }, _) => self == other,
+            (Self::Asked { .. } | Self::Unwritable { .. }, _) => self == other,
         }
     }
 }
@@ -123,11 +88,9 @@ impl Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Foreign { theirs, ours } => write!(
+            Self::Asked { file } => write!(
                 f,
-                "{} was changed by somebody else and is left as it is; piton's version is {}",
-                theirs.display(),
-                ours.display()
+                "{file} was changed in a way that cannot be taken in, and is left as it is; see `piton inbox`"
             ),
             Self::Unwritable { target, why } => {
                 write!(f, "{} is not kept up to date: {why}", target.display())
@@ -136,132 +99,60 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// Where the stamp of a run's mirror is kept.
-fn stamp_path(home: &Path, run: RunId) -> PathBuf {
-    home.join("mirrors").join(format!("{run}.json"))
+/// What came of looking at the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// Events were stored that the caller does not know.
+    pub taken: bool,
+    /// What somebody should be told.
+    pub said: Vec<String>,
 }
 
-/// Where piton's version goes when the file is somebody else's.
-#[must_use]
-pub fn own_version(target: &Path) -> PathBuf {
-    let mut name = target.file_name().unwrap_or_default().to_owned();
-    name.push(".piton");
-    target.with_file_name(name)
+/// What piton wrote of the file of a run: where that is kept.
+fn key(run: RunId) -> String {
+    run.to_string()
 }
 
-/// Whether the mirror of a run has stopped because the file is somebody else's.
-#[must_use]
-pub fn is_stopped(home: &Path, run: RunId) -> bool {
-    fs::read(stamp_path(home, run))
-        .ok()
-        .and_then(|bytes| read_stamp(&bytes))
-        .is_some_and(|stamp| stamp.stopped)
-}
-
-/// Notes that the file of a run's mirror is this, which was taken in: it
-/// may be replaced.
+/// Notes that the file of a run is this, which was taken in: it may be replaced.
 ///
 /// # Errors
 ///
 /// When the stamp cannot be kept.
-pub fn adopt(home: &Path, run: RunId, present: &[u8]) -> io::Result<()> {
-    let hash = sha256(present);
-    let file = open_stamp(home, run)?;
-    put_stamp(
-        &file,
-        &Stamp {
-            before: hash.clone(),
-            after: hash,
-            ..Stamp::default()
-        },
-    )
-}
-
-fn open_stamp(home: &Path, run: RunId) -> io::Result<File> {
-    let path = stamp_path(home, run);
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .open(&path)
-}
-
-fn put_stamp(mut file: &File, stamp: &Stamp) -> io::Result<()> {
-    let mut bytes = serde_json::to_vec(stamp)?;
-    bytes.resize(STAMP_BYTES.max(bytes.len()), b' ');
-    file.seek(io::SeekFrom::Start(0))?;
-    file.write_all(&bytes)?;
-    file.sync_data()
-}
-
-/// Lets every mirror be written from the beginning of its run again: the
-/// journal is another one now.
-///
-/// # Errors
-///
-/// When a stamp cannot be read or kept.
-pub fn rewind(home: &Path) -> io::Result<()> {
-    let folder = home.join("mirrors");
-    if !folder.is_dir() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(folder)? {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(entry?.path())?;
-        file.lock()?;
-        if let Some(stamp) = stamp_in(&file)? {
-            put_stamp(
-                &file,
-                &Stamp {
-                    position: 0,
-                    ..stamp
-                },
-            )?;
-        }
-    }
-    Ok(())
-}
-
-fn stamp_in(mut file: &File) -> io::Result<Option<Stamp>> {
-    let mut bytes = Vec::new();
-    file.seek(io::SeekFrom::Start(0))?;
-    file.read_to_end(&mut bytes)?;
-    Ok(read_stamp(&bytes))
-}
-
-fn read_stamp(bytes: &[u8]) -> Option<Stamp> {
-    serde_json::from_slice(bytes.trim_ascii()).ok()
+pub fn adopt(home: &Path, run: RunId, target: &Path, present: &[u8]) -> io::Result<()> {
+    let mut keeper = Keeper::open(home, &key(run), target, StampIs::Flushed)?;
+    keeper.locked(|keeper| keeper.accept(present))
 }
 
 impl Mirror {
-    /// The mirror of a run at `target`.
+    /// The mirror of a run; none for a run without a file.
     ///
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn open(home: &Path, target: &Path, tables: &Tables, run: RunId) -> io::Result<Self> {
-        let stamp_file = open_stamp(home, run)?;
-        let stamp = stamp_in(&stamp_file)?.unwrap_or_default();
-        // A link is followed: its own name is not what is mirrored.
-        let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
-        Ok(Self {
-            exporter: Exporter::new(tables, run),
-            target,
-            stamp_file,
-            stamp,
-            look: None,
+    pub fn open(session: &Session<'_>, row: &RunRow, tables: &Tables) -> io::Result<Option<Self>> {
+        let (Some(plan), Some(path)) = (PlanFile::of(tables, row.id), PlanFile::path(row)) else {
+            return Ok(None);
+        };
+        let target = session.project.absolute(&path);
+        let home = &session.project.home;
+        Ok(Some(Self {
+            run: row.id,
+            path,
+            keeper: Keeper::open(home, &key(row.id), &target, StampIs::Flushed)?,
+            plan,
             bytes: 0,
             written_at: None,
             took: SignedDuration::ZERO,
             behind: true,
+            plain: None,
             told: None,
-        })
+        }))
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn target(&self) -> &Path {
+        self.keeper.target()
     }
 
     /// Takes away what a crash in the middle of a write left beside the file.
@@ -274,34 +165,73 @@ impl Mirror {
     ///
     /// When the folder cannot be read, or something in it cannot be removed.
     pub fn tidy(&mut self) -> io::Result<()> {
-        self.locked(Self::tidy_locked)
-    }
-
-    fn tidy_locked(&mut self) -> io::Result<()> {
-        for left in leftovers(&self.target)? {
-            let in_exchange = left.name == self.stamp.temp;
-            if in_exchange || left.kept {
-                let hash = sha256(&fs::read(&left.path)?);
-                if hash != self.stamp.before && hash != self.stamp.after {
-                    let present = fs::read(&self.target).ok().map(|bytes| sha256(&bytes));
-                    if in_exchange && present.as_ref() == Some(&self.stamp.after) {
-                        Displaced::left_at(left.path, &self.target).put_back()?;
-                    }
-                    // Otherwise both versions stay: neither is piton's to remove.
-                    continue;
-                }
-            }
-            fs::remove_file(&left.path)?;
-        }
-        for left in leftovers(&own_version(&self.target))? {
-            fs::remove_file(&left.path)?;
-        }
-        Ok(())
+        self.keeper.locked(|keeper| {
+            keeper.put_back_left()?;
+            // A version that nobody put back is somebody's: it stays.
+            keeper.tidy(|_| Ok::<_, io::Error>(false))
+        })
     }
 
     /// Notes that the run has changed.
     pub fn mark(&mut self) {
         self.behind = true;
+    }
+
+    /// Tells how long the last write took, so that large files follow slower.
+    pub fn took(&mut self, time: SignedDuration) {
+        self.took = time;
+    }
+
+    /// Whether its time has come: a small file follows every change.
+    #[must_use]
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        if self.bytes <= SMALL_BYTES {
+            return true;
+        }
+        let pause = PAUSE_MIN.max(self.took.saturating_mul(10));
+        self.written_at
+            .is_none_or(|last| now.duration_since(last) >= pause)
+    }
+
+    /// Takes in what somebody else wrote into the file, if anybody did.
+    /// `token` is that of the runner that asks.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails. What cannot be read or taken in is asked about.
+    pub fn look(
+        &mut self,
+        session: &Session<'_>,
+        tables: &Tables,
+        token: Option<u64>,
+    ) -> Result<Looked, Failure> {
+        if self.keeper.has_left() {
+            let tidied = self.tidy();
+            tidied.map_err(|error| Failure::new("file.unwritable", error.to_string()))?;
+        }
+        if !self.keeper.may_be_foreign() {
+            return Ok(Looked::default());
+        }
+        let Self {
+            keeper,
+            plan,
+            path,
+            run,
+            ..
+        } = self;
+        let taking = Taking {
+            session,
+            tables,
+            run: *run,
+            path,
+            token,
+        };
+        let looked = keeper.locked(|keeper| taking.look(keeper, plan));
+        if looked.as_ref().is_ok_and(|looked| looked.taken) {
+            self.behind = true;
+            self.plain = None;
+        }
+        looked.map_err(|Stopped(failure)| failure)
     }
 
     /// Writes the file if it is behind and its time has come. `tables` know
@@ -314,20 +244,31 @@ impl Mirror {
     }
 
     /// Writes the file now, whatever its size: at a stop, or as a heartbeat.
+    /// What somebody else wrote in the meantime stays, to be looked at first.
     pub fn write(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<Trouble> {
-        let progress = self.exporter.export(tables, now)?;
-        let text = render_progress(&progress);
-        self.bytes = text.len();
-        self.behind = false;
-        let trouble = match self.put_newest(&text, position) {
-            Ok(trouble) => trouble,
+        if self.is_asked(tables) {
+            let file = self.path.clone();
+            return self.news(Trouble::Asked { file });
+        }
+        let trouble = match self.put(tables, position, now) {
+            Ok(put) => {
+                self.behind = put == Put::Overtaken;
+                None
+            }
             Err(error) => Some(Trouble::Unwritable {
-                target: self.target.clone(),
+                target: self.keeper.target().to_owned(),
                 why: error.to_string(),
             }),
         };
         self.written_at = Some(now);
         self.news(trouble?)
+    }
+
+    /// Whether a person is asked what is to become of the file.
+    fn is_asked(&self, tables: &Tables) -> bool {
+        tables
+            .open_decisions(self.run)
+            .any(|row| row.file.as_deref() == Some(&self.path))
     }
 
     /// The trouble, unless it is what was told last.
@@ -343,135 +284,304 @@ impl Mirror {
         Some(trouble)
     }
 
-    /// Tells how long the last write took, so that large files follow slower.
-    pub fn took(&mut self, time: SignedDuration) {
-        self.took = time;
-    }
-
-    /// Whether the file is small enough to follow every change.
-    #[must_use]
-    pub fn is_due(&self, now: Timestamp) -> bool {
-        if self.bytes <= SMALL_BYTES {
-            return true;
-        }
-        let pause = PAUSE_MIN.max(self.took.saturating_mul(10));
-        self.written_at
-            .is_none_or(|last| now.duration_since(last) >= pause)
-    }
-
-    fn put_stamp(&mut self, stamp: Stamp) -> io::Result<()> {
-        if stamp == self.stamp {
-            return Ok(());
-        }
-        put_stamp(&self.stamp_file, &stamp)?;
-        self.stamp = stamp;
-        Ok(())
-    }
-
     /// Puts the text into the file, unless what is there knows more of the run.
-    fn put_newest(&mut self, text: &str, position: u64) -> io::Result<Option<Trouble>> {
-        self.locked(|mirror| {
-            if mirror.stamp.position > position {
-                return Ok(None);
+    fn put(&mut self, tables: &Tables, position: u64, now: Timestamp) -> io::Result<Put> {
+        let Self {
+            keeper,
+            plan,
+            plain,
+            bytes,
+            ..
+        } = self;
+        keeper.locked(|keeper| {
+            let written = keeper.stamp().positions.get(STREAM).copied().unwrap_or(0);
+            if written > position {
+                return Ok(Put::Done);
             }
-            mirror.put(text, position)
+            let present = match keeper.present()? {
+                Present::Foreign(_) => return Ok(Put::Overtaken),
+                Present::Missing => keeper.base(),
+                Present::Special => None,
+                Present::Ours => Some(fs::read_to_string(keeper.target())?),
+            };
+            // What piton wrote in its own style is written anew, which is faster
+            // than to change it in place, and comes to the same.
+            let in_place = present
+                .as_deref()
+                .filter(|text| plain.as_deref() != Some(*text));
+            let shown = plan.show(in_place, tables, now).map_err(io::Error::other)?;
+            let Some(text) = shown else {
+                return Ok(Put::Done);
+            };
+            *bytes = text.len();
+            let is_plain = in_place.is_none()
+                || plan.show(None, tables, now).ok().flatten().as_ref() == Some(&text);
+            if present.as_ref() == Some(&text) && keeper.target().is_file() {
+                *plain = is_plain.then_some(text);
+                return Ok(Put::Done);
+            }
+            let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
+            let put = keeper.put(text.as_bytes(), positions, None)?;
+            *plain = (is_plain && put == Put::Done).then_some(text);
+            Ok(put)
+        })
+    }
+}
+
+/// Carries out what a person decided about the file of a run.
+///
+/// # Errors
+///
+/// When what was decided does not fit the file, or it cannot be written.
+pub(crate) fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<(), Failure> {
+    let run = row.run;
+    let position = session.store.position(&StreamId::run(run))?;
+    let needs = [
+        Need::Run(run),
+        Need::Tree(run),
+        Need::OpenDecisions(Some(run)),
+    ];
+    let rows = session.load(&needs)?;
+    let tables = &rows.tables;
+    let opened = match tables.run(run) {
+        Some(row) => Mirror::open(session, row, tables),
+        None => Ok(None),
+    };
+    let unwritable = |error: &io::Error| Failure::new("file.unwritable", error.to_string());
+    let Some(mut mirror) = opened.map_err(|error| unwritable(&error))? else {
+        return Ok(());
+    };
+    let Mirror {
+        keeper, plan, path, ..
+    } = &mut mirror;
+    let taking = Taking {
+        session,
+        tables,
+        run,
+        path,
+        token: None,
+    };
+    let decided = keeper.locked(|keeper| taking.decided(keeper, plan, verb, position));
+    decided.map_err(|Stopped(failure)| failure)
+}
+
+/// What ended the taking in of a file.
+struct Stopped(Failure);
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        Self(Failure::new("file.unreadable", error.to_string()))
+    }
+}
+
+/// The file of a plan being taken in.
+struct Taking<'a, 's, 'w> {
+    session: &'a Session<'s>,
+    tables: &'a Tables,
+    run: RunId,
+    path: &'w str,
+    token: Option<u64>,
+}
+
+impl Taking<'_, '_, '_> {
+    fn look(&self, keeper: &mut Keeper, plan: &mut PlanFile) -> Result<Looked, Stopped> {
+        let Present::Foreign(mut bytes) = keeper.present()? else {
+            return Ok(Looked::default());
+        };
+        let base = keeper.base();
+        let mut changed = self.changed(plan, base.as_deref(), &bytes);
+        if changed.is_err() {
+            // Somebody may be in the middle of writing it.
+            self.session.world.pause(READ_PAUSE);
+            let Present::Foreign(again) = keeper.present()? else {
+                return Ok(Looked::default());
+            };
+            bytes = again;
+            changed = self.changed(plan, base.as_deref(), &bytes);
+        }
+        match changed {
+            Ok(changed) => self.take(keeper, plan, &bytes, changed),
+            Err(problems) => self.ask(&problems),
+        }
+    }
+
+    fn changed(
+        &self,
+        plan: &mut PlanFile,
+        base: Option<&str>,
+        bytes: &[u8],
+    ) -> Result<piton_formats::plan_file::Changed, Vec<piton_formats::problem::Problem>> {
+        let Ok(theirs) = std::str::from_utf8(bytes) else {
+            return Err(vec![crate::faces::not_utf8(self.path, bytes)]);
+        };
+        let now = self.session.world.now();
+        plan.edits(self.path, base, theirs, self.tables, self.run, now)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            actor: Actor::File(self.path.to_owned()),
+            ..self.session.world.facts(self.holder())
+        }
+    }
+
+    fn holder(&self) -> HolderKnown {
+        match self.token {
+            Some(_) => HolderKnown::Alive,
+            None => self
+                .session
+                .holder(self.run)
+                .unwrap_or(HolderKnown::Nothing),
+        }
+    }
+
+    fn take(
+        &self,
+        keeper: &mut Keeper,
+        plan: &mut PlanFile,
+        bytes: &[u8],
+        changed: piton_formats::plan_file::Changed,
+    ) -> Result<Looked, Stopped> {
+        let mut said: Vec<String> = changed.problems.iter().map(ToString::to_string).collect();
+        let edits = changed.edits.len();
+        let command = Command::TakeEdits {
+            run: self.run,
+            token: self.token,
+            file: self.path.to_owned(),
+            edits: changed.edits,
+        };
+        let committed = self
+            .session
+            .commit(&command, &self.facts())
+            .map_err(|error| Stopped(error.into()))?;
+        fail::point("mirror.edits-taken");
+        let asked = self
+            .session
+            .is_asked_about(self.run, self.path)
+            .map_err(Stopped)?;
+        if asked {
+            self.rebase(keeper, plan, bytes)?;
+        } else {
+            keeper.accept(bytes)?;
+        }
+        if edits > 0 {
+            let edits = if edits == 1 {
+                "1 edit".to_owned()
+            } else {
+                format!("{edits} edits")
+            };
+            said.insert(0, format!("took {edits} of {} in", self.path));
+        }
+        Ok(Looked {
+            taken: !committed.events.is_empty(),
+            said,
         })
     }
 
-    /// Does something while no other process writes this mirror, with the
-    /// stamp as the last of them left it.
-    fn locked<T>(&mut self, what: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
-        self.stamp_file.lock()?;
-        let result = self.refresh().and_then(|()| what(self));
-        self.stamp_file.unlock()?;
-        result
-    }
-
-    fn refresh(&mut self) -> io::Result<()> {
-        let stamp = stamp_in(&self.stamp_file)?.unwrap_or_default();
-        if stamp != self.stamp {
-            self.stamp = stamp;
-            self.look = None;
+    /// What was taken in is the run's now; what was not still differs from it.
+    fn rebase(
+        &self,
+        keeper: &mut Keeper,
+        plan: &mut PlanFile,
+        bytes: &[u8],
+    ) -> Result<(), Stopped> {
+        let needs = [Need::Run(self.run), Need::Tree(self.run)];
+        let rows = self.session.load(&needs).map_err(Stopped)?;
+        let theirs = std::str::from_utf8(bytes).ok();
+        let shown = plan.show(theirs, &rows.tables, self.session.world.now());
+        if let Ok(Some(own)) = shown {
+            keeper.rebase(own.as_bytes())?;
         }
         Ok(())
     }
 
-    fn put(&mut self, text: &str, position: u64) -> io::Result<Option<Trouble>> {
-        // Whoever moves the other version away wants piton's again.
-        if self.stamp.stopped && Look::at(&self.target).is_some() {
-            return self.put_beside(text);
-        }
-        let special = fs::metadata(&self.target).is_ok_and(|found| !found.is_file());
-        if special {
-            write_through(&self.target, text.as_bytes())?;
-            return Ok(None);
-        }
-        let new = sha256(text.as_bytes());
-        let Some(old) = self.present()? else {
-            return self.stop(text);
+    fn ask(&self, problems: &[piton_formats::problem::Problem]) -> Result<Looked, Stopped> {
+        let command = Command::AskAboutFile {
+            run: self.run,
+            path: self.path.to_owned(),
+            question: format!("`{}` cannot be read: which version holds?", self.path),
+            details: Some(in_lines(problems)),
         };
-        if old == new {
-            return Ok(None);
-        }
-        let staged = stage(&self.target, text.as_bytes())?;
-        fail::point("mirror.staged");
-        self.put_stamp(Stamp {
-            before: old,
-            after: new,
-            position,
-            temp: staged.name(),
-            stopped: false,
-        })?;
-        fail::point("mirror.stamped");
-        let displaced = staged.exchange()?;
-        fail::point("mirror.exchanged");
-        if !self.is_ours(&displaced)? {
-            displaced.put_back()?;
-            return self.stop(text);
-        }
-        drop(displaced);
-        fail::point("mirror.tidied");
-        self.look = Look::at(&self.target);
-        Ok(None)
+        let committed = self
+            .session
+            .commit(&command, &self.facts())
+            .map_err(|error| Stopped(error.into()))?;
+        Ok(Looked {
+            taken: !committed.events.is_empty(),
+            said: Vec::new(),
+        })
     }
+}
 
-    /// The hash of what is there now, empty for nothing; none when it is not ours.
-    fn present(&self) -> io::Result<Option<String>> {
-        let look = Look::at(&self.target);
-        if look.is_none() {
-            return Ok(Some(String::new()));
-        }
-        if look == self.look {
-            return Ok(Some(self.stamp.after.clone()));
-        }
-        let hash = sha256(&fs::read(&self.target)?);
-        Ok((hash == self.stamp.after || hash == self.stamp.before).then_some(hash))
-    }
-
-    /// Whether what came out of the exchange is what was there a moment ago.
-    fn is_ours(&self, displaced: &Displaced) -> io::Result<bool> {
-        match displaced.read()? {
-            None => Ok(true),
-            Some(bytes) => Ok(sha256(&bytes) == self.stamp.before),
+impl Taking<'_, '_, '_> {
+    fn decided(
+        &self,
+        keeper: &mut Keeper,
+        plan: &mut PlanFile,
+        verb: Verb,
+        position: u64,
+    ) -> Result<(), Stopped> {
+        let Ok(bytes) = fs::read(keeper.target()) else {
+            // It was taken away: there is nothing to keep.
+            return Ok(());
+        };
+        let changed = self.changed(plan, keeper.base().as_deref(), &bytes);
+        match (verb, changed) {
+            (Verb::KeepPiton, _) => self.put_own(keeper, plan, &bytes, position),
+            (Verb::Merge, Ok(_)) => Ok(keeper.accept(&bytes)?),
+            (Verb::KeepFile, Ok(changed)) => {
+                self.take(keeper, plan, &bytes, changed)?;
+                self.refuse_rest()
+            }
+            (_, Err(problems)) => Err(Stopped(
+                Failure::new(
+                    "file.conflict",
+                    format!("{} cannot be read: {}", self.path, in_lines(&problems)),
+                )
+                .hint("mend the file, or decide `keep-piton`: its present contents are kept beside it"),
+            )),
+            (_, Ok(_)) => Ok(()),
         }
     }
 
-    fn stop(&mut self, text: &str) -> io::Result<Option<Trouble>> {
-        self.put_stamp(Stamp {
-            stopped: true,
-            ..self.stamp.clone()
-        })?;
-        self.put_beside(text)?;
-        Ok(Some(Trouble::Foreign {
-            theirs: self.target.clone(),
-            ours: own_version(&self.target),
-        }))
+    /// What still does not fit cannot be kept.
+    fn refuse_rest(&self) -> Result<(), Stopped> {
+        let needs = [Need::OpenDecisions(Some(self.run))];
+        let rows = self.session.load(&needs).map_err(Stopped)?;
+        let mut open = rows.tables.open_decisions(self.run);
+        let Some(asked) = open.find(|row| row.file.as_deref() == Some(self.path)) else {
+            return Ok(());
+        };
+        let why = asked.details.clone().unwrap_or_default();
+        Err(Stopped(
+            Failure::new(
+                "file.conflict",
+                format!("{} does not fit the run: {why}", self.path),
+            )
+            .hint("change the file, or decide `merge` or `keep-piton`"),
+        ))
     }
 
-    fn put_beside(&self, text: &str) -> io::Result<Option<Trouble>> {
-        let beside = own_version(&self.target);
-        stage(&beside, text.as_bytes())?.exchange()?;
-        Ok(None)
+    /// Writes the file as the journal has it; what was there is kept beside.
+    fn put_own(
+        &self,
+        keeper: &mut Keeper,
+        plan: &mut PlanFile,
+        bytes: &[u8],
+        position: u64,
+    ) -> Result<(), Stopped> {
+        let now = self.session.world.now();
+        let time = now.strftime("%Y%m%dT%H%M%SZ");
+        keep_copy(keeper.target(), &format!("before-piton-{time}"))?;
+        let shown = plan
+            .show(keeper.base().as_deref(), self.tables, now)
+            .map_err(io::Error::other)?;
+        keeper.accept(bytes)?;
+        if let Some(text) = shown {
+            let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
+            keeper.put(text.as_bytes(), positions, None)?;
+        }
+        Ok(())
     }
 }
 

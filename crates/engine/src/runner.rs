@@ -23,11 +23,12 @@ use piton_core::{
     Actor, AttemptId, Command, DecisionId, Facts, HolderKnown, ItemRow, ItemState, Need, Recorded,
     RunId, RunRow, RunState, StreamId, Tables,
 };
-use piton_formats::sprint::{Exporter, FACE};
+use piton_formats::sprint::Exporter;
 use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
 use self::clock::RunClock;
 use self::work::{Handle, Purpose, Work};
+use crate::faces::{self, News};
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By};
@@ -46,6 +47,8 @@ pub use self::left_behind::{clear_up, clear_up_locked};
 const TICK: SignedDuration = SignedDuration::from_millis(150);
 /// How often it says that it lives, in the lease and in the native file.
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(10);
+/// How often the faces of the project are brought up to date while it works.
+const FACES_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// How many events are read at once when others were busy.
 const PAGE: usize = 1_000;
 
@@ -85,6 +88,8 @@ struct Runner<'s, 'w> {
     row: RunRow,
     lp: RunLoop,
     mirror: Option<Mirror>,
+    faces_at: Timestamp,
+    faces_behind: bool,
     templates: Templates,
     /// Not the run's name: later runs of a sprint have names of their own.
     sprint_id: String,
@@ -167,6 +172,8 @@ fn start(
         row,
         lp,
         mirror,
+        faces_at: beat,
+        faces_behind: true,
         templates,
         sprint_id,
         spool,
@@ -301,16 +308,12 @@ fn open_mirror(
     tables: &Tables,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Option<Mirror> {
-    if row.face != FACE {
-        return None;
-    }
-    let target = session.project.absolute(&row.source).join("PROGRESS.yaml");
-    match Mirror::open(&session.project.home, &target, tables, row.id) {
-        Ok(mirror) => Some(mirror),
+    match Mirror::open(session, row, tables) {
+        Ok(mirror) => mirror,
         Err(error) => {
             tell(Notice::Warning(&format!(
-                "{} is not kept up to date: {error}",
-                target.display()
+                "the file of run `{}` is not kept up to date: {error}",
+                row.name
             )));
             None
         }
@@ -366,6 +369,7 @@ impl Runner<'_, '_> {
     }
 
     fn drive(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<RunRow, Failure> {
+        self.look(tell)?;
         self.write_mirror(true, tell);
         let mut effects = VecDeque::from([Effect::Look]);
         loop {
@@ -424,6 +428,7 @@ impl Runner<'_, '_> {
     ) -> Result<Vec<Input>, Failure> {
         match effect {
             Effect::Look => {
+                self.look(tell)?;
                 let events = self.news()?;
                 let pause_file = self.pause_file();
                 Ok(vec![Input::Looked {
@@ -532,6 +537,7 @@ impl Runner<'_, '_> {
         if let Some(mirror) = &mut self.mirror {
             mirror.mark();
         }
+        self.faces_behind = true;
         for recorded in events {
             tell(Notice::Event(recorded, self.lp.tables()));
         }
@@ -583,6 +589,7 @@ impl Runner<'_, '_> {
     fn tick(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
         let now = self.now();
         let mut inputs = Vec::new();
+        self.look(tell)?;
         let events = self.news()?;
         if !events.is_empty() {
             self.wake = None;
@@ -732,7 +739,39 @@ impl Runner<'_, '_> {
         self.write_mirror(false, tell);
     }
 
+    /// Takes in what somebody wrote into the native file. What follows from it
+    /// comes with the news.
+    fn look(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+        let Some(mirror) = &mut self.mirror else {
+            return Ok(());
+        };
+        let token = Some(self.lp.token());
+        let looked = mirror.look(self.session, self.lp.tables(), token)?;
+        for said in looked.said {
+            tell(Notice::Said(&said));
+        }
+        Ok(())
+    }
+
+    /// Brings the faces of the project up to date, not more often than is worth it.
+    fn follow_faces(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
+        let now = self.now();
+        let due = now.duration_since(self.faces_at) >= FACES_PAUSE;
+        if !now_or_never && !(due && self.faces_behind) {
+            return;
+        }
+        self.faces_at = now;
+        self.faces_behind = false;
+        for news in faces::follow(self.session) {
+            match news {
+                News::TakenIn(..) => tell(Notice::Said(&news.to_string())),
+                News::Asked(_) | News::Behind(..) => tell(Notice::Warning(&news.to_string())),
+            }
+        }
+    }
+
     fn write_mirror(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
+        self.follow_faces(now_or_never, tell);
         let Some(mirror) = &mut self.mirror else {
             return;
         };
@@ -758,7 +797,7 @@ impl Runner<'_, '_> {
         if ending != Ending::Fenced {
             // Before the lease is given back: one that stays says that
             // something of this may be missing.
-            self.write_mirror(true, tell);
+            self.last_look(tell)?;
             fail::point("run.over");
             let release = Command::ReleaseRun {
                 run,
@@ -786,7 +825,30 @@ impl Runner<'_, '_> {
             }
             Ending::Refused(refusal) => return Err(refusal.into()),
         }
-        known(self.lp.run())
+        let rows = self.session.load(&[Need::Run(run)])?;
+        known(rows.tables.run(run))
+    }
+
+    /// Takes in what was written last, and writes the file as the run is left.
+    fn last_look(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+        self.look(tell)?;
+        let run = self.row.id;
+        let position = self.session.store.position(&StreamId::run(run))?;
+        if position == self.seen {
+            self.write_mirror(true, tell);
+            return Ok(());
+        }
+        self.follow_faces(true, tell);
+        let (tables, position) = picture(self.session, run)?;
+        let now = self.now();
+        let trouble = self
+            .mirror
+            .as_mut()
+            .and_then(|mirror| mirror.write(&tables, position, now));
+        if let Some(trouble) = trouble {
+            tell(Notice::Warning(&trouble.to_string()));
+        }
+        Ok(())
     }
 }
 

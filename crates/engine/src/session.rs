@@ -131,7 +131,7 @@ impl<'w> Session<'w> {
 
     /// What is known of the runner of a run: first who it is, then whether its
     /// lock is free. A runner takes its lock before it takes the run.
-    fn holder(&self, run: RunId) -> Result<HolderKnown, Failure> {
+    pub(crate) fn holder(&self, run: RunId) -> Result<HolderKnown, Failure> {
         let rows = self.load(&[Need::Run(run)])?;
         let row = rows.tables.run(run);
         let held = row.and_then(|row| Some((row, row.holder.as_ref()?.token)));
@@ -140,6 +140,17 @@ impl<'w> Session<'w> {
             Some(_) => HolderKnown::Alive,
             None => HolderKnown::Nothing,
         })
+    }
+
+    /// Whether a person is asked what is to become of a native file.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn is_asked_about(&self, run: RunId, file: &str) -> Result<bool, Failure> {
+        let rows = self.load(&[Need::OpenDecisions(Some(run))])?;
+        let mut open = rows.tables.open_decisions(run);
+        Ok(open.any(|row| row.file.as_deref() == Some(file)))
     }
 
     /// Carries out a command, asking again when the connection was lost.

@@ -36,11 +36,7 @@ fn session<'w>(world: &'w World, told: &mut Told<'_>) -> Result<Session<'w>, Fai
 /// Brings the native files up to date with what was stored, and tells what was
 /// found in them. Whatever becomes of them, what is stored is stored.
 fn follow_faces(session: &Session<'_>, told: &mut Told<'_>) {
-    tell_news(&faces::follow(session), told);
-}
-
-fn tell_news(news: &[News], told: &mut Told<'_>) {
-    for news in news {
+    for news in faces::follow(session) {
         let text = news.to_string();
         told(match news {
             News::TakenIn(..) => Notice::Said(&text),

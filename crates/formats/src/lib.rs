@@ -3,10 +3,15 @@
 //! - [`tree`]: what a JSON or YAML document holds, with the place of every value.
 //! - [`yaml`]: YAML to that tree, and a writer whose output
 //!   every YAML reader takes for the same strings.
+//! - [`agent_os`]: `.agent-os/progress/`, read tolerantly and written in place.
 //! - [`face`]: what a file of the project has to do with the core.
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
+//! - [`plan_file`]: the file of a plan, as a face of its run.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
+//! - [`ralph_json`]: `.ralph/progress.json`, read tolerantly and written in place.
+//! - [`prd`]: `prd.json` in both of its shapes.
+//! - [`sdlc`]: `state.json`, `manifest.yaml` and `metrics.jsonl`.
 //! - [`shape`]: what a format demands strictly, as a table that is checked and
 //!   printed as JSON Schema.
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
@@ -18,14 +23,22 @@
 //! Nothing here opens a file, asks for the time or reads the environment, and
 //! no input makes it panic.
 
+pub mod agent_os;
 pub mod face;
+mod graph;
 pub mod json;
 pub mod markdown;
+pub mod plan_file;
+pub mod prd;
 pub mod problem;
 pub mod ralph_dir;
+pub mod ralph_json;
 mod report;
+pub mod sdlc;
 pub mod shape;
 pub mod sprint;
 pub mod task;
+mod tolerant;
 pub mod tree;
+mod understood;
 pub mod yaml;

@@ -11,6 +11,15 @@ use serde::{Serialize, Serializer};
 
 use crate::yaml::Span;
 
+/// A file: what to call it, and what is in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The name to show in problems.
+    pub name: &'a str,
+    /// The content.
+    pub text: &'a str,
+}
+
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {

@@ -6,11 +6,15 @@
 //! text that is there. [`detect_layout`] tells a
 //! `PROGRESS.yaml` from the older and the foreign documents of that name.
 //!
+//! [`edits`](fn@edits) tells what somebody changed in one by hand. What the three files must
+//! be strictly stands in [`PROGRESS_SHAPE`], [`SPRINT_SHAPE`] and [`WORKFLOW_SHAPE`].
+//!
 //! Nothing here runs a sprint: what a status may become is not decided here.
 
 mod check;
 mod compile;
 mod dependencies;
+mod edits;
 mod elapsed;
 mod expand;
 mod export;
@@ -20,12 +24,15 @@ mod layout;
 mod native;
 mod progress;
 mod read;
+mod shape;
 mod template;
 mod workflow;
 mod worktree;
 mod write;
 
+pub use crate::problem::Source;
 pub use compile::{Compilation, Lookup, Options, Workflows, compile};
+pub use edits::{Shown, edits, edits_without_base};
 pub use elapsed::{format_elapsed, parse_elapsed};
 pub use export::Exporter;
 pub use import::import;
@@ -36,13 +43,5 @@ pub use progress::{
     Progress, RetryPolicy, SprintStatus, Stats, Worktree,
 };
 pub use read::parse_progress;
+pub use shape::{PROGRESS_SHAPE, SPRINT_SHAPE, WORKFLOW_SHAPE};
 pub use write::{render_progress, update_progress};
-
-/// A file: what to call it, and what is in it.
-#[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// The name to show in problems.
-    pub name: &'a str,
-    /// The content.
-    pub text: &'a str,
-}

@@ -122,6 +122,23 @@ fn take(story: &mut Story<'_>, run: RunId, file: &str, edit: &Edit) -> Result<()
         Edit::SetBreakpoint { node, breakpoint } => {
             change(story, run, node, Change::Breakpoint(*breakpoint))
         }
+        Edit::SetSummary { node, summary } => {
+            let row = story.item(run, node)?;
+            if row.summary == *summary {
+                return Ok(());
+            }
+            if is_under_way(row) {
+                return Err(Refusal::BeingWorkedOn(node.clone()).into());
+            }
+            tell_change(story, run, node, Change::Summary(summary.clone()));
+            Ok(())
+        }
+        Edit::SetDependsOn { node, depends_on } => {
+            if story.item(run, node)?.depends_on == *depends_on {
+                return Ok(());
+            }
+            unfit("what it waits for is told when it is planned")
+        }
         Edit::Insert {
             parent,
             after,
@@ -204,10 +221,7 @@ fn set_state(
     }
     match to {
         ItemState::Skipped if row.skip_asked => Ok(()),
-        ItemState::Skipped => {
-            let why = format!("skipped in {file}");
-            Ok(skip_item(story, run, node, Some(&why))?)
-        }
+        ItemState::Skipped => Ok(skip_item(story, run, node, None)?),
         ItemState::Pending | ItemState::Ready => set_pending(story, run, file, &row),
         ItemState::Done => claim(story, run, file, &row),
         ItemState::Working | ItemState::Waiting | ItemState::Failed | ItemState::Blocked => unfit(

@@ -171,7 +171,8 @@ fn take_attempt(
     keep_found_attempt(story, told, name)
 }
 
-/// Whether a file says of an attempt what the journal says.
+/// Whether a file says of an attempt what the journal says. A time without a
+/// zone is no time.
 fn is_same_attempt(row: &AttemptRow, told: &ToldAttempt) -> bool {
     let Some(known) = &row.report else {
         return false;
@@ -180,7 +181,10 @@ fn is_same_attempt(row: &AttemptRow, told: &ToldAttempt) -> bool {
     known.outcome == report.outcome
         && known.summary == report.summary
         && known.observations == report.observations
-        && row.ended_at.map(|time| time.as_second()) == told.ended_at.map(|time| time.as_second())
+        && told.ended_at.is_none_or(|told| {
+            row.ended_at
+                .is_some_and(|known| known.as_second() == told.as_second())
+        })
 }
 
 fn take_memory(

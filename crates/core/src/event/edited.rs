@@ -37,6 +37,8 @@ pub enum Change {
     Breakpoint(bool),
     /// How often it was tried again.
     Retries(u32),
+    /// What was done.
+    Summary(Option<String>),
     /// What only its native format has.
     Native(Option<Native>),
 }
@@ -72,6 +74,7 @@ impl Change {
             Self::Gate(gate) => row.gate.clone_from(gate),
             Self::Breakpoint(breakpoint) => row.breakpoint = *breakpoint,
             Self::Retries(retries) => row.retries = *retries,
+            Self::Summary(summary) => row.summary.clone_from(summary),
             Self::Native(native) => row.native.clone_from(native),
         }
     }

@@ -32,6 +32,10 @@ fn draw_edit(world: &World, draw: Draw<'_>) -> Edit {
             node,
             to: ALL_ITEM_STATES[draw(8)],
         },
+        4 if draw(2) > 0 => Edit::SetSummary {
+            node,
+            summary: Some("by hand".to_owned()),
+        },
         4 => Edit::SetRetries { node, retries: 2 },
         5 => Edit::SetPrompt {
             node,

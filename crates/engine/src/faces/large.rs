@@ -3,23 +3,48 @@
 
 use std::io;
 
+use piton_formats::face::Shown;
 use piton_formats::json;
+use piton_formats::tree::Node;
 
 use super::files::FaceFile;
 use super::rows::Behind;
-use crate::keeper::{Keeper, Put};
+use crate::keeper::{Keeper, Put, Tail};
 
 /// From this size on a file is spliced.
 const LARGE_BYTES: usize = 1 << 20;
 
+/// What a row is in the list of a file.
+pub(super) enum Element {
+    /// An element.
+    New(Node),
+    /// Nothing.
+    None,
+    /// A change of something else in the file.
+    Other,
+}
+
+/// The list of a large file.
+#[derive(Clone, Copy)]
+pub(super) struct List {
+    /// The key of the list at the top of the document.
+    pub(super) key: &'static str,
+    /// What a row is in it.
+    pub(super) element: fn(Shown<'_>) -> Element,
+}
+
 /// Where the list of a large file ends; none for a small one.
-pub(super) fn tail(file: &FaceFile, text: &str) -> Option<u64> {
+pub(super) fn tail(file: &FaceFile, text: &str) -> Option<Tail> {
     let list = file.list?;
     if text.len() < LARGE_BYTES {
         return None;
     }
     let point = json::append_point(text, &[list.key])?;
-    (!point.is_empty && !point.is_inline).then_some(point.offset as u64)
+    let plain = !point.is_empty && !point.is_inline && !text.contains('\r');
+    plain.then_some(Tail {
+        at: point.offset as u64,
+        indent: point.indent,
+    })
 }
 
 /// Puts new elements into a large file that is as piton left it; none when it
@@ -29,7 +54,7 @@ pub(super) fn splice(
     keeper: &mut Keeper,
     behind: &Behind,
 ) -> io::Result<Option<Put>> {
-    let (Some(list), Some(at)) = (file.list, keeper.stamp().tail) else {
+    let (Some(list), Some(tail)) = (file.list, keeper.stamp().tail.clone()) else {
         return Ok(None);
     };
     if keeper.may_be_foreign() {
@@ -38,7 +63,7 @@ pub(super) fn splice(
     let mut insert = String::new();
     for row in &behind.rows {
         match (list.element)(row.shown()) {
-            Element::New(text) => insert.push_str(&text),
+            Element::New(node) => push_element(&mut insert, &node, &tail.indent),
             Element::None => {}
             Element::Other => return Ok(None),
         }
@@ -48,16 +73,37 @@ pub(super) fn splice(
         return Ok(Some(Put::Done));
     }
     keeper
-        .splice(at, insert.as_bytes(), behind.positions.clone())
+        .splice(&tail, insert.as_bytes(), behind.positions.clone())
         .map(Some)
 }
 
-/// What a row is in the list of a file.
-pub(super) enum Element {
-    /// A new element, with the comma and the line break before it.
-    New(String),
-    /// Nothing.
-    None,
-    /// A change of something else in the file.
-    Other,
+/// An element behind others, each of its lines indented as theirs are.
+fn push_element(out: &mut String, node: &Node, indent: &str) {
+    // An element stands two levels deep.
+    let unit = &indent[..indent.len() / 2];
+    out.push(',');
+    for line in json::render(node).lines() {
+        let own = line.trim_start_matches(' ');
+        let levels = (line.len() - own.len()) / 2;
+        out.push('\n');
+        out.push_str(indent);
+        out.extend(std::iter::repeat_n(unit, levels));
+        out.push_str(own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_element_takes_the_indentation_of_the_others() {
+        let node = Node::map([("a", Node::seq(vec![Node::string("x  y")]))]);
+        let mut out = String::new();
+        push_element(&mut out, &node, "\t\t");
+        assert_eq!(
+            out,
+            ",\n\t\t{\n\t\t\t\"a\": [\n\t\t\t\t\"x  y\"\n\t\t\t]\n\t\t}"
+        );
+    }
 }

@@ -8,6 +8,7 @@ use piton_core::{AttemptRow, Event, Need, RunId, StreamId, Tables};
 use piton_formats::face::Shown;
 use piton_store::Store as _;
 
+use crate::config::{Attempts, Config};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -77,8 +78,9 @@ pub(super) fn behind(
         wanted.needs()
     };
     let rows = session.load(&needs)?;
+    let attempts = Config::load(&session.project)?.faces.attempts;
     Ok(Behind {
-        rows: fresh(&rows.tables),
+        rows: fresh(&rows.tables, attempts),
         positions: now,
         iteration: latest_iteration(&rows.tables),
     })
@@ -94,12 +96,13 @@ fn latest_iteration(tables: &Tables) -> Option<u64> {
 
 /// Rows in the order in which they came about: entries and attempts by time,
 /// what is remembered by its number.
-fn fresh(tables: &Tables) -> Vec<Fresh> {
+fn fresh(tables: &Tables, attempts: Attempts) -> Vec<Fresh> {
     let mut fresh: Vec<(jiff::Timestamp, Fresh)> = Vec::new();
     for row in tables.entries() {
         fresh.push((row.timestamp, Fresh::Entry(Box::new(row.clone()))));
     }
-    for row in tables.attempts() {
+    let is_shown = |row: &&AttemptRow| attempts == Attempts::All || row.run == RunId::PROJECT;
+    for row in tables.attempts().filter(is_shown) {
         if let Some(ended) = row.ended_at {
             fresh.push((ended, Fresh::Attempt(Box::new(row.clone()))));
         }

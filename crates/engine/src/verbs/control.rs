@@ -5,14 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use piton_core::{Command, Need, RunRow, StreamId};
-use piton_formats::sprint::FACE;
 use piton_store::Store as _;
 use serde::Serialize;
 
 use super::compile::sprint_path;
 use crate::config::Config;
 use crate::failure::{Failure, run_state, unwritable};
-use crate::mirror::{Mirror, Trouble};
+use crate::mirror::Mirror;
 use crate::notice::Notice;
 use crate::run_lock;
 use crate::runner;
@@ -157,26 +156,45 @@ pub fn node(
 
 /// Brings the native file of a run that nobody works on up to date. What
 /// keeps it from that is no reason to fail: what was asked is done.
-fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<String>, Failure> {
+pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<String>, Failure> {
     let newest = session
         .runs()?
         .into_iter()
         .rfind(|run| run.source == row.source);
-    if row.face != FACE || newest.is_none_or(|newest| newest.id != row.id) {
+    if newest.is_none_or(|newest| newest.id != row.id) {
         return Ok(Vec::new());
     }
-    // First how far the journal is: the rows know that much, or more.
-    let position = session.store.position(&StreamId::run(row.id))?;
-    let rows = session.load(&[Need::Run(row.id), Need::Tree(row.id)])?;
-    let target = session.project.absolute(&row.source).join("PROGRESS.yaml");
-    let trouble = match Mirror::open(&session.project.home, &target, &rows.tables, row.id) {
-        Ok(mut mirror) => mirror.write(&rows.tables, position, session.world.now()),
-        Err(error) => Some(Trouble::Unwritable {
-            target,
-            why: error.to_string(),
-        }),
-    };
-    Ok(trouble.iter().map(ToString::to_string).collect())
+    let mut said = Vec::new();
+    let mut mirror = None;
+    // What was written into it comes first; what is stored for that shows then.
+    for _ in 0..2 {
+        // First how far the journal is: the rows know that much, or more.
+        let position = session.store.position(&StreamId::run(row.id))?;
+        let needs = [
+            Need::Run(row.id),
+            Need::Tree(row.id),
+            Need::OpenDecisions(Some(row.id)),
+        ];
+        let rows = session.load(&needs)?;
+        if mirror.is_none() {
+            mirror = match Mirror::open(session, row, &rows.tables) {
+                Ok(mirror) => mirror,
+                Err(error) => {
+                    said.push(error.to_string());
+                    None
+                }
+            };
+        }
+        let Some(mirror) = &mut mirror else { break };
+        let looked = mirror.look(session, &rows.tables, None)?;
+        said.extend(looked.said);
+        if !looked.taken {
+            let trouble = mirror.write(&rows.tables, position, session.world.now());
+            said.extend(trouble.map(|trouble| trouble.to_string()));
+            break;
+        }
+    }
+    Ok(said)
 }
 
 /// How a run stands after somebody changed it.

@@ -4,7 +4,7 @@ use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, Refusal, 
 use serde::Serialize;
 
 use super::control::{Outcome, outcome};
-use super::{Told, follow_faces, tell_news};
+use super::{Told, follow_faces};
 use crate::faces;
 use crate::failure::Failure;
 use crate::session::{Session, no_runs};
@@ -96,20 +96,22 @@ pub fn decide(
     told: &mut Told<'_>,
 ) -> Result<Decided, Failure> {
     let (session, row) = open_decision(world, id)?;
-    let of_project = row.file.clone().filter(|_| row.run == RunId::PROJECT);
-    if of_project.is_some() {
+    if row.file.is_some() {
         // What the store would refuse must not have changed the file before.
         may_be_decided(&row, verb)?;
-        tell_news(&faces::decide(&session, &row, verb)?, told);
+        faces::decide(&session, &row, verb)?;
     }
-    session.tell(&Command::Decide {
-        decision: row.id,
-        run: row.run,
-        verb,
-        why,
-    })?;
+    // Keeping the file may have settled it.
+    if !is_decided(&session, &row)? {
+        session.tell(&Command::Decide {
+            decision: row.id,
+            run: row.run,
+            verb,
+            why,
+        })?;
+    }
     follow_faces(&session, told);
-    if let Some(file) = of_project {
+    if let Some(file) = row.file.filter(|_| row.run == RunId::PROJECT) {
         return Ok(Decided::File {
             id: format!("d{}", row.number),
             file,
@@ -123,6 +125,17 @@ pub fn decide(
         .cloned()
         .ok_or_else(no_runs)?;
     outcome(&session, &run).map(Decided::Run)
+}
+
+/// Whether what was open when it was asked for is settled by now. A file is;
+/// of anything else the store says so itself.
+fn is_decided(session: &Session<'_>, row: &DecisionRow) -> Result<bool, Failure> {
+    if row.file.is_none() {
+        return Ok(false);
+    }
+    let rows = session.load(&[Need::Decision(row.id)])?;
+    let row = rows.tables.decision(row.id);
+    Ok(row.is_some_and(|row| row.verdict.is_some()))
 }
 
 /// The decision of that number or id, open or not.

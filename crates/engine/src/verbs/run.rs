@@ -13,6 +13,7 @@ use piton_core::{Command, ItemState, Need, RunId, RunRow, RunState};
 use piton_formats::sprint::{self, Progress};
 
 use super::compile::{SprintPath, check_sprint, sprint_path};
+use super::control::show_in_file;
 use crate::config::Config;
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
@@ -98,8 +99,11 @@ pub fn run(
     if request.dry_run {
         return dry_run(world, request, &target);
     }
-    let prepared = prepare(world, request, &target, tell)?;
+    let mut prepared = prepare(world, request, &target, tell)?;
     let grace = config.agent.limits().grace;
+    if let Prepared::Known(row) = &mut prepared {
+        take_edits(world, &target.project, row, tell)?;
+    }
     match &prepared {
         Prepared::Known(row) => {
             tell_of_changes(&target, row, tell);
@@ -160,6 +164,29 @@ pub fn run(
     } else {
         Answer::Ran(Box::new(row))
     })
+}
+
+/// Takes in what somebody wrote into the file of a run that nobody works on:
+/// it may be what lets the run go on.
+fn take_edits(
+    world: &World,
+    project: &Project,
+    row: &mut Box<RunRow>,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    if !run_lock::is_free(project, row) {
+        return Ok(());
+    }
+    let Some(session) = Session::write(world, &project.root)? else {
+        return Ok(());
+    };
+    for said in show_in_file(&session, row)? {
+        tell(Notice::Said(&said));
+    }
+    if let Some(now) = session.load(&[Need::Run(row.id)])?.tables.run(row.id) {
+        **row = now.clone();
+    }
+    Ok(())
 }
 
 /// A run is what was planned, whatever its definition says now.
@@ -487,7 +514,7 @@ impl Fresh {
                 copy.display()
             )));
         }
-        adopt(&session.project.home, self.plan.run, &present)
+        adopt(&session.project.home, self.plan.run, &progress, &present)
             .map_err(|error| unwritable(&session.project.home, error))
     }
 }

@@ -7,12 +7,10 @@ use piton_core::item::Evidence;
 use piton_core::observation::ObservationCategory;
 use piton_core::run::Pause;
 use piton_core::{DecisionRow, ItemRow, ItemState, Need, Outcome, RunRow, RunState, Tables};
-use piton_formats::sprint::FACE;
 use serde::Serialize;
 
 use super::control::start;
 use crate::failure::{Failure, run_state};
-use crate::mirror;
 use crate::run_lock;
 use crate::session::{Session, open_runs};
 use crate::world::World;
@@ -284,14 +282,6 @@ fn counters(tables: &Tables, row: &RunRow) -> Counters {
 fn warnings(session: &Session<'_>, row: &RunRow) -> Vec<String> {
     let mut warnings = Vec::new();
     let folder = session.project.absolute(&row.source);
-    if row.face == FACE && mirror::is_stopped(&session.project.home, row.id) {
-        let theirs = folder.join("PROGRESS.yaml");
-        warnings.push(format!(
-            "{} was changed by somebody else and is left as it is; piton's version is {}",
-            theirs.display(),
-            mirror::own_version(&theirs).display()
-        ));
-    }
     if row.state != RunState::Done
         && fs::metadata(folder.join("PAUSE")).is_ok()
         && row.state != RunState::Paused

@@ -76,7 +76,7 @@ pub fn restore(world: &World, from: &Path) -> Result<Restored, Failure> {
     project.create()?;
     let restored = SqliteStore::restore(&from, &project.home)?;
     // The files show another journal now: they may go back.
-    crate::mirror::rewind(&project.home).map_err(|error| unwritable(&project.home, error))?;
+    crate::keeper::rewind(&project.home).map_err(|error| unwritable(&project.home, error))?;
     Ok(Restored {
         store: project.home.join("journal.db"),
         kept: restored.kept,

@@ -18,6 +18,8 @@ pub struct AppendPoint {
     pub is_inline: bool,
     unit: String,
     newline: &'static str,
+    /// What stands between the last two elements.
+    gap: Option<String>,
     last: Option<String>,
 }
 
@@ -48,15 +50,23 @@ pub fn append_point(text: &str, path: &[&str]) -> Option<AppendPoint> {
     let outer = indentation(&text[line..]);
     let unit = unit.unwrap_or_else(|| "  ".to_owned());
     let head = &text[list.start + 1..list.first];
+    let is_inline = if list.is_empty {
+        // A text that has no lines gets none.
+        !text.contains('\n')
+    } else {
+        !head.contains('\n')
+    };
     let indent = match head.rsplit_once('\n') {
         Some((_, indent)) if !list.is_empty => indent.to_owned(),
         Some(_) | None => format!("{outer}{unit}"),
     };
+    let gap = text.get(list.before..list.last);
     Some(AppendPoint {
         offset: list.offset,
+        gap: gap.filter(|gap| !gap.is_empty()).map(str::to_owned),
         indent,
         is_empty: list.is_empty,
-        is_inline: !list.is_empty && !head.contains('\n'),
+        is_inline,
         unit,
         newline,
         last: text.get(list.last..list.offset).map(str::to_owned),
@@ -80,22 +90,28 @@ pub fn render_element(node: &Node, point: &AppendPoint) -> String {
         indent: &point.indent,
         inline: point.is_inline,
     };
-    if !point.is_empty {
-        out.push(',');
-    }
-    if point.is_inline {
-        out.push(' ');
-    } else {
-        out.push_str(point.newline);
-        out.push_str(&point.indent);
+    match &point.gap {
+        Some(gap) => out.push_str(gap),
+        None => out.push_str(&lead(point)),
     }
     push(&mut out, node, &form, &at);
-    if point.is_empty {
+    if point.is_empty && !point.is_inline {
         out.push_str(point.newline);
         let outer = point.indent.strip_suffix(&point.unit);
         out.push_str(outer.unwrap_or_default());
     }
     out
+}
+
+/// What comes before an element that has no two before it.
+fn lead(point: &AppendPoint) -> String {
+    let comma = if point.is_empty { "" } else { "," };
+    let blank = if point.is_empty { "" } else { " " };
+    if point.is_inline {
+        format!("{comma}{blank}")
+    } else {
+        format!("{comma}{}{}", point.newline, point.indent)
+    }
 }
 
 fn indentation(line: &str) -> &str {
@@ -110,6 +126,8 @@ fn indentation(line: &str) -> &str {
 struct List {
     start: usize,
     first: usize,
+    /// Where the element before the last ends.
+    before: usize,
     last: usize,
     offset: usize,
     is_empty: bool,
@@ -179,11 +197,13 @@ impl Skimmer<'_> {
             return Some(List {
                 start,
                 first,
+                before: offset,
                 last: offset,
                 offset,
                 is_empty: true,
             });
         }
+        let mut before = first;
         loop {
             let last = self.at;
             self.value()?;
@@ -193,6 +213,7 @@ impl Skimmer<'_> {
                 return Some(List {
                     start,
                     first,
+                    before,
                     last,
                     offset,
                     is_empty: false,
@@ -200,6 +221,7 @@ impl Skimmer<'_> {
             }
             self.eat(b',')?;
             self.blanks();
+            before = offset;
         }
     }
 
@@ -308,6 +330,20 @@ mod tests {
             "{\n  \"l\": []\n}\n",
             &["l"],
             "{\n  \"l\": [\n    {\n      \"id\": \"b\",\n      \"n\": {\n        \"x\": 1\n      }\n    }\n  ]\n}\n",
+        );
+    }
+
+    #[test]
+    fn what_stands_between_two_elements_is_repeated() {
+        check(
+            r#"{"l":[{"id":"a"},{"id":"c"}]}"#,
+            &["l"],
+            r#"{"l":[{"id":"a"},{"id":"c"},{"id":"b","n":{"x":1}}]}"#,
+        );
+        check(
+            r#"{"l":[]}"#,
+            &["l"],
+            r#"{"l":[{"id": "b", "n": {"x": 1}}]}"#,
         );
     }
 

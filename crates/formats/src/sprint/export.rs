@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use piton_core::item::Evidence;
+use piton_core::native::Native;
 use piton_core::run::Pause;
 use piton_core::{ItemRow, ItemState, RunId, RunRow, RunState, Tables};
 
@@ -18,22 +19,24 @@ use super::progress::{
 
 /// Makes the document of a run, again and again.
 ///
-/// What only the native file has is read once and kept.
+/// What only the native file has is read once, and again when it changed.
 #[derive(Debug)]
 pub struct Exporter {
     run: RunId,
+    native: Option<Native>,
     sprint: Progress,
-    rests: HashMap<piton_core::Node, NodeRest>,
+    rests: HashMap<piton_core::Node, (Option<Native>, NodeRest)>,
 }
 
 impl Exporter {
     /// An exporter for the run of that id.
     #[must_use]
     pub fn new(tables: &Tables, run: RunId) -> Self {
-        let sprint = native::sprint(tables.run(run).and_then(|row| row.native.as_ref()));
+        let native = tables.run(run).and_then(|row| row.native.clone());
         Self {
             run,
-            sprint,
+            sprint: native::sprint(native.as_ref()),
+            native,
             rests: HashMap::new(),
         }
     }
@@ -48,6 +51,10 @@ impl Exporter {
     /// None when the run is not in the tables.
     pub fn export(&mut self, tables: &Tables, heartbeat: Timestamp) -> Option<Progress> {
         let run = tables.run(self.run)?.clone();
+        if run.native != self.native {
+            self.native.clone_from(&run.native);
+            self.sprint = native::sprint(run.native.as_ref());
+        }
         let mut progress = self.sprint.clone();
         let mut stack: Vec<(usize, PhaseNode, Vec<PhaseNode>, bool)> = Vec::new();
         let mut roots = Vec::new();
@@ -68,11 +75,12 @@ impl Exporter {
     }
 
     fn rest(&mut self, item: &ItemRow) -> &NodeRest {
-        if !self.rests.contains_key(&item.node) {
-            self.rests
-                .insert(item.node.clone(), NodeRest::unpack(item.native.as_ref()));
+        let fresh = || (item.native.clone(), NodeRest::unpack(item.native.as_ref()));
+        let kept = self.rests.entry(item.node.clone()).or_insert_with(fresh);
+        if kept.0 != item.native {
+            *kept = fresh();
         }
-        &self.rests[&item.node]
+        &kept.1
     }
 }
 
@@ -116,7 +124,7 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
         .status
         .as_deref()
         .and_then(PhaseStatus::parse)
-        .filter(|_| is_as_taken_over(item));
+        .filter(|status| is_as_taken_over(item) && is_same(*status, item.state));
     let show = |time: Option<Timestamp>, kept: &Option<String>| match (time, kept) {
         (Some(time), Some(text)) if text.parse().ok() == Some(time) => Some(text.clone()),
         (Some(time), _) => Some(show_time(time)),
@@ -172,6 +180,19 @@ impl PhaseNode {
             self.status = PhaseStatus::Pending;
         }
         self
+    }
+}
+
+/// Whether an item that had this status when it was taken over may have the
+/// state that it has now from that.
+fn is_same(status: PhaseStatus, state: ItemState) -> bool {
+    match status {
+        PhaseStatus::InProgress => matches!(state, ItemState::Ready | ItemState::Pending),
+        PhaseStatus::Pending => state == ItemState::Skipped,
+        PhaseStatus::Completed
+        | PhaseStatus::Blocked
+        | PhaseStatus::Skipped
+        | PhaseStatus::Failed => false,
     }
 }
 

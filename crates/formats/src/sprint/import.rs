@@ -103,18 +103,18 @@ fn siblings<'a>(
 }
 
 /// What an item takes over from those above it.
-struct Inherited<'a> {
+pub(super) struct Inherited<'a> {
     /// The list that it stands in.
-    siblings: &'a [PhaseNode],
+    pub(super) siblings: &'a [PhaseNode],
     /// Whether the whole sprint is finished, whatever its nodes say.
-    finished: bool,
+    pub(super) finished: bool,
     /// An item above is finished: nothing below it is started any more.
-    closed: bool,
+    pub(super) closed: bool,
     /// An item above waits for others.
-    pending: bool,
+    pub(super) pending: bool,
 }
 
-fn plant(
+pub(super) fn plant(
     items: &mut Vec<PlannedItem>,
     node: &PhaseNode,
     path: &Node,
@@ -274,7 +274,7 @@ pub(super) fn status_of(state: ItemState) -> PhaseStatus {
     }
 }
 
-fn gate(gate: &super::Gate) -> piton_core::gate::Gate {
+pub(super) fn gate(gate: &super::Gate) -> piton_core::gate::Gate {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -289,7 +289,7 @@ fn gate(gate: &super::Gate) -> piton_core::gate::Gate {
     }
 }
 
-fn policy(progress: &Progress) -> Policy {
+pub(super) fn policy(progress: &Progress) -> Policy {
     let limits = progress.limits();
     let small = |count: Option<u64>| count.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
     Policy {

@@ -130,7 +130,7 @@ impl NodeRest {
 }
 
 /// Unknown keys as the text of a YAML map.
-fn keys(extra: &[(String, Node)]) -> Option<String> {
+pub(super) fn keys(extra: &[(String, Node)]) -> Option<String> {
     (!extra.is_empty()).then(|| {
         emit(&Node::map(
             extra

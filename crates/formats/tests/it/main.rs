@@ -6,17 +6,27 @@
     reason = "a test that fails may panic, and one that is skipped says so"
 )]
 
+mod agent_os;
+mod chance;
 mod compile_errors;
 mod compile_output;
 mod compile_warnings;
+mod desk;
 mod edits;
+mod garbled;
 mod hostile;
 mod json;
+mod logs;
+mod mutations;
 mod mutations_markdown;
 mod progress;
+mod progress_edits;
 mod ralph_dir;
+mod ralph_json;
 mod round_trip;
 mod samples;
+mod schemas;
 mod shelf;
+mod sprint_shapes;
 mod task;
 mod yaml_patch;

@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use piton_formats::face::{About, CannotShow, Detected, Shown, Took};
 use piton_formats::problem::Problem;
 use piton_formats::ralph_dir::{guardrails, logs, progress};
-use piton_formats::sprint::{Layout, Source, detect_layout, parse_progress, render_progress};
-use piton_formats::{task, yaml};
+use piton_formats::sprint::{
+    Layout, Source, detect_layout, parse_progress, render_progress, update_progress,
+};
+use piton_formats::{agent_os, json, prd, ralph_json, sdlc, task, yaml};
 
 use crate::edits;
 
@@ -94,5 +97,121 @@ fn markdown_of_others_is_read_and_edits_leave_the_rest_alone() {
         edits::keep_all_else(&text);
         edits::keep_all_else(&text.replace('\n', "\r\n"));
         edits::keep_all_else(text.trim_end());
+    }
+}
+
+#[test]
+fn json_of_others_is_read_and_keeps_every_byte() {
+    let Some(folder) = folder() else {
+        eprintln!("skipped: PITON_SAMPLES names no folder");
+        return;
+    };
+    let mut paths = Vec::new();
+    files(&folder, &["json"], &mut paths);
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.display().to_string();
+        let parsed = json::parse(&text);
+        let (true, Some(root)) = (parsed.faults.is_empty(), parsed.root) else {
+            eprintln!("{name}: {:?}", parsed.faults);
+            continue;
+        };
+        assert_eq!(json::patch(&text, &root).unwrap(), text, "{name}");
+        let source = Source {
+            name: &name,
+            text: &text,
+        };
+        if sdlc::detect(&text) == sdlc::Layout::Current {
+            let (state, problems) = sdlc::read(source);
+            assert!(!problems.iter().any(Problem::is_error), "{problems:#?}");
+            let tree = sdlc::to_tree(&state.unwrap(), Some(&root));
+            assert_eq!(json::patch(&text, &tree).unwrap(), text, "{name}");
+        }
+        if matches!(
+            prd::detect(&text),
+            prd::Layout::Features | prd::Layout::UserStories
+        ) {
+            let problems = prd::read(source).1;
+            assert!(!problems.iter().any(Problem::is_error), "{problems:#?}");
+        }
+    }
+}
+
+#[test]
+fn files_of_others_are_changed_in_place() {
+    let Some(folder) = folder() else {
+        eprintln!("skipped: PITON_SAMPLES names no folder");
+        return;
+    };
+    let mut paths = Vec::new();
+    files(&folder, &["yaml"], &mut paths);
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.display().to_string();
+        let source = Source {
+            name: &name,
+            text: &text,
+        };
+        let (Some(mut progress), _) = parse_progress(source) else {
+            continue;
+        };
+        // What must be there is added; hardly a line changes by that.
+        let shown = update_progress(&text, &progress);
+        let there: std::collections::BTreeSet<&str> = shown.lines().collect();
+        let gone = text.lines().filter(|line| !there.contains(line)).count();
+        assert!(gone <= 4, "{name}: {gone} lines are gone");
+        assert_eq!(update_progress(&shown, &progress), shown, "{name}");
+        progress.pause_reason = Some("a look".to_owned());
+        if let Some(phase) = progress.phases.last_mut() {
+            phase.summary = Some("by hand".to_owned());
+        }
+        let out = update_progress(&shown, &progress);
+        let read = parse_progress(Source {
+            name: &name,
+            text: &out,
+        });
+        assert_eq!(read.0, Some(progress), "{name}");
+        let known: std::collections::BTreeSet<&str> = shown.lines().collect();
+        let new = out.lines().filter(|line| !known.contains(line)).count();
+        assert!(new <= 2, "{name}: {new} lines are new");
+    }
+}
+
+type Read = (
+    fn(&str) -> Detected,
+    fn(&str, &About<'_>) -> Took,
+    fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, CannotShow>,
+);
+
+const LOGS: [Read; 2] = [
+    (ralph_json::detect, ralph_json::take, ralph_json::show),
+    (agent_os::detect, agent_os::take, agent_os::show),
+];
+
+#[test]
+fn logs_of_others_are_taken_and_stay_as_they_are() {
+    let Some(folder) = folder() else {
+        eprintln!("skipped: PITON_SAMPLES names no folder");
+        return;
+    };
+    let mut paths = Vec::new();
+    for name in ["ralph-json", "agent-os"] {
+        files(&folder.join(name), &["json", "txt", "md"], &mut paths);
+    }
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.display().to_string();
+        let about = crate::logs::about(&name);
+        for (detect, take, show) in LOGS {
+            let took = take(&text, &about);
+            let is_ours = detect(&text) == Detected::Ours;
+            assert_eq!(took.is_readable(), is_ours, "{name}: {:?}", took.problems);
+            if is_ours {
+                assert_eq!(show(Some(&text), &[], &about).as_ref(), Ok(&text));
+                let rows = crate::logs::rows(&took);
+                let shown = crate::logs::shown(&rows);
+                assert_eq!(show(Some(&text), &shown, &about).as_ref(), Ok(&text));
+            }
+        }
     }
 }

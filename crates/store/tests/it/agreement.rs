@@ -7,11 +7,12 @@ use piton_core::gate::{Gate, GateReport};
 
 use piton_core::id::{DecisionId, RunId};
 
+use piton_core::plan::{Past, PlannedItem};
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::{
-    AttemptId, Command, Facts, HolderKnown, ItemState, Need, Node, Outcome, Role, Rows, Stage,
-    Tables, Verb,
+    AttemptId, Command, Edit, Facts, HolderKnown, ItemState, Need, Node, Outcome, Place, Role,
+    Rows, Stage, Tables, Verb,
 };
 use piton_store::CommitError;
 use piton_testkit::contract::{self, Subject};
@@ -250,12 +251,56 @@ fn start(run: RunId) -> Command {
     }
 }
 
+/// What somebody may do to the file of the plan.
+fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
+    let parent = node.parent().filter(|_| a.is_multiple_of(2));
+    let item = PlannedItem {
+        node: Node::child(parent.as_ref(), "new", 1),
+        id: "new".to_owned(),
+        place: Place(vec![0; usize::from(parent.is_some()) + 1]),
+        state: ItemState::Ready,
+        prompt: Some("do it".to_owned()),
+        model: None,
+        gate: None,
+        breakpoint: false,
+        depends_on: Vec::new(),
+        native: None,
+        past: Past::default(),
+    };
+    let node = || node.clone();
+    let states = [ItemState::Pending, ItemState::Skipped, ItemState::Done];
+    let to = pick(&states, a).expect("there are some");
+    let edit = match b % 5 {
+        0 => Edit::SetState { node: node(), to },
+        1 => Edit::SetPrompt {
+            node: node(),
+            prompt: Some("otherwise".to_owned()),
+        },
+        2 => Edit::Order {
+            parent: None,
+            nodes: vec![Node::named("c"), Node::named("a")],
+        },
+        _ => Edit::Insert {
+            parent,
+            after: Some(node()).filter(|_| a.is_multiple_of(3)),
+            items: vec![item],
+        },
+    };
+    Command::TakeEdits {
+        run,
+        token: None,
+        file: "PROGRESS.yaml".to_owned(),
+        edits: vec![edit],
+    }
+}
+
 fn act(pair: &mut Pair, (what, a, b): Act) {
     let tables = pair.rows().tables;
     let (run, token) = (pair.run, tables.run(pair.run).map_or(0, |row| row.fence));
     let (at, _) = pick(NODES, a).expect("there are some");
     let node = Node::named(at);
-    let command = match what % 24 {
+    let command = match what % 26 {
+        24 | 25 => hand_edit(run, &node, a, b),
         0 => Command::ReleaseRun { run, token },
         1 => Command::PauseRun {
             run,

@@ -8,6 +8,13 @@ use super::sprint::{Blow, Expected, Kind, Trial, say, was_killed};
 const NOT_IN_A_RUN: &[&str] = &["backup.", "restore."];
 /// Failpoints that a short run does not come to; see [`super::survivors`].
 const ONLY_IN_A_LONG_RUN: &[&str] = &["heartbeat."];
+/// Failpoints of files that others write as well; see [`super::faces`].
+const WITH_OTHERS: &[&str] = &[
+    "archive.",
+    "face.",
+    "exchange.splice-begun",
+    "mirror.edits-taken",
+];
 /// Failpoints that only a run with `auto-commit` comes to.
 const WITH_COMMITS: &[&str] = &["run.before-commit", "run.after-commit", "git.staged"];
 /// Failpoints that only a run comes to that takes over what is there.
@@ -74,7 +81,9 @@ fn try_all(points: &[&str]) {
             .copied()
             .filter(|point| kind_of(point) == kind)
             .filter(|point| {
-                !is_one_of(point, NOT_IN_A_RUN) && !is_one_of(point, ONLY_IN_A_LONG_RUN)
+                ![NOT_IN_A_RUN, ONLY_IN_A_LONG_RUN, WITH_OTHERS]
+                    .iter()
+                    .any(|others| is_one_of(point, others))
             })
             .collect();
         if of_this_kind.is_empty() {
@@ -128,13 +137,29 @@ fn what_somebody_else_saved_during_an_exchange_is_put_back_by_the_next_run() {
     let theirs = format!("{}# by hand\n", trial.scratch.read("sprint/PROGRESS.yaml"));
     std::fs::write(displaced.path(), &theirs).expect("written");
     trial.run_to_end();
-    assert_eq!(trial.scratch.read("sprint/PROGRESS.yaml"), theirs);
-    assert!(
-        trial
-            .scratch
-            .read("sprint/PROGRESS.yaml.piton")
-            .contains("status: completed")
+    let file = trial.scratch.read("sprint/PROGRESS.yaml");
+    assert!(file.ends_with("# by hand\n"), "{file}");
+    assert!(file.contains("\nstatus: completed\n"), "{file}");
+    trial.check_rest();
+}
+
+/// Somebody edits the file, and piton dies when it has taken that in and has
+/// not written the file again.
+#[test]
+fn an_edit_that_was_taken_in_before_a_death_is_taken_in_once() {
+    let mut trial = Trial::new(Kind::Plain);
+    die(&mut trial, "run.committed:9", Must::Die);
+    let edited = trial.scratch.read("sprint/PROGRESS.yaml").replacen(
+        "sprint-id:",
+        "# by hand\nowner: ada\nsprint-id:",
+        1,
     );
+    trial.scratch.write("sprint/PROGRESS.yaml", &edited);
+    die(&mut trial, "mirror.edits-taken", Must::Die);
+    trial.run_to_end();
+    let file = trial.scratch.read("sprint/PROGRESS.yaml");
+    assert!(file.starts_with("# by hand\nowner: ada\n"), "{file}");
+    assert!(file.contains("\nstatus: completed\n"), "{file}");
     trial.check_rest();
 }
 

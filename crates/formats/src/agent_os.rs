@@ -1,0 +1,114 @@
+//! `.agent-os/progress/`: the log of sessions that Agent OS keeps.
+//!
+//! [`detect`] says what a text at the path of `progress.json` is, [`take`]
+//! what it holds, [`show`] writes entries into it; [`markdown`] makes the
+//! `progress.md` beside it, and [`archive`] and [`merge_archive`] move what is
+//! old to a file for each month. [`SHAPE`] is what the format demands
+//! strictly; reading takes more. The page: `docs/formats/agent-os.md`.
+
+use crate::shape::{Field, Named, Pattern, Rest, Shape, Text};
+
+mod archive;
+mod detect;
+mod markdown;
+mod show;
+mod take;
+
+pub use archive::{Archived, archive, merge_archive, take_archive};
+pub use detect::detect;
+pub use markdown::markdown;
+pub use show::{element_of, show, told_again};
+pub use take::take;
+
+/// What the format is called where things of several are kept.
+pub const FACE: &str = "agent-os";
+
+/// What paths of problems begin with.
+pub const ROOT_NAME: &str = "progress";
+
+/// The types that an entry can have.
+const TYPES: &[&str] = &[
+    "session_started",
+    "session_ended",
+    "task_completed",
+    "task_blocked",
+    "debug_resolved",
+    "scope_override",
+    "milestone_reached",
+];
+
+const TEXTS: Shape = Shape::List(&Shape::TEXT);
+
+/// What the format demands strictly.
+pub static SHAPE: Shape = Shape::Map(ROOT, Rest::Open);
+
+static ROOT: &[Field] = &[
+    Field::required("version", Shape::Text(Text::Pattern(Pattern::Version)))
+        .about("The version of the format"),
+    Field::required("project", Shape::TEXT).about("The name of the project"),
+    ENTRIES,
+    Field::required("metadata", Shape::Map(METADATA, Rest::Open)).about("Counted from the entries"),
+];
+
+/// What an archive of a month demands strictly.
+static ARCHIVE: Shape = Shape::Map(&[ENTRIES], Rest::Open);
+
+const ENTRIES: Field = Field::required("entries", Shape::List(&LISTED));
+
+static LISTED: Shape = Shape::Named(&ENTRY);
+
+static ENTRY: Named = Named {
+    name: "Entry",
+    shape: Shape::Map(
+        &[
+            Field::required("id", Shape::Text(Text::NotEmpty)).about("The name of the entry"),
+            Field::required("timestamp", Shape::DATE_TIME).about("When it happened"),
+            Field::required("type", Shape::one_of(TYPES)).about("What kind of event it is"),
+            Field::optional("spec", Shape::TEXT).about("The spec it belongs to"),
+            Field::optional("task_id", Shape::TEXT).about("The task it belongs to"),
+            Field::required("data", Shape::Map(DATA, Rest::Open)).about("What happened"),
+        ],
+        Rest::Open,
+    ),
+};
+
+/// How an entry is written into: any type will do, and data is what it is.
+static ENTRY_KEPT: Shape = Shape::Map(
+    &[
+        Field::required("id", Shape::TEXT),
+        Field::required("timestamp", Shape::DATE_TIME),
+        Field::required("type", Shape::TEXT),
+        Field::optional("spec", Shape::TEXT),
+        Field::optional("task_id", Shape::TEXT),
+        Field::required("data", Shape::Each(&Shape::Any)),
+    ],
+    Rest::Open,
+);
+
+const DATA: &[Field] = &[
+    Field::optional("description", Shape::TEXT),
+    Field::optional("duration_minutes", Shape::Number { min: Some(0) }),
+    Field::optional("notes", Shape::TEXT),
+    Field::optional("next_steps", Shape::TEXT),
+    Field::optional("focus_task", Shape::TEXT),
+    Field::optional("context", Shape::TEXT),
+    Field::optional("issue", Shape::TEXT),
+    Field::optional("suggested_resolution", Shape::TEXT),
+    Field::optional("root_cause", Shape::TEXT),
+    Field::optional("resolution", Shape::TEXT),
+    Field::optional("files_modified", TEXTS),
+    Field::optional("requested_tasks", TEXTS),
+    Field::optional("reason", Shape::TEXT),
+];
+
+const TIME_OR_NULL: Shape = Shape::Either(&[Shape::DATE_TIME, Shape::Null]);
+
+const METADATA: &[Field] = &[
+    Field::required("total_entries", Shape::COUNT),
+    Field::required("oldest_entry", TIME_OR_NULL),
+    Field::required("last_updated", TIME_OR_NULL),
+    Field::required(
+        "archived_through",
+        Shape::Either(&[Shape::Text(Text::NotEmpty), Shape::Null]),
+    ),
+];

@@ -1,0 +1,214 @@
+//! What is old, moved to a file for each month.
+//!
+//! Pure: the caller writes the months first and the log afterwards, so that an
+//! entry may stand in both for a moment and never in neither. Both steps done
+//! again change nothing.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use super::show::{count_anew, document};
+use super::take::{read_nothing_or, refused, take_entries};
+use super::{ARCHIVE, ROOT};
+use crate::face::{About, CannotShow, Took};
+use crate::json::{self, render};
+use crate::problem::Problem;
+use crate::tree::Node;
+use crate::understood::{digest, from_map, instant_or_utc, into_map, set, too_new};
+
+/// What paths of problems in an archive begin with.
+const ROOT_NAME: &str = "archive";
+
+/// A log that was parted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Archived {
+    /// The log without its old entries.
+    pub keep: String,
+    /// The old entries by month: `2026-01`, in UTC.
+    pub months: BTreeMap<String, Vec<Node>>,
+}
+
+/// Parts a log of `max_entries` or more from what is older than `days`.
+///
+/// `None` when nothing is to be moved, or the text cannot be read. An entry
+/// whose time cannot be read is never old.
+pub fn archive(text: &str, now: Timestamp, max_entries: usize, days: u32) -> Option<Archived> {
+    let root = document(text, "progress.json").ok()?;
+    let entries = root.get("entries")?.as_seq()?;
+    if entries.len() < max_entries {
+        return None;
+    }
+    let age = SignedDuration::from_hours(i64::from(days) * 24);
+    let threshold = now.checked_sub(age).ok()?;
+    let mut keep = Vec::new();
+    let mut months: BTreeMap<String, Vec<Node>> = BTreeMap::new();
+    for entry in entries {
+        match time_of(entry).filter(|time| *time < threshold) {
+            Some(time) => {
+                let month = time.to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string();
+                months.entry(month).or_default().push(entry.clone());
+            }
+            None => keep.push(entry.clone()),
+        }
+    }
+    if months.is_empty() {
+        return None;
+    }
+    let through = threshold.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d");
+    let keep = without(text, root.clone(), keep, &through.to_string()).ok()?;
+    Some(Archived { keep, months })
+}
+
+fn without(
+    text: &str,
+    root: Node,
+    entries: Vec<Node>,
+    through: &str,
+) -> Result<String, CannotShow> {
+    let mut map = into_map(root)?;
+    count_anew(&mut map, &entries);
+    if let Some(metadata) = map.get("metadata").cloned() {
+        let mut metadata = into_map(metadata)?;
+        set(
+            &mut metadata,
+            "archived_through",
+            Node::string(through),
+            &[],
+        );
+        set(&mut map, "metadata", from_map(metadata), ROOT);
+    }
+    set(&mut map, "entries", Node::seq(entries), ROOT);
+    json::patch(text, &from_map(map)).map_err(|error| CannotShow(error.to_string()))
+}
+
+fn time_of(entry: &Node) -> Option<Timestamp> {
+    instant_or_utc(entry.get("timestamp")?.as_str()?)
+}
+
+/// The archive of a month with these entries as well, sorted by time.
+///
+/// An entry that has the id and the time of one that is there takes its place;
+/// one that only has its id is another entry.
+///
+/// # Errors
+///
+/// When the archive that is there is not JSON or holds no list of entries.
+pub fn merge_archive(existing: Option<&str>, entries: &[Node]) -> Result<String, CannotShow> {
+    let text = existing.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty());
+    let Some(text) = text else {
+        let list = Node::seq(together(&[], entries));
+        return Ok(render(&Node::map([("entries", list)])));
+    };
+    let mut map = into_map(document_of_month(text)?)?;
+    let had = map.get("entries").and_then(Node::as_seq);
+    let list = Node::seq(together(had.unwrap_or_default(), entries));
+    set(&mut map, "entries", list, &[]);
+    json::patch(text, &from_map(map)).map_err(|error| CannotShow(error.to_string()))
+}
+
+fn document_of_month(text: &str) -> Result<Node, CannotShow> {
+    let root = crate::understood::read(text, "the archive").map_err(|problems| {
+        let first = problems.first().map(ToString::to_string);
+        CannotShow(first.unwrap_or_else(|| "the archive is not JSON".to_owned()))
+    })?;
+    let map = root.as_map().map(|map| map.get("entries"));
+    match map {
+        Some(None) => Ok(root),
+        Some(Some(list)) if list.as_seq().is_some() || list.is_null() => Ok(root),
+        Some(Some(_)) | None => Err(CannotShow("the archive has no list of entries".to_owned())),
+    }
+}
+
+/// Both lists without what is the same twice, in the order of time.
+fn together(had: &[Node], new: &[Node]) -> Vec<Node> {
+    let mut out: Vec<Node> = had.to_vec();
+    let mut contents: HashMap<[u8; 16], usize> = HashMap::new();
+    let mut of_name: HashMap<(&str, Timestamp), VecDeque<usize>> = HashMap::new();
+    for (index, entry) in had.iter().enumerate() {
+        contents.entry(digest(&[&render(entry)])).or_insert(index);
+        if let Some(name) = name_of(entry) {
+            of_name.entry(name).or_default().push_back(index);
+        }
+    }
+    // What was found once is not replaced: two of one name that come together
+    // are two entries.
+    let mut found: HashSet<usize> = HashSet::new();
+    for entry in new {
+        let content = digest(&[&render(entry)]);
+        if let Some(index) = contents.get(&content) {
+            found.insert(*index);
+            continue;
+        }
+        let places = name_of(entry).and_then(|name| of_name.get_mut(&name));
+        let replaced = places.and_then(|places| {
+            std::iter::from_fn(|| places.pop_front()).find(|index| !found.contains(index))
+        });
+        let index = replaced.unwrap_or(out.len());
+        found.insert(index);
+        contents.insert(content, index);
+        match out.get_mut(index) {
+            Some(place) => *place = entry.clone(),
+            None => out.push(entry.clone()),
+        }
+    }
+    out.sort_by_key(|entry| time_of(entry).unwrap_or(Timestamp::MAX));
+    out
+}
+
+/// What makes an entry the same one, whatever it says.
+fn name_of(entry: &Node) -> Option<(&str, Timestamp)> {
+    Some((entry.get("id")?.as_str()?, time_of(entry)?))
+}
+
+/// What the archive of a month holds.
+pub fn take_archive(text: &str, about: &About<'_>) -> Took {
+    let root = match read_nothing_or(text, about.file) {
+        None => return Took::default(),
+        Some(Ok(root)) => root,
+        Some(Err(problems)) => return refused(problems),
+    };
+    if root.as_map().is_none() {
+        let problem = Problem::error("NOT_A_PROGRESS_LOG", about.file, ROOT_NAME, root.span)
+            .saying(
+                format!("this is {}, not an archive of Agent OS", root.describe()),
+                "piton leaves it alone",
+            );
+        return refused(vec![problem]);
+    }
+    if let Some(problem) = too_new(&root, about.file, ROOT_NAME) {
+        return refused(vec![problem]);
+    }
+    take_entries(text, &root, (about.file, ROOT_NAME), &ARCHIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_of_another_time_is_another_entry_whatever_its_id() {
+        let entries = |text: &str| {
+            let root = json::parse(text).root.expect("JSON");
+            root.as_seq().expect("a list").to_vec()
+        };
+        let first = entries(r#"[{"id": "a", "timestamp": "2026-01-02T00:00:00Z"}]"#);
+        let second = entries(
+            r#"[{"id": "a", "timestamp": "2026-01-01T00:00:00Z"},
+                {"id": "a", "timestamp": "2026-01-02T00:00:00.0Z", "n": 1}]"#,
+        );
+        let once = merge_archive(None, &first).expect("an archive");
+        let twice = merge_archive(Some(&once), &second).expect("an archive");
+        assert_eq!(twice.matches("\"id\": \"a\"").count(), 2);
+        assert_eq!(merge_archive(Some(&twice), &second).as_ref(), Ok(&twice));
+        assert!(twice.contains("\"n\": 1"));
+        let beside = entries(
+            r#"[{"id": "a", "timestamp": "2026-01-02T00:00:00Z"},
+                {"id": "a", "timestamp": "2026-01-02T00:00:00Z", "n": 2}]"#,
+        );
+        let both = merge_archive(Some(&once), &beside).expect("an archive");
+        assert_eq!(both.matches("\"id\": \"a\"").count(), 2);
+        assert_eq!(merge_archive(Some(&both), &beside).as_ref(), Ok(&both));
+    }
+}

@@ -1,0 +1,47 @@
+//! What a text at the path of the log is.
+
+use crate::face::Detected;
+use crate::json;
+use crate::ralph_json;
+use crate::tree::Node;
+
+/// Judges by the contents.
+pub fn detect(text: &str) -> Detected {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Detected::Empty;
+    }
+    let parsed = json::parse(text);
+    let Some(root) = parsed.root.filter(|_| parsed.faults.is_empty()) else {
+        return Detected::Unreadable;
+    };
+    let detected = of_tree(&root);
+    let is_foreign = matches!(detected, Detected::Foreign(_));
+    if is_foreign && ralph_json::detect(text) == Detected::Ours {
+        return Detected::Foreign("a Ralph progress file, not an Agent OS log".to_owned());
+    }
+    detected
+}
+
+/// Judges a document that could be read.
+pub(super) fn of_tree(root: &Node) -> Detected {
+    let Some(map) = root.as_map() else {
+        return Detected::Foreign(format!("{}, not an Agent OS log", root.describe()));
+    };
+    if map.pairs.is_empty() {
+        return Detected::Empty;
+    }
+    let entries = root.get("entries");
+    let list = entries.and_then(Node::as_seq).unwrap_or_default();
+    let of_ralph = root.get("created_at").is_some()
+        || root.get("learnings").is_some()
+        || list.iter().any(|entry| entry.get("prd_id").is_some());
+    let has = |key| root.get(key).is_some();
+    let framed = has("version") || has("project") || has("metadata");
+    let typed = list
+        .iter()
+        .any(|entry| entry.get("type").is_some() && entry.get("id").is_some());
+    if entries.is_some() && !of_ralph && (framed || typed) {
+        return Detected::Ours;
+    }
+    Detected::Foreign("a JSON object that is no Agent OS log".to_owned())
+}

@@ -1,0 +1,192 @@
+//! `progress.md`: the log as people read it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::show::document;
+use crate::face::CannotShow;
+use crate::tree::Node;
+use crate::understood::instant_or_utc;
+
+/// What an entry is drawn with, by its type.
+const ICONS: [(&str, &str); 7] = [
+    ("session_started", "🚀"),
+    ("session_ended", "🏁"),
+    ("task_completed", "✅"),
+    ("task_blocked", "⚠️"),
+    ("debug_resolved", "🔧"),
+    ("scope_override", "📋"),
+    ("milestone_reached", "🎯"),
+];
+const OTHER_ICON: &str = "📝";
+
+/// The lines below a title: what each is called, and the key of its value.
+const LINES: [(&str, &str); 4] = [
+    ("Details", "description"),
+    ("Duration", "duration_minutes"),
+    ("Notes", "notes"),
+    ("Next", "next_steps"),
+];
+
+/// How long a title may be.
+const TITLE_CHARS_MAX: usize = 200;
+
+/// What is written instead of the date of an entry that has none.
+const UNDATED: &str = "Undated";
+
+/// Renders the text of `progress.json` as `progress.md`.
+///
+/// The newest date comes first and within it the newest entry; times are UTC.
+/// There are as many lines that begin with `### ` as there are entries,
+/// whatever these say: no line of a value begins with `#`.
+///
+/// # Errors
+///
+/// When the text is not JSON, is something else than a log, or is too new.
+pub fn markdown(json_text: &str) -> Result<String, CannotShow> {
+    let root = document(json_text, "progress.json")?;
+    let entries = root.get("entries").and_then(Node::as_seq);
+    let entries = entries.unwrap_or_default();
+    let project = root.get("project").and_then(value);
+    let mut out = String::from("# Agent OS Progress Log\n\n");
+    line(
+        &mut out,
+        format_args!("*Project: {}*", one_line(&project.unwrap_or_default())),
+    );
+    line(
+        &mut out,
+        format_args!("*Total entries: {}*\n\n---\n", entries.len()),
+    );
+    for (date, mut of_day) in by_date(entries) {
+        of_day.sort_by_key(|(time, _)| Reverse(*time));
+        let date = date.0.unwrap_or_else(|| UNDATED.to_owned());
+        line(&mut out, format_args!("## {date}\n"));
+        for (time, entry) in of_day {
+            push_entry(&mut out, time, entry);
+            out.push('\n');
+        }
+        out.push_str("---\n\n");
+    }
+    let archived = root
+        .get("metadata")
+        .and_then(|metadata| metadata.get("archived_through"));
+    if let Some(date) = archived.and_then(value) {
+        let date = one_line(&date);
+        line(
+            &mut out,
+            format_args!("\n*Older entries archived through {date}*"),
+        );
+        out.push_str("*See .agent-os/progress/archive/ for historical data*\n");
+    }
+    Ok(out)
+}
+
+fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
+    writeln!(out, "{text}").expect("a string takes all");
+}
+
+type OfDay<'n> = Vec<(Option<Timestamp>, &'n Node)>;
+
+/// The days, newest first, what has no date last; the last of a day first.
+fn by_date(entries: &[Node]) -> BTreeMap<Reverse<Option<String>>, OfDay<'_>> {
+    let mut days: BTreeMap<Reverse<Option<String>>, OfDay<'_>> = BTreeMap::new();
+    for entry in entries.iter().rev() {
+        let time = entry.get("timestamp").and_then(Node::as_str);
+        let time = time.and_then(instant_or_utc);
+        let date = time.map(|time| {
+            time.to_zoned(TimeZone::UTC)
+                .strftime("%Y-%m-%d")
+                .to_string()
+        });
+        days.entry(Reverse(date)).or_default().push((time, entry));
+    }
+    days
+}
+
+fn push_entry(out: &mut String, time: Option<Timestamp>, entry: &Node) {
+    let clock = time.map_or_else(
+        || "--:--".to_owned(),
+        |time| time.to_zoned(TimeZone::UTC).strftime("%H:%M").to_string(),
+    );
+    let word = entry.get("type").and_then(value).unwrap_or_default();
+    let known = ICONS.iter().find(|(kind, _)| *kind == word);
+    let icon = known.map_or(OTHER_ICON, |(_, icon)| icon);
+    let said = |key| {
+        entry
+            .get("data")
+            .and_then(|data| data.get(key))
+            .and_then(value)
+    };
+    let title = title(&said("description").unwrap_or_default(), &word);
+    line(out, format_args!("### {clock} - {icon} {title}"));
+    for (name, key) in [("Spec", "spec"), ("Task", "task_id")] {
+        if let Some(text) = entry.get(key).and_then(value) {
+            line(out, format_args!("- **{name}**: {}", one_line(&text)));
+        }
+    }
+    for (name, key) in LINES {
+        match said(key) {
+            Some(text) if key == "duration_minutes" => {
+                line(
+                    out,
+                    format_args!("- **{name}**: ~{} minutes", one_line(&text)),
+                );
+            }
+            Some(text) => line(out, format_args!("- **{name}**: {}", indented(&text))),
+            None => {}
+        }
+    }
+}
+
+/// The first line of what happened, or the type.
+fn title(description: &str, word: &str) -> String {
+    let lines = description.lines().map(one_line);
+    let mut texts = lines.chain([one_line(word), "entry".to_owned()]);
+    let first = texts.find(|text| !text.is_empty()).unwrap_or_default();
+    first.chars().take(TITLE_CHARS_MAX).collect()
+}
+
+/// What a value says, where JavaScript would take it for true.
+fn value(node: &Node) -> Option<String> {
+    if let Some(items) = node.as_seq() {
+        let texts: Vec<&str> = items.iter().filter_map(Node::text).collect();
+        return Some(texts.join(", ")).filter(|text| !text.is_empty());
+    }
+    if node.is_null() || node.as_bool() == Some(false) || node.as_f64() == Some(0.0) {
+        return None;
+    }
+    node.text()
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned)
+}
+
+/// Without line breaks and other controls.
+fn one_line(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    text.trim().to_owned()
+}
+
+/// Further lines belong to the item of the list, and none begins a heading.
+fn indented(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let mut out = String::new();
+    for (index, line) in text.trim().split('\n').enumerate() {
+        let line = one_line(line);
+        if index > 0 {
+            out.push('\n');
+            out.push_str(if line.is_empty() { "" } else { "  " });
+            if line.starts_with('#') {
+                out.push('\\');
+            }
+        }
+        out.push_str(&line);
+    }
+    out
+}

@@ -1,0 +1,220 @@
+//! Rows as entries of the log, and their way into its text.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use piton_core::command::Found;
+use piton_core::entry::{Entry, EntryRow};
+use serde_json::Value as Json;
+
+use super::detect::of_tree;
+use super::take::{mark, taken};
+use super::{ENTRY_KEPT, FACE, METADATA, ROOT, ROOT_NAME};
+use crate::face::{About, CannotShow, Detected, Shown};
+use crate::json;
+use crate::shape::{Rest, Shape, Version, is_date_time};
+use crate::tree::{Key, Map, Node};
+use crate::understood::{
+    Elements, from_json, from_map, id_of, instant_or_utc, into_map, merged, native_node, read, set,
+    too_new,
+};
+
+/// The text, showing the rows as well.
+///
+/// An entry that has a name is shown; other rows do not belong here. Without a
+/// text, or in one without a document, a new document is begun. Where nothing
+/// changes, the text stays as it is to the byte; where something does, the
+/// metadata is made true.
+///
+/// # Errors
+///
+/// When the text is not JSON, is something else than a log, is too new, or has
+/// something else where the list of entries must be.
+pub fn show(
+    text: Option<&str>,
+    rows: &[Shown<'_>],
+    about: &About<'_>,
+) -> Result<String, CannotShow> {
+    let Some(text) = text.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty())
+    else {
+        let mut map = new_document(about);
+        show_in(&mut map, rows)?;
+        return Ok(json::render(&from_map(map)));
+    };
+    let root = document(text, about.file)?;
+    let is_empty = of_tree(&root) == Detected::Empty;
+    let mut map = into_map(root)?;
+    if is_empty {
+        map = new_document(about);
+    }
+    if !show_in(&mut map, rows)? {
+        return Ok(text.to_owned());
+    }
+    json::patch(text, &from_map(map)).map_err(|error| CannotShow(error.to_string()))
+}
+
+/// Reads a log that is to be changed or rendered.
+pub(super) fn document(text: &str, file: &str) -> Result<Node, CannotShow> {
+    let root = read(text, file).map_err(|problems| {
+        let first = problems.first().map(ToString::to_string);
+        CannotShow(first.unwrap_or_else(|| "it is not JSON".to_owned()))
+    })?;
+    if let Detected::Foreign(what) = of_tree(&root) {
+        return Err(CannotShow(format!("it is {what}")));
+    }
+    match too_new(&root, file, ROOT_NAME) {
+        Some(problem) => Err(CannotShow(problem.message)),
+        None => Ok(root),
+    }
+}
+
+fn new_document(about: &About<'_>) -> Map {
+    let pairs = [
+        ("version", Node::string(Version::CURRENT.to_string())),
+        ("project", Node::string(about.project)),
+        ("entries", Node::seq(Vec::new())),
+        ("metadata", metadata(&Map::default(), &[])),
+    ];
+    Map {
+        pairs: pairs.map(|(key, node)| (Key::new(key), node)).into(),
+    }
+}
+
+/// Shows the rows in a document, and says whether that changed anything.
+fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
+    let mut elements = Elements::of(map, "entries", &ENTRY_KEPT, id_of)?;
+    let marks = marks(&elements, rows);
+    for row in rows {
+        if let Shown::Entry(row) = row {
+            let stands_without_name = row
+                .entry
+                .mark
+                .as_ref()
+                .is_some_and(|mark| marks.contains(mark));
+            if !stands_without_name {
+                show_entry(&mut elements, row);
+            }
+        }
+    }
+    let Some(list) = elements.changed() else {
+        return Ok(false);
+    };
+    count_anew(map, list.as_seq().unwrap_or_default());
+    set(map, "entries", list, ROOT);
+    Ok(true)
+}
+
+/// The marks of what stands in the file, when a row is known by one.
+fn marks(elements: &Elements, rows: &[Shown<'_>]) -> HashSet<String> {
+    let is_marked = |row: &Shown<'_>| {
+        let Shown::Entry(row) = row else { return false };
+        row.entry.mark.is_some()
+    };
+    if !rows.iter().any(is_marked) {
+        return HashSet::new();
+    }
+    elements.list().iter().map(mark).collect()
+}
+
+fn show_entry(elements: &mut Elements, row: &EntryRow) {
+    let Some(name) = &row.entry.name else {
+        return;
+    };
+    let native = native_node(row.entry.native.as_ref(), FACE);
+    let wanted = element(&row.entry, name, Some(&time_of(row)));
+    let fresh = on_native(native.as_ref(), &wanted);
+    elements.show(name, native.as_ref(), &wanted, fresh);
+}
+
+fn on_native(native: Option<&Node>, wanted: &Node) -> Node {
+    match native {
+        Some(node) => merged(node, Some(node), wanted, &ENTRY_KEPT),
+        None => wanted.clone(),
+    }
+}
+
+/// When it happened: in its writer's form where that names a time at all.
+fn time_of(row: &EntryRow) -> String {
+    let at = row.entry.at.as_deref().filter(|at| is_date_time(at));
+    at.map_or_else(|| milliseconds(row.timestamp), str::to_owned)
+}
+
+/// As JavaScript writes it: `2026-01-15T10:30:00.000Z`.
+fn milliseconds(time: Timestamp) -> String {
+    format!("{time:.3}")
+}
+
+/// The entry that shows a row, for a caller that puts a single one into a file
+/// that is too large to be read; `None` for one that has no name.
+#[must_use]
+pub fn element_of(row: &EntryRow) -> Option<Node> {
+    let name = row.entry.name.as_ref()?;
+    let native = native_node(row.entry.native.as_ref(), FACE);
+    let wanted = element(&row.entry, name, Some(&time_of(row)));
+    Some(on_native(native.as_ref(), &wanted))
+}
+
+/// What [`super::take`] finds where this row is shown; `None` for a row that
+/// is not shown.
+#[must_use]
+pub fn told_again(row: &Shown<'_>) -> Option<Found> {
+    let Shown::Entry(row) = row else { return None };
+    let text = json::render(&element_of(row)?);
+    let node = json::parse(&text).root?;
+    taken(&text, &node).map(|entry| Found::Entry(Box::new(entry)))
+}
+
+/// An entry as the format writes it.
+pub(super) fn element(entry: &Entry, id: &str, at: Option<&str>) -> Node {
+    let text = |text: Option<&str>| text.map(Node::string);
+    let pairs = [
+        ("id", text(Some(id))),
+        ("timestamp", text(at)),
+        ("type", text(Some(entry.type_word()))),
+        ("spec", text(entry.spec.as_deref())),
+        ("task_id", text(entry.task_id.as_deref())),
+        ("data", Some(from_json(&Json::Object(entry.data.clone())))),
+    ];
+    Node::map(
+        pairs
+            .into_iter()
+            .filter_map(|(key, node)| Some((key, node?))),
+    )
+}
+
+/// Makes the metadata of a document say what is true of these entries.
+pub(super) fn count_anew(map: &mut Map, entries: &[Node]) {
+    let nothing = Map::default();
+    let had = map.get("metadata").and_then(Node::as_map);
+    let metadata = metadata(had.unwrap_or(&nothing), entries);
+    set(map, "metadata", metadata, ROOT);
+}
+
+/// True metadata, with what else stood there.
+fn metadata(had: &Map, entries: &[Node]) -> Node {
+    let stamps = entries.iter().filter_map(|entry| {
+        let text = entry.get("timestamp")?.as_str()?;
+        Some((instant_or_utc(text)?, text))
+    });
+    let stamps: Vec<(Timestamp, &str)> = stamps.collect();
+    let text = |stamp: Option<&(Timestamp, &str)>| match stamp {
+        Some((_, text)) if is_date_time(text) => Node::string(*text),
+        Some((time, _)) => Node::string(milliseconds(*time)),
+        None => Node::plain("null"),
+    };
+    let oldest = text(stamps.iter().min_by_key(|(time, _)| *time));
+    let newest = text(stamps.iter().max_by_key(|(time, _)| *time));
+    let archived = had.get("archived_through").cloned();
+    let last = had.get("last_updated").filter(|_| stamps.is_empty());
+    let wanted = Node::map([
+        ("total_entries", Node::plain(entries.len().to_string())),
+        ("oldest_entry", oldest),
+        ("last_updated", last.cloned().unwrap_or(newest)),
+        (
+            "archived_through",
+            archived.unwrap_or_else(|| Node::plain("null")),
+        ),
+    ]);
+    let shape = Shape::Map(METADATA, Rest::Open);
+    merged(&from_map(had.clone()), None, &wanted, &shape)
+}

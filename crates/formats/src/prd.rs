@@ -1,0 +1,59 @@
+//! `prd.json`: what is to be done, in a list, and what of it passes.
+//!
+//! Two shapes are met: `{"features": […]}` and `{"branchName", "userStories":
+//! […]}`. [`read`] takes both as they are met, [`set_passes`] changes the one
+//! thing in them that a loop may change. [`detect`] tells them from the other
+//! documents of that name.
+
+mod layout;
+mod passes;
+mod read;
+mod shape;
+
+pub use layout::{Layout, detect};
+pub use passes::{CannotSetPasses, set_passes};
+pub use read::read;
+pub use shape::{FEATURES_SHAPE, USER_STORIES_SHAPE};
+
+/// A list of things to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prd {
+    /// Which of the shapes it has: [`Layout::Features`] or [`Layout::UserStories`].
+    pub layout: Layout,
+    /// What it is for, if it says so.
+    pub project: Option<String>,
+    /// The branch to work on, if it names one.
+    pub branch_name: Option<String>,
+    /// What is to be done, in the order of the file.
+    pub items: Vec<Item>,
+    /// Shell commands that must succeed for any item.
+    pub verification: Vec<String>,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Item {
+    /// Its name, unique within the file.
+    pub id: String,
+    /// What it is called.
+    pub title: Option<String>,
+    /// What it is about.
+    pub description: Option<String>,
+    /// What must be true in the end.
+    pub criteria: Vec<String>,
+    /// What to do, in order.
+    pub steps: Vec<String>,
+    /// Where it comes in the order of work: the least first.
+    pub priority: Option<f64>,
+    /// The items that should be done before.
+    pub depends_on: Vec<String>,
+    /// Whether it was seen to be done; `None` where the file does not say.
+    pub passes: Option<bool>,
+    /// Shell commands that must succeed for this item.
+    pub verification: Vec<String>,
+    /// What people or agents noted.
+    pub notes: Option<String>,
+}
+
+#[cfg(test)]
+mod tests;

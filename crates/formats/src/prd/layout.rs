@@ -1,0 +1,86 @@
+//! Which document a file named `prd.json` really is.
+
+use crate::json;
+use crate::sdlc::first_keys;
+use crate::tree::Node;
+
+/// A document that stands, or may stand, under the name `prd.json`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// `{"features": […]}`
+    Features,
+    /// `{"branchName": …, "userStories": […]}`
+    UserStories,
+    /// One requirement with a status and attempts of its own.
+    Single,
+    /// Some other tool's, with the first of its keys.
+    Foreign(Vec<String>),
+    /// Nothing but blanks.
+    Empty,
+    /// Not JSON, or not one document.
+    Unreadable,
+}
+
+impl Layout {
+    /// A fragment that says what the document is.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Features => "a list of features".to_owned(),
+            Self::UserStories => "a list of user stories".to_owned(),
+            Self::Single => {
+                "a single requirement with its own status and attempts, not a list of them"
+                    .to_owned()
+            }
+            Self::Foreign(keys) => format!(
+                "a document of another tool, not a list of requirements: it begins with {}",
+                keys.join(", ")
+            ),
+            Self::Empty => "an empty file".to_owned(),
+            Self::Unreadable => "not a JSON document".to_owned(),
+        }
+    }
+
+    /// The key of the items.
+    pub(super) fn items_key(&self) -> Option<&'static str> {
+        match self {
+            Self::Features => Some("features"),
+            Self::UserStories => Some("userStories"),
+            Self::Single | Self::Foreign(_) | Self::Empty | Self::Unreadable => None,
+        }
+    }
+}
+
+/// Tells which document `text` is, by its content.
+pub fn detect(text: &str) -> Layout {
+    let parsed = json::parse(text);
+    match parsed.root {
+        Some(root) if parsed.faults.is_empty() => of_root(&root),
+        Some(_) | None if text.trim_start_matches('\u{feff}').trim().is_empty() => Layout::Empty,
+        // Half a document may look like anything.
+        Some(_) | None => Layout::Unreadable,
+    }
+}
+
+/// Tells which document this is.
+pub(super) fn of_root(root: &Node) -> Layout {
+    const SINGLE: [&str; 6] = [
+        "acceptance_criteria",
+        "steps",
+        "verification",
+        "attempts",
+        "current_iteration",
+        "max_iterations",
+    ];
+    let has = |key: &str| root.get(key).is_some();
+    let is_list = |key: &str| root.get(key).is_some_and(|node| node.as_seq().is_some());
+    if is_list("features") {
+        return Layout::Features;
+    }
+    if is_list("userStories") {
+        return Layout::UserStories;
+    }
+    if has("title") && has("status") && SINGLE.iter().any(|key| has(key)) {
+        return Layout::Single;
+    }
+    Layout::Foreign(first_keys(root))
+}

@@ -1,0 +1,150 @@
+use super::*;
+use crate::problem::Source;
+
+fn told(text: &str) -> String {
+    let (_, problems) = read(Source {
+        name: "prd.json",
+        text,
+    });
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("{problem} {}", problem.path))
+        .collect();
+    lines.join("\n")
+}
+
+#[track_caller]
+fn prd(text: &str) -> Prd {
+    let (prd, problems) = read(Source {
+        name: "prd.json",
+        text,
+    });
+    assert!(problems.is_empty(), "{problems:#?}");
+    prd.expect("a list")
+}
+
+const FEATURES: &str = r#"{
+  "features": [
+    {"id": "base", "description": "Lay the ground", "steps": ["dig", "pour"], "passes": true, "notes": ""},
+    {"id": 7, "description": "Build", "steps": [], "passes": false, "may_depend_on": ["base"],
+     "verification": {"tests": ["make test"], "build": "make", "custom": []}, "verificationCommands": ["./look"]}
+  ],
+  "verification": "make lint"
+}
+"#;
+
+const STORIES: &str = r#"{
+	"project": "Shop",
+	"branchName": "ralph/shop",
+	"userStories": [
+		{
+			"id": "US-001",
+			"title": "Cart",
+			"description": "As a buyer",
+			"acceptanceCriteria": ["It adds", "It sums"],
+			"priority": 1,
+			"passes": false,
+			"notes": "",
+			"labels": ["x"]
+		}
+	]
+}"#;
+
+#[test]
+fn features_are_read_in_order_with_their_commands() {
+    let prd = prd(FEATURES);
+    assert_eq!(prd.layout, Layout::Features);
+    assert_eq!(prd.verification, ["make lint"]);
+    let [base, build] = prd.items.as_slice() else {
+        panic!("two items: {:?}", prd.items);
+    };
+    assert_eq!((base.id.as_str(), base.passes), ("base", Some(true)));
+    assert_eq!(base.steps, ["dig", "pour"]);
+    assert_eq!(build.id, "7");
+    assert_eq!(build.depends_on, ["base"]);
+    assert_eq!(build.verification, ["make test", "make", "./look"]);
+}
+
+#[test]
+fn user_stories_are_read_with_their_criteria() {
+    let prd = prd(STORIES);
+    assert_eq!(prd.layout, Layout::UserStories);
+    assert_eq!(prd.branch_name.as_deref(), Some("ralph/shop"));
+    assert_eq!(prd.items[0].criteria, ["It adds", "It sums"]);
+    assert_eq!(prd.items[0].priority, Some(1.0));
+}
+
+#[test]
+fn all_that_is_wrong_is_told() {
+    let text = r#"{"features": [
+  {"id": "a", "depends_on": ["b", "gone"], "passes": "yes"},
+  {"id": "b", "dependsOn": ["a"], "steps": ["x", {}]},
+  {"id": "a"}, {"title": "none"}, {"id": null}, 5]}"#;
+    insta::assert_snapshot!(told(text), @r##"
+    prd.json:2:29: warning: `a` depends on `gone`, which is not there [MISSING_REFERENCE] features[0].depends_on
+    prd.json:2:29: error: items depend on each other: `a` on `b` on `a` [CYCLE_DETECTED] features[0].depends_on
+    prd.json:2:54: error: `passes` must be `true` or `false`, not the string `yes` [WRONG_TYPE] features[0].passes
+    prd.json:3:50: error: a text belongs here, not a mapping [WRONG_TYPE] features[1].steps[1]
+    prd.json:4:10: error: a second item is called `a`; the first is in line 2 [DUPLICATE_ID] features[2].id
+    prd.json:4:16: error: an item without an id [MISSING_ID] features[3].id
+    prd.json:4:35: error: an item without an id [MISSING_ID] features[4].id
+    prd.json:4:49: error: an item is a mapping, not the number 5 [WRONG_TYPE] features[5]
+    "##);
+}
+
+#[test]
+fn what_is_no_list_is_named_and_left_alone() {
+    let cases = [
+        ("", Layout::Empty),
+        ("[", Layout::Unreadable),
+        (r#"{"features": []}"#, Layout::Features),
+        (r#"{"userStories": []}"#, Layout::UserStories),
+        (
+            r#"{"version": "1", "id": "x-12ab", "title": "X", "status": "pending", "steps": []}"#,
+            Layout::Single,
+        ),
+        (r#"{"name": 1}"#, Layout::Foreign(vec!["`name`".to_owned()])),
+        ("[]", Layout::Foreign(vec!["a list".to_owned()])),
+    ];
+    for (text, layout) in cases {
+        assert_eq!(detect(text), layout, "{text}");
+        assert!(!layout.describe().is_empty());
+    }
+    assert!(told(r#"{"name": 1}"#).contains("NOT_A_PRD_LIST"));
+}
+
+#[test]
+fn passing_is_written_where_it_stands() {
+    let patched = set_passes(STORIES, "US-001", true).expect("can be changed");
+    assert_eq!(
+        patched,
+        STORIES.replace("\"passes\": false", "\"passes\": true")
+    );
+    let patched = set_passes(FEATURES, "7", true).expect("can be changed");
+    assert_eq!(
+        patched,
+        FEATURES.replace("\"passes\": false", "\"passes\": true")
+    );
+    let without = r#"{"features":[{"id":"a","notes":"n"}]}"#;
+    assert_eq!(
+        set_passes(without, "a", false).expect("can be changed"),
+        r#"{"features":[{"id":"a","passes":false,"notes":"n"}]}"#
+    );
+}
+
+#[test]
+fn passing_is_not_written_where_it_is_not_plain_for_whom() {
+    let twice = r#"{"features":[{"id":"a"},{"id":"a"}]}"#;
+    assert_eq!(
+        set_passes(twice, "a", true),
+        Err(CannotSetPasses::SeveralItems)
+    );
+    assert_eq!(
+        set_passes(twice, "b", true),
+        Err(CannotSetPasses::NoSuchItem)
+    );
+    let other = set_passes("{}", "a", true);
+    assert!(matches!(other, Err(CannotSetPasses::NotAList(_))));
+    let broken = set_passes("{", "a", true);
+    assert!(matches!(broken, Err(CannotSetPasses::Patch(_))));
+}

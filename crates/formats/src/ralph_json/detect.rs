@@ -1,0 +1,104 @@
+//! What a text at the path of a progress file is.
+
+use crate::face::Detected;
+use crate::json;
+use crate::tree::Node;
+
+const HEARTBEAT: &str = "a ralph-claude-code heartbeat, not a progress file";
+
+/// How something else is known, and what it is.
+type Foreign = (fn(&Node) -> bool, &'static str);
+
+/// Judges by the contents.
+pub fn detect(text: &str) -> Detected {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Detected::Empty;
+    }
+    let parsed = json::parse(text);
+    match parsed.root {
+        Some(root) if parsed.faults.is_empty() => of_tree(&root),
+        // Its writer does not escape what it quotes.
+        Some(_) | None if looks_like_a_heartbeat(text) => foreign(HEARTBEAT),
+        Some(_) | None => Detected::Unreadable,
+    }
+}
+
+/// Judges a document that could be read.
+pub(super) fn of_tree(root: &Node) -> Detected {
+    let Some(map) = root.as_map() else {
+        return Detected::Foreign(format!("{}, not a progress file", root.describe()));
+    };
+    if map.pairs.is_empty() {
+        return Detected::Empty;
+    }
+    let kinds: [Foreign; 5] = [
+        (
+            is_implemented_schema,
+            "a progress file in the schema that ralph implements (`schema_version`), \
+             not in the one that it documents",
+        ),
+        (
+            is_agent_os,
+            "an Agent OS progress log, not a Ralph progress file",
+        ),
+        (is_prd_list, "a list of PRDs, not a progress file"),
+        (|root| !is_ours(root) && is_heartbeat(root), HEARTBEAT),
+        (
+            |root| !is_ours(root),
+            "a JSON object that is no progress file",
+        ),
+    ];
+    kinds
+        .iter()
+        .find(|(is, _)| is(root))
+        .map_or(Detected::Ours, |(_, what)| foreign(what))
+}
+
+fn foreign(what: &str) -> Detected {
+    Detected::Foreign(what.to_owned())
+}
+
+fn is_ours(root: &Node) -> bool {
+    let has = |key| root.get(key).is_some();
+    let holds = |key, mark: &str| {
+        let items = root.get(key).and_then(Node::as_seq).unwrap_or_default();
+        items.iter().any(|item| item.get(mark).is_some())
+    };
+    let has_list = has("entries") || has("learnings") || has("patterns");
+    (has("version") && has_list)
+        || holds("entries", "prd_id")
+        || holds("learnings", "content")
+        || holds("patterns", "discovered_at")
+}
+
+fn is_implemented_schema(root: &Node) -> bool {
+    let has = |key| root.get(key).is_some();
+    has("schema_version") || has("codebase_patterns") || has("prd_completions")
+}
+
+fn is_agent_os(root: &Node) -> bool {
+    let entries = root.get("entries").and_then(Node::as_seq);
+    let mut entries = entries.unwrap_or_default().iter();
+    let logs = entries.any(|entry| entry.get("type").is_some() && entry.get("prd_id").is_none());
+    let has = |key| root.get(key).is_some();
+    logs || (has("metadata") && has("project") && !has("created_at"))
+}
+
+fn is_prd_list(root: &Node) -> bool {
+    let has = |key| root.get(key).is_some();
+    !has("entries") && (has("features") || has("userStories"))
+}
+
+fn is_heartbeat(root: &Node) -> bool {
+    root.get("status").and_then(Node::as_str).is_some() && root.get("timestamp").is_some()
+}
+
+/// The keys that the heartbeat of ralph-claude-code has, in a text that cannot
+/// be read.
+fn looks_like_a_heartbeat(text: &str) -> bool {
+    let has = |key| text.contains(key);
+    has("\"status\"")
+        && (has("\"indicator\"") || has("\"last_output\""))
+        && has("\"elapsed_seconds\"")
+        && !has("\"entries\"")
+}

@@ -1,0 +1,467 @@
+//! Rows as elements of a progress file, and their way into its text.
+
+use jiff::Timestamp;
+use piton_core::AttemptRow;
+use piton_core::attempt::{Context, Outcome, Report, ToldAttempt};
+use piton_core::command::Found;
+use piton_core::memory::{LearningType, Memory, MemoryKind, MemoryRow, PatternType};
+use piton_core::name::slug;
+use piton_core::native::Native;
+use piton_core::observation::Observation;
+
+use super::detect::of_tree;
+use super::take::{name_of, named, remembered, told};
+use super::{ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT};
+use crate::face::{About, CannotShow, Detected, Shown};
+use crate::json;
+use crate::shape::{Pattern, Shape, Version};
+use crate::tree::{Key, Map, Node};
+use crate::understood::{
+    Elements, from_map, id_of, into_map, merged, native_node, read, set, too_new,
+};
+
+/// The lists of a progress file, by the key of each.
+const LISTS: [(&str, &Shape); 3] = [
+    ("entries", &ENTRY.shape),
+    ("learnings", &LEARNING.shape),
+    ("patterns", &PATTERN.shape),
+];
+
+/// The text, showing the rows as well.
+///
+/// An attempt that is over and has a name is an entry; learnings and patterns
+/// stand in their lists; other rows do not belong here. Without a text, or in
+/// one without a document, a new document is begun. Where nothing changes, the
+/// text stays as it is to the byte.
+///
+/// # Errors
+///
+/// When the text is not JSON, is something else than a progress file, is too
+/// new, or has something else where a list must be.
+pub fn show(
+    text: Option<&str>,
+    rows: &[Shown<'_>],
+    about: &About<'_>,
+) -> Result<String, CannotShow> {
+    let Some(text) = text.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty())
+    else {
+        let mut map = new_document(about);
+        show_in(&mut map, rows)?;
+        return Ok(json::render(&from_map(map)));
+    };
+    let root = read(text, about.file).map_err(|problems| {
+        let first = problems.first().map(ToString::to_string);
+        CannotShow(first.unwrap_or_else(|| "it is not JSON".to_owned()))
+    })?;
+    if let Detected::Foreign(what) = of_tree(&root) {
+        return Err(CannotShow(format!("it is {what}")));
+    }
+    if let Some(problem) = too_new(&root, about.file, super::ROOT_NAME) {
+        return Err(CannotShow(problem.message));
+    }
+    let is_empty = of_tree(&root) == Detected::Empty;
+    let mut map = into_map(root)?;
+    if is_empty {
+        map = new_document(about);
+    }
+    if !show_in(&mut map, rows)? {
+        return Ok(text.to_owned());
+    }
+    json::patch(text, &from_map(map)).map_err(|error| CannotShow(error.to_string()))
+}
+
+fn new_document(about: &About<'_>) -> Map {
+    let pairs = [
+        ("version", Node::string(Version::CURRENT.to_string())),
+        ("created_at", Node::string(about.now.to_string())),
+        ("project_name", Node::string(about.project)),
+        ("entries", Node::seq(Vec::new())),
+        ("learnings", Node::seq(Vec::new())),
+        ("patterns", Node::seq(Vec::new())),
+    ];
+    Map {
+        pairs: pairs.map(|(key, node)| (Key::new(key), node)).into(),
+    }
+}
+
+/// Shows the rows in a document, and says whether that changed anything.
+fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
+    let mut changed = false;
+    for (index, (key, shape)) in LISTS.into_iter().enumerate() {
+        let name_of: fn(&Node) -> Option<String> = if index == 0 { name_of } else { id_of };
+        let mut elements = Elements::of(map, key, shape, name_of)?;
+        for row in rows {
+            match row {
+                Shown::Attempt(row) if index == 0 => show_attempt(&mut elements, row),
+                Shown::Memory(row) if list_of(row.memory.kind) == Some(index) => {
+                    show_memory(&mut elements, row);
+                }
+                Shown::Attempt(_) | Shown::Memory(_) | Shown::Entry(_) => {}
+            }
+        }
+        if let Some(list) = elements.changed() {
+            set(map, key, list, ROOT);
+            changed = true;
+        }
+    }
+    Ok(changed)
+}
+
+fn list_of(kind: MemoryKind) -> Option<usize> {
+    match kind {
+        MemoryKind::Learning => Some(1),
+        MemoryKind::Pattern => Some(2),
+        MemoryKind::Guardrail => None,
+    }
+}
+
+fn show_attempt(elements: &mut Elements, row: &AttemptRow) {
+    let (Some(name), Some(_)) = (&row.name, &row.report) else {
+        return;
+    };
+    let native = native_node(row.native.as_ref(), FACE);
+    let mut wanted = parts_of_row(row, native.as_ref());
+    if elements.get(name).is_none() {
+        wanted.id = free_id(elements, &wanted);
+    } else {
+        // It stands there under a name that may be of no form at all.
+        wanted.id.clone_from(name);
+    }
+    let id = wanted.id.clone();
+    let wanted = attempt_element(&wanted);
+    let fresh = on_native(native.as_ref(), &wanted, &ENTRY.shape);
+    elements.show(&id, native.as_ref(), &wanted, fresh);
+}
+
+/// The id itself, or with a number behind it where another item has it.
+fn free_id(elements: &Elements, parts: &Parts<'_>) -> String {
+    let is_free = |id: &str| match elements.get(id) {
+        None => true,
+        Some(node) => node.get("prd_id").and_then(Node::as_str) == Some(parts.item),
+    };
+    let later = (2_u64..).map(|nth| format!("{}-{nth}", parts.id));
+    std::iter::once(parts.id.clone())
+        .chain(later)
+        .find(|id| is_free(id))
+        .unwrap_or_else(|| parts.id.clone())
+}
+
+fn show_memory(elements: &mut Elements, row: &MemoryRow) {
+    let native = native_node(row.memory.native.as_ref(), FACE);
+    let retired = row.retired.is_some();
+    let is_there = elements.get(&row.id).is_some();
+    if retired && row.memory.kind == MemoryKind::Pattern && !is_there {
+        // The format cannot say that a pattern is not to be followed.
+        return;
+    }
+    // Absent means valid: it is said of what is new, and of what is not.
+    let valid = match (retired, is_there || native.is_some()) {
+        (true, _) => Some(false),
+        (false, true) => None,
+        (false, false) => Some(true),
+    };
+    let memory = Memory {
+        id: Some(row.id.clone()),
+        ..row.memory.clone()
+    };
+    let wanted = memory_element(&memory, Some(row.learned_at()), valid);
+    let Some(named) = named(memory.kind) else {
+        return;
+    };
+    let fresh = on_native(native.as_ref(), &wanted, &named.shape);
+    elements.show(&row.id, native.as_ref(), &wanted, fresh);
+}
+
+fn on_native(native: Option<&Node>, wanted: &Node, shape: &Shape) -> Node {
+    match native {
+        Some(node) => merged(node, Some(node), wanted, shape),
+        None => wanted.clone(),
+    }
+}
+
+/// The entry that shows an attempt, for a caller that puts a single one into a
+/// file that is too large to be read; `None` for one that is not over or has
+/// no name.
+#[must_use]
+pub fn element_of(row: &AttemptRow) -> Option<Node> {
+    row.report.as_ref()?;
+    row.name.as_ref()?;
+    let native = native_node(row.native.as_ref(), FACE);
+    let wanted = attempt_element(&parts_of_row(row, native.as_ref()));
+    Some(on_native(native.as_ref(), &wanted, &ENTRY.shape))
+}
+
+/// What [`super::take`] finds where this row is shown.
+///
+/// The format has fewer words than the core: an attempt that needs a person is
+/// shown as blocked. Who compares a row with what was found must compare it
+/// with this. `None` for a row that is not shown.
+#[must_use]
+pub fn told_again(row: &Shown<'_>) -> Option<Found> {
+    match row {
+        Shown::Entry(_) => None,
+        Shown::Attempt(row) => {
+            let node = read_back(&element_of(row)?)?;
+            told(&node.0, &node.1).map(|told| Found::Attempt(Box::new(told)))
+        }
+        Shown::Memory(row) => {
+            let named = named(row.memory.kind)?;
+            let valid = row.retired.is_none();
+            let wanted = memory_element(&row.memory, Some(row.learned_at()), Some(valid));
+            let native = native_node(row.memory.native.as_ref(), FACE);
+            let node = on_native(native.as_ref(), &wanted, &named.shape);
+            let node = read_back(&node)?;
+            remembered(&node.0, &node.1, row.memory.kind)
+        }
+    }
+}
+
+fn read_back(node: &Node) -> Option<(String, Node)> {
+    let text = json::render(node);
+    let root = json::parse(&text).root?;
+    Some((text, root))
+}
+
+/// What an entry says, wherever that is known from.
+pub(super) struct Parts<'a> {
+    id: String,
+    timestamp: Option<Timestamp>,
+    item: &'a str,
+    number: Option<u32>,
+    duration_s: Option<u64>,
+    summary: Option<String>,
+    report: Option<&'a Report>,
+}
+
+/// What an attempt says that was taken from a file: nothing is filled in.
+pub(super) fn parts_of_told(told: &ToldAttempt) -> Parts<'_> {
+    Parts {
+        id: told.name.clone().unwrap_or_default(),
+        timestamp: told.ended_at,
+        item: &told.item,
+        number: told.number,
+        duration_s: told.report.duration_s,
+        summary: told.report.summary.clone(),
+        report: Some(&told.report),
+    }
+}
+
+fn parts_of_row<'r>(row: &'r AttemptRow, native: Option<&Node>) -> Parts<'r> {
+    let item = row.item.as_deref().unwrap_or(row.node.as_str());
+    let report = row.report.as_ref();
+    let ended = row.ended_at.unwrap_or(row.started_at);
+    let took = ended.as_second().saturating_sub(row.started_at.as_second());
+    let took = u64::try_from(took).ok().filter(|took| *took > 0);
+    Parts {
+        id: allowed_id(row, item, native),
+        timestamp: Some(ended),
+        item,
+        number: Some(row.number.max(1)),
+        duration_s: report.and_then(|report| report.duration_s).or(took),
+        summary: report.and_then(|report| summary(report, row.native.as_ref())),
+        report,
+    }
+}
+
+/// The name of an attempt, or one made of it that the format allows; a name
+/// that came from such a file stays as it is, or it would not be known again.
+fn allowed_id(row: &AttemptRow, item: &str, native: Option<&Node>) -> String {
+    let name = row.name.as_deref().unwrap_or(item);
+    let is_native = native.and_then(id_of).as_deref() == Some(name);
+    if is_native || Pattern::EntryId.matches(name) {
+        return name.to_owned();
+    }
+    let name = slug(name);
+    if Pattern::EntryId.matches(&name) {
+        return name;
+    }
+    format!("{name}-{}", row.number.max(1))
+}
+
+/// What was done; of an attempt that nobody saw ending, that it was interrupted.
+fn summary(report: &Report, native: Option<&Native>) -> Option<String> {
+    let summary = report.summary.as_ref().or(report.error.as_ref());
+    let is_own = native.is_none_or(|native| native.face != FACE);
+    if report.outcome != Outcome::Interrupted || !is_own {
+        return summary.cloned();
+    }
+    Some(match summary {
+        None => "interrupted".to_owned(),
+        Some(text) if text.to_lowercase().contains("interrupted") => text.clone(),
+        Some(text) => format!("interrupted: {text}"),
+    })
+}
+
+fn status(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Completed => "completed",
+        Outcome::Failed | Outcome::Interrupted => "failed",
+        Outcome::Blocked | Outcome::NeedsHuman => "blocked",
+        Outcome::Partial => "partial",
+    }
+}
+
+fn text(text: Option<&str>) -> Option<Node> {
+    text.map(Node::string)
+}
+
+fn count(count: Option<u64>) -> Option<Node> {
+    count.map(|count| Node::plain(count.to_string()))
+}
+
+fn time(time: Option<Timestamp>) -> Option<Node> {
+    time.map(|time| Node::string(time.to_string()))
+}
+
+fn texts(texts: Option<&[String]>) -> Option<Node> {
+    texts.map(|texts| Node::seq(texts.iter().map(Node::string).collect()))
+}
+
+/// The pairs that are known, in the order of the format.
+fn element<const N: usize>(pairs: [(&'static str, Option<Node>); N]) -> Node {
+    let known = pairs
+        .into_iter()
+        .filter_map(|(key, node)| Some((key, node?)));
+    Node::map(known)
+}
+
+pub(super) fn attempt_element(parts: &Parts<'_>) -> Node {
+    let report = parts.report;
+    let of = |get: fn(&Report) -> Option<Node>| report.and_then(get);
+    element([
+        ("id", Some(Node::string(&parts.id))),
+        ("timestamp", time(parts.timestamp)),
+        ("prd_id", Some(Node::string(parts.item))),
+        ("iteration", count(parts.number.map(u64::from))),
+        (
+            "status",
+            of(|report| Some(Node::string(status(report.outcome)))),
+        ),
+        ("duration_seconds", count(parts.duration_s)),
+        ("summary", text(parts.summary.as_deref())),
+        (
+            "observations",
+            of(|report| {
+                let noticed = report.observations.iter().map(observation_element);
+                Some(Node::seq(noticed.collect()))
+            }),
+        ),
+        (
+            "files_modified",
+            of(|report| texts(report.files.as_deref())),
+        ),
+        ("git_commits", of(|report| texts(report.commits.as_deref()))),
+        (
+            "context",
+            of(|report| report.context.as_ref().map(context_element)),
+        ),
+    ])
+}
+
+fn observation_element(observation: &Observation) -> Node {
+    element([
+        ("type", text(Some(observation.kind.as_str()))),
+        ("title", text(Some(&observation.title))),
+        ("description", text(observation.description.as_deref())),
+        ("file", text(observation.file.as_deref())),
+        (
+            "category",
+            text(observation.category.map(|word| word.as_str())),
+        ),
+        (
+            "severity",
+            text(observation.severity.map(|word| word.as_str())),
+        ),
+        (
+            "action_taken",
+            text(observation.action_taken.map(|word| word.as_str())),
+        ),
+        (
+            "related_learning_id",
+            text(observation.related_learning_id.as_deref()),
+        ),
+    ])
+}
+
+fn context_element(context: &Context) -> Node {
+    element([
+        ("retry_count", count(context.retry_count)),
+        (
+            "previous_failure_reason",
+            text(context.previous_failure_reason.as_deref()),
+        ),
+        (
+            "recovery_action",
+            text(context.recovery_action.map(|word| word.as_str())),
+        ),
+        (
+            "recovery_guidance",
+            text(context.recovery_guidance.as_deref()),
+        ),
+        (
+            "dependencies_completed",
+            texts(context.dependencies_completed.as_deref()),
+        ),
+        ("blocker_verified", context.blocker_verified.map(Node::bool)),
+        ("blocker_valid", context.blocker_valid.map(Node::bool)),
+    ])
+}
+
+/// The element of a learning or a pattern; `valid` where that is to be said.
+pub(super) fn memory_element(
+    memory: &Memory,
+    learned_at: Option<Timestamp>,
+    valid: Option<bool>,
+) -> Node {
+    if memory.kind == MemoryKind::Pattern {
+        return pattern_element(memory, learned_at);
+    }
+    let source = memory.source_item.as_deref().unwrap_or(MANUAL);
+    element([
+        ("id", text(memory.id.as_deref())),
+        (
+            "type",
+            text(Some(topic(memory, LearningType::CodebasePattern.as_str()))),
+        ),
+        ("content", text(Some(&memory.content))),
+        ("context", text(memory.context.as_deref())),
+        ("source_prd_id", text(Some(source))),
+        ("source_entry_id", text(memory.source_attempt.as_deref())),
+        ("created_at", time(learned_at)),
+        ("times_referenced", count(memory.times_referenced)),
+        ("still_valid", valid.map(Node::bool)),
+    ])
+}
+
+fn pattern_element(memory: &Memory, learned_at: Option<Timestamp>) -> Node {
+    let content = Some(memory.content.as_str()).filter(|content| !content.is_empty());
+    let first = content.and_then(|content| content.lines().next());
+    let name = memory.title.as_deref().or(first).or(memory.id.as_deref());
+    let examples = Some(memory.examples.as_slice()).filter(|examples| !examples.is_empty());
+    element([
+        ("id", text(memory.id.as_deref())),
+        ("name", text(Some(name.unwrap_or_default()))),
+        (
+            "type",
+            text(Some(topic(memory, PatternType::FileStructure.as_str()))),
+        ),
+        ("description", text(content)),
+        ("examples", texts(examples)),
+        ("discovered_at", time(learned_at)),
+        ("source_prd_id", text(memory.source_item.as_deref())),
+        (
+            "confidence",
+            text(memory.confidence.map(|word| word.as_str())),
+        ),
+    ])
+}
+
+/// What it is about; the format demands one of its words.
+fn topic<'m>(memory: &'m Memory, otherwise: &'static str) -> &'m str {
+    let known = memory.kind.types();
+    memory
+        .topic
+        .as_deref()
+        .filter(|topic| known.contains(topic))
+        .unwrap_or(otherwise)
+}

@@ -1,0 +1,31 @@
+//! Agentic SDLC: `state.json`, `manifest.yaml`, `metrics.jsonl`.
+//!
+//! [`read`] takes a `state.json` as it is met; [`SHAPE`] is what it must be
+//! strictly. A changed [`State`] goes back through [`to_tree`] and
+//! [`crate::json::patch`], so that what piton has no word for stays.
+//! [`detect`] tells it from the other files of that name.
+//!
+//! Nothing here moves an issue: what a status may become is not decided here.
+
+mod layout;
+mod manifest;
+mod metrics;
+mod read;
+mod shape;
+mod state;
+mod tree;
+
+pub(crate) use layout::first_keys;
+pub use layout::{Layout, detect};
+pub use manifest::{Manifest, Repo, read_manifest};
+pub use metrics::{AgentRecord, MetricsLog, read_metrics};
+pub use read::read;
+pub use shape::SHAPE;
+pub use state::{
+    Invocation, Issue, IssueStatus, Metrics, Phase, PhaseStatus, PhaseTimes, State, Totals,
+    derived_totals,
+};
+pub use tree::to_tree;
+
+#[cfg(test)]
+mod tests;

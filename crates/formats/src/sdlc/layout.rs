@@ -1,0 +1,105 @@
+//! Which document a file named `state.json` really is.
+
+use crate::json;
+use crate::tree::{Node, Value};
+
+use super::state::Phase;
+
+/// A document that stands, or may stand, under the name `state.json`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// The one that piton reads and writes.
+    Current,
+    /// A later one of the same family, with its phases in lower case.
+    LowerCase,
+    /// Another one of the same family, with a list of issues.
+    IssueList,
+    /// Some other tool's, with the first of its keys.
+    Foreign(Vec<String>),
+    /// Nothing but blanks.
+    Empty,
+    /// Not JSON, or not one document.
+    Unreadable,
+}
+
+impl Layout {
+    /// A fragment that says what the document is.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Current => "the state of a run".to_owned(),
+            Self::LowerCase => {
+                "the state of a run as the engine of a later version writes it, with phases in lower case (`init` to `completed`) and a database beside it"
+                    .to_owned()
+            }
+            Self::IssueList => {
+                "the state of a run with a list of issues, as `.sdlc/state.json` of an interactive version has it"
+                    .to_owned()
+            }
+            Self::Foreign(keys) => format!(
+                "a document of another tool, not the state of a run: it begins with {}",
+                keys.join(", ")
+            ),
+            Self::Empty => "an empty file".to_owned(),
+            Self::Unreadable => "not a JSON document".to_owned(),
+        }
+    }
+}
+
+/// Tells which document `text` is, by its content.
+pub fn detect(text: &str) -> Layout {
+    let parsed = json::parse(text);
+    match parsed.root {
+        Some(root) if parsed.faults.is_empty() => of_root(&root),
+        Some(_) | None if text.trim_start_matches('\u{feff}').trim().is_empty() => Layout::Empty,
+        // Half a document may look like anything.
+        Some(_) | None => Layout::Unreadable,
+    }
+}
+
+/// Tells which document this is.
+pub(super) fn of_root(root: &Node) -> Layout {
+    const OURS: [&str; 8] = [
+        "run_id",
+        "prd_url",
+        "phase",
+        "phase_status",
+        "bootstrap",
+        "artifacts",
+        "issues",
+        "metrics",
+    ];
+    const OURS_MIN: usize = 3;
+    let Some(map) = root.as_map() else {
+        return Layout::Foreign(vec![root.describe()]);
+    };
+    let known = OURS.iter().filter(|key| map.get(key).is_some()).count();
+    let issues = map.get("issues").map(|issues| &issues.value);
+    let phase = map.get("phase").and_then(Node::as_str).unwrap_or_default();
+    let is_phase = Phase::parse(phase).is_some();
+    if matches!(issues, Some(Value::Seq(_))) && known >= OURS_MIN {
+        return Layout::IssueList;
+    }
+    let upper = phase.to_ascii_uppercase();
+    if !is_phase && (Phase::parse(&upper).is_some() || phase == "init") && known >= OURS_MIN {
+        return Layout::LowerCase;
+    }
+    if known >= OURS_MIN || (is_phase && map.get("phase_status").is_some()) {
+        return Layout::Current;
+    }
+    Layout::Foreign(first_keys(root))
+}
+
+/// The first keys of a mapping, to show what it is.
+pub(crate) fn first_keys(root: &Node) -> Vec<String> {
+    const KEYS_SHOWN: usize = 3;
+    let Some(map) = root.as_map() else {
+        return vec![root.describe()];
+    };
+    if map.pairs.is_empty() {
+        return vec!["nothing".to_owned()];
+    }
+    map.iter()
+        .take(KEYS_SHOWN)
+        .map(|(key, _)| format!("`{}`", key.text))
+        .collect()
+}

@@ -1,0 +1,173 @@
+//! `manifest.yaml`: which repositories a run works in.
+
+use std::collections::HashSet;
+
+use crate::problem::{Problem, Source};
+use crate::report::{Path, Report};
+use crate::tolerant::{Place, Reader, span_of, whole};
+use crate::tree::Map;
+use crate::yaml;
+
+/// What a run is told to work on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Manifest {
+    /// Where the product requirements are.
+    pub prd: Option<String>,
+    /// The repositories.
+    pub repos: Vec<Repo>,
+}
+
+/// A repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repo {
+    /// What it is called everywhere else.
+    pub name: String,
+    /// Where it is.
+    pub path: String,
+    /// Whose tracker its issues go to.
+    pub team: String,
+    /// Its language, where that is not to be found out.
+    pub language: Option<String>,
+    /// What agents who work there should know.
+    pub skills: Vec<String>,
+}
+
+/// Reads a `manifest.yaml`. Whether a path exists is not looked at.
+///
+/// There is no manifest when the file is not YAML, or not a mapping.
+pub fn read_manifest(source: Source<'_>) -> (Option<Manifest>, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let parsed = yaml::parse(source.text);
+    let is_empty = parsed.root.is_none() && parsed.faults.is_empty();
+    let root = whole(parsed, "MANIFEST_PARSE_ERROR", source.name, &mut problems);
+    if root.is_none() && !is_empty {
+        return (None, problems);
+    }
+    let nothing = Map::default();
+    let map = match &root {
+        None => Some(&nothing),
+        Some(root) if root.is_null() => Some(&nothing),
+        Some(root) => root.as_map(),
+    };
+    let report = Report {
+        file: source.name,
+        problems: &mut problems,
+    };
+    let mut reader = Reader { report };
+    let Some(map) = map else {
+        let words = (
+            "a manifest is a mapping with `prd` and `repos`".to_owned(),
+            "begin with `prd: …`",
+        );
+        let span = root.as_ref().map(|root| root.span).unwrap_or_default();
+        reader
+            .report
+            .error("NOT_A_MANIFEST", Path::ROOT, span, words);
+        return (None, problems);
+    };
+    let manifest = read_map(&mut reader, map);
+    (Some(manifest), problems)
+}
+
+fn read_map(reader: &mut Reader<'_>, map: &Map) -> Manifest {
+    let top = Place {
+        map,
+        path: Path::ROOT,
+    };
+    reader.unknown(top, &["prd", "repos"]);
+    let prd = reader.text(top, "prd").filter(|prd| !prd.trim().is_empty());
+    let words = match &prd {
+        None => Some((
+            "there is no `prd`",
+            "write where the product requirements are",
+        )),
+        Some(prd) if !prd.contains("://") => Some((
+            "`prd` is not an address",
+            "write an address such as `https://…`, or `file:///…` for a file",
+        )),
+        Some(_) => None,
+    };
+    if let Some((message, hint)) = words {
+        let words = (message.to_owned(), hint);
+        let path = top.path.key("prd");
+        reader
+            .report
+            .warning("PRD_ADDRESS", path, span_of(map, "prd"), words);
+    }
+    let repos = read_repos(reader, top);
+    if repos.is_empty() {
+        let words = (
+            "there are no repositories".to_owned(),
+            "write `repos:` with at least one `- name: …`",
+        );
+        let path = top.path.key("repos");
+        reader
+            .report
+            .error("NO_REPOS", path, span_of(map, "repos"), words);
+    }
+    Manifest { prd, repos }
+}
+
+fn read_repos(reader: &mut Reader<'_>, top: Place<'_>) -> Vec<Repo> {
+    let path = top.path.key("repos");
+    let mut names = HashSet::new();
+    let mut out = Vec::new();
+    for (index, node) in reader.list(top, "repos").iter().enumerate() {
+        let path = path.index(index);
+        let Some(map) = node.as_map() else {
+            let words = (
+                format!("a repository is a mapping, not {}", node.describe()),
+                "write `name`, `path` and `team`",
+            );
+            reader.report.error("WRONG_TYPE", path, node.span, words);
+            continue;
+        };
+        let repo = read_repo(reader, Place { map, path });
+        if !repo.name.is_empty() && !names.insert(repo.name.clone()) {
+            let words = (
+                format!("a second repository is called `{}`", repo.name),
+                "give each a name of its own",
+            );
+            let path = path.key("name");
+            reader
+                .report
+                .error("DUPLICATE_REPO", path, span_of(map, "name"), words);
+        }
+        out.push(repo);
+    }
+    out
+}
+
+fn read_repo(reader: &mut Reader<'_>, place: Place<'_>) -> Repo {
+    reader.unknown(place, &["name", "path", "team", "language", "skills"]);
+    let mut needed = |key: &str| {
+        let text = reader.text(place, key).unwrap_or_default();
+        if text.trim().is_empty() {
+            let words = (format!("the repository has no `{key}`"), "add it");
+            let span = span_of(place.map, key);
+            reader
+                .report
+                .error("MISSING_KEY", place.path.key(key), span, words);
+        }
+        text
+    };
+    let (name, path, team) = (needed("name"), needed("path"), needed("team"));
+    let language = reader.text(place, "language");
+    let is_known = |language: &String| ["go", "typescript", "python"].contains(&language.as_str());
+    if let Some(language) = language.as_ref().filter(|language| !is_known(language)) {
+        let words = (
+            format!("the language `{language}` is none that the original knows"),
+            "it is kept; the original knows `go`, `typescript` and `python`",
+        );
+        let path = place.path.key("language");
+        let span = span_of(place.map, "language");
+        reader.report.warning("UNKNOWN_LANGUAGE", path, span, words);
+    }
+    Repo {
+        name,
+        path,
+        team,
+        language,
+        skills: reader.texts(place, "skills"),
+    }
+}

@@ -1,0 +1,536 @@
+//! What somebody changed in a `PROGRESS.yaml` by hand.
+//!
+//! The difference between what piton last wrote and what stands there now,
+//! told in the words of the core. A node is known by its ids, not by its
+//! index. What is not there any more is no deletion; what is counted or timed
+//! is not taken from a file. Both are told.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, RunState, Tables};
+
+use super::check;
+use super::import::{self, Inherited, plant};
+use super::native::{self, NodeRest};
+use super::progress::{PhaseNode, PhaseStatus, Progress, SprintStatus};
+use crate::problem::Problem;
+use crate::yaml;
+
+/// The run that a file shows, and what to call the file in problems.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// The file, as the caller wants it shown.
+    pub file: &'a str,
+    /// The rows of the run: the run and all its items.
+    pub tables: &'a Tables,
+    /// The run.
+    pub run: RunId,
+}
+
+/// What somebody changed since piton wrote `base`; what cannot be taken from a
+/// file stands in the problems.
+#[must_use]
+pub fn edits(base: &Progress, theirs: &Progress, shown: Shown<'_>) -> (Vec<Edit>, Vec<Problem>) {
+    Differ::new(shown, true).told(base, theirs)
+}
+
+/// What somebody added to a file of which nobody knows what piton last wrote:
+/// new nodes, new keys, other words, another order, and what is left out. What
+/// may only be old, such as a state, is not taken. `ours` is what piton would
+/// write now.
+#[must_use]
+pub fn edits_without_base(
+    ours: &Progress,
+    theirs: &Progress,
+    shown: Shown<'_>,
+) -> (Vec<Edit>, Vec<Problem>) {
+    Differ::new(shown, false).told(ours, theirs)
+}
+
+/// The edits, in the order in which they are to be tried.
+#[derive(Default)]
+struct Found {
+    inserts: Vec<Edit>,
+    orders: Vec<Edit>,
+    words: Vec<Edit>,
+    states: Vec<Edit>,
+    retries: Vec<Edit>,
+    natives: Vec<Edit>,
+}
+
+struct Differ<'a> {
+    shown: Shown<'a>,
+    /// Whether `base` is what piton wrote.
+    has_base: bool,
+    rows: HashMap<Option<Node>, Vec<&'a ItemRow>>,
+    found: Found,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Differ<'a> {
+    fn new(shown: Shown<'a>, has_base: bool) -> Self {
+        let mut rows: HashMap<Option<Node>, Vec<&ItemRow>> = HashMap::new();
+        for row in shown.tables.tree(shown.run) {
+            rows.entry(row.node.parent()).or_default().push(row);
+        }
+        Self {
+            shown,
+            has_base,
+            rows,
+            found: Found::default(),
+            problems: Vec::new(),
+        }
+    }
+
+    fn told(mut self, base: &Progress, theirs: &Progress) -> (Vec<Edit>, Vec<Problem>) {
+        self.level(None, &base.phases, &theirs.phases);
+        self.sprint_keys(base, theirs);
+        if self.has_base {
+            self.derived(base, theirs);
+        }
+        let Found {
+            inserts,
+            orders,
+            words,
+            states,
+            retries,
+            natives,
+        } = self.found;
+        let mut edits = inserts;
+        for more in [orders, words, states, retries, natives] {
+            edits.extend(more);
+        }
+        if self.has_base && base.status != theirs.status {
+            let to = run_state(theirs.status);
+            edits.push(Edit::SetRunState { to });
+        }
+        (edits, self.problems)
+    }
+
+    fn warn(&mut self, path: String, message: String, hint: &str) {
+        let problem = Problem::warning("EDIT_IGNORED", self.shown.file, path, check::top());
+        self.problems.push(problem.saying(message, hint));
+    }
+
+    // Nodes.
+
+    fn level(&mut self, parent: Option<&Node>, base: &[PhaseNode], theirs: &[PhaseNode]) {
+        let rows = self.rows.get(&parent.cloned()).cloned().unwrap_or_default();
+        let base_of = in_turn(&rows, base);
+        let their_rows = alike(&rows, theirs);
+        let mut names: Vec<Node> = Vec::with_capacity(theirs.len());
+        let mut taken: BTreeSet<Node> = rows.iter().map(|row| row.node.clone()).collect();
+        for (node, row) in theirs.iter().zip(&their_rows) {
+            if let Some(row) = row {
+                names.push(row.node.clone());
+                continue;
+            }
+            let Some(name) = free_name(&taken, parent, &node.id) else {
+                continue;
+            };
+            self.insert(parent, names.last(), node, &name, theirs);
+            taken.insert(name.clone());
+            names.push(name);
+        }
+        self.order(parent, &rows, (base, &base_of), names);
+        for (node, row) in theirs.iter().zip(&their_rows) {
+            let Some(row) = row else { continue };
+            let before = base_of.iter().position(|at| *at == Some(&row.node));
+            if let Some(before) = before.and_then(|at| base.get(at)) {
+                self.node(row, before, node);
+                let (old, new) = (before.children.as_slice(), node.children.as_slice());
+                self.level(Some(&row.node), old, new);
+            } else {
+                self.level(Some(&row.node), &[], node.children.as_slice());
+            }
+        }
+        for gone in base_of.iter().flatten() {
+            let there = |row: &Option<&ItemRow>| row.is_some_and(|row| row.node == **gone);
+            if !their_rows.iter().any(there) {
+                self.warn(
+                    gone.to_string(),
+                    format!("`{gone}` is not in the file any more; piton still has it"),
+                    "set its status to `skipped` to leave it out; it comes back into the file",
+                );
+            }
+        }
+    }
+
+    fn insert(
+        &mut self,
+        parent: Option<&Node>,
+        after: Option<&Node>,
+        node: &PhaseNode,
+        name: &Node,
+        siblings: &[PhaseNode],
+    ) {
+        let depth = parent.map_or(0, |parent| 1 + parent.ancestors().count());
+        let above = Inherited {
+            siblings,
+            finished: false,
+            closed: false,
+            pending: false,
+        };
+        let mut items = Vec::new();
+        let place = Place(vec![0; depth]).child(0);
+        plant(&mut items, node, name, &place, &above);
+        self.found.inserts.push(Edit::Insert {
+            parent: parent.cloned(),
+            after: after.cloned(),
+            items,
+        });
+    }
+
+    /// An order is changed where those that were there before stand otherwise
+    /// than before.
+    fn order(
+        &mut self,
+        parent: Option<&Node>,
+        rows: &[&ItemRow],
+        (base, base_of): (&[PhaseNode], &[Option<&Node>]),
+        names: Vec<Node>,
+    ) {
+        let before: Vec<&Node> = if base.is_empty() {
+            rows.iter().map(|row| &row.node).collect()
+        } else {
+            base_of.iter().copied().flatten().collect()
+        };
+        let known: BTreeSet<&Node> = before.iter().copied().collect();
+        let there: BTreeSet<&Node> = names.iter().collect();
+        let now = names.iter().filter(|name| known.contains(name));
+        let then = before.into_iter().filter(|name| there.contains(name));
+        if !now.eq(then) {
+            self.found.orders.push(Edit::Order {
+                parent: parent.cloned(),
+                nodes: names,
+            });
+        }
+    }
+
+    fn node(&mut self, row: &ItemRow, base: &PhaseNode, theirs: &PhaseNode) {
+        self.words(row, base, theirs);
+        let node = || row.node.clone();
+        let skips = base.status == PhaseStatus::Pending && theirs.status == PhaseStatus::Skipped;
+        if base.status != theirs.status && (self.has_base || skips) {
+            let to = item_state(theirs.status);
+            self.found.states.push(Edit::SetState { node: node(), to });
+        }
+        if self.has_base {
+            if base.retry_count != theirs.retry_count {
+                let retries = theirs.retry_count.unwrap_or(0);
+                let retries = u32::try_from(retries).unwrap_or(u32::MAX);
+                let node = node();
+                self.found.retries.push(Edit::SetRetries { node, retries });
+            }
+            if base.summary != theirs.summary {
+                let (node, summary) = (node(), theirs.summary.clone());
+                self.found.words.push(Edit::SetSummary { node, summary });
+            }
+            if base.depends_on != theirs.depends_on {
+                let parent = row.node.parent();
+                let on = theirs.depends_on.iter();
+                let depends_on = on.map(|id| Node::child(parent.as_ref(), id, 1)).collect();
+                let node = node();
+                self.found
+                    .words
+                    .push(Edit::SetDependsOn { node, depends_on });
+            }
+            self.derived_of_node(row, base, theirs);
+        }
+        let old = NodeRest::unpack(row.native.as_ref());
+        let new = self.rest(old.clone(), base, theirs);
+        if new != old {
+            let native = new.pack();
+            let node = Some(node());
+            self.found.natives.push(Edit::SetNative { node, native });
+        }
+    }
+
+    /// What the plan says of a node.
+    fn words(&mut self, row: &ItemRow, base: &PhaseNode, theirs: &PhaseNode) {
+        let node = || row.node.clone();
+        // Without a base what is missing may never have been there.
+        let counts = |is_there: bool| self.has_base || is_there;
+        let words = &mut self.found.words;
+        if base.prompt != theirs.prompt && counts(theirs.prompt.is_some()) {
+            let prompt = theirs.prompt.clone();
+            words.push(Edit::SetPrompt {
+                node: node(),
+                prompt,
+            });
+        }
+        if base.model != theirs.model && counts(theirs.model.is_some()) {
+            let model = theirs.model.clone();
+            words.push(Edit::SetModel {
+                node: node(),
+                model,
+            });
+        }
+        let gate = |node: &PhaseNode| node.gate.as_ref().map(import::gate);
+        if gate(base) != gate(theirs) && counts(theirs.gate.is_some()) {
+            let gate = gate(theirs);
+            words.push(Edit::SetGate { node: node(), gate });
+        }
+        let breaks = |node: &PhaseNode| node.break_after == Some(true);
+        if breaks(base) != breaks(theirs) && counts(breaks(theirs)) {
+            let breakpoint = breaks(theirs);
+            words.push(Edit::SetBreakpoint {
+                node: node(),
+                breakpoint,
+            });
+        }
+    }
+
+    /// What only the native file has of a node, as the file has it now.
+    fn rest(&self, mut rest: NodeRest, base: &PhaseNode, theirs: &PhaseNode) -> NodeRest {
+        let (old, new) = (NodeRest::of(base), NodeRest::of(theirs));
+        if !self.has_base {
+            let more = added(&base.extra, &theirs.extra);
+            if more.len() > base.extra.len() {
+                rest.extra = native::keys(&more);
+            }
+            return rest;
+        }
+        if base.status != theirs.status {
+            rest.status = None;
+        }
+        macro_rules! take {
+            ($($field:ident),*) => {
+                $(if old.$field != new.$field {
+                    rest.$field = new.$field;
+                })*
+            };
+        }
+        take!(
+            parallel,
+            wait_for_parallel,
+            break_after,
+            injected,
+            injected_at,
+            empty_list,
+            gate_timeout,
+            extra,
+            gate_extra,
+            human_extra
+        );
+        rest
+    }
+
+    fn derived_of_node(&mut self, row: &ItemRow, base: &PhaseNode, theirs: &PhaseNode) {
+        let changed = [
+            ("started-at", base.started_at != theirs.started_at),
+            ("completed-at", base.completed_at != theirs.completed_at),
+            ("elapsed", base.elapsed != theirs.elapsed),
+            ("next-retry-at", base.next_retry_at != theirs.next_retry_at),
+            ("commit", base.commit != theirs.commit),
+            ("error", base.error != theirs.error),
+            ("human-needed", base.human_needed != theirs.human_needed),
+            ("gate-tracking", base.gate_tracking != theirs.gate_tracking),
+        ];
+        // Who sets a status by hand tidies up beside it.
+        if base.status == theirs.status {
+            self.ignored(&row.node.to_string(), &changed);
+        }
+    }
+
+    fn ignored(&mut self, of: &str, changed: &[(&str, bool)]) {
+        for (key, _) in changed.iter().filter(|(_, changed)| *changed) {
+            let path = if of.is_empty() {
+                (*key).to_owned()
+            } else {
+                format!("{of}.{key}")
+            };
+            self.warn(
+                path,
+                format!("`{key}` was changed; piton knows it from what happened"),
+                "nothing to do: piton writes it again",
+            );
+        }
+    }
+
+    // The whole sprint.
+
+    fn derived(&mut self, base: &Progress, theirs: &Progress) {
+        let (a, b) = (&base.stats, &theirs.stats);
+        self.ignored(
+            "stats",
+            &[
+                ("started-at", a.started_at != b.started_at),
+                ("completed-at", a.completed_at != b.completed_at),
+                ("total-phases", a.total_phases != b.total_phases),
+                ("completed-phases", a.completed_phases != b.completed_phases),
+                ("total-steps", a.total_steps != b.total_steps),
+                ("completed-steps", a.completed_steps != b.completed_steps),
+                ("elapsed", a.elapsed != b.elapsed),
+                (
+                    "current-iteration",
+                    a.current_iteration != b.current_iteration,
+                ),
+                ("max-iterations", a.max_iterations != b.max_iterations),
+            ],
+        );
+        self.ignored(
+            "",
+            &[
+                ("sprint-id", base.sprint_id != theirs.sprint_id),
+                ("current", base.current != theirs.current),
+                ("last-activity", base.last_activity != theirs.last_activity),
+            ],
+        );
+        if base.status == theirs.status {
+            self.ignored(
+                "",
+                &[
+                    ("pause-reason", base.pause_reason != theirs.pause_reason),
+                    ("error", base.error != theirs.error),
+                    ("failed-phase", base.failed_phase != theirs.failed_phase),
+                    ("blocked-at", base.blocked_at != theirs.blocked_at),
+                    ("human-needed", base.human_needed != theirs.human_needed),
+                    (
+                        "interrupted-at",
+                        base.interrupted_at != theirs.interrupted_at,
+                    ),
+                ],
+            );
+        }
+    }
+
+    /// What the core has no words for, and the rules that follow from it.
+    fn sprint_keys(&mut self, base: &Progress, theirs: &Progress) {
+        let row = self.shown.tables.run(self.shown.run);
+        let Some(kept) = row.and_then(|row| row.native.as_ref()) else {
+            return;
+        };
+        let mut sprint = native::sprint(Some(kept));
+        if self.has_base {
+            macro_rules! take {
+                ($($field:ident),*) => {
+                    $(if base.$field != theirs.$field {
+                        sprint.$field = theirs.$field.clone();
+                    })*
+                };
+            }
+            take!(
+                parallel_tasks,
+                orchestration,
+                step_queue,
+                prompts,
+                worktree,
+                dependency_graph,
+                per_iteration_hooks,
+                hook_tasks,
+                retry,
+                config,
+                parallel_execution,
+                operator_queue,
+                summary,
+                current_extra,
+                extra
+            );
+            if base.stats.extra != theirs.stats.extra {
+                sprint.stats.extra.clone_from(&theirs.stats.extra);
+            }
+        } else {
+            sprint.extra = added(&sprint.extra, &theirs.extra);
+        }
+        if sprint == native::sprint(Some(kept)) {
+            return;
+        }
+        let native = Some(native::of_sprint(&sprint));
+        self.found
+            .natives
+            .push(Edit::SetNative { node: None, native });
+        if base.retry != sprint.retry || base.config != sprint.config {
+            let policy = Box::new(import::policy(&sprint));
+            self.found.natives.push(Edit::SetPolicy(policy));
+        }
+    }
+}
+
+/// Keys, with those of `theirs` that are not among them.
+fn added(
+    ours: &[(String, yaml::Node)],
+    theirs: &[(String, yaml::Node)],
+) -> Vec<(String, yaml::Node)> {
+    let mut all = ours.to_vec();
+    for (key, node) in theirs {
+        if !all.iter().any(|(have, _)| have == key) {
+            all.push((key.clone(), node.clone()));
+        }
+    }
+    all
+}
+
+/// The first name for an id that no sibling has.
+fn free_name(taken: &BTreeSet<Node>, parent: Option<&Node>, id: &str) -> Option<Node> {
+    (1..)
+        .map(|nth| Node::child(parent, id, nth))
+        .find(|name| !taken.contains(name))
+}
+
+/// The rows of a list that piton wrote: of those that share an id, in turn.
+fn in_turn<'r>(rows: &[&'r ItemRow], nodes: &[PhaseNode]) -> Vec<Option<&'r Node>> {
+    let mut by_id: HashMap<&str, VecDeque<&'r ItemRow>> = HashMap::new();
+    for row in rows {
+        by_id.entry(&row.id).or_default().push_back(row);
+    }
+    let mut next = |node: &PhaseNode| by_id.get_mut(node.id.as_str())?.pop_front();
+    nodes
+        .iter()
+        .map(|node| next(node).map(|row| &row.node))
+        .collect()
+}
+
+/// The rows of a list that somebody may have changed. Of those that share an
+/// id, what says the same as a row is that row; the others come in turn.
+fn alike<'r>(rows: &[&'r ItemRow], nodes: &[PhaseNode]) -> Vec<Option<&'r ItemRow>> {
+    let mut by_id: HashMap<&str, VecDeque<&'r ItemRow>> = HashMap::new();
+    for row in rows {
+        by_id.entry(&row.id).or_default().push_back(row);
+    }
+    let mut wanted: HashMap<&str, usize> = HashMap::new();
+    for node in nodes {
+        *wanted.entry(&node.id).or_default() += 1;
+    }
+    let mut out: Vec<Option<&ItemRow>> = vec![None; nodes.len()];
+    for (slot, node) in out.iter_mut().zip(nodes) {
+        let Some(left) = by_id.get_mut(node.id.as_str()) else {
+            continue;
+        };
+        let repeats = wanted.get(node.id.as_str()) > Some(&1) || left.len() > 1;
+        if repeats && let Some(at) = left.iter().position(|row| row.prompt == node.prompt) {
+            *slot = left.remove(at);
+        }
+    }
+    for (slot, node) in out.iter_mut().zip(nodes) {
+        if slot.is_none()
+            && let Some(left) = by_id.get_mut(node.id.as_str())
+        {
+            *slot = left.pop_front();
+        }
+    }
+    out
+}
+
+fn item_state(status: PhaseStatus) -> ItemState {
+    match status {
+        PhaseStatus::Pending => ItemState::Pending,
+        PhaseStatus::InProgress => ItemState::Working,
+        PhaseStatus::Completed => ItemState::Done,
+        PhaseStatus::Blocked => ItemState::Blocked,
+        PhaseStatus::Skipped => ItemState::Skipped,
+        PhaseStatus::Failed => ItemState::Failed,
+    }
+}
+
+fn run_state(status: SprintStatus) -> RunState {
+    match status {
+        SprintStatus::NotStarted => RunState::New,
+        SprintStatus::InProgress => RunState::Running,
+        SprintStatus::Completed => RunState::Done,
+        SprintStatus::Blocked => RunState::Blocked,
+        SprintStatus::Paused | SprintStatus::PausedAtBreakpoint => RunState::Paused,
+        SprintStatus::NeedsHuman => RunState::Waiting,
+        SprintStatus::Interrupted => RunState::Interrupted,
+    }
+}

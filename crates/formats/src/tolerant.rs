@@ -1,0 +1,239 @@
+//! Reading what is met: a value that fits is taken, another one is told.
+
+use crate::json;
+use crate::problem::Problem;
+use crate::report::{Path, Report, closest};
+use crate::tree::{Map, Node, Parsed, Span};
+
+/// Reads the fields of mappings, and tells what does not fit.
+pub(crate) struct Reader<'r> {
+    pub(crate) report: Report<'r>,
+}
+
+/// A mapping and the way to it.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'p> {
+    pub(crate) map: &'p Map,
+    pub(crate) path: Path<'p>,
+}
+
+impl Reader<'_> {
+    /// Any scalar as text; absent and null are nothing.
+    pub(crate) fn text(&mut self, place: Place<'_>, key: &str) -> Option<String> {
+        let node = present(place, key)?;
+        match (node.as_str(), node.text()) {
+            (Some(text), _) => Some(text.to_owned()),
+            (None, Some(text)) => {
+                // Who wrote a number for a name meant its digits.
+                let words = (
+                    format!("`{key}` should be a text, not {}", node.describe()),
+                    "put it in quotes",
+                );
+                if node.kind() != Some(crate::tree::Kind::Timestamp) {
+                    self.report
+                        .warning("WRONG_TYPE", place.path.key(key), node.span, words);
+                }
+                Some(text.to_owned())
+            }
+            (None, None) => {
+                self.mistyped(place, key, node, "a text");
+                None
+            }
+        }
+    }
+
+    /// A whole number that is not negative.
+    pub(crate) fn count(&mut self, place: Place<'_>, key: &str) -> Option<u64> {
+        let node = present(place, key)?;
+        let count = count(node);
+        if count.is_none() {
+            self.mistyped(place, key, node, "a whole number, 0 or more");
+        }
+        count
+    }
+
+    /// Any number that is finite.
+    pub(crate) fn number(&mut self, place: Place<'_>, key: &str) -> Option<f64> {
+        let node = present(place, key)?;
+        let number = node.as_f64().filter(|number| number.is_finite());
+        if number.is_none() {
+            self.mistyped(place, key, node, "a number");
+        }
+        number
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn flag(&mut self, place: Place<'_>, key: &str) -> Option<bool> {
+        let node = present(place, key)?;
+        if node.as_bool().is_none() {
+            self.mistyped(place, key, node, "`true` or `false`");
+        }
+        node.as_bool()
+    }
+
+    /// A list of texts, or one text for a list of one.
+    pub(crate) fn texts(&mut self, place: Place<'_>, key: &str) -> Vec<String> {
+        let Some(node) = present(place, key) else {
+            return Vec::new();
+        };
+        if let Some(text) = node.text() {
+            return vec![text.to_owned()];
+        }
+        let Some(items) = node.as_seq() else {
+            self.mistyped(place, key, node, "a list of texts");
+            return Vec::new();
+        };
+        let path = place.path.key(key);
+        let mut out = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            match item.text().filter(|_| !item.is_null()) {
+                Some(text) => out.push(text.to_owned()),
+                None => self.report.error(
+                    "WRONG_TYPE",
+                    path.index(index),
+                    item.span,
+                    (
+                        format!("a text belongs here, not {}", item.describe()),
+                        KEPT,
+                    ),
+                ),
+            }
+        }
+        out
+    }
+
+    /// One of the words of a format.
+    pub(crate) fn word<T>(
+        &mut self,
+        place: Place<'_>,
+        key: &str,
+        parse: fn(&str) -> Option<T>,
+        words: &[&str],
+    ) -> Option<T> {
+        let node = present(place, key)?;
+        let word = node.as_str().and_then(parse);
+        if word.is_none() {
+            let listed = words.join("`, `");
+            let hint = match node.as_str().and_then(|text| closest(text, words)) {
+                Some(meant) => format!("write `{meant}`, or another of `{listed}`"),
+                None => format!("write one of `{listed}`"),
+            };
+            let name = key.replace('_', " ");
+            let message = match node.as_str() {
+                Some(text) => format!("there is no {name} `{}`", text.escape_debug()),
+                None => format!("the {name} must be a word, not {}", node.describe()),
+            };
+            let path = place.path.key(key);
+            self.report
+                .error("INVALID_VALUE", path, node.span, (message, &hint));
+        }
+        word
+    }
+
+    /// A mapping.
+    pub(crate) fn map<'n>(&mut self, place: Place<'n>, key: &str) -> Option<&'n Map> {
+        let node = present(place, key)?;
+        if node.as_map().is_none() {
+            self.mistyped(place, key, node, "a mapping");
+        }
+        node.as_map()
+    }
+
+    /// A list.
+    pub(crate) fn list<'n>(&mut self, place: Place<'n>, key: &str) -> &'n [Node] {
+        let Some(node) = present(place, key) else {
+            return &[];
+        };
+        if node.as_seq().is_none() {
+            self.mistyped(place, key, node, "a list");
+        }
+        node.as_seq().unwrap_or_default()
+    }
+
+    /// Warns of every key that the format does not have.
+    pub(crate) fn unknown(&mut self, place: Place<'_>, known: &[&str]) {
+        for (key, _) in place.map.iter() {
+            let text = key.text.as_str();
+            if known.contains(&text) {
+                continue;
+            }
+            let message = match closest(text, known) {
+                Some(meant) => format!("the key `{text}` is not known; `{meant}` is"),
+                None => format!("the key `{text}` is not known"),
+            };
+            let hint = "nothing reads it; it is kept as it stands";
+            self.report.warning(
+                "UNKNOWN_KEY",
+                place.path.key(text),
+                key.span,
+                (message, hint),
+            );
+        }
+    }
+
+    fn mistyped(&mut self, place: Place<'_>, key: &str, node: &Node, wanted: &str) {
+        let message = format!("`{key}` must be {wanted}, not {}", node.describe());
+        self.report.error(
+            "WRONG_TYPE",
+            place.path.key(key),
+            node.span,
+            (message, KEPT),
+        );
+    }
+}
+
+const KEPT: &str = "correct the value; until then it is kept as it stands and has no effect";
+
+/// The texts of a list, or one text for a list of one; what is none is left out.
+pub(crate) fn texts_of(node: &Node) -> Vec<String> {
+    let text = |node: &Node| node.text().filter(|_| !node.is_null()).map(str::to_owned);
+    match node.as_seq() {
+        Some(items) => items.iter().filter_map(text).collect(),
+        None => text(node).into_iter().collect(),
+    }
+}
+
+/// A whole number that is not negative, however it is written: `3`, `3.0`, `3e0`.
+pub(crate) fn count(node: &Node) -> Option<u64> {
+    let value = node.as_f64().filter(|value| *value >= 0.0)?;
+    let whole = || Some(format!("{value:.0}")).filter(|_| value.fract() == 0.0);
+    let exact = node.as_u64().or_else(|| node.text()?.parse().ok());
+    exact.or_else(|| whole()?.parse().ok())
+}
+
+fn present<'n>(place: Place<'n>, key: &str) -> Option<&'n Node> {
+    place.map.get(key).filter(|node| !node.is_null())
+}
+
+/// The place of the pair under `key`, or of the mapping that lacks it.
+pub(crate) fn span_of(map: &Map, key: &str) -> Span {
+    let first = || map.pairs.first().map(|(key, _)| key.span);
+    let own = map.entry(key).map(|(_, node)| node.span);
+    own.or_else(first).unwrap_or_default()
+}
+
+/// A JSON text without a fault; else its faults as problems.
+pub(crate) fn whole_json(
+    code: &'static str,
+    file: &str,
+    text: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<Node> {
+    whole(json::parse(text), code, file, problems)
+}
+
+/// A document without a fault; else its faults as problems.
+pub(crate) fn whole(
+    parsed: Parsed,
+    code: &'static str,
+    file: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<Node> {
+    let is_whole = parsed.faults.is_empty();
+    problems.extend(
+        parsed.faults.into_iter().map(|fault| {
+            Problem::error(code, file, "", fault.span).saying(fault.message, fault.hint)
+        }),
+    );
+    parsed.root.filter(|_| is_whole)
+}

@@ -1,0 +1,584 @@
+//! What can be understood of a file that does not fit its shape, and how what
+//! is known is written into it.
+//!
+//! The table of what a format demands strictly also says what to make of a
+//! value that is not as it should be: it is left out of what is understood,
+//! and stays in the file.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use piton_core::native::Native;
+use serde_json::Value as Json;
+use sha2::{Digest as _, Sha256};
+
+use crate::face::CannotShow;
+use crate::json::{self, same};
+use crate::problem::{Problem, Severity};
+use crate::shape::{Field, Shape, Text, Version, check, is_date_time};
+use crate::tree::{Key, Kind, Map, Node, Span, Value};
+
+/// Beyond this a JSON reader that knows doubles only would round.
+const INTEGER_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// Reads `text`, or says what is wrong with its syntax.
+pub(crate) fn read(text: &str, file: &str) -> Result<Node, Vec<Problem>> {
+    let parsed = json::parse(text);
+    match parsed.root {
+        Some(root) if parsed.faults.is_empty() => Ok(root),
+        Some(_) | None => Err(parsed
+            .faults
+            .into_iter()
+            .map(|fault| {
+                Problem::error("INVALID_JSON", file, "", fault.span)
+                    .saying(fault.message, fault.hint)
+            })
+            .collect()),
+    }
+}
+
+/// What `shape` demands and `root` does not have, as warnings; errors where
+/// `is_fatal` says so of a problem.
+pub(crate) fn warnings(
+    root: &Node,
+    shape: &Shape,
+    (file, root_name): (&str, &str),
+    is_fatal: impl Fn(&Problem) -> bool,
+) -> Vec<Problem> {
+    let mut problems = check(root, shape, file, root_name);
+    for problem in &mut problems {
+        if !is_fatal(problem) {
+            problem.severity = Severity::Warning;
+        }
+    }
+    // What a newer version added is nobody's mistake.
+    if version(root).is_some_and(|version| version.minor > Version::CURRENT.minor) {
+        problems.retain(|problem| problem.is_error() || problem.code != "UNKNOWN_KEY");
+    }
+    problems
+}
+
+/// The version that a document names; a number without quotes counts as well.
+pub(crate) fn version(root: &Node) -> Option<Version> {
+    Version::parse(root.get("version")?.text()?)
+}
+
+/// The error of a document that is too new to be read.
+pub(crate) fn too_new(root: &Node, file: &str, root_name: &str) -> Option<Problem> {
+    let sentence = version(root)?.readable().err()?;
+    let span = root.get("version").map_or(root.span, |node| node.span);
+    let path = format!("{root_name}.version");
+    Some(
+        Problem::error("VERSION_TOO_NEW", file, path, span)
+            .saying(sentence, "update piton; the file is left as it is"),
+    )
+}
+
+/// Warns of each id in a list that another element has as well.
+pub(crate) fn repeated_ids(list: &[Node], path: &str, file: &str) -> Vec<Problem> {
+    let mut seen = HashSet::new();
+    let mut problems = Vec::new();
+    for (index, node) in list.iter().enumerate() {
+        let Some((id, at)) = node
+            .get("id")
+            .and_then(|node| Some((node.as_str()?, node.span)))
+        else {
+            continue;
+        };
+        if !seen.insert(id) {
+            let path = format!("{path}[{index}].id");
+            problems.push(Problem::warning("DUPLICATE_ID", file, path, at).saying(
+                "another element before this one has the same id",
+                "give each an id of its own",
+            ));
+        }
+    }
+    problems
+}
+
+/// A warning about one element.
+pub(crate) fn warning(
+    code: &'static str,
+    (file, path): (&str, String),
+    span: Span,
+    words: (&str, &str),
+) -> Problem {
+    Problem::warning(code, file, path, span).saying(words.0, words.1)
+}
+
+/// What of `node` is as `shape` has it, written in one way.
+pub(crate) fn understood(node: &Node, shape: &Shape) -> Option<Node> {
+    match shape {
+        Shape::Any => Some(node.clone()),
+        Shape::Each(_) => node.as_map().map(|_| node.clone()),
+        Shape::Text(text) => understood_text(node.as_str()?, *text),
+        Shape::Integer { min } => whole(node)
+            .filter(|value| min.is_none_or(|min| *value >= i64::from(min)))
+            .map(|value| Node::plain(value.to_string())),
+        Shape::Number { min } => {
+            let value = node.as_f64().filter(|value| value.is_finite())?;
+            let fits = min.is_none_or(|min| value >= f64::from(min));
+            fits.then(|| node.clone())
+        }
+        Shape::Bool => node.as_bool().map(Node::bool),
+        Shape::Null => node.is_null().then(|| node.clone()),
+        Shape::List(items) => {
+            let items = node.as_seq()?.iter().map(|item| understood(item, items));
+            Some(Node::seq(items.flatten().collect()))
+        }
+        Shape::Map(fields, _) => {
+            let map = node.as_map()?;
+            let pairs = fields.iter().filter_map(|field| {
+                let value = understood(map.get(field.key)?, &field.shape)?;
+                Some((field.key, value))
+            });
+            Some(Node::map(pairs))
+        }
+        Shape::Either(shapes) => shapes.iter().find_map(|shape| understood(node, shape)),
+        Shape::Named(named) => understood(node, &named.shape),
+    }
+}
+
+fn understood_text(text: &str, wanted: Text) -> Option<Node> {
+    match wanted {
+        // An id of the wrong form still is the name of something.
+        Text::Any | Text::NotEmpty | Text::Pattern(_) => Some(Node::string(text)),
+        Text::OneOf(words) => words.contains(&text).then(|| Node::string(text)),
+        Text::DateTime => instant(text).map(|time| Node::string(time.to_string())),
+    }
+}
+
+fn whole(node: &Node) -> Option<i64> {
+    node.as_i64().or_else(|| {
+        let value = node.as_f64()?;
+        let is_whole = value.fract() == 0.0 && value.abs() <= INTEGER_MAX;
+        // `3.0` is a whole number in JSON.
+        is_whole.then(|| format!("{value:.0}").parse().ok())?
+    })
+}
+
+/// The time that a text of RFC 3339 names.
+pub(crate) fn instant(text: &str) -> Option<Timestamp> {
+    is_date_time(text).then(|| text.to_ascii_uppercase().parse().ok())?
+}
+
+/// The time that a text names, taken as UTC when it has no zone.
+pub(crate) fn instant_or_utc(text: &str) -> Option<Timestamp> {
+    instant(text).or_else(|| {
+        let civil: DateTime = text.trim().parse().ok()?;
+        let zoned = civil.to_zoned(TimeZone::UTC).ok()?;
+        Some(zoned.timestamp())
+    })
+}
+
+/// What `have`, which stands in a file, becomes so that it says `wanted`.
+///
+/// What says the same stays as it is written; what `wanted` does not speak of
+/// stays. What cannot be understood stays where `native`, the form that the
+/// wanted thing was taken from, has the same: it was never understood.
+pub(crate) fn merged(have: &Node, native: Option<&Node>, wanted: &Node, shape: &Shape) -> Node {
+    match (shape, &have.value, &wanted.value) {
+        (Shape::Named(named), _, _) => merged(have, native, wanted, &named.shape),
+        (Shape::Map(fields, _), Value::Map(map), Value::Map(_)) => {
+            merged_fields(map, native, wanted, fields)
+        }
+        (Shape::Each(items), Value::Map(map), Value::Map(want)) => merged_each(map, want, items),
+        (Shape::List(items), Value::Seq(list), Value::Seq(want)) if holds_maps(items) => {
+            merged_list(list, native, want, items)
+        }
+        _ if stays(have, native, wanted, shape) => have.clone(),
+        _ => wanted.clone(),
+    }
+}
+
+fn stays(have: &Node, native: Option<&Node>, wanted: &Node, shape: &Shape) -> bool {
+    if matches!(shape, Shape::Any) {
+        return same(have, wanted) || to_json(have) == to_json(wanted);
+    }
+    match understood(have, shape) {
+        Some(said) => understood(wanted, shape).is_some_and(|wanted| same(&said, &wanted)),
+        None => native.is_some_and(|native| same(native, have)),
+    }
+}
+
+fn holds_maps(shape: &Shape) -> bool {
+    match shape {
+        Shape::Map(..) => true,
+        Shape::Named(named) => holds_maps(&named.shape),
+        Shape::Any
+        | Shape::Text(_)
+        | Shape::Integer { .. }
+        | Shape::Number { .. }
+        | Shape::Bool
+        | Shape::Null
+        | Shape::List(_)
+        | Shape::Each(_)
+        | Shape::Either(_) => false,
+    }
+}
+
+fn merged_fields(have: &Map, native: Option<&Node>, wanted: &Node, fields: &[Field]) -> Node {
+    let mut map = have.clone();
+    for field in fields {
+        let Some(want) = wanted.get(field.key) else {
+            continue;
+        };
+        let native_value = native.and_then(|native| native.get(field.key));
+        let place = map.pairs.iter().position(|(key, _)| key.text == field.key);
+        match place {
+            Some(at) => {
+                let node = &map.pairs[at].1;
+                map.pairs[at].1 = merged(node, native_value, want, &field.shape);
+            }
+            // What is demanded and was not there was filled in, not known.
+            None if field.required && native.is_some() && native_value.is_none() => {}
+            None => put(&mut map, field.key, want.clone(), fields),
+        }
+    }
+    made(Value::Map(map))
+}
+
+fn merged_each(have: &Map, wanted: &Map, shape: &Shape) -> Node {
+    let mut map = have.clone();
+    let places: HashMap<&str, usize> = have
+        .pairs
+        .iter()
+        .enumerate()
+        .map(|(at, (key, _))| (key.text.as_str(), at))
+        .collect();
+    for (key, want) in wanted.iter() {
+        match places.get(key.text.as_str()) {
+            Some(at) => map.pairs[*at].1 = merged(&map.pairs[*at].1, None, want, shape),
+            None => map.pairs.push((Key::new(&key.text), want.clone())),
+        }
+    }
+    made(Value::Map(map))
+}
+
+/// Elements are the same by their title, in the order in which they come.
+fn merged_list(have: &[Node], native: Option<&Node>, wanted: &[Node], shape: &Shape) -> Node {
+    let title = |node: &Node| {
+        node.get("title")
+            .and_then(Node::text)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let mut known: HashMap<String, VecDeque<usize>> = HashMap::new();
+    let maps = have
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.as_map().is_some());
+    for (index, node) in maps {
+        known.entry(title(node)).or_default().push_back(index);
+    }
+    // What was taken from the native form has the order of the mappings there.
+    let natives = native.and_then(Node::as_seq).unwrap_or_default().iter();
+    let mut natives = natives.filter(|node| node.as_map().is_some());
+    let mut out = Vec::with_capacity(wanted.len());
+    for want in wanted {
+        let native = natives.next();
+        let known = known.get_mut(&title(want)).and_then(VecDeque::pop_front);
+        out.push(match known {
+            Some(index) => merged(&have[index], native, want, shape),
+            None => want.clone(),
+        });
+    }
+    // What is no observation at all was never taken, and is nobody's to drop.
+    for (index, node) in have.iter().enumerate() {
+        if node.as_map().is_none() {
+            out.insert(index.min(out.len()), node.clone());
+        }
+    }
+    Node::seq(out)
+}
+
+/// Puts a new key where the table has it.
+pub(crate) fn put(map: &mut Map, key: &str, node: Node, fields: &[Field]) {
+    let rank = |name: &str| fields.iter().position(|field| field.key == name);
+    let own = rank(key);
+    let before = map
+        .pairs
+        .iter()
+        .rposition(|(have, _)| own.is_none() || rank(&have.text).is_some_and(|at| Some(at) < own));
+    let at = before.map_or(0, |at| at + 1);
+    map.pairs.insert(at, (Key::new(key), node));
+}
+
+/// Gives a key this value, in its place or in a new one.
+pub(crate) fn set(map: &mut Map, key: &str, node: Node, fields: &[Field]) {
+    match map.pairs.iter_mut().find(|(have, _)| have.text == key) {
+        Some((_, value)) => *value = node,
+        None => put(map, key, node, fields),
+    }
+}
+
+fn made(value: Value) -> Node {
+    Node {
+        value,
+        span: Span::default(),
+    }
+}
+
+/// A document that is a mapping, to be changed.
+pub(crate) fn into_map(node: Node) -> Result<Map, CannotShow> {
+    match node.value {
+        Value::Map(map) => Ok(map),
+        Value::Scalar(_) | Value::Seq(_) => Err(CannotShow("not a JSON object".to_owned())),
+    }
+}
+
+pub(crate) fn from_map(map: Map) -> Node {
+    made(Value::Map(map))
+}
+
+/// The id that an element has.
+pub(crate) fn id_of(node: &Node) -> Option<String> {
+    node.get("id").and_then(Node::as_str).map(str::to_owned)
+}
+
+/// A list of elements with ids, to be shown rows.
+pub(crate) struct Elements {
+    list: Vec<Node>,
+    by_id: HashMap<String, Vec<usize>>,
+    shape: &'static Shape,
+    changed: bool,
+}
+
+impl Elements {
+    /// The list under `key`, whose elements `name_of` names; none is an empty one.
+    pub(crate) fn of(
+        map: &Map,
+        key: &str,
+        shape: &'static Shape,
+        name_of: fn(&Node) -> Option<String>,
+    ) -> Result<Self, CannotShow> {
+        let list = match map.get(key) {
+            None => Vec::new(),
+            Some(node) if node.is_null() => Vec::new(),
+            Some(node) => node
+                .as_seq()
+                .ok_or_else(|| CannotShow(format!("`{key}` is {}, not a list", node.describe())))?
+                .to_vec(),
+        };
+        let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, node) in list.iter().enumerate() {
+            if let Some(name) = name_of(node) {
+                by_id.entry(name).or_default().push(index);
+            }
+        }
+        Ok(Self {
+            list,
+            by_id,
+            shape,
+            changed: false,
+        })
+    }
+
+    /// The first element that is called so.
+    pub(crate) fn get(&self, id: &str) -> Option<&Node> {
+        self.list.get(*self.by_id.get(id)?.first()?)
+    }
+
+    /// All of them.
+    pub(crate) fn list(&self) -> &[Node] {
+        &self.list
+    }
+
+    /// Shows a thing called `id`: in its place, or at the end.
+    ///
+    /// `fresh` is how it is written where it is not there yet.
+    pub(crate) fn show(&mut self, id: &str, native: Option<&Node>, wanted: &Node, fresh: Node) {
+        let all = self.by_id.get(id).map(Vec::as_slice).unwrap_or_default();
+        let Some(first) = all.first().copied() else {
+            if !self.stands_under_its_first_name(id, native, wanted) {
+                self.push(id, fresh);
+            }
+            return;
+        };
+        // Where several have the name, one that says it already is the one.
+        if !self.is_said_by_any(all, native, wanted) {
+            self.list[first] = merged(&self.list[first], native, wanted, self.shape);
+            self.changed = true;
+        }
+    }
+
+    fn is_said_by_any(&self, all: &[usize], native: Option<&Node>, wanted: &Node) -> bool {
+        let mut all = all.iter().map(|at| &self.list[*at]);
+        all.any(|have| same(&merged(have, native, wanted, self.shape), have))
+    }
+
+    fn push(&mut self, id: &str, mut node: Node) {
+        // What it was taken from may have none, and would not be known again.
+        if let Value::Map(map) = &mut node.value
+            && map.get("id").is_none()
+        {
+            map.pairs.insert(0, (Key::new("id"), Node::string(id)));
+        }
+        let index = self.list.len();
+        self.by_id.entry(id.to_owned()).or_default().push(index);
+        self.list.push(node);
+        self.changed = true;
+    }
+
+    /// Whether the thing stands in the file under a name that another one has
+    /// as well, for which it was called `NAME-2` in the journal.
+    fn stands_under_its_first_name(&self, id: &str, native: Option<&Node>, wanted: &Node) -> bool {
+        let Some((base, suffix)) = id.rsplit_once('-') else {
+            return false;
+        };
+        if suffix.is_empty() || !suffix.bytes().all(|b| b.is_ascii_digit()) {
+            return false;
+        }
+        let Some(all) = self.by_id.get(base) else {
+            return false;
+        };
+        self.is_said_by_any(all, native, &renamed(wanted, base))
+    }
+
+    /// The list, when it is not as it was.
+    pub(crate) fn changed(self) -> Option<Node> {
+        self.changed.then(|| Node::seq(self.list))
+    }
+}
+
+fn renamed(node: &Node, id: &str) -> Node {
+    let mut node = node.clone();
+    if let Value::Map(map) = &mut node.value {
+        set(map, "id", Node::string(id), &[]);
+    }
+    node
+}
+
+/// The element that a thing was taken from, where it was kept.
+pub(crate) fn native_node(native: Option<&Native>, face: &str) -> Option<Node> {
+    let native = native.filter(|native| native.face == face && native.version == NATIVE_VERSION)?;
+    let parsed = json::parse(&native.body);
+    parsed
+        .root
+        .filter(|root| parsed.faults.is_empty() && root.as_map().is_some())
+}
+
+/// The text of an element, to be kept with what was taken from it.
+pub(crate) fn native(text: &str, node: &Node, face: &str) -> Option<Native> {
+    let body = text.get(node.span.start..node.span.end)?.to_owned();
+    Some(Native {
+        face: face.to_owned(),
+        version: NATIVE_VERSION,
+        body,
+    })
+}
+
+const NATIVE_VERSION: u32 = 1;
+
+/// Sixteen bytes that only these parts have.
+pub(crate) fn digest(parts: &[&str]) -> [u8; 16] {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        // The length keeps `a` `bc` and `ab` `c` apart.
+        hasher.update(part.len().to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let mut out = [0; 16];
+    out.iter_mut()
+        .zip(hasher.finalize())
+        .for_each(|(out, byte)| *out = byte);
+    out
+}
+
+/// A tree as a JSON value. A number that no double holds becomes its text.
+pub(crate) fn to_json(node: &Node) -> Json {
+    match &node.value {
+        Value::Seq(items) => Json::Array(items.iter().map(to_json).collect()),
+        Value::Map(map) => Json::Object(
+            map.iter()
+                .map(|(key, value)| (key.text.clone(), to_json(value)))
+                .collect(),
+        ),
+        Value::Scalar(scalar) => match scalar.kind() {
+            Kind::Null => Json::Null,
+            Kind::Bool(value) => Json::Bool(value),
+            Kind::Int(_) | Kind::Float(_) => serde_json::from_str(&scalar.text)
+                .unwrap_or_else(|_| Json::String(scalar.text.clone())),
+            Kind::Timestamp | Kind::Text => Json::String(scalar.text.clone()),
+        },
+    }
+}
+
+/// A JSON value as a tree.
+pub(crate) fn from_json(value: &Json) -> Node {
+    match value {
+        Json::Null => Node::plain("null"),
+        Json::Bool(value) => Node::bool(*value),
+        Json::Number(number) => Node::plain(number.to_string()),
+        Json::String(text) => Node::string(text),
+        Json::Array(items) => Node::seq(items.iter().map(from_json).collect()),
+        Json::Object(map) => Node::map(map.iter().map(|(key, value)| (key, from_json(value)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Rest;
+
+    static SHAPE: Shape = Shape::Map(
+        &[
+            Field::required("id", Shape::TEXT),
+            Field::required("at", Shape::DATE_TIME),
+            Field::optional("count", Shape::COUNT),
+            Field::optional("word", Shape::one_of(&["a", "b"])),
+        ],
+        Rest::Closed,
+    );
+
+    #[track_caller]
+    fn node(text: &str) -> Node {
+        read(text, "f").expect("JSON")
+    }
+
+    #[track_caller]
+    fn check_merge(have: &str, native: Option<&str>, wanted: &str, expect: &str) {
+        let native = native.map(node);
+        let out = merged(&node(have), native.as_ref(), &node(wanted), &SHAPE);
+        assert_eq!(json::render(&out), json::render(&node(expect)));
+    }
+
+    #[test]
+    fn what_says_the_same_stays_as_it_is_written() {
+        check_merge(
+            r#"{"x": null, "at": "2026-01-15T11:00:00.000+01:00", "count": 3.0, "id": "a"}"#,
+            None,
+            r#"{"id": "a", "at": "2026-01-15T10:00:00Z", "count": 3, "word": "b"}"#,
+            r#"{"x": null, "at": "2026-01-15T11:00:00.000+01:00", "count": 3.0, "id": "a", "word": "b"}"#,
+        );
+    }
+
+    #[test]
+    fn what_was_never_understood_stays_and_what_others_broke_does_not() {
+        let foreign = r#"{"id": "a", "at": "yesterday", "word": "c"}"#;
+        let wanted = r#"{"id": "a", "at": "2026-01-15T10:00:00Z", "word": "a"}"#;
+        check_merge(foreign, Some(foreign), wanted, foreign);
+        check_merge(foreign, None, wanted, wanted);
+        check_merge(
+            r#"{"id": "a"}"#,
+            Some(r#"{"id": "a"}"#),
+            wanted,
+            r#"{"id": "a", "word": "a"}"#,
+        );
+    }
+
+    #[test]
+    fn a_time_needs_a_zone_unless_it_is_only_sorted_by() {
+        assert_eq!(instant("2026-01-15 10:00:00"), None);
+        assert_eq!(
+            instant("2026-01-15t10:00:00z"),
+            instant("2026-01-15T10:00:00Z")
+        );
+        assert_eq!(
+            instant_or_utc("2026-01-15 10:00:00"),
+            instant("2026-01-15T10:00:00Z")
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! A desk with one run on it and the file that shows it: what an engine does
+//! around the formats, without a disk.
+
+use jiff::{SignedDuration, Timestamp};
+use piton_core::attempt::Report;
+use piton_core::journal::Stamp;
+use piton_core::policy::Limits;
+use piton_core::{
+    Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, Node, Outcome,
+    Refusal, Role, Rows, RunId, Tables, decide,
+};
+use piton_formats::problem::Problem;
+use piton_formats::sprint::{
+    Exporter, Progress, Shown, Source, edits, import, parse_progress, update_progress,
+};
+use uuid::Uuid;
+
+pub(crate) const FILE: &str = "sprints/x/PROGRESS.yaml";
+
+pub(crate) struct Desk {
+    pub(crate) run: RunId,
+    pub(crate) tables: Tables,
+    pub(crate) exporter: Exporter,
+    /// What piton last wrote.
+    pub(crate) base: Progress,
+    /// The file.
+    pub(crate) text: String,
+    pub(crate) problems: Vec<Problem>,
+    now: Timestamp,
+    ids: u128,
+}
+
+pub(crate) fn read(text: &str) -> Option<Progress> {
+    parse_progress(Source { name: FILE, text }).0
+}
+
+impl Desk {
+    /// A desk with the file of a sprint, taken over as it stands.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        let run = RunId(Uuid::from_u128(1));
+        let progress = read(text)?;
+        let mut desk = Self {
+            run,
+            tables: Tables::default(),
+            exporter: Exporter::new(&Tables::default(), run),
+            base: progress.clone(),
+            text: text.to_owned(),
+            problems: Vec::new(),
+            now: Timestamp::from_second(1_800_000_000).expect("in range"),
+            ids: 10,
+        };
+        let plan = import(&progress, run, "x", "sprints/x");
+        desk.commit(&Command::PlanRun(Box::new(plan))).ok()?;
+        desk.exporter = Exporter::new(&desk.tables, run);
+        desk.show();
+        Some(desk)
+    }
+
+    fn id(&mut self) -> Uuid {
+        self.ids += 1;
+        Uuid::from_u128(self.ids << 16)
+    }
+
+    pub(crate) fn commit(&mut self, command: &Command) -> Result<(), Refusal> {
+        self.now += SignedDuration::from_secs(1);
+        let facts = Facts {
+            actor: Actor::File(FILE.to_owned()),
+            decision: DecisionId(self.id()),
+            holder: HolderKnown::Alive,
+        };
+        let rows = Rows {
+            tables: self.tables.clone(),
+            now: self.now,
+            next_decision: self.tables.next_decision(),
+            lease_expires: None,
+            next_memory: [1; 3],
+        };
+        for draft in decide(&rows, command, &facts)? {
+            let stamp = Stamp {
+                id: EventId(self.id()),
+                position: 0,
+                time: self.now,
+                actor: facts.actor.clone(),
+            };
+            self.tables.fold(&draft.event, &stamp);
+        }
+        Ok(())
+    }
+
+    /// Brings the file up to date.
+    pub(crate) fn show(&mut self) {
+        let progress = self.exporter.export(&self.tables, self.now);
+        self.base = progress.expect("the run is there");
+        self.text = update_progress(&self.text, &self.base);
+    }
+
+    /// What somebody changed in the file.
+    pub(crate) fn found(&mut self) -> Vec<Edit> {
+        let Some(theirs) = read(&self.text) else {
+            return Vec::new();
+        };
+        let shown = Shown {
+            file: FILE,
+            tables: &self.tables,
+            run: self.run,
+        };
+        let (edits, problems) = edits(&self.base, &theirs, shown);
+        self.problems = problems;
+        edits
+    }
+
+    /// Takes in what somebody changed, and brings the file up to date.
+    pub(crate) fn take_in(&mut self) -> Vec<Edit> {
+        let edits = self.found();
+        let (run, file) = (self.run, FILE.to_owned());
+        self.commit(&Command::TakeEdits {
+            run,
+            token: None,
+            file,
+            edits: edits.clone(),
+        })
+        .expect("the run is there");
+        self.show();
+        edits
+    }
+
+    /// Somebody changes the file in an editor, once.
+    #[track_caller]
+    pub(crate) fn replace(&mut self, from: &str, to: &str) {
+        assert_eq!(self.text.matches(from).count(), 1, "{from}\n{}", self.text);
+        self.text = self.text.replacen(from, to, 1);
+    }
+
+    /// What could not be taken.
+    pub(crate) fn left(&self) -> Vec<String> {
+        let open = self.tables.open_decisions(self.run);
+        open.filter(|row| row.file.is_some())
+            .flat_map(|row| row.details.clone())
+            .collect()
+    }
+
+    pub(crate) fn start(&mut self) -> u64 {
+        let command = Command::StartRun {
+            run: self.run,
+            owner: "me".to_owned(),
+            limits: Limits::default(),
+        };
+        self.commit(&command).expect("nobody holds it");
+        self.token()
+    }
+
+    pub(crate) fn token(&self) -> u64 {
+        self.tables.run(self.run).map_or(0, |run| run.fence)
+    }
+
+    pub(crate) fn next(&self) -> Option<Node> {
+        self.tables.next(self.run).map(|item| item.node.clone())
+    }
+
+    pub(crate) fn begin(&mut self, node: &Node) -> AttemptId {
+        let attempt = AttemptId(self.id());
+        let (run, token) = (self.run, self.token());
+        self.commit(&Command::StartAttempt {
+            run,
+            token,
+            attempt,
+            node: node.clone(),
+            role: Role::Worker,
+            agent: "sh".to_owned(),
+            model: None,
+        })
+        .expect("it may be started");
+        attempt
+    }
+
+    pub(crate) fn end(&mut self, node: &Node, attempt: AttemptId, outcome: Outcome) {
+        let (run, token) = (self.run, self.token());
+        self.commit(&Command::EndAttempt {
+            run,
+            token,
+            attempt,
+            node: node.clone(),
+            report: Box::new(Report::bare(outcome)),
+        })
+        .expect("it was started");
+    }
+
+    /// Somebody says that everything that failed is done.
+    pub(crate) fn work_by_hand(&mut self) {
+        self.text = self.text.replace("status: failed", "status: completed");
+        self.take_in();
+    }
+
+    /// Works on whatever is next.
+    #[track_caller]
+    pub(crate) fn work(&mut self, outcome: Outcome) -> String {
+        let node = self.next().expect("something is left");
+        let attempt = self.begin(&node);
+        self.end(&node, attempt, outcome);
+        self.show();
+        node.to_string()
+    }
+}
