@@ -202,3 +202,89 @@ mod issues {
         assert_eq!(scratch.piton(&["issue", "list", "none"]).exit, 2);
     }
 }
+
+mod faces {
+    use super::*;
+
+    const FILE: &str = ".ralph/progress.json";
+
+    /// A project whose `.ralph/progress.json` is kept up to date.
+    fn shown() -> Scratch {
+        let scratch = Scratch::new().with_fixed_clock();
+        scratch.piton(&["log", "session_started"]);
+        scratch.commit(&Command::TurnFace {
+            path: FILE.to_owned(),
+            face: "ralph-json".to_owned(),
+            on: true,
+        });
+        scratch
+    }
+
+    fn file(scratch: &Scratch) -> serde_json::Value {
+        serde_json::from_str(&scratch.read(FILE)).expect("JSON")
+    }
+
+    #[test]
+    fn what_is_recorded_is_shown_in_the_file() {
+        let scratch = shown();
+        scratch.piton(&["record", "auth-login", "--outcome", "failed"]);
+        scratch.piton(&["learn", "add", "--type", "tool-usage", "run it twice"]);
+        let file = file(&scratch);
+        assert_eq!(file["entries"][0]["id"], "auth-login-1");
+        assert_eq!(file["learnings"][0]["id"], "learning-0001");
+    }
+
+    #[test]
+    fn what_others_write_is_taken_in_by_the_next_command() {
+        let scratch = shown();
+        scratch.piton(&["record", "auth-login"]);
+        let mut theirs = file(&scratch);
+        let mut entry = theirs["entries"][0].clone();
+        entry["id"] = "auth-oauth-1".into();
+        entry["prd_id"] = "auth-oauth".into();
+        theirs["entries"]
+            .as_array_mut()
+            .expect("entries")
+            .push(entry);
+        scratch.write(FILE, &theirs.to_string());
+        insta::assert_snapshot!(scratch.shows(&["session", "focus", "oauth"]), @r"
+        took 1 thing in from .ralph/progress.json
+        recorded scope_override Focus: oauth
+        [exit 0]
+        ");
+        let past = scratch.json(&["recent", "--item", "auth-oauth"]);
+        assert_eq!(past["attempts"][0]["name"], "auth-oauth-1");
+        // The next attempt at it has the next number.
+        assert_eq!(
+            scratch.json(&["record", "auth-oauth"])["name"],
+            "auth-oauth-2"
+        );
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_never_fails_what_is_recorded_and_is_decided_about() {
+        let scratch = shown();
+        scratch.piton(&["record", "auth-login"]);
+        scratch.write(FILE, "{ cut off");
+        insta::assert_snapshot!(scratch.shows(&["record", "auth-login"]), @r"
+        warning: .ralph/progress.json cannot be taken in and is left as it is; see `piton inbox`
+        recorded auth-login-2: completed, attempt 2 at `auth-login`
+        [exit 0]
+        ");
+        assert_eq!(scratch.read(FILE), "{ cut off");
+        // What cannot be done settles nothing.
+        insta::assert_snapshot!(scratch.shows(&["decide", "d1", "merge"]), @r"
+        error: .ralph/progress.json cannot be read, so nothing of it can be merged [decision.wrong_verb]
+        hint: what fits is: keep-file, keep-piton
+        [exit 2]
+        ");
+        assert_eq!(scratch.json(&["inbox"])[0]["id"], "d1");
+        insta::assert_snapshot!(scratch.shows(&["decide", "d1", "keep-piton"]), @r"
+        .ralph/progress.json: piton's version holds; the other one is kept beside it
+        [exit 0]
+        ");
+        let entries = file(&scratch)["entries"].as_array().map(Vec::len);
+        assert_eq!(entries, Some(2));
+        assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    }
+}
