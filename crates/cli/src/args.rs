@@ -1,8 +1,16 @@
 //! What can be typed.
 
+mod learn;
+mod record;
+mod sessions;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::learn::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
+pub(crate) use self::record::{ActionArg, OutcomeArg, RecordArgs};
+pub(crate) use self::sessions::{IssueCommand, LogArgs, RecentArgs, SessionCommand};
 
 /// Durable state, memory and control underneath autonomous coding agents.
 ///
@@ -33,7 +41,7 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Show where everything stands
     #[command(
-        after_help = "Examples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --json | jq .run.counters"
+        after_help = "Examples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --failures\n  piton status --json | jq .run.counters"
     )]
     Status {
         /// The run: its name, the path of its plan, or the beginning of its id
@@ -41,13 +49,16 @@ pub(crate) enum Command {
         /// Keep it live until the run rests
         #[arg(long)]
         watch: bool,
+        /// Count what failed and blocked attempts have in common, by category
+        #[arg(long, conflicts_with = "watch")]
+        failures: bool,
     },
     /// List everything that waits for a person
     #[command(after_help = "Examples:\n  piton inbox\n  piton inbox --json | jq -r '.[].id'")]
     Inbox,
     /// Decide what is open
     #[command(
-        after_help = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve"
+        after_help = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve\n  piton decide d5 keep-file"
     )]
     Decide {
         /// The decision, as `piton inbox` names it
@@ -89,15 +100,32 @@ pub(crate) enum Command {
         after_help = "Types: session_started, session_ended, task_completed, task_blocked, debug_resolved,\nscope_override, milestone_reached.\n\nExamples:\n  piton log task_completed --spec auth --task 1.2 --description 'JWT validation'\n  piton log task_blocked --task 1.3 --description 'no key' --data owner=ops"
     )]
     Log(LogArgs),
+    /// Begin a session, end it, say what it is about
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  piton session start finish the login\n  piton session focus the token refresh comes first\n  piton session end 'login works, refresh is next'"
+    )]
+    Session(SessionCommand),
+    /// Record an attempt that piton did not start: what came of the work at an item
+    #[command(after_help = record::EXAMPLES)]
+    Record(Box<RecordArgs>),
     /// Show what happened lately, the last task, the unresolved blockers
     #[command(
-        after_help = "Examples:\n  piton recent\n  piton recent 5 --json | jq .unresolved_blockers"
+        after_help = "Examples:\n  piton recent\n  piton recent 5 --json | jq .unresolved_blockers\n  piton recent --item auth-login\n  piton recent 10 --observations\n  piton recent --blockers"
     )]
-    Recent {
-        /// How many entries
-        #[arg(default_value_t = 20)]
-        count: usize,
-    },
+    Recent(RecentArgs),
+    /// Add, list, show and retire what is worth knowing the next time
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  piton learn add --type build-command 'Run `make gen` before the tests'\n  piton learn list --kind guardrail\n  piton learn retire learning-0003 --why 'the build does it now'"
+    )]
+    Learn(LearnCommand),
+    /// List the issues of a run that came from a state.json
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  piton issue list\n  piton issue list --state ready --json | jq -r '.issues[].id'"
+    )]
+    Issue(IssueCommand),
     /// Show, verify or export what is stored
     #[command(
         subcommand,
@@ -247,37 +275,6 @@ pub(crate) enum PlanCommand {
         #[arg(long)]
         why: Option<String>,
     },
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct LogArgs {
-    /// What kind of event it is
-    #[arg(value_name = "TYPE")]
-    pub(crate) kind: String,
-    /// The spec it belongs to
-    #[arg(long)]
-    pub(crate) spec: Option<String>,
-    /// The task it belongs to
-    #[arg(long, alias = "task-id")]
-    pub(crate) task: Option<String>,
-    /// What happened
-    #[arg(long)]
-    pub(crate) description: Option<String>,
-    /// More about it
-    #[arg(long)]
-    pub(crate) notes: Option<String>,
-    /// A further field, as often as needed
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, action = ArgAction::Append)]
-    pub(crate) data: Vec<(String, String)>,
-}
-
-fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.to_owned()))
-        }
-        Some(_) | None => Err("write it as KEY=VALUE".to_owned()),
-    }
 }
 
 #[derive(Debug, Subcommand)]

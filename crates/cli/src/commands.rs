@@ -1,23 +1,27 @@
 //! One function a command: translate, call the verb, show the answer.
 
+mod learn;
+mod memory;
+mod record;
+
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
 use jiff::Timestamp;
-use piton_core::entry::{Entry, EntryRow};
 use piton_core::policy::Limits;
 use piton_core::{RunState, Verb};
 use piton_engine::Notice;
 use piton_engine::runner::exit_of;
 use piton_engine::verbs::compile::{Compiled, Target, check_sprint, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
+use piton_engine::verbs::inbox::Decided;
 use piton_engine::verbs::journal::Shown;
-use piton_engine::verbs::{inbox, journal, log, run, status, store};
+use piton_engine::verbs::{inbox, journal, run, status, store};
 use piton_engine::{Exit, Failure, World};
 
 use crate::args::{
-    Args, Command, JournalCommand, LogArgs, PlanCommand, RunArgs, StoreCommand, VerbArg,
+    Args, Command, IssueCommand, JournalCommand, PlanCommand, RunArgs, StoreCommand, VerbArg,
 };
 use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
 use crate::show;
@@ -26,18 +30,31 @@ use crate::show;
 pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exit, Failure> {
     match args.command {
         Command::Run(run) => run_plan(world, *run, output),
-        Command::Status { run, watch } => show_status(world, run.as_deref(), watch, output),
+        Command::Status {
+            run,
+            failures: true,
+            ..
+        } => memory::failures(world, run.as_deref(), output),
+        Command::Status { run, watch, .. } => show_status(world, run.as_deref(), watch, output),
         Command::Inbox => show_inbox(world, output),
         Command::Decide { id, verb, why } => {
-            let outcome = inbox::decide(world, &id, verb.into(), why)?;
-            Ok(show_outcome(&outcome, output))
+            let decided = inbox::decide(world, &id, verb.into(), why, &mut |notice| {
+                notify(world, &notice, output)
+            })?;
+            Ok(show_decided(&decided, output))
         }
         Command::Pause { run } => steer(world, run.as_deref(), Wish::Pause, output),
         Command::Resume { run } => steer(world, run.as_deref(), Wish::Resume, output),
         Command::Stop { run } => steer(world, run.as_deref(), Wish::Stop, output),
         Command::Plan(plan) => plan_command(world, plan, output),
-        Command::Log(entry) => log_entry(world, entry, output),
-        Command::Recent { count } => show_recent(world, count, output),
+        Command::Log(entry) => memory::log_entry(world, entry, output),
+        Command::Session(command) => memory::session(world, command, output),
+        Command::Record(args) => record::record(world, *args, output),
+        Command::Recent(args) => memory::recent(world, &args, output),
+        Command::Learn(command) => learn::learn(world, command, output),
+        Command::Issue(IssueCommand::List { run, state }) => {
+            memory::issues(world, run.as_deref(), state.as_deref(), output)
+        }
         Command::Journal(command) => journal_command(world, command, output),
         Command::Store(command) => store_command(world, command, output),
         Command::Completions { shell } => {
@@ -341,6 +358,27 @@ fn show_outcome(outcome: &Outcome, output: &mut Output) -> Exit {
     Exit::Done
 }
 
+fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
+    match decided {
+        Decided::Run(outcome) => show_outcome(outcome, output),
+        Decided::File { .. } if output.json => {
+            output.json(decided);
+            Exit::Done
+        }
+        Decided::File { file, verb, .. } => {
+            let what = match verb {
+                Verb::KeepFile => "the file holds",
+                Verb::KeepPiton => "piton's version holds; the other one is kept beside it",
+                Verb::Merge | Verb::Approve | Verb::Answer | Verb::Retry | Verb::Skip => {
+                    "what fits is taken from the file"
+                }
+            };
+            output.note(&format!("{file}: {what}"));
+            Exit::Done
+        }
+    }
+}
+
 fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         PlanCommand::Compile {
@@ -417,80 +455,36 @@ fn show_compiled(compiled: &Compiled, to_stdout: bool, output: &mut Output) -> E
     exit
 }
 
-fn log_entry(world: &World, args: LogArgs, output: &mut Output) -> Result<Exit, Failure> {
-    let mut entry = Entry {
-        spec: args.spec,
-        task_id: args.task,
-        ..Entry::bare(log::entry_type(&args.kind)?)
-    };
-    let described = args
-        .description
-        .map(|text| ("description".to_owned(), text));
-    let noted = args.notes.map(|text| ("notes".to_owned(), text));
-    for (key, text) in described.into_iter().chain(noted).chain(args.data) {
-        let value = log::data_value(&key, text);
-        entry.data.insert(key, value);
-    }
-    let row = log::log(world, entry, &mut |text| {
-        output.note(&format!("{DIM}{text}{DIM:#}"))
-    })?;
-    if output.json {
-        output.json(&row);
+/// What a file says, and what it is called; `-` is stdin.
+fn read_text(world: &World, file: &Path) -> Result<(String, String), Failure> {
+    let (name, read) = if file == Path::new("-") {
+        ("stdin".to_owned(), read_stdin())
     } else {
-        output.note(&format!("recorded {}", describe(&row)));
-    }
-    Ok(Exit::Done)
-}
-
-fn describe(row: &EntryRow) -> String {
-    let entry = &row.entry;
-    let spec = entry.spec.as_ref().map(|spec| format!(" [{spec}]"));
-    let title = entry.title();
-    // Without a description the type stands for it, and that is said already.
-    let said = match (&entry.task_id, entry.data.contains_key("description")) {
-        (_, true) => Some(title.as_str()),
-        (task, false) => task.as_deref(),
+        (file.display().to_string(), std::fs::read(world.path(file)))
     };
-    let said = said.map(|said| format!(" {}", show::progress::first_line(said)));
-    format!(
-        "{}{}{}",
-        entry.type_word(),
-        spec.unwrap_or_default(),
-        said.unwrap_or_default()
-    )
-}
-
-fn show_recent(world: &World, number: usize, output: &mut Output) -> Result<Exit, Failure> {
-    let recent = log::recent(world, &world.cwd, number)?;
-    if output.json {
-        output.json(&recent);
-        return Ok(Exit::Done);
-    }
-    let mut text = format!("{}\n", recent.summary);
-    for row in &recent.entries {
-        text.push_str(&format!(
-            "{DIM}{}{DIM:#}  {}\n",
-            local(row.timestamp),
-            describe(row)
-        ));
-    }
-    if let Some(task) = &recent.last_task {
-        let spec = recent
-            .last_spec
-            .as_ref()
-            .map(|spec| format!(" of {spec}"))
-            .unwrap_or_default();
-        text.push_str(&format!("Last task: {task}{spec}\n"));
-    }
-    if !recent.unresolved_blockers.is_empty() {
-        text.push_str("Unresolved blockers:\n");
-        for row in &recent.unresolved_blockers {
-            text.push_str(&format!("{YELLOW}!{YELLOW:#} {}\n", describe(row)));
+    let bytes = read.map_err(|error| piton_engine::failure::unreadable(Path::new(&name), error))?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok((name, text)),
+        Err(_) => {
+            Err(Failure::new("usage", format!("{name} is no UTF-8 text")).hint("give it as UTF-8"))
         }
     }
-    output.data(&text);
-    Ok(Exit::Done)
 }
+
+/// What stdin says, as far as anybody would write such a thing.
+fn read_stdin() -> std::io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    let mut stdin = std::io::stdin().lock().take(STDIN_MAX + 1);
+    stdin.read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > STDIN_MAX {
+        return Err(std::io::Error::other("it has more than 64 MB"));
+    }
+    Ok(bytes)
+}
+
+/// Nobody tells of an attempt in more than that.
+const STDIN_MAX: u64 = 64 << 20;
 
 fn local(time: Timestamp) -> String {
     time.to_zoned(jiff::tz::TimeZone::system())

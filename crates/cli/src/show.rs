@@ -3,3 +3,4 @@
 pub(crate) mod problems;
 pub(crate) mod progress;
 pub(crate) mod status;
+pub(crate) mod table;

@@ -200,8 +200,10 @@ pub struct Retirement {
 
 /// What the read tables know of something remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredRow")]
 pub struct MemoryRow {
-    /// Its id: `learning-0007`.
+    /// Its id: `learning-0007`. Stored as that of the memory itself, once.
+    #[serde(skip_serializing)]
     pub id: String,
     /// The number in its id.
     pub number: u64,
@@ -219,6 +221,34 @@ pub struct MemoryRow {
     pub retired: Option<Retirement>,
 }
 
+/// A row as it is stored.
+#[derive(Deserialize)]
+struct StoredRow {
+    number: u64,
+    position: u64,
+    added_at: Timestamp,
+    by: String,
+    #[serde(flatten)]
+    memory: Memory,
+    #[serde(default)]
+    retired: Option<Retirement>,
+}
+
+impl From<StoredRow> for MemoryRow {
+    fn from(row: StoredRow) -> Self {
+        let id = row.memory.id.clone();
+        Self {
+            id: id.unwrap_or_else(|| row.memory.kind.id(row.number)),
+            number: row.number,
+            position: row.position,
+            added_at: row.added_at,
+            by: row.by,
+            memory: row.memory,
+            retired: row.retired,
+        }
+    }
+}
+
 impl MemoryRow {
     /// When it was learned.
     #[must_use]
@@ -230,6 +260,26 @@ impl MemoryRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_is_read_as_it_was_stored() {
+        let memory = Memory {
+            id: Some("learning-0007".to_owned()),
+            ..Memory::bare(MemoryKind::Learning, "run `make gen` first")
+        };
+        let row = MemoryRow {
+            id: "learning-0007".to_owned(),
+            number: 7,
+            position: 3,
+            added_at: Timestamp::UNIX_EPOCH,
+            by: "person:ada".to_owned(),
+            memory,
+            retired: None,
+        };
+        let text = serde_json::to_string(&row).expect("a row can be said in JSON");
+        assert_eq!(text.matches("\"id\"").count(), 1, "{text}");
+        assert_eq!(serde_json::from_str::<MemoryRow>(&text).ok(), Some(row));
+    }
 
     #[test]
     fn an_id_counts_on_past_four_digits() {

@@ -178,14 +178,16 @@ impl<'w> Session<'w> {
         Ok(self.store.load(needs)?)
     }
 
-    /// Every run, the oldest first.
+    /// Every run of a plan, the oldest first. The project's own is none of
+    /// them: nobody works through it.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
     pub fn runs(&self) -> Result<Vec<RunRow>, Failure> {
         let rows = self.load(&[Need::Runs])?;
-        Ok(rows.tables.runs().cloned().collect())
+        let runs = rows.tables.runs().filter(|run| run.id != RunId::PROJECT);
+        Ok(runs.cloned().collect())
     }
 
     /// The run that `text` names: its name, a path of its plan, or the

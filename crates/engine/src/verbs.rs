@@ -5,8 +5,70 @@ pub mod compile;
 pub mod control;
 pub mod files;
 pub mod inbox;
+pub mod issue;
 pub mod journal;
+pub mod learn;
 pub mod log;
+pub mod recent;
+pub mod record;
 pub mod run;
+pub mod session;
 pub mod status;
 pub mod store;
+
+use std::path::Path;
+
+use crate::faces::{self, News};
+use crate::failure::Failure;
+use crate::notice::Notice;
+use crate::project::Project;
+use crate::session::Session;
+use crate::world::World;
+
+/// Whoever hears what a verb tells while it works.
+pub type Told<'t> = dyn FnMut(Notice<'_>) + 't;
+
+/// The session of the project that the present folder is in, made if there is none.
+fn session<'w>(world: &'w World, told: &mut Told<'_>) -> Result<Session<'w>, Failure> {
+    let project = Project::find(world, &world.cwd);
+    Session::create(world, project, &mut |text| told(Notice::Said(text)))
+}
+
+/// Brings the native files up to date with what was stored, and tells what was
+/// found in them. Whatever becomes of them, what is stored is stored.
+fn follow_faces(session: &Session<'_>, told: &mut Told<'_>) {
+    for news in faces::follow(session) {
+        let text = news.to_string();
+        told(match news {
+            News::TakenIn(..) => Notice::Said(&text),
+            News::Asked(_) | News::Behind(..) => Notice::Warning(&text),
+        });
+    }
+}
+
+/// A text that says something; one of blanks says nothing.
+fn said(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+/// Refuses what cannot stand in one line.
+fn one_line(what: &str, text: &str) -> Result<(), Failure> {
+    if text.chars().any(char::is_control) {
+        return Err(Failure::new(
+            "usage",
+            format!("{what} has a line break or another control character"),
+        )
+        .hint(format!("write {what} in one line")));
+    }
+    Ok(())
+}
+
+/// The words of a list, for a hint.
+fn in_words(words: &[&str]) -> String {
+    words.join(", ")
+}
+
+/// A path, relative to the project where it lies in it.
+fn shown(session: &Session<'_>, path: &Path) -> String {
+    session.project.relative(path)
+}

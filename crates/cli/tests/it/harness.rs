@@ -131,6 +131,17 @@ impl Scratch {
             .unwrap_or_else(|error| panic!("{error}: {}{}", said.out, said.err))
     }
 
+    /// Carries out a command that has no verb yet, or none that can be typed.
+    #[track_caller]
+    pub(crate) fn commit(&self, command: &piton_core::Command) {
+        let mut world = piton_engine::World::real().expect("there is a folder");
+        world.cwd = self.path();
+        let session = piton_engine::session::Session::write(&world, &world.cwd)
+            .expect("the store can be opened")
+            .expect("something is recorded");
+        session.tell(command).expect("it is not refused");
+    }
+
     /// The kinds of all events, in order.
     pub(crate) fn event_kinds(&self) -> Vec<String> {
         let out = self.piton(&["journal", "export"]).out;

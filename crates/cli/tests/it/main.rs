@@ -9,10 +9,14 @@
 mod compile;
 mod crash;
 mod faults;
+mod guide;
 mod harness;
+mod learn;
 mod liveness;
 mod memory;
 mod people;
+mod record;
 mod run;
+mod session;
 mod states;
 mod takeover;

@@ -1,9 +1,11 @@
 //! `piton inbox` and `piton decide`: everything that waits for a person.
 
-use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, RunId, Verb};
+use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, Refusal, RunId, Verb};
 use serde::Serialize;
 
 use super::control::{Outcome, outcome};
+use super::{Told, follow_faces};
+use crate::faces;
 use crate::failure::Failure;
 use crate::session::{Session, no_runs};
 use crate::world::World;
@@ -63,17 +65,81 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
         .collect())
 }
 
+/// What a decision came to.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Decided {
+    /// How the run stands that it was about.
+    Run(Outcome),
+    /// What was decided about a file of the project.
+    File {
+        /// What to type for the decision.
+        id: String,
+        /// The file, relative to the project.
+        file: String,
+        /// What was said.
+        verb: Verb,
+    },
+}
+
 /// Decides what is open. `id` is `d7`, `7`, or the whole id.
 ///
 /// # Errors
 ///
-/// When there is no such question, it is decided already, or the verb does not fit.
+/// When there is no such question, it is decided already, the verb does not
+/// fit, or what was decided cannot be done to the file. Nothing is settled then.
 pub fn decide(
     world: &World,
     id: &str,
     verb: Verb,
     why: Option<String>,
-) -> Result<Outcome, Failure> {
+    told: &mut Told<'_>,
+) -> Result<Decided, Failure> {
+    let (session, row) = open_decision(world, id)?;
+    if row.file.is_some() {
+        // What the store would refuse must not have changed the file before.
+        may_be_decided(&row, verb)?;
+        faces::decide(&session, &row, verb)?;
+    }
+    // Keeping the file may have settled it.
+    if !is_decided(&session, &row)? {
+        session.tell(&Command::Decide {
+            decision: row.id,
+            run: row.run,
+            verb,
+            why,
+        })?;
+    }
+    follow_faces(&session, told);
+    if let Some(file) = row.file.filter(|_| row.run == RunId::PROJECT) {
+        return Ok(Decided::File {
+            id: format!("d{}", row.number),
+            file,
+            verb,
+        });
+    }
+    let run = session
+        .load(&[Need::Run(row.run)])?
+        .tables
+        .run(row.run)
+        .cloned()
+        .ok_or_else(no_runs)?;
+    outcome(&session, &run).map(Decided::Run)
+}
+
+/// Whether what was open when it was asked for is settled by now. A file is;
+/// of anything else the store says so itself.
+fn is_decided(session: &Session<'_>, row: &DecisionRow) -> Result<bool, Failure> {
+    if row.file.is_none() {
+        return Ok(false);
+    }
+    let rows = session.load(&[Need::Decision(row.id)])?;
+    let row = rows.tables.decision(row.id);
+    Ok(row.is_some_and(|row| row.verdict.is_some()))
+}
+
+/// The decision of that number or id, open or not.
+fn open_decision<'w>(world: &'w World, id: &str) -> Result<(Session<'w>, DecisionRow), Failure> {
     let unknown = || {
         Failure::new("decision.unknown", format!("there is no decision `{id}`"))
             .hint("see what is open with `piton inbox`")
@@ -88,35 +154,23 @@ pub fn decide(
     };
     let rows = session.load(std::slice::from_ref(&need))?;
     let fits = |row: &&DecisionRow| Some(row.number) == number || Some(row.id) == whole;
-    let row = rows
-        .tables
-        .decisions()
-        .find(fits)
-        .cloned()
-        .ok_or_else(unknown)?;
-    if row.file.is_some() {
-        crate::faces::decide(&session, &row, verb)?;
-        // Keeping the file may have settled it.
-        if session
-            .load(&[need])?
-            .tables
-            .decision(row.id)
-            .is_some_and(|row| row.verdict.is_some())
-        {
-            return decided(&session, row.run);
-        }
-    }
-    session.tell(&Command::Decide {
-        decision: row.id,
-        run: row.run,
-        verb,
-        why,
-    })?;
-    decided(&session, row.run)
+    let row = rows.tables.decisions().find(fits).cloned();
+    Ok((session, row.ok_or_else(unknown)?))
 }
 
-fn decided(session: &Session<'_>, run: RunId) -> Result<Outcome, Failure> {
-    let rows = session.load(&[Need::Run(run)])?;
-    let row = rows.tables.run(run).cloned().ok_or_else(no_runs)?;
-    outcome(session, &row)
+/// Whether a decision is open and takes this verb.
+fn may_be_decided(row: &DecisionRow, verb: Verb) -> Result<(), Refusal> {
+    if let Some(verdict) = &row.verdict {
+        return Err(Refusal::Decided {
+            number: row.number,
+            verb: verdict.verb,
+        });
+    }
+    if !row.kind.verbs().contains(&verb) {
+        return Err(Refusal::WrongVerb {
+            kind: row.kind,
+            verb,
+        });
+    }
+    Ok(())
 }

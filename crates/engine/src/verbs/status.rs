@@ -4,8 +4,9 @@ use std::fs;
 
 use jiff::Timestamp;
 use piton_core::item::Evidence;
+use piton_core::observation::ObservationCategory;
 use piton_core::run::Pause;
-use piton_core::{DecisionRow, ItemRow, ItemState, Need, RunRow, RunState, Tables};
+use piton_core::{DecisionRow, ItemRow, ItemState, Need, Outcome, RunRow, RunState, Tables};
 use serde::Serialize;
 
 use super::control::start;
@@ -324,4 +325,83 @@ pub fn sentence(report: &Report) -> Failure {
         report.pause.as_ref(),
         report.current.clone(),
     )
+}
+
+/// More failures of this kind than these are the fault of the tools, not of
+/// the work: the rule of seed 000.
+const FRICTION_MAX: usize = 3;
+
+/// How often a category stands in failed attempts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CategoryCount {
+    /// The category.
+    pub category: ObservationCategory,
+    /// How often.
+    pub count: usize,
+}
+
+/// What failed attempts have in common.
+#[derive(Clone, Debug, Serialize)]
+pub struct Failures {
+    /// Attempts that failed or were blocked.
+    pub attempts: usize,
+    /// The categories of all that was noticed in them, the most frequent first.
+    pub categories: Vec<CategoryCount>,
+    /// What somebody should look at.
+    pub warnings: Vec<String>,
+}
+
+/// What failed and blocked attempts have in common: those of one run, or of all.
+///
+/// # Errors
+///
+/// When there is a store that cannot be read, or no such run.
+pub fn failures(world: &World, run: Option<&str>) -> Result<Failures, Failure> {
+    let mut failures = Failures {
+        attempts: 0,
+        categories: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let Some(session) = Session::read(world, &start(world, run))? else {
+        // A run that is named must be there.
+        status(world, run)?;
+        return Ok(failures);
+    };
+    let only = run.map(|name| session.run_named(name)).transpose()?;
+    let rows = session.load(&[Need::RecentAttempts(usize::MAX)])?;
+    let mut counts: Vec<usize> = vec![0; ObservationCategory::ALL.len()];
+    for attempt in rows.tables.attempts() {
+        let Some(report) = &attempt.report else {
+            continue;
+        };
+        let meant = only.as_ref().is_none_or(|run| run.id == attempt.run);
+        if !meant || !matches!(report.outcome, Outcome::Failed | Outcome::Blocked) {
+            continue;
+        }
+        failures.attempts += 1;
+        for category in report.observations.iter().filter_map(|one| one.category) {
+            counts[category as usize] += 1;
+        }
+    }
+    let counted = ObservationCategory::ALL.iter().zip(counts);
+    failures.categories = counted
+        .filter(|(_, count)| *count > 0)
+        .map(|(category, count)| CategoryCount {
+            category: *category,
+            count,
+        })
+        .collect();
+    failures
+        .categories
+        .sort_by_key(|one| std::cmp::Reverse(one.count));
+    let friction = failures.categories.iter().find(|one| {
+        one.category == ObservationCategory::ToolingFriction && one.count > FRICTION_MAX
+    });
+    if let Some(friction) = friction {
+        failures.warnings.push(format!(
+            "{} failures are tooling-friction: mend the infrastructure first",
+            friction.count
+        ));
+    }
+    Ok(failures)
 }

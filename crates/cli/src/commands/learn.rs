@@ -1,0 +1,177 @@
+//! `piton learn`.
+
+use std::path::Path;
+
+use piton_core::Actor;
+use piton_core::memory::{Confidence, Memory, MemoryKind, MemoryRow};
+use piton_engine::verbs::learn::{self, Filter};
+use piton_engine::{Exit, Failure, World};
+
+use super::{local, notify, read_text};
+use crate::args::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
+use crate::output::{BOLD, DIM, Output};
+use crate::show::progress::first_line;
+use crate::show::table;
+
+pub(super) fn learn(
+    world: &World,
+    command: LearnCommand,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    match command {
+        LearnCommand::Add(args) => add(world, *args, output),
+        LearnCommand::List {
+            kind,
+            topic,
+            retired,
+        } => {
+            let filter = Filter {
+                kind: kind.map(MemoryKind::from),
+                topic,
+                retired,
+            };
+            let rows = learn::list(world, &filter)?;
+            if output.json {
+                output.json(&rows);
+                return Ok(Exit::Done);
+            }
+            output.data(&table::render(rows.iter().map(in_line)));
+            if rows.is_empty() {
+                output.note("nothing of this is remembered");
+            }
+            Ok(Exit::Done)
+        }
+        LearnCommand::Show { id } => {
+            let row = learn::show(world, &id)?;
+            if output.json {
+                output.json(&row);
+            } else {
+                output.data(&whole(&row));
+            }
+            Ok(Exit::Done)
+        }
+        LearnCommand::Retire { id, why } => {
+            let row = learn::retire(world, &id, why, &mut |notice| {
+                notify(world, &notice, output)
+            })?;
+            if output.json {
+                output.json(&row);
+            } else {
+                output.note(&format!("retired {}: {}", row.id, title(&row.memory)));
+            }
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn add(world: &World, args: LearnAdd, output: &mut Output) -> Result<Exit, Failure> {
+    let content = match args.content.as_deref() {
+        Some("-") => read_text(world, Path::new("-"))?.1.trim().to_owned(),
+        Some(text) => text.to_owned(),
+        None => String::new(),
+    };
+    let memory = Memory {
+        topic: args.topic,
+        title: args.title,
+        context: args.trigger,
+        evidence: args.evidence,
+        added_after: args.added_after,
+        examples: args.example,
+        confidence: args.confidence.map(Confidence::from),
+        source_item: args.item,
+        ..Memory::bare(args.kind.into(), content)
+    };
+    let row = learn::add(world, memory, &mut |notice| notify(world, &notice, output))?;
+    if output.json {
+        output.json(&row);
+    } else {
+        output.note(&format!("remembered {}: {}", row.id, title(&row.memory)));
+    }
+    Ok(Exit::Done)
+}
+
+fn title(memory: &Memory) -> String {
+    first_line(memory.title.as_deref().unwrap_or(&memory.content))
+}
+
+fn in_line(row: &MemoryRow) -> [String; 4] {
+    let retired = row.retired.as_ref().map(|_| "(retired)");
+    [
+        row.id.clone(),
+        row.memory
+            .topic
+            .as_deref()
+            .map(first_line)
+            .unwrap_or_default(),
+        title(&row.memory),
+        retired.unwrap_or_default().to_owned(),
+    ]
+}
+
+/// Who did something, as people say it.
+fn name(actor: &str) -> String {
+    Actor::parse(actor).name().to_owned()
+}
+
+fn whole(row: &MemoryRow) -> String {
+    let memory = &row.memory;
+    let kind = match &memory.topic {
+        Some(topic) => format!("{} ({topic})", memory.kind),
+        None => memory.kind.to_string(),
+    };
+    let mut text = format!("{BOLD}{}{BOLD:#}  {kind}\n", row.id);
+    let mut line = |name: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            text.push_str(&format!("{DIM}{name}:{DIM:#} {}\n", first_line(value)));
+        }
+    };
+    line("Title", memory.title.as_deref());
+    let context = if memory.kind == MemoryKind::Guardrail {
+        "Trigger"
+    } else {
+        "Context"
+    };
+    line(context, memory.context.as_deref());
+    line("Added after", memory.added_after.as_deref());
+    line("Evidence", memory.evidence.as_deref());
+    for example in &memory.examples {
+        line("Example", Some(example));
+    }
+    line("Confidence", memory.confidence.map(Confidence::as_str));
+    line("From", memory.source_item.as_deref());
+    let learned = format!("{}, by {}", local(row.learned_at()), name(&row.by));
+    line("Learned", Some(&learned));
+    if let Some(retired) = &row.retired {
+        let why = retired.why.as_deref().unwrap_or("without a reason");
+        let said = format!("{}, by {}: {why}", local(retired.at), name(&retired.by));
+        line("Retired", Some(&said));
+    }
+    text.push('\n');
+    for line in memory.content.trim_end().lines() {
+        // What it says may come from anywhere, and a terminal obeys.
+        let clean = line.chars().filter(|c| !c.is_control() || *c == '\t');
+        text.extend(clean);
+        text.push('\n');
+    }
+    text
+}
+
+impl From<KindArg> for MemoryKind {
+    fn from(kind: KindArg) -> Self {
+        match kind {
+            KindArg::Learning => Self::Learning,
+            KindArg::Pattern => Self::Pattern,
+            KindArg::Guardrail => Self::Guardrail,
+        }
+    }
+}
+
+impl From<ConfidenceArg> for Confidence {
+    fn from(confidence: ConfidenceArg) -> Self {
+        match confidence {
+            ConfidenceArg::High => Self::High,
+            ConfidenceArg::Medium => Self::Medium,
+            ConfidenceArg::Low => Self::Low,
+        }
+    }
+}

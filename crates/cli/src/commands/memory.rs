@@ -1,0 +1,312 @@
+//! What happened: entries, sessions, attempts, what is blocked, issues.
+
+use piton_core::ItemState;
+use piton_core::entry::{Entry, EntryRow};
+use piton_engine::verbs::recent::{Noticed, Past, Recent};
+use piton_engine::verbs::{issue, log, recent, session, status};
+use piton_engine::{Exit, Failure, World};
+
+use super::{count, local, notify};
+use crate::args::{LogArgs, RecentArgs, SessionCommand};
+use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW};
+use crate::show::progress::first_line;
+use crate::show::table;
+
+pub(super) fn log_entry(
+    world: &World,
+    args: LogArgs,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let mut entry = Entry {
+        spec: args.spec,
+        task_id: args.task,
+        ..Entry::bare(log::entry_type(&args.kind)?)
+    };
+    let described = args
+        .description
+        .map(|text| ("description".to_owned(), text));
+    let noted = args.notes.map(|text| ("notes".to_owned(), text));
+    for (key, text) in described.into_iter().chain(noted).chain(args.data) {
+        let value = log::data_value(&key, text);
+        entry.data.insert(key, value);
+    }
+    let row = log::log(world, entry, &mut |notice| notify(world, &notice, output))?;
+    Ok(recorded(&row, output))
+}
+
+fn recorded(row: &EntryRow, output: &mut Output) -> Exit {
+    if output.json {
+        output.json(row);
+    } else {
+        output.note(&format!("recorded {}", describe(row)));
+    }
+    Exit::Done
+}
+
+pub(super) fn session(
+    world: &World,
+    command: SessionCommand,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let told = &mut |notice: piton_engine::Notice<'_>| notify(world, &notice, output);
+    let joined = |words: Vec<String>| Some(words.join(" ")).filter(|text| !text.is_empty());
+    let row = match command {
+        SessionCommand::Start { focus, spec } => session::start(world, joined(focus), spec, told)?,
+        SessionCommand::End { notes } => session::end(world, joined(notes), told)?,
+        SessionCommand::Focus { text } => session::focus(world, &text.join(" "), told)?,
+    };
+    if output.json {
+        return Ok(recorded(&row, output));
+    }
+    let minutes = row.entry.data.get("duration_minutes");
+    let after = minutes
+        .map(|minutes| format!(", after {minutes} min"))
+        .unwrap_or_default();
+    output.note(&format!("recorded {}{after}", describe(&row)));
+    Ok(Exit::Done)
+}
+
+fn describe(row: &EntryRow) -> String {
+    let entry = &row.entry;
+    let spec = entry.spec.as_ref().map(|spec| format!(" [{spec}]"));
+    let title = entry.title();
+    // Without a description the type stands for it, and that is said already.
+    let said = match (&entry.task_id, entry.data.contains_key("description")) {
+        (_, true) => Some(title.as_str()),
+        (task, false) => task.as_deref(),
+    };
+    let said = said.map(|said| format!(" {}", first_line(said)));
+    format!(
+        "{}{}{}",
+        entry.type_word(),
+        spec.unwrap_or_default(),
+        said.unwrap_or_default()
+    )
+}
+
+pub(super) fn recent(
+    world: &World,
+    args: &RecentArgs,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    if let Some(item) = &args.item {
+        let item = recent::of_item(world, item)?;
+        if output.json {
+            output.json(&item);
+            return Ok(Exit::Done);
+        }
+        let mut text = String::new();
+        for attempt in &item.attempts {
+            text.push_str(&past(attempt));
+        }
+        output.data(&text);
+        if item.attempts.is_empty() {
+            output.note(&format!("no attempt at `{}` is over", item.node));
+        }
+        return Ok(Exit::Done);
+    }
+    if args.observations {
+        let found = recent::observations(world, args.count)?;
+        if output.json {
+            output.json(&found);
+            return Ok(Exit::Done);
+        }
+        output.data(&noticed(&found.observations));
+        if found.observations.is_empty() {
+            output.note(&format!(
+                "nothing was noticed in the last {}",
+                count(found.attempts, "attempt")
+            ));
+        }
+        return Ok(Exit::Done);
+    }
+    if args.blockers {
+        return blockers(world, output);
+    }
+    let recent = recent::recent(world, &world.cwd, args.count)?;
+    if output.json {
+        output.json(&recent);
+    } else {
+        output.data(&lately(&recent));
+    }
+    Ok(Exit::Done)
+}
+
+fn lately(recent: &Recent) -> String {
+    let mut text = format!("{}\n", recent.summary);
+    for row in &recent.entries {
+        text.push_str(&format!(
+            "{DIM}{}{DIM:#}  {}\n",
+            local(row.timestamp),
+            describe(row)
+        ));
+    }
+    if let Some(task) = &recent.last_task {
+        let spec = recent
+            .last_spec
+            .as_ref()
+            .map(|spec| format!(" of {spec}"))
+            .unwrap_or_default();
+        text.push_str(&format!("Last task: {task}{spec}\n"));
+    }
+    text.push_str(&unresolved(&recent.unresolved_blockers));
+    text
+}
+
+fn unresolved(blockers: &[EntryRow]) -> String {
+    if blockers.is_empty() {
+        return String::new();
+    }
+    let mut text = "Unresolved blockers:\n".to_owned();
+    for row in blockers {
+        text.push_str(&format!("{YELLOW}!{YELLOW:#} {}\n", describe(row)));
+    }
+    text
+}
+
+fn blockers(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+    let found = recent::blockers(world)?;
+    if output.json {
+        output.json(&found);
+        return Ok(Exit::Done);
+    }
+    if found.unresolved_blockers.is_empty() && found.observations.is_empty() {
+        output.note("nothing is blocked");
+        return Ok(Exit::Done);
+    }
+    let mut text = unresolved(&found.unresolved_blockers);
+    if !found.observations.is_empty() {
+        text.push_str("Noticed in attempts:\n");
+        text.push_str(&noticed(&found.observations));
+    }
+    output.data(&text);
+    Ok(Exit::Done)
+}
+
+/// An attempt, and what was noticed in it.
+fn past(attempt: &Past) -> String {
+    let name = attempt.name.as_deref().unwrap_or(&attempt.node);
+    let said = attempt.summary.as_deref().or(attempt.error.as_deref());
+    let said = said.map(|said| format!(": {}", first_line(said)));
+    let when = attempt.ended_at.map(local).unwrap_or_default();
+    let mut text = format!(
+        "{DIM}{when}{DIM:#}  {BOLD}{}{BOLD:#} {}{}\n",
+        first_line(name),
+        attempt.outcome.as_str(),
+        said.unwrap_or_default()
+    );
+    for one in &attempt.observations {
+        let about = one
+            .category
+            .map(|category| format!(" ({category})"))
+            .unwrap_or_default();
+        text.push_str(&format!(
+            "    {}{about}: {}\n",
+            one.kind,
+            first_line(&one.title)
+        ));
+    }
+    text
+}
+
+fn noticed(all: &[Noticed]) -> String {
+    let rows = all.iter().map(|one| {
+        let observation = &one.observation;
+        let done = if one.completed_since {
+            " (completed since)"
+        } else {
+            ""
+        };
+        [
+            first_line(one.attempt.as_deref().unwrap_or(&one.node)),
+            observation.kind.to_string(),
+            observation
+                .category
+                .map(|word| word.to_string())
+                .unwrap_or_default(),
+            observation
+                .severity
+                .map(|word| word.to_string())
+                .unwrap_or_default(),
+            format!("{}{done}", first_line(&observation.title)),
+        ]
+    });
+    table::render(rows)
+}
+
+pub(super) fn failures(
+    world: &World,
+    run: Option<&str>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let failures = status::failures(world, run)?;
+    if output.json {
+        output.json(&failures);
+        return Ok(Exit::Done);
+    }
+    if failures.attempts == 0 {
+        output.note("no attempt failed or was blocked");
+        return Ok(Exit::Done);
+    }
+    let rows = failures
+        .categories
+        .iter()
+        .map(|one| [format!("{:>4}", one.count), one.category.to_string()]);
+    output.data(&table::render(rows));
+    output.note(&format!(
+        "{DIM}noticed in {}{DIM:#}",
+        count(failures.attempts, "failed or blocked attempt")
+    ));
+    for warning in &failures.warnings {
+        output.warning(warning);
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn issues(
+    world: &World,
+    run: Option<&str>,
+    state: Option<&str>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let found = issue::list(world, run, state)?;
+    if output.json {
+        output.json(&found);
+        return Ok(Exit::Done);
+    }
+    let rows = found.issues.iter().map(|issue| {
+        let style = match issue.state {
+            ItemState::Done => GREEN,
+            ItemState::Failed | ItemState::Blocked => RED,
+            ItemState::Waiting => YELLOW,
+            ItemState::Skipped | ItemState::Pending => DIM,
+            ItemState::Ready | ItemState::Working => BOLD,
+        };
+        let file = issue.file_state.as_deref();
+        let file = file.filter(|word| *word != issue.state.as_str());
+        let waits: Vec<String> = issue
+            .waits_for
+            .iter()
+            .map(|other| format!("{} ({})", other.id, other.state))
+            .collect();
+        let waits = if waits.is_empty() {
+            String::new()
+        } else {
+            format!("waits for {}", waits.join(", "))
+        };
+        [
+            first_line(&issue.id),
+            format!("{style}{}{style:#}", issue.state),
+            file.unwrap_or_default().to_owned(),
+            first_line(issue.repo.as_deref().unwrap_or_default()),
+            first_line(issue.pr.as_deref().unwrap_or_default()),
+            first_line(issue.title.as_deref().unwrap_or_default()),
+            first_line(&waits),
+        ]
+    });
+    output.data(&table::render(rows));
+    if found.issues.is_empty() {
+        output.note(&format!("run `{}` has no such issue", found.run));
+    }
+    Ok(Exit::Done)
+}

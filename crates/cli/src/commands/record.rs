@@ -1,0 +1,129 @@
+//! `piton record`.
+
+use std::path::Path;
+
+use piton_core::Outcome;
+use piton_core::attempt::{Context, RecoveryAction, Report};
+use piton_engine::verbs::record::{self, Account, Recorded, Request};
+use piton_engine::{Exit, Failure, World};
+
+use super::{notify, read_text};
+use crate::args::{ActionArg, OutcomeArg, RecordArgs};
+use crate::output::{DIM, Output};
+use crate::show::progress::first_line;
+
+pub(super) fn record(
+    world: &World,
+    args: RecordArgs,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let request = request(world, args)?;
+    let recorded = record::record(world, request, &mut |notice| notify(world, &notice, output))?;
+    if output.json {
+        output.json(&recorded);
+    } else {
+        show(&recorded, output);
+    }
+    Ok(Exit::Done)
+}
+
+fn request(world: &World, args: RecordArgs) -> Result<Request, Failure> {
+    // `-` in the place of the item means that the JSON names it.
+    let dash = args.item.as_deref() == Some("-");
+    let item = args.item.filter(|_| !dash);
+    let from = match (args.from, dash) {
+        (Some(from), true) if from != Path::new("-") => {
+            return Err(Failure::new("usage", "JSON can come from one place only")
+                .hint("type the item in place of `-`, or leave `--from` out"));
+        }
+        (None, true) => Some("-".into()),
+        (from, _) => from,
+    };
+    let context = Context {
+        retry_count: args.retry_count,
+        previous_failure_reason: args.previous_failure,
+        recovery_action: args.recovery_action.map(RecoveryAction::from),
+        recovery_guidance: args.recovery_guidance,
+        dependencies_completed: some(args.dependency),
+        blocker_verified: args.blocker_verified,
+        blocker_valid: args.blocker_valid,
+    };
+    Ok(Request {
+        typed: Account {
+            item,
+            outcome: args.outcome.map(Outcome::from),
+            agent: args.agent,
+            report: Report {
+                summary: args.summary,
+                error: args.error,
+                notes: args.notes,
+                duration_s: args.duration,
+                observations: args.observation,
+                files: some(args.file),
+                commits: some(args.commit),
+                validations: args.validation,
+                context: Some(context).filter(|context| *context != Context::default()),
+                ..Report::bare(Outcome::Completed)
+            },
+            ..Account::default()
+        },
+        json: from.map(|from| read_text(world, &from)).transpose()?,
+        screenshots: args.screenshot,
+        resolves: args.resolves.zip(args.resolution),
+    })
+}
+
+fn some(list: Vec<String>) -> Option<Vec<String>> {
+    Some(list).filter(|list| !list.is_empty())
+}
+
+fn show(recorded: &Recorded, output: &mut Output) {
+    let run = match &recorded.run {
+        Some(run) => format!(" of run `{run}`"),
+        None => String::new(),
+    };
+    output.note(&format!(
+        "recorded {}: {}, attempt {} at `{}`{run}",
+        recorded.name,
+        recorded.outcome.as_str(),
+        recorded.number,
+        first_line(&recorded.node)
+    ));
+    if recorded.new_item {
+        output.note(&format!(
+            "{DIM}`{}` is a new item, of no plan{DIM:#}",
+            first_line(&recorded.node)
+        ));
+    }
+    for picture in &recorded.screenshots {
+        output.note(&format!("kept {picture}"));
+    }
+    if let Some(blocker) = &recorded.resolved {
+        output.note(&format!("resolved the blocker of `{blocker}`"));
+    }
+}
+
+impl From<OutcomeArg> for Outcome {
+    fn from(outcome: OutcomeArg) -> Self {
+        match outcome {
+            OutcomeArg::Completed => Self::Completed,
+            OutcomeArg::Failed => Self::Failed,
+            OutcomeArg::Blocked => Self::Blocked,
+            OutcomeArg::Partial => Self::Partial,
+            OutcomeArg::NeedsHuman => Self::NeedsHuman,
+            OutcomeArg::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+impl From<ActionArg> for RecoveryAction {
+    fn from(action: ActionArg) -> Self {
+        match action {
+            ActionArg::Retry => Self::Retry,
+            ActionArg::FixState => Self::FixState,
+            ActionArg::BreakChunks => Self::BreakChunks,
+            ActionArg::Skip => Self::Skip,
+            ActionArg::Manual => Self::Manual,
+        }
+    }
+}

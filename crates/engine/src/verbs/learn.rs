@@ -1,0 +1,231 @@
+//! `piton learn`: what is worth knowing the next time, added, shown, retired.
+
+use jiff::Timestamp;
+use piton_core::memory::{Memory, MemoryKind, MemoryRow};
+use piton_core::{Command, Event, Need, Refusal};
+
+use super::{Told, follow_faces, in_words, one_line, said, session};
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::world::World;
+
+/// Keeps something that is worth knowing.
+///
+/// # Errors
+///
+/// When something that its kind needs is missing, a guardrail of its title is
+/// followed already, or the store fails.
+pub fn add(world: &World, memory: Memory, told: &mut Told<'_>) -> Result<MemoryRow, Failure> {
+    let memory = checked(world, memory)?;
+    let session = session(world, told)?;
+    let committed = session.tell(&Command::AddMemory(Box::new(memory)))?;
+    let id = committed.events.into_iter().find_map(|recorded| {
+        if let Event::MemoryAdded(memory) = recorded.event {
+            memory.id
+        } else {
+            None
+        }
+    });
+    let id = id.expect("what is remembered has an id");
+    let row = remembered(&session, &id)?;
+    follow_faces(&session, told);
+    Ok(row)
+}
+
+/// The memory without blanks, if it has all that its kind needs.
+fn checked(world: &World, memory: Memory) -> Result<Memory, Failure> {
+    let kind = memory.kind;
+    let mut memory = Memory {
+        topic: said(memory.topic),
+        title: said(memory.title),
+        context: said(memory.context),
+        evidence: said(memory.evidence),
+        added_after: said(memory.added_after),
+        source_item: said(memory.source_item),
+        examples: memory
+            .examples
+            .into_iter()
+            .filter(|text| !text.trim().is_empty())
+            .collect(),
+        ..memory
+    };
+    let given = [
+        (!memory.content.trim().is_empty(), "CONTENT"),
+        (memory.topic.is_some(), "--type"),
+        (memory.title.is_some(), "--title"),
+        (memory.context.is_some(), "--trigger"),
+        (!memory.examples.is_empty(), "--example"),
+        (memory.confidence.is_some(), "--confidence"),
+        (memory.added_after.is_some(), "--added-after"),
+    ];
+    // What its native file cannot do without, and what it has no place for.
+    let (needed, foreign): (&[&str], &[&str]) = match kind {
+        MemoryKind::Learning => (
+            &["--type", "CONTENT"],
+            &["--title", "--example", "--confidence", "--added-after"],
+        ),
+        MemoryKind::Pattern => (&["--title", "--type", "CONTENT"], &["--added-after"]),
+        MemoryKind::Guardrail => (
+            &["--title", "--trigger", "CONTENT"],
+            &["--type", "--example", "--confidence"],
+        ),
+    };
+    let is_given = |name: &str| given.iter().any(|(given, known)| *given && *known == name);
+    let missing: Vec<&str> = needed
+        .iter()
+        .copied()
+        .filter(|name| !is_given(name))
+        .collect();
+    if !missing.is_empty() {
+        return Err(
+            Failure::new("usage", format!("a {kind} needs {}", missing.join(", ")))
+                .hint(example(kind)),
+        );
+    }
+    if let Some(name) = foreign.iter().find(|name| is_given(name)) {
+        return Err(Failure::new("usage", format!("a {kind} has no {name}")).hint(example(kind)));
+    }
+    if let Some(topic) = &memory.topic {
+        check_type(&[kind], topic)?;
+    }
+    for (what, text) in [
+        ("the title", &memory.title),
+        ("the trigger", &memory.context),
+        ("--added-after", &memory.added_after),
+        ("the item", &memory.source_item),
+    ] {
+        // Where these stand in a file, a line break would begin something else.
+        if let Some(text) = text {
+            one_line(what, text)?;
+        }
+    }
+    if kind == MemoryKind::Guardrail && memory.added_after.is_none() {
+        memory.added_after = Some(added_after(world.now(), world.user()));
+    }
+    Ok(memory)
+}
+
+fn added_after(now: Timestamp, user: &str) -> String {
+    format!("Session: {} - added by {user}", now.strftime("%F"))
+}
+
+/// How one of this kind is added.
+fn example(kind: MemoryKind) -> String {
+    let types = in_words(kind.types());
+    match kind {
+        MemoryKind::Learning => {
+            format!("write `piton learn add --type TYPE CONTENT`; the types are: {types}")
+        }
+        MemoryKind::Pattern => format!(
+            "write `piton learn add --kind pattern --type TYPE --title NAME CONTENT`; the types are: {types}"
+        ),
+        MemoryKind::Guardrail => {
+            "write `piton learn add --kind guardrail --title NAME --trigger WHEN INSTRUCTION`"
+                .to_owned()
+        }
+    }
+}
+
+/// Whether a type is one of some kinds.
+fn check_type(kinds: &[MemoryKind], topic: &str) -> Result<(), Failure> {
+    let mut types: Vec<&str> = Vec::new();
+    for word in kinds.iter().flat_map(|kind| kind.types()) {
+        if !types.contains(word) {
+            types.push(word);
+        }
+    }
+    if types.contains(&topic) {
+        return Ok(());
+    }
+    let of = match kinds {
+        [kind] => format!(" of {kind}s"),
+        _ => String::new(),
+    };
+    let hint = if types.is_empty() {
+        "a guardrail has no type; leave `--type` out".to_owned()
+    } else {
+        format!("the types{of} are: {}", in_words(&types))
+    };
+    Err(Failure::new("usage", format!("there is no type `{topic}`{of}")).hint(hint))
+}
+
+/// Which memories are listed.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Those of this kind.
+    pub kind: Option<MemoryKind>,
+    /// Those of this type.
+    pub topic: Option<String>,
+    /// Those that are retired as well.
+    pub retired: bool,
+}
+
+/// What is remembered, in the order in which it was recorded.
+///
+/// # Errors
+///
+/// When the type is not known, or there is a store that cannot be read.
+pub fn list(world: &World, filter: &Filter) -> Result<Vec<MemoryRow>, Failure> {
+    if let Some(topic) = &filter.topic {
+        match filter.kind {
+            Some(kind) => check_type(&[kind], topic)?,
+            None => check_type(MemoryKind::ALL, topic)?,
+        }
+    }
+    let Some(session) = Session::read(world, &world.cwd)? else {
+        return Ok(Vec::new());
+    };
+    let rows = session.load(&[Need::Memories(filter.kind)])?;
+    let fits = |row: &&MemoryRow| {
+        filter.kind.is_none_or(|kind| row.memory.kind == kind)
+            && (filter.topic.is_none() || row.memory.topic == filter.topic)
+            && (filter.retired || row.retired.is_none())
+    };
+    let mut found: Vec<MemoryRow> = rows.tables.memory().filter(fits).cloned().collect();
+    found.sort_by_key(|row| row.position);
+    Ok(found)
+}
+
+/// One thing that is remembered.
+///
+/// # Errors
+///
+/// When nothing is remembered under that id, or there is a store that cannot be read.
+pub fn show(world: &World, id: &str) -> Result<MemoryRow, Failure> {
+    let id = id.trim();
+    match Session::read(world, &world.cwd)? {
+        Some(session) => remembered(&session, id),
+        None => Err(Refusal::NotRemembered(id.to_owned()).into()),
+    }
+}
+
+fn remembered(session: &Session<'_>, id: &str) -> Result<MemoryRow, Failure> {
+    let rows = session.load(&[Need::Memory(id.to_owned())])?;
+    let row = rows.tables.remembered(id).cloned();
+    row.ok_or_else(|| Refusal::NotRemembered(id.to_owned()).into())
+}
+
+/// Notes that something remembered is not to be followed any more. It stays
+/// where it is.
+///
+/// # Errors
+///
+/// When nothing is remembered under that id, or it is retired already.
+pub fn retire(
+    world: &World,
+    id: &str,
+    why: Option<String>,
+    told: &mut Told<'_>,
+) -> Result<MemoryRow, Failure> {
+    let id = id.trim();
+    let Some(session) = Session::write(world, &world.cwd)? else {
+        return Err(Refusal::NotRemembered(id.to_owned()).into());
+    };
+    session.tell(&Command::RetireMemory {
+        id: id.to_owned(),
+        why: said(why),
+    })?;
+    let row = remembered(&session, id)?;
+    follow_faces(&session, told);
+    Ok(row)
+}

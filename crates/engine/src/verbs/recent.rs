@@ -1,0 +1,305 @@
+//! `piton recent`: what happened lately, and what is known of attempts.
+
+use std::path::Path;
+
+use piton_core::entry::{EntryRow, EntryType};
+use piton_core::observation::{Observation, ObservationKind};
+use piton_core::{AttemptRow, Need, Outcome, RunId, Tables};
+use serde::Serialize;
+
+use super::record::item::meant;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::world::World;
+
+/// What happened lately.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recent {
+    /// The last entries, the oldest first.
+    pub entries: Vec<EntryRow>,
+    /// In a sentence or two.
+    pub summary: String,
+    /// The spec of the last completed task.
+    pub last_spec: Option<String>,
+    /// The last completed task.
+    pub last_task: Option<String>,
+    /// Blocked tasks that nothing has completed since, the oldest first.
+    pub unresolved_blockers: Vec<EntryRow>,
+}
+
+/// What happened lately: the last `count` entries, and what is unresolved
+/// however long ago it was.
+///
+/// # Errors
+///
+/// When there is a store that cannot be read.
+pub fn recent(world: &World, start: &Path, count: usize) -> Result<Recent, Failure> {
+    let Some(session) = Session::read(world, start)? else {
+        return Ok(nothing());
+    };
+    let rows = session.load(&[
+        Need::RecentEntries(count),
+        Need::LastEntry(EntryType::TaskCompleted),
+        Need::Blockers,
+    ])?;
+    let all: Vec<EntryRow> = rows.tables.entries().cloned().collect();
+    let completed = all
+        .iter()
+        .rev()
+        .find(|row| row.entry.kind == EntryType::TaskCompleted)
+        .cloned();
+    let entries: Vec<EntryRow> = all[all.len().saturating_sub(count)..].to_vec();
+    if entries.is_empty() {
+        return Ok(nothing());
+    }
+    Ok(Recent {
+        summary: summary(&entries),
+        last_spec: completed.as_ref().and_then(|row| row.entry.spec.clone()),
+        last_task: completed.and_then(|row| row.entry.task_id),
+        unresolved_blockers: unresolved(&rows.tables),
+        entries,
+    })
+}
+
+fn nothing() -> Recent {
+    Recent {
+        entries: Vec::new(),
+        summary: "No previous progress recorded.".to_owned(),
+        last_spec: None,
+        last_task: None,
+        unresolved_blockers: Vec::new(),
+    }
+}
+
+fn summary(entries: &[EntryRow]) -> String {
+    let count = |kind| entries.iter().filter(|row| row.entry.kind == kind).count();
+    let plural =
+        |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let of = if entries.len() == 1 {
+        "Last entry".to_owned()
+    } else {
+        format!("Last {} entries", entries.len())
+    };
+    let mut text = format!(
+        "{of}: {} completed",
+        plural(count(EntryType::TaskCompleted), "task")
+    );
+    let blocked = count(EntryType::TaskBlocked);
+    if blocked > 0 {
+        text.push_str(&format!(", {}", plural(blocked, "blocker")));
+    }
+    text.push('.');
+    if let Some(last) = entries.last() {
+        text.push_str(&format!(
+            " Most recent: {}.",
+            last.entry.title().trim_end_matches('.')
+        ));
+        if let Some(next) = last.entry.text("next_steps") {
+            text.push_str(&format!(" Next: {next}"));
+        }
+    }
+    text
+}
+
+/// An attempt that is over, as it is told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Past {
+    /// The name that it has in `.ralph/progress.json`.
+    pub name: Option<String>,
+    /// The run of its item; none for an item of no plan.
+    pub run: Option<String>,
+    /// Its item.
+    pub node: String,
+    /// Which attempt at the item it is, from 1.
+    pub number: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Who made it.
+    pub agent: String,
+    /// When it was over.
+    pub ended_at: Option<jiff::Timestamp>,
+    /// What was done.
+    pub summary: Option<String>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// What was noticed.
+    pub observations: Vec<Observation>,
+}
+
+/// An observation, with the attempt that it belongs to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Noticed {
+    /// The name of the attempt.
+    pub attempt: Option<String>,
+    /// The run of its item; none for an item of no plan.
+    pub run: Option<String>,
+    /// Its item.
+    pub node: String,
+    /// A later attempt completed the item.
+    pub completed_since: bool,
+    /// What was noticed.
+    #[serde(flatten)]
+    pub observation: Observation,
+}
+
+/// What was noticed in the last attempts.
+#[derive(Clone, Debug, Serialize)]
+pub struct Observations {
+    /// Attempts that were looked at.
+    pub attempts: usize,
+    /// What was noticed, the oldest first.
+    pub observations: Vec<Noticed>,
+}
+
+/// What is known of one item.
+#[derive(Clone, Debug, Serialize)]
+pub struct ItemPast {
+    /// The run of the item; none for an item of no plan.
+    pub run: Option<String>,
+    /// The item.
+    pub node: String,
+    /// The attempts at it, the oldest first, with what was noticed in each.
+    pub attempts: Vec<Past>,
+}
+
+/// Everything that is blocked.
+#[derive(Clone, Debug, Serialize)]
+pub struct Blockers {
+    /// Blocked tasks that nothing has completed since, the oldest first.
+    pub unresolved_blockers: Vec<EntryRow>,
+    /// Every observation that is a blocker, the oldest first.
+    pub observations: Vec<Noticed>,
+}
+
+/// What was noticed in the last `count` attempts.
+///
+/// # Errors
+///
+/// When there is a store that cannot be read.
+pub fn observations(world: &World, count: usize) -> Result<Observations, Failure> {
+    let Some(session) = Session::read(world, &world.cwd)? else {
+        return Ok(Observations {
+            attempts: 0,
+            observations: Vec::new(),
+        });
+    };
+    let rows = session.load(&[Need::RecentAttempts(count), Need::Runs])?;
+    let attempts = over(&rows.tables);
+    Ok(Observations {
+        observations: noticed(&rows.tables, &attempts, |_| true),
+        attempts: attempts.len(),
+    })
+}
+
+/// The attempts at an item, `[RUN:]NODE`, with what was noticed in them.
+///
+/// # Errors
+///
+/// When there is no such item, or a store that cannot be read.
+pub fn of_item(world: &World, item: &str) -> Result<ItemPast, Failure> {
+    let unknown = || {
+        Failure::new("item.unknown", format!("nothing is recorded of `{item}`"))
+            .hint("see what happened lately with `piton recent`, and the nodes with `piton status`")
+    };
+    let session = Session::read(world, &world.cwd)?.ok_or_else(unknown)?;
+    let meant = meant(&session, item)?;
+    if meant.is_new {
+        return Err(unknown());
+    }
+    let rows = session.load(&[Need::AttemptsAt(meant.run, meant.node.clone()), Need::Runs])?;
+    let attempts = over(&rows.tables);
+    Ok(ItemPast {
+        run: meant.run_name,
+        node: meant.node.to_string(),
+        attempts: attempts.iter().map(|row| past(&rows.tables, row)).collect(),
+    })
+}
+
+/// Everything that is blocked: tasks of sessions, and what attempts say.
+///
+/// # Errors
+///
+/// When there is a store that cannot be read.
+pub fn blockers(world: &World) -> Result<Blockers, Failure> {
+    let Some(session) = Session::read(world, &world.cwd)? else {
+        return Ok(Blockers {
+            unresolved_blockers: Vec::new(),
+            observations: Vec::new(),
+        });
+    };
+    let rows = session.load(&[Need::Blockers, Need::RecentAttempts(usize::MAX), Need::Runs])?;
+    let is_blocker = |observation: &Observation| observation.kind == ObservationKind::Blocker;
+    Ok(Blockers {
+        unresolved_blockers: unresolved(&rows.tables),
+        observations: noticed(&rows.tables, &over(&rows.tables), is_blocker),
+    })
+}
+
+/// The attempts that are over, in the order in which they ended.
+fn over(tables: &Tables) -> Vec<&AttemptRow> {
+    let mut attempts: Vec<&AttemptRow> = tables
+        .attempts()
+        .filter(|row| row.report.is_some())
+        .collect();
+    attempts.sort_by_key(|row| (row.ended_at, row.id));
+    attempts
+}
+
+fn run_name(tables: &Tables, run: RunId) -> Option<String> {
+    let row = tables.run(run).filter(|row| row.id != RunId::PROJECT);
+    row.map(|row| row.name.clone())
+}
+
+fn past(tables: &Tables, row: &AttemptRow) -> Past {
+    let report = row.report.as_ref();
+    Past {
+        name: row.name.clone(),
+        run: run_name(tables, row.run),
+        node: row.node.to_string(),
+        number: row.number,
+        outcome: report.map_or(Outcome::Interrupted, |report| report.outcome),
+        agent: row.agent.clone(),
+        ended_at: row.ended_at,
+        summary: report.and_then(|report| report.summary.clone()),
+        error: report.and_then(|report| report.error.clone()),
+        observations: report.map_or_else(Vec::new, |report| report.observations.clone()),
+    }
+}
+
+/// What was noticed in attempts, the oldest first.
+fn noticed(
+    tables: &Tables,
+    attempts: &[&AttemptRow],
+    wanted: impl Fn(&Observation) -> bool,
+) -> Vec<Noticed> {
+    let mut completed = std::collections::BTreeSet::new();
+    let mut found = Vec::new();
+    // The last first: then what was completed later is known.
+    for row in attempts.iter().rev() {
+        let Some(report) = &row.report else { continue };
+        let item = (row.run, &row.node);
+        let observations = report.observations.iter().rev();
+        found.extend(observations.filter(|one| wanted(one)).map(|one| Noticed {
+            attempt: row.name.clone(),
+            run: run_name(tables, row.run),
+            node: row.node.to_string(),
+            completed_since: completed.contains(&item),
+            observation: one.clone(),
+        }));
+        if report.outcome == Outcome::Completed {
+            completed.insert(item);
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// Blocked tasks that nothing has completed since, the oldest first.
+fn unresolved(tables: &Tables) -> Vec<EntryRow> {
+    let mut unresolved: Vec<EntryRow> = tables
+        .blockers()
+        .flat_map(|row| row.entries.clone())
+        .collect();
+    unresolved.sort_by_key(|row| row.position);
+    unresolved
+}

@@ -1,0 +1,339 @@
+//! `piton record`: an attempt that somebody else made, told when it is over.
+//!
+//! What is told comes from flags, from JSON, or from both. What attempts of
+//! piton's own agents come to is recorded by the runner.
+
+pub(crate) mod item;
+mod json;
+mod pictures;
+mod resolve;
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use piton_core::attempt::{Context, HumanNeeded, Report, ToldAttempt};
+use piton_core::observation::{Observation, ObservationKind};
+use piton_core::{AttemptId, Command, Event, Outcome, RunId};
+use serde::Serialize;
+
+use self::item::{Meant, checked, meant};
+use self::pictures::{Kept, Picture};
+pub use self::resolve::Blocker;
+use super::{Told, follow_faces, in_words, said, session};
+use crate::failure::Failure;
+use crate::project::Project;
+use crate::session::Session;
+use crate::world::World;
+
+/// What somebody says of an attempt. What is not said is absent.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The item: `[RUN:]NODE`.
+    pub item: Option<String>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// Who made it.
+    pub agent: Option<String>,
+    /// When it was over.
+    pub ended_at: Option<Timestamp>,
+    /// Which attempt at the item it is.
+    pub number: Option<u32>,
+    /// All else; its outcome and its screenshots are not looked at.
+    pub report: Report,
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Self {
+            item: None,
+            outcome: None,
+            agent: None,
+            ended_at: None,
+            number: None,
+            report: Report::bare(Outcome::Completed),
+        }
+    }
+}
+
+/// What is to be recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// What was typed.
+    pub typed: Account,
+    /// What was told in JSON: the name of the file, and its text.
+    pub json: Option<(String, String)>,
+    /// Pictures that show it.
+    pub screenshots: Vec<PathBuf>,
+    /// A blocker that it resolves, and how.
+    pub resolves: Option<(String, String)>,
+}
+
+/// What was recorded.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recorded {
+    /// The name that it has in `.ralph/progress.json`.
+    pub name: String,
+    /// Which attempt at the item it is, from 1.
+    pub number: u32,
+    /// Its id.
+    pub attempt: AttemptId,
+    /// The run of its item; none for an item of no plan.
+    pub run: Option<String>,
+    /// Its item.
+    pub node: String,
+    /// Nothing was known of the item before.
+    pub new_item: bool,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Where its pictures are kept, relative to the project.
+    pub screenshots: Vec<String>,
+    /// The blocker that it resolved.
+    pub resolved: Option<Blocker>,
+}
+
+/// An observation as it is typed: `blocker: no key for the API`.
+///
+/// # Errors
+///
+/// When its type is not known, or it has no title.
+pub fn observation(text: &str) -> Result<Observation, Failure> {
+    let (kind, title) = text.split_once(':').unwrap_or((text, ""));
+    let known = ObservationKind::parse(kind.trim());
+    let title = title.trim();
+    match known {
+        Some(kind) if !title.is_empty() => Ok(Observation::bare(kind, title)),
+        Some(kind) => Err(
+            Failure::new("usage", format!("the observation `{text}` has no title"))
+                .hint(format!("write it as '{kind}: what was noticed'")),
+        ),
+        None => Err(Failure::new(
+            "usage",
+            format!("the observation `{text}` does not begin with its type"),
+        )
+        .hint(format!(
+            "write it as 'TYPE: what was noticed'; the types are: {}",
+            in_words(ObservationKind::WORDS)
+        ))),
+    }
+}
+
+/// A duration as it is typed: seconds, or `45m`.
+///
+/// # Errors
+///
+/// When the text has another form.
+pub fn duration(text: &str) -> Result<u64, piton_core::amount::NotADuration> {
+    match text.trim().parse() {
+        Ok(seconds) => Ok(seconds),
+        Err(_) => piton_core::amount::parse_duration(text),
+    }
+}
+
+/// Records an attempt, and resolves a blocker if it did.
+///
+/// # Errors
+///
+/// When something of it is wrong, its item or the blocker is not known, or the
+/// store fails. Nothing is recorded then.
+pub fn record(world: &World, request: Request, told: &mut Told<'_>) -> Result<Recorded, Failure> {
+    let account = account(world, &request)?;
+    let text = account.item.clone().unwrap_or_default();
+    checked(&text)?;
+    let pictures = request
+        .screenshots
+        .iter()
+        .map(|path| pictures::look(world, path))
+        .collect::<Result<Vec<Picture>, Failure>>()?;
+    if let Some((blocker, resolution)) = &request.resolves {
+        if resolution.trim().is_empty() {
+            return Err(
+                Failure::new("usage", format!("how `{blocker}` was resolved is not said"))
+                    .hint("say it with `--resolution TEXT`"),
+            );
+        }
+        if !Project::find(world, &world.cwd).exists() {
+            return Err(piton_core::Refusal::NotBlocked(blocker.clone()).into());
+        }
+    }
+    let session = session(world, told)?;
+    let meant = meant(&session, &text)?;
+    let recorded = store(&session, &meant, account, pictures, request.resolves)?;
+    follow_faces(&session, told);
+    Ok(recorded)
+}
+
+fn store(
+    session: &Session<'_>,
+    meant: &Meant,
+    account: Account,
+    pictures: Vec<Picture>,
+    resolves: Option<(String, String)>,
+) -> Result<Recorded, Failure> {
+    let outcome = account.outcome.unwrap_or(Outcome::Completed);
+    let resolved = resolves
+        .as_ref()
+        .map(|(text, _)| resolve::blocker(session, text))
+        .transpose()?;
+    let kept = Kept::keep(session, pictures, meant, outcome)?;
+    let screenshots = kept.paths(session);
+    // First what is resolved: to complete a blocked task resolves it, too, and
+    // would leave nothing to say how.
+    let commands = resolved
+        .clone()
+        .zip(resolves)
+        .map(|(blocker, (_, resolution))| Command::ResolveBlocker {
+            spec: blocker.spec,
+            task_id: blocker.task_id,
+            resolution,
+        })
+        .into_iter()
+        .chain([tell(session, meant, account, outcome, screenshots.clone())]);
+    let mut events = Vec::new();
+    for command in commands {
+        match session.tell(&command) {
+            Ok(committed) => events = committed.events,
+            Err(failure) => {
+                kept.take_back();
+                return Err(failure);
+            }
+        }
+    }
+    let told = events.into_iter().find_map(|recorded| {
+        if let Event::AttemptTold(told) = recorded.event {
+            Some(told)
+        } else {
+            None
+        }
+    });
+    let told = told.expect("an attempt that is told is an event");
+    Ok(Recorded {
+        name: told.name.unwrap_or_default(),
+        number: told.number.unwrap_or_default(),
+        attempt: told.attempt,
+        run: meant.run_name.clone(),
+        node: meant.node.to_string(),
+        new_item: meant.is_new && meant.run == RunId::PROJECT,
+        outcome,
+        screenshots,
+        resolved,
+    })
+}
+
+fn tell(
+    session: &Session<'_>,
+    meant: &Meant,
+    account: Account,
+    outcome: Outcome,
+    screenshots: Vec<String>,
+) -> Command {
+    let mut report = account.report;
+    report.outcome = outcome;
+    report.screenshots = screenshots;
+    if outcome == Outcome::NeedsHuman {
+        let reason = report.summary.clone().or_else(|| report.error.clone());
+        report.human = Some(HumanNeeded {
+            reason: reason.unwrap_or_else(|| "a person is needed".to_owned()),
+            details: report.notes.clone(),
+        });
+    }
+    let agent = account.agent;
+    Command::TellAttempt(Box::new(ToldAttempt {
+        attempt: AttemptId(session.world.id()),
+        run: meant.run,
+        node: meant.node.clone(),
+        item: meant.item.clone(),
+        number: account.number,
+        name: None,
+        agent: agent.unwrap_or_else(|| session.world.user().to_owned()),
+        ended_at: account.ended_at,
+        report: Box::new(report),
+        native: None,
+    }))
+}
+
+/// What was typed and what was told in JSON, together: of two words for one
+/// thing the typed one holds, lists are joined.
+fn account(world: &World, request: &Request) -> Result<Account, Failure> {
+    let typed = request.typed.clone();
+    let Some((file, text)) = &request.json else {
+        return Ok(without_blanks(typed));
+    };
+    let told = json::read(world, file, text)?;
+    if let (Some(typed), Some(told)) = (&typed.item, &told.item)
+        && typed != told
+    {
+        return Err(Failure::new(
+            "usage",
+            format!("{file} tells of `{told}`, and `{typed}` was typed"),
+        )
+        .hint("leave one of the two out, or type `-` as the item"));
+    }
+    let Account { report, .. } = told;
+    Ok(without_blanks(Account {
+        item: typed.item.or(told.item),
+        outcome: typed.outcome.or(told.outcome),
+        agent: typed.agent.or(told.agent),
+        ended_at: typed.ended_at.or(told.ended_at),
+        number: typed.number.or(told.number),
+        report: Report {
+            summary: typed.report.summary.or(report.summary),
+            error: typed.report.error.or(report.error),
+            notes: typed.report.notes.or(report.notes),
+            duration_s: typed.report.duration_s.or(report.duration_s),
+            observations: [report.observations, typed.report.observations].concat(),
+            validations: [report.validations, typed.report.validations].concat(),
+            files: joined(report.files, typed.report.files),
+            commits: joined(report.commits, typed.report.commits),
+            context: both(report.context, typed.report.context),
+            ..Report::bare(Outcome::Completed)
+        },
+    }))
+}
+
+/// A text of blanks says nothing.
+fn without_blanks(account: Account) -> Account {
+    let all = |list: Vec<String>| -> Vec<String> {
+        let mut list = list;
+        list.retain(|text| !text.trim().is_empty());
+        list
+    };
+    let report = account.report;
+    Account {
+        agent: said(account.agent),
+        report: Report {
+            summary: said(report.summary),
+            error: said(report.error),
+            notes: said(report.notes),
+            files: report.files.map(all),
+            commits: report.commits.map(all),
+            validations: all(report.validations),
+            ..report
+        },
+        ..account
+    }
+}
+
+fn joined(told: Option<Vec<String>>, typed: Option<Vec<String>>) -> Option<Vec<String>> {
+    match (told, typed) {
+        (Some(told), Some(typed)) => Some([told, typed].concat()),
+        (one, other) => one.or(other),
+    }
+}
+
+fn both(told: Option<Context>, typed: Option<Context>) -> Option<Context> {
+    let (told, typed) = match (told, typed) {
+        (Some(told), Some(typed)) => (told, typed),
+        (one, other) => return one.or(other),
+    };
+    Some(Context {
+        retry_count: typed.retry_count.or(told.retry_count),
+        previous_failure_reason: typed
+            .previous_failure_reason
+            .or(told.previous_failure_reason),
+        recovery_action: typed.recovery_action.or(told.recovery_action),
+        recovery_guidance: typed.recovery_guidance.or(told.recovery_guidance),
+        dependencies_completed: joined(told.dependencies_completed, typed.dependencies_completed),
+        blocker_verified: typed.blocker_verified.or(told.blocker_verified),
+        blocker_valid: typed.blocker_valid.or(told.blocker_valid),
+    })
+}

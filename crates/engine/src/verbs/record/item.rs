@@ -1,0 +1,159 @@
+//! Which item is meant by what somebody typed.
+
+use piton_core::{ItemRow, Need, Node, RunId, RunRow};
+use piton_formats::sprint::FACE;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::session::{Session, open_runs};
+use crate::verbs::one_line;
+
+/// Names longer than this are no names.
+const LENGTH_MAX: usize = 200;
+/// How the project's own run is named before an item.
+const OWN: &str = "project";
+
+/// The item that somebody means.
+#[derive(Clone, Debug)]
+pub(crate) struct Meant {
+    /// Its run.
+    pub(crate) run: RunId,
+    /// The name of its run; none for an item of no plan.
+    pub(crate) run_name: Option<String>,
+    /// Its node.
+    pub(crate) node: Node,
+    /// What names of its attempts are made from.
+    pub(crate) item: String,
+    /// Nothing is known of it yet.
+    pub(crate) is_new: bool,
+    /// Its number, where its file numbers its items.
+    pub(crate) number: Option<u64>,
+}
+
+/// The item that `text`, `[RUN:]NODE`, names: a node of a run, an item of its
+/// file by number, or else an item of the project's own run.
+pub(crate) fn meant(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
+    let text = checked(text)?;
+    if let Some(own) = own_name(session, text)? {
+        return own_item(session, own);
+    }
+    let failure = match session.item_named(text) {
+        Ok((run, node)) => return known(session, run, node),
+        Err(failure) if failure.code == "item.unknown" => failure,
+        Err(failure) => return Err(failure),
+    };
+    let runs = session.runs()?;
+    let named = text
+        .split_once(':')
+        .and_then(|(run, node)| Some((session.run_named(run).ok()?, node)));
+    let (among, number) = match &named {
+        Some((run, node)) => (vec![run], *node),
+        None => (open_runs(&runs).collect(), text),
+    };
+    if let Some(meant) = numbered(session, &among, number)? {
+        return Ok(meant);
+    }
+    match named {
+        Some((run, node)) => Err(Failure {
+            message: format!("run `{}` has no node `{node}`", run.name),
+            ..failure
+        }
+        .hint(format!("see its nodes with `piton status {}`", run.name))),
+        None => own_item(session, text),
+    }
+}
+
+/// The name of an item, in one line and not too long.
+pub(crate) fn checked(text: &str) -> Result<&str, Failure> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Failure::new("usage", "the item has no name")
+            .hint("name what was worked on: `piton record auth-login --summary TEXT`"));
+    }
+    one_line("the name of an item", text)?;
+    if text.chars().count() > LENGTH_MAX {
+        return Err(Failure::new(
+            "usage",
+            format!("the name of an item has at most {LENGTH_MAX} characters"),
+        )
+        .hint("name the item shortly, and say the rest with `--summary TEXT` or `--notes TEXT`"));
+    }
+    Ok(text)
+}
+
+/// What stands after `project:`, unless a plan has that name.
+fn own_name<'t>(session: &Session<'_>, text: &'t str) -> Result<Option<&'t str>, Failure> {
+    let Some((OWN, name)) = text.split_once(':') else {
+        return Ok(None);
+    };
+    let taken = session.runs()?.iter().any(|run| run.name == OWN);
+    Ok((!taken).then_some(name))
+}
+
+fn own_item(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
+    let text = checked(text)?;
+    let run = RunId::PROJECT;
+    let node = Node::child(None, text, 1);
+    let rows = session.load(&[Need::Line(run, node.clone())])?;
+    Ok(Meant {
+        is_new: rows.tables.item(run, &node).is_none(),
+        run,
+        run_name: None,
+        node,
+        item: text.to_owned(),
+        number: text.parse().ok(),
+    })
+}
+
+fn known(session: &Session<'_>, run: RunId, node: Node) -> Result<Meant, Failure> {
+    let rows = session.load(&[Need::Run(run), Need::Line(run, node.clone())])?;
+    let number = rows.tables.item(run, &node).and_then(number_of);
+    Ok(Meant {
+        run,
+        run_name: rows.tables.run(run).map(|row| row.name.clone()),
+        item: node.as_str().to_owned(),
+        number: number.or_else(|| node.as_str().parse().ok()),
+        node,
+        is_new: false,
+    })
+}
+
+/// The item that a file gives this number, in one of these runs.
+fn numbered(
+    session: &Session<'_>,
+    among: &[&RunRow],
+    text: &str,
+) -> Result<Option<Meant>, Failure> {
+    let Ok(number) = text.parse::<u64>() else {
+        return Ok(None);
+    };
+    let mut found = Vec::new();
+    for run in among.iter().filter(|run| run.face != FACE) {
+        let rows = session.load(&[Need::Tree(run.id)])?;
+        let mut items = rows.tables.tree(run.id);
+        if let Some(item) = items.find(|item| number_of(item) == Some(number)) {
+            found.push((*run, item.node.clone()));
+        }
+    }
+    match found.as_slice() {
+        [] => Ok(None),
+        [(run, node)] => known(session, run.id, node.clone()).map(Some),
+        several => {
+            let names: Vec<String> = several
+                .iter()
+                .map(|(run, _)| format!("{}:{number}", run.name))
+                .collect();
+            Err(
+                Failure::new("usage", format!("more than one run has an item {number}"))
+                    .hint(format!("name one of: {}", names.join(", "))),
+            )
+        }
+    }
+}
+
+/// The number that its file gives an item.
+fn number_of(item: &ItemRow) -> Option<u64> {
+    let native = item.native.as_ref()?;
+    let body: Value = serde_json::from_str(&native.body).ok()?;
+    body.get("number")?.as_u64()
+}

@@ -1,0 +1,180 @@
+//! Screenshots: looked at before anything is recorded, then kept under the
+//! names that the `.ralph/` directory has for them.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use piton_core::name::slug;
+use piton_core::{Need, Outcome};
+use piton_formats::ralph_dir::screenshots::{Image, Shows, name_for, read_name};
+
+use super::item::Meant;
+use crate::exchange::sync_folder;
+use crate::failure::{Failure, unreadable, unwritable};
+use crate::session::Session;
+use crate::verbs::shown;
+use crate::world::World;
+
+/// The folder that the `.ralph/` directory keeps pictures in.
+const RALPH: &str = ".ralph/screenshots";
+/// The face that the folder belongs to.
+const RALPH_FACE: &str = "ralph-dir";
+const RALPH_PROGRESS: &str = ".ralph/progress.md";
+/// So many bytes tell what a picture is.
+const MAGIC: u64 = 12;
+
+/// A picture that was looked at and is not kept yet.
+pub(super) struct Picture {
+    file: File,
+    path: PathBuf,
+    image: Image,
+}
+
+/// Opens a picture and sees that it is one.
+pub(super) fn look(world: &World, path: &Path) -> Result<Picture, Failure> {
+    let path = world.path(path);
+    let cannot = |error| unreadable(&path, error);
+    let mut file = File::open(&path).map_err(cannot)?;
+    if !file.metadata().map_err(cannot)?.is_file() {
+        return Err(no_image(&path));
+    }
+    let mut magic = Vec::new();
+    (&file)
+        .take(MAGIC)
+        .read_to_end(&mut magic)
+        .map_err(cannot)?;
+    file.rewind().map_err(cannot)?;
+    let image = Image::detect(&magic).ok_or_else(|| no_image(&path))?;
+    Ok(Picture { file, path, image })
+}
+
+fn no_image(path: &Path) -> Failure {
+    Failure::new(
+        "file.not_an_image",
+        format!("{} is no PNG, JPEG, GIF or WebP image", path.display()),
+    )
+    .hint("name an image with `--screenshot FILE`, and any other file with `--file FILE`")
+}
+
+/// Pictures that were kept for an attempt; taken back when it is not recorded.
+pub(super) struct Kept(Vec<PathBuf>);
+
+impl Kept {
+    /// Keeps pictures of what came of an attempt at an item.
+    pub(super) fn keep(
+        session: &Session<'_>,
+        pictures: Vec<Picture>,
+        meant: &Meant,
+        outcome: Outcome,
+    ) -> Result<Self, Failure> {
+        let mut kept = Self(Vec::new());
+        if pictures.is_empty() {
+            return Ok(kept);
+        }
+        let folder = folder(session)?;
+        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, error))?;
+        for picture in pictures {
+            match copy(&folder, picture, meant, outcome) {
+                Ok(path) => kept.0.push(path),
+                Err(error) => {
+                    kept.take_back();
+                    return Err(unwritable(&folder, error));
+                }
+            }
+        }
+        sync_folder(&folder).map_err(|error| unwritable(&folder, error))?;
+        Ok(kept)
+    }
+
+    /// Their paths, as the journal keeps them.
+    pub(super) fn paths(&self, session: &Session<'_>) -> Vec<String> {
+        self.0.iter().map(|path| shown(session, path)).collect()
+    }
+
+    /// The attempt was not recorded: they are copies that nobody knows of.
+    pub(super) fn take_back(self) {
+        for path in self.0 {
+            fs::remove_file(path).ok();
+        }
+    }
+}
+
+fn folder(session: &Session<'_>) -> Result<PathBuf, Failure> {
+    let rows = session.load(&[Need::Faces])?;
+    let on = rows
+        .tables
+        .faces()
+        .any(|face| face.on && (face.face == RALPH_FACE || face.path == RALPH_PROGRESS));
+    Ok(if on {
+        session.project.root.join(RALPH)
+    } else {
+        session.project.home.join("blobs/screenshots")
+    })
+}
+
+/// Copies a picture under a name that nobody else gets meanwhile.
+fn copy(
+    folder: &Path,
+    mut picture: Picture,
+    meant: &Meant,
+    outcome: Outcome,
+) -> io::Result<PathBuf> {
+    let mut copy = tempfile::NamedTempFile::new_in(folder)?;
+    io::copy(&mut picture.file, copy.as_file_mut())?;
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    copy.as_file().set_permissions(mode)?;
+    copy.as_file_mut().flush()?;
+    copy.as_file().sync_all()?;
+    loop {
+        let path = folder.join(name(folder, &picture, meant, outcome)?);
+        match copy.persist_noclobber(&path) {
+            Ok(_) => return Ok(path),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => copy = error.file,
+            Err(error) => return Err(error.error),
+        }
+    }
+}
+
+/// `criterion-3-login.png` where the item has a number, `error-001.png` where
+/// something went wrong, else a name made of the item's.
+fn name(folder: &Path, picture: &Picture, meant: &Meant, outcome: Outcome) -> io::Result<String> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    let taken: Vec<&str> = names.iter().map(String::as_str).collect();
+    let given = picture.path.file_name().map(|name| name.to_string_lossy());
+    let given = given.as_deref().unwrap_or_default();
+    let description = match read_name(given) {
+        Some((_, description)) => description,
+        None => given.rsplit_once('.').map_or(given, |(stem, _)| stem),
+    };
+    Ok(match (outcome, meant.number) {
+        (Outcome::Completed | Outcome::Partial, Some(number)) => {
+            let shows = Shows::Criterion(number);
+            name_for(shows, description, picture.image, &taken)
+        }
+        (Outcome::Completed | Outcome::Partial, None) => {
+            let stem: String = slug(&meant.item).chars().take(60).collect();
+            let free = (1_u64..).map(|nth| match nth {
+                1 => stem.clone(),
+                nth => format!("{stem}-{nth}"),
+            });
+            let is_free = |stem: &String| {
+                !taken.iter().any(|name| {
+                    name.rsplit_once('.')
+                        .is_some_and(|(have, _)| have.eq_ignore_ascii_case(stem))
+                })
+            };
+            let stem = free
+                .into_iter()
+                .find(is_free)
+                .expect("a folder has an end, numbers have none");
+            format!("{stem}.{}", picture.image.extension())
+        }
+        (Outcome::Failed | Outcome::Blocked | Outcome::NeedsHuman | Outcome::Interrupted, _) => {
+            name_for(Shows::Error, "", picture.image, &taken)
+        }
+    })
+}
