@@ -2,6 +2,7 @@
 
 use piton_core::command::Found;
 use piton_formats::face::{About, CannotShow, Detected, Shown, Took};
+use piton_formats::ralph_dir::face;
 use piton_formats::{agent_os, ralph_json};
 
 use super::large::{Element, List};
@@ -37,7 +38,24 @@ pub struct FaceFile {
     pub(super) archive: Option<&'static str>,
     /// What it is called when it is turned into another format, or made of one.
     pub converts: Option<&'static str>,
+    /// What there is where the file is to be as well.
+    pub belongs_to: &'static [&'static str],
 }
+
+impl FaceFile {
+    /// The path of the file that is made of it for people to read.
+    #[must_use]
+    pub fn derived_path(&self) -> Option<&'static str> {
+        self.derived.map(|(path, _)| path)
+    }
+}
+
+/// What tells that a project keeps the directory of seed 002.
+const RALPH_DIR: &[&str] = &[
+    ".ralph/progress.md",
+    ".ralph/guardrails.md",
+    "RALPH_TASK.md",
+];
 
 /// A file that nothing is made of, spliced into or parted from.
 const PLAIN: FaceFile = FaceFile {
@@ -51,6 +69,7 @@ const PLAIN: FaceFile = FaceFile {
     list: None,
     archive: None,
     converts: None,
+    belongs_to: &[],
 };
 
 /// Every file of the project that can be a face.
@@ -67,6 +86,7 @@ pub const FILES: &[FaceFile] = &[
             element: ralph_element,
         }),
         converts: Some("ralph-json"),
+        belongs_to: &["prd.json", ".ralph/prd.json", ".ralph/progress.txt"],
         ..PLAIN
     },
     FaceFile {
@@ -79,9 +99,53 @@ pub const FILES: &[FaceFile] = &[
         derived: Some((".agent-os/progress/progress.md", agent_os::markdown)),
         archive: Some(".agent-os/progress/archive"),
         converts: Some("agent-os"),
+        belongs_to: &[".agent-os"],
         ..PLAIN
     },
+    FaceFile {
+        path: ".ralph/progress.md",
+        detect: face::progress_md::detect,
+        take: face::progress_md::take,
+        show: face::progress_md::show,
+        converts: Some("ralph-progress"),
+        ..RALPH
+    },
+    FaceFile {
+        path: ".ralph/guardrails.md",
+        detect: face::guardrails_md::detect,
+        take: face::guardrails_md::take,
+        show: face::guardrails_md::show,
+        ..RALPH
+    },
+    FaceFile {
+        path: ".ralph/activity.log",
+        detect: face::activity_log::detect,
+        take: face::activity_log::take,
+        show: face::activity_log::show,
+        ..RALPH
+    },
+    FaceFile {
+        path: ".ralph/errors.log",
+        detect: face::errors_log::detect,
+        take: face::errors_log::take,
+        show: face::errors_log::show,
+        ..RALPH
+    },
+    FaceFile {
+        path: ".ralph/.iteration",
+        detect: face::iteration::detect,
+        take: face::iteration::take,
+        show: face::iteration::show,
+        ..RALPH
+    },
 ];
+
+/// A file of the directory of seed 002.
+const RALPH: FaceFile = FaceFile {
+    face: face::FACE,
+    belongs_to: RALPH_DIR,
+    ..PLAIN
+};
 
 fn ralph_element(row: Shown<'_>) -> Element {
     match row {

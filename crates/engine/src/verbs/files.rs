@@ -9,14 +9,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton_core::{Need, RunId};
-use piton_formats::format::{self, Format, Grade, Recognised};
+pub use piton_formats::format::Grade;
+use piton_formats::format::{self, Format, Recognised};
 use piton_formats::plan_file::PlanFile;
-use piton_formats::problem::{Problem, Source};
+use piton_formats::problem::Source;
 use serde::Serialize;
 
 use super::control::show_in_file;
-use crate::faces::{self, FILES};
-use crate::failure::{Failure, Findings, unreadable};
+use crate::exchange::stage;
+use crate::faces;
+use crate::failure::{Failure, Findings, unreadable, unwritable};
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
@@ -320,4 +322,22 @@ pub fn sync(world: &World) -> Result<Synced, Failure> {
     let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
     synced.asked = open.filter_map(|row| row.file.clone()).collect();
     Ok(synced)
+}
+
+/// Writes a file that is not there yet.
+///
+/// # Errors
+///
+/// When there is one, or it cannot be written.
+pub fn write_new(world: &World, target: &Path, text: &str) -> Result<(), Failure> {
+    let path = world.path(target);
+    if path.exists() {
+        return Err(Failure::new(
+            "file.exists",
+            format!("{} is there already", target.display()),
+        )
+        .hint("name another file with `-o FILE`"));
+    }
+    let put = stage(&path, text.as_bytes()).and_then(|staged| staged.exchange());
+    put.map(drop).map_err(|error| unwritable(&path, error))
 }
