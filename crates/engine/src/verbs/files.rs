@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::control::show_in_file;
 use crate::exchange::stage;
-use crate::faces;
+use crate::faces::{self, FILES};
 use crate::failure::{Failure, Findings, unreadable, unwritable};
 use crate::project::Project;
 use crate::session::Session;
@@ -96,8 +96,16 @@ pub fn list(world: &World) -> Result<Vec<Listed>, Failure> {
     if let Some(session) = &session {
         known.load(session)?;
     }
+    let is_made = |path: &PathBuf| {
+        let shown = project.relative(path);
+        FILES
+            .iter()
+            .any(|file| file.derived_path() == Some(&*shown))
+    };
     let mut listed: Vec<Listed> = look_for(&project)
         .into_iter()
+        // What is made of another file is nobody's to list.
+        .filter(|path| !is_made(path))
         .filter_map(|path| listed(&project, &path, &known))
         .collect();
     listed.sort_by(|a, b| a.path.cmp(&b.path));
