@@ -49,6 +49,8 @@ const TICK: SignedDuration = SignedDuration::from_millis(150);
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(10);
 /// How often the faces of the project are brought up to date while it works.
 const FACES_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+/// How often they are looked at while nothing happens: others may write them.
+const WATCH_PAUSE: SignedDuration = SignedDuration::from_secs(3);
 /// How many events are read at once when others were busy.
 const PAGE: usize = 1_000;
 
@@ -756,8 +758,13 @@ impl Runner<'_, '_> {
     /// Brings the faces of the project up to date, not more often than is worth it.
     fn follow_faces(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
         let now = self.now();
-        let due = now.duration_since(self.faces_at) >= FACES_PAUSE;
-        if !now_or_never && !(due && self.faces_behind) {
+        let since = now.duration_since(self.faces_at);
+        let pause = if self.faces_behind {
+            FACES_PAUSE
+        } else {
+            WATCH_PAUSE
+        };
+        if !now_or_never && since < pause {
             return;
         }
         self.faces_at = now;

@@ -206,11 +206,12 @@ pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome,
         row.state,
         piton_core::RunState::Interrupted | piton_core::RunState::New
     );
-    let warnings = if live {
+    let mut warnings = if live {
         Vec::new()
     } else {
         show_in_file(session, &row)?
     };
+    warnings.extend(faces::follow(session).iter().map(ToString::to_string));
     Ok(Outcome {
         warnings,
         asked: row.asked.is_some(),

@@ -212,19 +212,17 @@ fn ignore(project: &Project, found: &[Finding]) -> Vec<&'static str> {
             .lines()
             .any(|known| known.trim().trim_start_matches('/') == line)
     };
-    let concerns = |folder: &str| {
+    let concerns = |line: &str| {
         let adopted = |finding: &&Finding| {
             matches!(finding.intent, Intent::Adopt | Intent::Begin | Intent::Kept)
         };
-        found
-            .iter()
-            .filter(adopted)
-            .any(|finding| finding.path.starts_with(folder))
+        let mut adopted = found.iter().filter(adopted);
+        adopted.any(|finding| finding.path.starts_with(line))
     };
     IGNORED
         .iter()
         .filter(|(folder, line)| {
-            concerns(folder) && !has(line) && !has(folder.trim_end_matches('/')) && !has(folder)
+            concerns(line) && !has(line) && !has(folder.trim_end_matches('/')) && !has(folder)
         })
         .map(|(_, line)| *line)
         .collect()
