@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::compile::sprint_path;
 use crate::config::Config;
+use crate::faces;
 use crate::failure::{Failure, run_state, unwritable};
 use crate::mirror::Mirror;
 use crate::notice::Notice;
