@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod files;
 mod learn;
 mod record;
 mod sessions;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::files::{FilesCommand, InitArgs};
 pub(crate) use self::learn::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
 pub(crate) use self::record::{ActionArg, OutcomeArg, RecordArgs};
 pub(crate) use self::sessions::{IssueCommand, LogArgs, RecentArgs, SessionCommand};
@@ -36,6 +38,11 @@ Exit status: 0 done, 1 no, 2 usage, 3 waits for a person, 4 busy, 5 a limit was 
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Begin to keep progress here; finds what is there, and adopts it
+    #[command(
+        after_help = "Nothing else is changed: no commit, no git hook, no file of another tool.\n\nExamples:\n  piton init\n  piton init --dry-run\n  piton init --yes --json | jq '.found[] | {path, intent}'"
+    )]
+    Init(InitArgs),
     /// Work through a plan with an agent until it is done, waits for a person, or reaches a limit
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
@@ -126,6 +133,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  piton issue list\n  piton issue list --state ready --json | jq -r '.issues[].id'"
     )]
     Issue(IssueCommand),
+    /// List, check, bring up to date, convert and migrate native files
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  piton files list\n  piton files check --strict .ralph/progress.json\n  piton files sync"
+    )]
+    Files(FilesCommand),
     /// Show, verify or export what is stored
     #[command(
         subcommand,

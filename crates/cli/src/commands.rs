@@ -1,5 +1,6 @@
 //! One function a command: translate, call the verb, show the answer.
 
+mod files;
 mod learn;
 mod memory;
 mod record;
@@ -29,6 +30,8 @@ use crate::show;
 /// Calls the verb that was typed.
 pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exit, Failure> {
     match args.command {
+        Command::Init(args) => files::init(world, &args, output),
+        Command::Files(command) => files::files(world, command, output),
         Command::Run(run) => run_plan(world, *run, output),
         Command::Status {
             run,

@@ -543,7 +543,7 @@ pub(crate) fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
     Problem::error("NOT_UTF8", path, "", span).saying("this is no UTF-8 text", "save it as UTF-8")
 }
 
-fn foreign(path: &str, what: &str) -> Problem {
+pub(crate) fn foreign(path: &str, what: &str) -> Problem {
     let span = piton_formats::tree::Span {
         start: 0,
         end: 0,

@@ -29,6 +29,9 @@ pub const POINTS: &[&str] = &[
     "face.taken",
     "archive.month-written",
     "archive.written",
+    // What older layouts hold.
+    "migrate.taken",
+    "migrate.shown",
     // Any command of the runner.
     "run.committed",
     // An agent.

@@ -3,7 +3,9 @@
 
 pub mod compile;
 pub mod control;
+pub mod files;
 pub mod inbox;
+pub mod init;
 pub mod issue;
 pub mod journal;
 pub mod learn;

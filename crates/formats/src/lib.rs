@@ -5,6 +5,7 @@
 //!   every YAML reader takes for the same strings.
 //! - [`agent_os`]: `.agent-os/progress/`, read tolerantly and written in place.
 //! - [`face`]: what a file of the project has to do with the core.
+//! - [`format`]: the native formats as a table.
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
 //! - [`plan_file`]: the file of a plan, as a face of its run.
@@ -25,6 +26,7 @@
 
 pub mod agent_os;
 pub mod face;
+pub mod format;
 mod graph;
 pub mod json;
 pub mod markdown;

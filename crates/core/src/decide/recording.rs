@@ -49,7 +49,12 @@ pub(super) fn attempt_name(story: &Story<'_>, item: &str, number: u32) -> String
 
 /// Logs among the sessions what came of an attempt: see the table of states in
 /// `docs/formats/agent-os.md`.
-pub(super) fn log_attempt(story: &mut Story<'_>, run: RunId, node: &Node, report: &Report) {
+pub(super) fn log_attempt(
+    story: &mut Story<'_>,
+    (run, node): (RunId, &Node),
+    report: &Report,
+    at: Option<String>,
+) {
     let kind = match report.outcome {
         Outcome::Completed => EntryType::TaskCompleted,
         Outcome::Failed | Outcome::Blocked | Outcome::Partial | Outcome::NeedsHuman => {
@@ -81,6 +86,7 @@ pub(super) fn log_attempt(story: &mut Story<'_>, run: RunId, node: &Node, report
     if let Some(notes) = report.notes.as_deref().or(notes) {
         entry = entry.saying("notes", notes);
     }
+    entry.at = at;
     log(story, entry);
 }
 
@@ -106,7 +112,8 @@ pub(super) fn tell_attempt(story: &mut Story<'_>, told: &ToldAttempt) -> Result<
     let taken = names(story, Space::Attempt);
     let name = name.map(|name| free(&name, &taken));
     let told = keep_attempt(story, told, name)?;
-    log_attempt(story, told.run, &told.node, &told.report);
+    let at = told.ended_at.map(|at| at.to_string());
+    log_attempt(story, (told.run, &told.node), &told.report, at);
     Ok(())
 }
 

@@ -231,7 +231,7 @@ pub(super) fn end_attempt(
         report: Box::new(report.clone()),
     });
     if role == Role::Worker {
-        log_attempt(story, run, node, report);
+        log_attempt(story, (run, node), report, None);
     }
     if item.skip_asked {
         leave_out(story, run, node, None);

@@ -2,15 +2,16 @@
 
 use piton_core::command::Found;
 use piton_formats::face::{About, CannotShow, Detected, Shown, Took};
+use piton_formats::ralph_dir::face;
 use piton_formats::{agent_os, ralph_json};
 
 use super::large::{Element, List};
 
 /// Tells what a text holds that is not in the version that piton wrote.
-type Take = fn(&str, Option<&str>, &About<'_>) -> Took;
+pub(crate) type Take = fn(&str, Option<&str>, &About<'_>) -> Took;
 
 /// Shows rows in a text.
-type Show = fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, CannotShow>;
+pub(crate) type Show = fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, CannotShow>;
 
 /// Makes of a file's text what people read.
 type Render = fn(&str) -> Result<String, CannotShow>;
@@ -24,8 +25,8 @@ pub struct FaceFile {
     pub path: &'static str,
     /// Tells what a text is.
     pub detect: fn(&str) -> Detected,
-    pub(super) take: Take,
-    pub(super) show: Show,
+    pub(crate) take: Take,
+    pub(crate) show: Show,
     /// What would be found where a row is shown: a file may have fewer words
     /// than the journal.
     pub(super) told_again: fn(&Shown<'_>) -> Option<Found>,
@@ -35,7 +36,26 @@ pub struct FaceFile {
     pub(super) list: Option<List>,
     /// The folder that old entries are parted to.
     pub(super) archive: Option<&'static str>,
+    /// What it is called when it is turned into another format, or made of one.
+    pub converts: Option<&'static str>,
+    /// What there is where the file is to be as well.
+    pub belongs_to: &'static [&'static str],
 }
+
+impl FaceFile {
+    /// The path of the file that is made of it for people to read.
+    #[must_use]
+    pub fn derived_path(&self) -> Option<&'static str> {
+        self.derived.map(|(path, _)| path)
+    }
+}
+
+/// What tells that a project keeps the directory of seed 002.
+const RALPH_DIR: &[&str] = &[
+    ".ralph/progress.md",
+    ".ralph/guardrails.md",
+    "RALPH_TASK.md",
+];
 
 /// A file that nothing is made of, spliced into or parted from.
 const PLAIN: FaceFile = FaceFile {
@@ -48,6 +68,8 @@ const PLAIN: FaceFile = FaceFile {
     derived: None,
     list: None,
     archive: None,
+    converts: None,
+    belongs_to: &[],
 };
 
 /// Every file of the project that can be a face.
@@ -63,6 +85,8 @@ pub const FILES: &[FaceFile] = &[
             key: "entries",
             element: ralph_element,
         }),
+        converts: Some("ralph-json"),
+        belongs_to: &["prd.json", ".ralph/prd.json", ".ralph/progress.txt"],
         ..PLAIN
     },
     FaceFile {
@@ -74,9 +98,54 @@ pub const FILES: &[FaceFile] = &[
         told_again: agent_os::told_again,
         derived: Some((".agent-os/progress/progress.md", agent_os::markdown)),
         archive: Some(".agent-os/progress/archive"),
+        converts: Some("agent-os"),
+        belongs_to: &[".agent-os"],
         ..PLAIN
     },
+    FaceFile {
+        path: ".ralph/progress.md",
+        detect: face::progress_md::detect,
+        take: face::progress_md::take,
+        show: face::progress_md::show,
+        converts: Some("ralph-progress"),
+        ..RALPH
+    },
+    FaceFile {
+        path: ".ralph/guardrails.md",
+        detect: face::guardrails_md::detect,
+        take: face::guardrails_md::take,
+        show: face::guardrails_md::show,
+        ..RALPH
+    },
+    FaceFile {
+        path: ".ralph/activity.log",
+        detect: face::activity_log::detect,
+        take: face::activity_log::take,
+        show: face::activity_log::show,
+        ..RALPH
+    },
+    FaceFile {
+        path: ".ralph/errors.log",
+        detect: face::errors_log::detect,
+        take: face::errors_log::take,
+        show: face::errors_log::show,
+        ..RALPH
+    },
+    FaceFile {
+        path: ".ralph/.iteration",
+        detect: face::iteration::detect,
+        take: face::iteration::take,
+        show: face::iteration::show,
+        ..RALPH
+    },
 ];
+
+/// A file of the directory of seed 002.
+const RALPH: FaceFile = FaceFile {
+    face: face::FACE,
+    belongs_to: RALPH_DIR,
+    ..PLAIN
+};
 
 fn ralph_element(row: Shown<'_>) -> Element {
     match row {

@@ -5,7 +5,7 @@
 //! written, code blocks, lists and unknown fields too; a sign that is resolved
 //! moves with every byte.
 
-mod edit;
+pub(super) mod edit;
 mod read;
 
 use std::ops::Range;

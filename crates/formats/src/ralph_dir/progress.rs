@@ -5,7 +5,8 @@
 //! lines `**Session N started**` that a loop appends wherever the file ends.
 //! Edits write the first. Everything else stays as it is.
 
-mod edit;
+pub(super) mod edit;
+mod own;
 mod read;
 
 use crate::tree::Span;
@@ -14,6 +15,7 @@ pub use edit::{
     add_blocker, add_completed, add_validation, end_session, resolve_blocker, set_focus,
     start_session,
 };
+pub use own::Own;
 pub use read::read;
 
 /// What a `progress.md` says.
@@ -86,6 +88,8 @@ pub struct Session {
     pub focus: Option<Note>,
     /// What stood in its way.
     pub blockers: Vec<Blocker>,
+    /// What piton noted behind its header, if it wrote that.
+    pub own: Option<Own>,
     /// Its header, or the line that says that it started.
     pub span: Span,
     /// The lines of its section, from the header on, counted from 0. Of a
@@ -102,6 +106,8 @@ pub struct Ended {
     pub how: How,
     /// Date and time of the heading above it.
     pub at: Option<String>,
+    /// What piton noted behind it, if it wrote it.
+    pub own: Option<Own>,
     /// Its line.
     pub span: Span,
 }
@@ -149,6 +155,8 @@ pub struct Done {
     pub what: Completed,
     /// Whether its box is ticked; an item without a box counts as ticked.
     pub ticked: bool,
+    /// What piton noted behind its words, if it wrote them.
+    pub own: Option<Own>,
     /// The words of its first line.
     pub span: Span,
 }
@@ -158,6 +166,8 @@ pub struct Done {
 pub struct Note {
     /// The words, in one line.
     pub text: String,
+    /// What piton noted behind them, if it wrote them.
+    pub own: Option<Own>,
     /// The words of its first line.
     pub span: Span,
 }
@@ -171,8 +181,12 @@ pub struct Blocker {
     pub resolved: bool,
     /// How it was got out of the way, if that is said.
     pub resolution: Option<String>,
+    /// What piton noted behind it, if it wrote any of it.
+    pub own: Option<Own>,
     /// The words of its first line.
     pub span: Span,
     /// Where its words end.
     pub words_end: usize,
+    /// Where its last line ends, with what piton noted.
+    pub line_end: usize,
 }

@@ -21,7 +21,7 @@ fn taken_out<'t>(old: &'t str, new: &str) -> &'t [u8] {
 }
 
 #[track_caller]
-fn only_adds<E>(old: &str, made: Result<String, E>) -> Option<String> {
+pub(crate) fn only_adds<E>(old: &str, made: Result<String, E>) -> Option<String> {
     let new = made.ok()?;
     assert_eq!(taken_out(old, &new), b"", "{old:?}\n{new:?}");
     if old.contains('\n') && !old.contains("\r\n") && !old.contains('\r') {

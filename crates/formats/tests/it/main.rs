@@ -22,6 +22,7 @@ mod mutations_markdown;
 mod progress;
 mod progress_edits;
 mod ralph_dir;
+mod ralph_dir_faces;
 mod ralph_json;
 mod round_trip;
 mod samples;

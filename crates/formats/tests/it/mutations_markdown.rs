@@ -4,7 +4,7 @@
 use piton_formats::ralph_dir::{guardrails, iteration, logs, progress, progress_txt, signals};
 use piton_formats::task::{self, Source};
 
-use crate::edits;
+use crate::{edits, ralph_dir_faces};
 
 const CORPUS: [&str; 9] = [
     include_str!("../corpus/markdown/task_spec.md"),
@@ -105,6 +105,7 @@ fn feed(text: &str) {
     signals::signals(text);
     progress_txt::read(text);
     edits::keep_all_else(text);
+    ralph_dir_faces::keep_all_else(text);
 }
 
 /// Five thousand of them; four tests, so that they run beside each other.
@@ -179,5 +180,6 @@ fn depth_and_length_cost_no_more_than_their_size() {
         guardrails::check(source);
         logs::read(&text);
         signals::signals(&text);
+        ralph_dir_faces::keep_all_else(&text);
     }
 }

@@ -10,7 +10,7 @@ use piton_formats::sprint::{
 };
 use piton_formats::{agent_os, json, prd, ralph_json, sdlc, task, yaml};
 
-use crate::edits;
+use crate::{edits, ralph_dir_faces};
 
 #[expect(
     clippy::disallowed_methods,
@@ -97,6 +97,8 @@ fn markdown_of_others_is_read_and_edits_leave_the_rest_alone() {
         edits::keep_all_else(&text);
         edits::keep_all_else(&text.replace('\n', "\r\n"));
         edits::keep_all_else(text.trim_end());
+        ralph_dir_faces::keep_all_else(&text);
+        ralph_dir_faces::keep_all_else(&text.replace('\n', "\r\n"));
     }
 }
 

@@ -11,6 +11,7 @@ const ONLY_IN_A_LONG_RUN: &[&str] = &["heartbeat."];
 /// Failpoints of files that others write as well; see [`super::faces`].
 const WITH_OTHERS: &[&str] = &[
     "archive.",
+    "migrate.",
     "face.",
     "exchange.splice-begun",
     "mirror.edits-taken",

@@ -1,5 +1,7 @@
 //! Changing `guardrails.md`.
 
+use std::collections::HashSet;
+
 use super::read::{is_resolved_section, read};
 use super::{FieldName, Guardrails, NewSign, Sign};
 use crate::markdown::{
@@ -40,17 +42,7 @@ pub fn add_sign(text: &str, sign: &NewSign) -> Result<String, EditError> {
         let what = "sign";
         return Err(EditError::Exists { what, name });
     }
-    let block = rendered(sign);
-    let out = if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        let file = format!("{HEAD}\n{block}\n{FOOT}");
-        format!("{text}{}", with_newline(&file, newline(text)))
-    } else {
-        let doc = Doc::new(text);
-        match open_section(&doc) {
-            Some(section) => append_to(&doc, &section, &block),
-            None => insert(text, before_resolved(&doc), &new_section(&doc, &block)),
-        }
-    };
+    let out = with_block(text, &rendered(sign));
     let after = parse(&out);
     let there = after
         .sign(&name)
@@ -59,6 +51,43 @@ pub fn add_sign(text: &str, sign: &NewSign) -> Result<String, EditError> {
         Ok(out)
     } else {
         Err(EditError::not_read_back("sign", name))
+    }
+}
+
+/// Several signs at once, none of which holds already.
+pub(in crate::ralph_dir) fn add_signs(text: &str, signs: &[NewSign]) -> Result<String, EditError> {
+    if signs.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let blocks: Vec<String> = signs.iter().map(rendered).collect();
+    let out = with_block(text, &blocks.join("\n\n"));
+    let after = parse(&out);
+    let holding: HashSet<&str> = after
+        .signs
+        .iter()
+        .filter(|sign| !sign.resolved)
+        .map(|sign| sign.name.as_str())
+        .collect();
+    let lost = signs
+        .iter()
+        .map(|sign| one_line(&sign.name))
+        .find(|name| !holding.contains(name.as_str()));
+    match lost {
+        Some(name) => Err(EditError::not_read_back("sign", name)),
+        None if after.signs.len() == parse(text).signs.len() + signs.len() => Ok(out),
+        None => Err(EditError::not_read_back("signs", signs.len().to_string())),
+    }
+}
+
+fn with_block(text: &str, block: &str) -> String {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        let file = format!("{HEAD}\n{block}\n{FOOT}");
+        return format!("{text}{}", with_newline(&file, newline(text)));
+    }
+    let doc = Doc::new(text);
+    match open_section(&doc) {
+        Some(section) => append_to(&doc, &section, block),
+        None => insert(text, before_resolved(&doc), &new_section(&doc, block)),
     }
 }
 

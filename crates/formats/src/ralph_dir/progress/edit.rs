@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::read::{
     self, PARTS, focus_lines, is_loop_line, is_none, numbered, parts, without_resolution,
 };
-use super::{At, Completed, Dialect, Progress, Session};
+use super::{At, Completed, Dialect, Own, Progress, Session};
 use crate::markdown::{
     Doc, EditError, Kind, block_start, indent_lines, insert, newline, one_line, plain, splice,
     with_newline,
@@ -28,6 +28,15 @@ fn parse(text: &str) -> Progress {
 ///
 /// [`EditError::NotReadBack`], as behind a code fence that is never closed.
 pub fn start_session(text: &str, session: At<'_>) -> Result<String, EditError> {
+    start_noted(text, session, None)
+}
+
+/// The same, with a note of piton behind the header.
+pub(in crate::ralph_dir) fn start_noted(
+    text: &str,
+    session: At<'_>,
+    own: Option<&Own>,
+) -> Result<String, EditError> {
     let before = parse(text);
     let newline = newline(text);
     let mut out = text.to_owned();
@@ -44,7 +53,11 @@ pub fn start_session(text: &str, session: At<'_>) -> Result<String, EditError> {
         out.push_str(&format!("{newline}---{newline}"));
     }
     let date = one_line(session.date);
-    let head = format!("{newline}## Session {} ({date}){newline}", session.number);
+    let note = own.map(Own::comment).unwrap_or_default();
+    let head = format!(
+        "{newline}## Session {} ({date}){note}{newline}",
+        session.number
+    );
     out.push_str(&head);
     let sections = |progress: &Progress| {
         let all = progress.sessions.iter();
@@ -69,12 +82,26 @@ pub fn start_session(text: &str, session: At<'_>) -> Result<String, EditError> {
 ///
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
 pub fn add_completed(text: &str, at: At<'_>, what: &Completed) -> Result<String, EditError> {
+    let (lines, said) = completed_item(what, None);
+    let out = add_item(text, at, COMPLETED, &lines)?;
+    check_added(text, out, at, ("criterion", &said), |session| {
+        let texts = session.completed.iter().map(|done| &done.what.text);
+        texts.filter(|text| **text == said).count()
+    })
+}
+
+/// The item of a criterion, and what is read of its words.
+pub(in crate::ralph_dir) fn completed_item(
+    what: &Completed,
+    own: Option<&Own>,
+) -> (String, String) {
     let words = one_line(&what.text);
     let head = match what.number {
         Some(number) => format!("Criterion {number} - {words}"),
-        None => words.clone(),
+        None => words,
     };
-    let mut lines = format!("- [x] {}", head.trim_end());
+    let note = own.map(Own::comment).unwrap_or_default();
+    let mut lines = format!("- [x] {}{note}", head.trim_end());
     let fields = [
         ("Commit", what.commit.as_deref().map(one_line)),
         (
@@ -90,12 +117,8 @@ pub fn add_completed(text: &str, at: At<'_>, what: &Completed) -> Result<String,
             lines.push_str(&format!("\n  - {name}: {value}"));
         }
     }
-    let out = add_item(text, at, COMPLETED, &lines)?;
     let said = plain(numbered(head.trim_end()).1);
-    check_added(text, out, at, ("criterion", &said), |session| {
-        let texts = session.completed.iter().map(|done| &done.what.text);
-        texts.filter(|text| **text == said).count()
-    })
+    (lines, said)
 }
 
 /// A line under `### Browser Validations`.
@@ -119,11 +142,7 @@ pub fn add_validation(text: &str, at: At<'_>, validation: &str) -> Result<String
 ///
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
 pub fn add_blocker(text: &str, at: At<'_>, blocker: &str) -> Result<String, EditError> {
-    let mut words = item_words(blocker);
-    if without_resolution(&words).1.is_some() {
-        // It is not out of the way just because its text ends like that.
-        words.push('.');
-    }
+    let words = blocker_words(blocker);
     let out = add_item(text, at, BLOCKERS, &format!("- {words}"))?;
     let said = plain(&words);
     check_added(text, out, at, ("blocker", &said), |session| {
@@ -132,8 +151,75 @@ pub fn add_blocker(text: &str, at: At<'_>, blocker: &str) -> Result<String, Edit
     })
 }
 
+/// The words of a blocker that is in the way.
+pub(in crate::ralph_dir) fn blocker_words(blocker: &str) -> String {
+    let mut words = item_words(blocker);
+    if without_resolution(&words).1.is_some() {
+        // It is not out of the way just because its text ends like that.
+        words.push('.');
+    }
+    words
+}
+
+/// What stands behind a blocker that is out of the way.
+pub(in crate::ralph_dir) fn resolution_words(resolution: &str) -> String {
+    match one_line(resolution).as_str() {
+        "" => " (resolved)".to_owned(),
+        how => format!(" (resolved: {how})"),
+    }
+}
+
+/// Items of several lines each, already made for their part, put in at once.
+pub(in crate::ralph_dir) fn add_items(
+    text: &str,
+    at: At<'_>,
+    part: Part,
+    items: &[String],
+) -> Result<String, EditError> {
+    if items.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let part = match part {
+        Part::Completed => COMPLETED,
+        Part::Validations => VALIDATIONS,
+        Part::Blockers => BLOCKERS,
+    };
+    let out = add_item(text, at, part, &items.join(gap(part)))?;
+    let count = |text: &str| {
+        parse(text).section(at).map_or(0, |session| match part {
+            COMPLETED => session.completed.len(),
+            VALIDATIONS => session.validations.len(),
+            _ => session.blockers.len(),
+        })
+    };
+    if count(&out) == count(text) + items.len() {
+        Ok(out)
+    } else {
+        Err(EditError::not_read_back(
+            "items of session",
+            at.number.to_string(),
+        ))
+    }
+}
+
+/// A part of a session that is a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ralph_dir) enum Part {
+    /// What got done.
+    Completed,
+    /// What was seen in a browser.
+    Validations,
+    /// What stood in the way.
+    Blockers,
+}
+
+/// Criteria stand apart from each other, notes do not.
+fn gap(part: usize) -> &'static str {
+    if part == COMPLETED { "\n\n" } else { "\n" }
+}
+
 /// The words of an item; `None` alone would say that there is no item.
-fn item_words(text: &str) -> String {
+pub(in crate::ralph_dir) fn item_words(text: &str) -> String {
     let words = block_start(&one_line(text));
     if words.trim_end_matches('.').eq_ignore_ascii_case("none") {
         return format!("\"{words}\"");
@@ -147,7 +233,18 @@ fn item_words(text: &str) -> String {
 ///
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
 pub fn set_focus(text: &str, at: At<'_>, focus: &str) -> Result<String, EditError> {
-    let words = block_start(&one_line(focus));
+    set_noted_focus(text, at, focus, None)
+}
+
+/// The same, with a note of piton behind the words.
+pub(in crate::ralph_dir) fn set_noted_focus(
+    text: &str,
+    at: At<'_>,
+    focus: &str,
+    own: Option<&Own>,
+) -> Result<String, EditError> {
+    let said_words = block_start(&one_line(focus));
+    let words = format!("{said_words}{}", own.map(Own::comment).unwrap_or_default());
     let text = &with_section(text, at)?;
     let doc = Doc::new(text);
     let index = heading_index(&doc, at)?;
@@ -168,7 +265,7 @@ pub fn set_focus(text: &str, at: At<'_>, focus: &str) -> Result<String, EditErro
     };
     let after = parse(&out);
     let said = after.section(at).and_then(|session| session.focus.as_ref());
-    if said.is_some_and(|said| said.text == plain(&words)) {
+    if said.is_some_and(|said| said.text == plain(&said_words)) {
         Ok(out)
     } else {
         Err(EditError::not_read_back("focus", words))
@@ -193,11 +290,7 @@ pub fn resolve_blocker(text: &str, blocker: &str, resolution: &str) -> Result<St
         .flat_map(|session| session.blockers.iter().rev())
         .find(|have| !have.resolved && open(&have.text))
         .ok_or_else(|| EditError::missing("open blocker", blocker))?;
-    let resolution = one_line(resolution);
-    let note = match resolution.as_str() {
-        "" => " (resolved)".to_owned(),
-        how => format!(" (resolved: {how})"),
-    };
+    let note = resolution_words(resolution);
     Ok(splice(text, found.words_end..found.words_end, &note))
 }
 
@@ -209,6 +302,16 @@ pub fn resolve_blocker(text: &str, blocker: &str, resolution: &str) -> Result<St
 /// [`EditError::Exists`] when it ended in other words;
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
 pub fn end_session(text: &str, at: At<'_>, how: &str) -> Result<String, EditError> {
+    end_noted(text, at, how, None)
+}
+
+/// The same, with a note of piton behind the words.
+pub(in crate::ralph_dir) fn end_noted(
+    text: &str,
+    at: At<'_>,
+    how: &str,
+    own: Option<&Own>,
+) -> Result<String, EditError> {
     let words = one_line(how);
     let text = &with_section(text, at)?;
     let doc = Doc::new(text);
@@ -227,7 +330,12 @@ pub fn end_session(text: &str, at: At<'_>, how: &str) -> Result<String, EditErro
     let line = doc.tail(session.lines.clone(), is_foreign_comment);
     let line = line.unwrap_or(doc.headings[index].line);
     let behind = behind(&doc, line);
-    let note = format!("\n\n**Session {} ended** - {words}{behind}", at.number);
+    let own = own.map(Own::comment).unwrap_or_default();
+    let how = if words.is_empty() { "" } else { " - " };
+    let note = format!(
+        "\n\n**Session {} ended**{how}{words}{own}{behind}",
+        at.number
+    );
     let out = insert(text, doc.words_end(line), &note);
     let after = parse(&out);
     let ended = after.section(at).and_then(|session| session.ended.as_ref());
@@ -293,8 +401,7 @@ fn add_item(text: &str, at: At<'_>, part: usize, item: &str) -> Result<String, E
         let bytes = doc.start(last.lines.start)..doc.words_end(last.lines.start);
         return Ok(splice(text, bytes, &with_newline(item, doc.newline())));
     }
-    // Criteria stand apart from each other, notes do not.
-    let gap = if part == COMPLETED { "\n\n" } else { "\n" };
+    let gap = gap(part);
     let end = doc.words_end(last.lines.end - 1);
     Ok(insert(text, end, &format!("{gap}{item}")))
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::own::parted;
 use super::{Blocker, Completed, Dialect, Done, Ended, How, Note, Progress, Session};
 use crate::markdown::{
     Doc, Heading, Kind, ListItem, dedent, marker, one_line, plain, starts_with_date,
@@ -138,6 +139,7 @@ impl Reader<'_, '_> {
             validations: Vec::new(),
             focus: None,
             blockers: Vec::new(),
+            own: parted(text).1,
             span: self.doc.line_span(heading.line),
             lines,
         };
@@ -151,11 +153,15 @@ impl Reader<'_, '_> {
 
     fn said(&mut self, line: usize, said: Said<'_>, at: Option<String>) {
         let span = self.doc.line_span(line);
-        let ended = |words: &str, at| Ended {
-            words: words.to_owned(),
-            how: how(words),
-            at,
-            span,
+        let ended = |words: &str, at| {
+            let (words, own) = parted(words);
+            Ended {
+                words: words.to_owned(),
+                how: how(words),
+                at,
+                own,
+                span,
+            }
         };
         match said {
             Said::LoopEnded(words) => self.progress.loop_ends.push(ended(words, at)),
@@ -280,6 +286,7 @@ fn loop_session(number: u64, when: &str, span: crate::tree::Span, line: usize) -
         validations: Vec::new(),
         focus: None,
         blockers: Vec::new(),
+        own: None,
         span,
         lines: line..line + 1,
     }
@@ -383,7 +390,8 @@ pub(super) fn is_none(doc: &Doc<'_>, item: &ListItem) -> bool {
 
 fn done(doc: &Doc<'_>, item: &ListItem) -> Done {
     let text = doc.item_text(item, item.marker.content);
-    let (ticked, text) = unboxed(&text);
+    let (text, own) = parted(&text);
+    let (ticked, text) = unboxed(text);
     let (number, text) = numbered(text);
     let mut what = Completed {
         number,
@@ -413,6 +421,7 @@ fn done(doc: &Doc<'_>, item: &ListItem) -> Done {
     Done {
         what,
         ticked: ticked.unwrap_or(true),
+        own,
         span: doc.line_span(item.lines.start),
     }
 }
@@ -449,8 +458,11 @@ pub(super) fn numbered(text: &str) -> (Option<u64>, &str) {
 }
 
 fn note(doc: &Doc<'_>, item: &ListItem) -> Note {
+    let text = doc.item_text(item, item.marker.content);
+    let (text, own) = parted(&text);
     Note {
-        text: plain(&doc.item_text(item, item.marker.content)),
+        text: plain(text),
+        own,
         span: doc.line_span(item.lines.start),
     }
 }
@@ -469,22 +481,31 @@ fn focus(doc: &Doc<'_>, lines: Range<usize>) -> Option<Note> {
     let text = &doc.text[doc.start(lines.start)..doc.words_end(lines.end - 1)];
     let text = text.trim();
     let from = marker(text).map_or(0, |marker| marker.content);
+    let (text, own) = parted(&text[from..]);
     Some(Note {
-        text: plain(&one_line(&text[from..])),
+        text: plain(&one_line(text)),
+        own,
         span: doc.line_span(lines.start),
     })
 }
 
 fn blocker(doc: &Doc<'_>, item: &ListItem) -> Blocker {
     let text = doc.item_text(item, item.marker.content);
-    let (ticked, text) = unboxed(&text);
+    let (text, own) = parted(&text);
+    let (ticked, text) = unboxed(text);
     let (text, resolution) = without_resolution(text);
+    let last = doc.own_words(item).end - 1;
+    let line_end = doc.words_end(last);
+    let (bare, _) = parted(&doc.text[doc.start(last)..line_end]);
+    let words_end = doc.start(last) + bare.len();
     Blocker {
         text: plain(text),
         resolved: resolution.is_some() || ticked == Some(true),
         resolution: resolution.filter(|words| !words.is_empty()).map(plain),
         span: doc.line_span(item.lines.start),
-        words_end: doc.words_end(doc.own_words(item).end - 1),
+        own,
+        words_end,
+        line_end,
     }
 }
 

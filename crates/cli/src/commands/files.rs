@@ -1,0 +1,296 @@
+//! `piton init` and `piton files`.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+
+use piton_engine::verbs::files::{self, Grade, Standing};
+use piton_engine::verbs::init::{self, Init, Intent};
+use piton_engine::{Exit, Failure, World};
+
+use super::count;
+use crate::args::{FilesCommand, InitArgs};
+use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW};
+use crate::show::table;
+
+pub(super) fn init(world: &World, args: &InitArgs, output: &mut Output) -> Result<Exit, Failure> {
+    let looked = init::look(world)?;
+    if !output.json {
+        show_found(&looked, output);
+    }
+    if args.dry_run {
+        if output.json {
+            output.json(&looked);
+        } else {
+            output.note("nothing was done");
+        }
+        return Ok(Exit::Done);
+    }
+    if !args.yes && !output.json && std::io::stdin().is_terminal() && !is_agreed(output) {
+        output.note("nothing was done");
+        return Ok(Exit::No);
+    }
+    let done = init::init(world, &mut |text| {
+        output.note(&format!("{DIM}{text}{DIM:#}"))
+    })?;
+    if output.json {
+        output.json(&done);
+        return Ok(Exit::Done);
+    }
+    for said in &done.said {
+        output.note(said);
+    }
+    if !done.ignore.is_empty() {
+        output.note("git need not see these; add them to .gitignore if you agree:");
+        for line in &done.ignore {
+            output.note(&format!("  {line}"));
+        }
+    }
+    output.note(&next(&done));
+    Ok(Exit::Done)
+}
+
+fn is_agreed(output: &mut Output) -> bool {
+    output.note("adopt these? [Y/n]");
+    std::io::stderr().flush().ok();
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).ok();
+    matches!(answer.trim(), "" | "y" | "Y" | "yes")
+}
+
+fn show_found(looked: &Init, output: &mut Output) {
+    if looked.found.is_empty() {
+        output.note("no native files were found here");
+        return;
+    }
+    let rows = looked.found.iter().map(|found| {
+        let what = match found.intent {
+            Intent::Adopt => format!("{GREEN}adopted, and kept up to date{GREEN:#}"),
+            Intent::Begin => "kept up to date as soon as there is something to show".to_owned(),
+            Intent::Kept => "kept up to date already".to_owned(),
+            Intent::Run => format!("a plan: `piton run {}`", plan_of(&found.path)),
+            Intent::Migrate => "taken over by `piton files migrate`".to_owned(),
+            Intent::LeaveAlone => format!("{YELLOW}left alone{YELLOW:#}"),
+        };
+        [
+            format!("{BOLD}{}{BOLD:#}", found.path),
+            what,
+            format!("{DIM}{}{DIM:#}", found.about),
+        ]
+    });
+    output.data(&table::render(rows));
+}
+
+/// What to type for a plan: a sprint is run by its folder.
+fn plan_of(path: &str) -> &str {
+    for name in ["/SPRINT.yaml", "/PROGRESS.yaml"] {
+        if let Some(folder) = path.strip_suffix(name) {
+            return folder;
+        }
+    }
+    match path {
+        "SPRINT.yaml" | "PROGRESS.yaml" => ".",
+        path => path,
+    }
+}
+
+fn next(done: &Init) -> String {
+    let plan = done.found.iter().find(|found| found.intent == Intent::Run);
+    match plan {
+        Some(plan) => format!("next: `piton run {}`", plan_of(&plan.path)),
+        None => "next: `piton log session_started`, or `piton run PLAN`".to_owned(),
+    }
+}
+
+pub(super) fn files(
+    world: &World,
+    command: FilesCommand,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    match command {
+        FilesCommand::List => list(world, output),
+        FilesCommand::Check { strict, files } => {
+            let grade = if strict {
+                Grade::Strict
+            } else {
+                Grade::Tolerant
+            };
+            check(world, &files, grade, output)
+        }
+        FilesCommand::Schema { format } => {
+            let schema = files::schema(&format)?;
+            let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+            output.data(&format!("{text}\n"));
+            Ok(Exit::Done)
+        }
+        FilesCommand::Sync => sync(world, output),
+        FilesCommand::Convert {
+            from,
+            to,
+            input,
+            output: target,
+        } => convert(world, (&from, &to), input.as_ref(), &target, output),
+        FilesCommand::Migrate => migrate(world, output),
+    }
+}
+
+fn list(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+    let listed = files::list(world)?;
+    if output.json {
+        output.json(&listed);
+        return Ok(Exit::Done);
+    }
+    let rows = listed.iter().map(|file| {
+        let standing = match (file.standing, &file.run) {
+            (Standing::Face, _) => format!("{GREEN}kept up to date{GREEN:#}"),
+            (Standing::Asked, _) => format!("{YELLOW}asked about, see `piton inbox`{YELLOW:#}"),
+            (Standing::Off, _) => "not kept up to date".to_owned(),
+            (Standing::Plan, Some(run)) => format!("{GREEN}plan of run {run}{GREEN:#}"),
+            (Standing::Plan, None) => "a plan".to_owned(),
+            (Standing::Foreign, _) => "another tool's".to_owned(),
+            (Standing::Unreadable, _) => format!("{RED}cannot be read{RED:#}"),
+        };
+        let problems = match (file.errors, file.warnings) {
+            (0, 0) => String::new(),
+            (0, warnings) => count(warnings, "warning"),
+            (errors, _) => count(errors, "error"),
+        };
+        [
+            format!("{BOLD}{}{BOLD:#}", file.path),
+            standing,
+            problems,
+            format!("{DIM}{}{DIM:#}", file.about),
+        ]
+    });
+    output.data(&table::render(rows));
+    if listed.is_empty() {
+        output.note("no native files were found here");
+    }
+    Ok(Exit::Done)
+}
+
+fn check(
+    world: &World,
+    paths: &[std::path::PathBuf],
+    grade: Grade,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let checked = files::check(world, paths, grade)?;
+    let errors = checked.findings.errors();
+    if output.json {
+        output.json(&serde_json::json!({
+            "files": checked.files,
+            "problems": checked.findings.problems,
+        }));
+    } else {
+        output.findings(&checked.findings);
+        let warnings = checked.findings.problems.len() - errors;
+        let said = match (errors, warnings) {
+            (0, 0) => format!(
+                "{GREEN}{}: all is well{GREEN:#}",
+                count(checked.files, "file")
+            ),
+            (0, warnings) => format!("{}, no errors", count(warnings, "warning")),
+            (errors, 0) => format!("{RED}{}{RED:#}", count(errors, "error")),
+            (errors, warnings) => {
+                format!(
+                    "{RED}{}{RED:#}, {}",
+                    count(errors, "error"),
+                    count(warnings, "warning")
+                )
+            }
+        };
+        output.note(&said);
+    }
+    Ok(if errors == 0 { Exit::Done } else { Exit::No })
+}
+
+fn sync(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+    let synced = files::sync(world)?;
+    let waits = !synced.asked.is_empty();
+    if output.json {
+        output.json(&synced);
+    } else {
+        for said in &synced.said {
+            output.note(said);
+        }
+        if waits {
+            output.warning(&format!(
+                "a person is asked about {}; see `piton inbox`",
+                synced.asked.join(", ")
+            ));
+        } else {
+            output.note("all native files are up to date");
+        }
+    }
+    Ok(if waits { Exit::Waits } else { Exit::Done })
+}
+
+fn convert(
+    world: &World,
+    (from, to): (&str, &str),
+    input: Option<&std::path::PathBuf>,
+    target: &Path,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let converted = files::convert(world, from, to, input)?;
+    output.findings(&converted.findings);
+    if target == Path::new("-") {
+        if output.json {
+            output.json(&serde_json::json!({
+                "text": converted.text,
+                "lost": converted.lost,
+                "problems": converted.findings.problems,
+            }));
+            return Ok(Exit::Done);
+        }
+        output.data(&converted.text);
+    } else {
+        files::write_new(world, target, &converted.text)?;
+        if output.json {
+            output.json(&serde_json::json!({ "lost": converted.lost }));
+        } else {
+            output.note(&format!("wrote {}", target.display()));
+        }
+    }
+    if !converted.lost.is_empty() && !output.json {
+        output.note(&format!("{to} has no place for:"));
+        let rows = converted
+            .lost
+            .iter()
+            .map(|lost| [format!("  {}", lost.count), lost.what.to_owned()]);
+        output.note(table::render(rows).trim_end());
+    }
+    Ok(Exit::Done)
+}
+
+fn migrate(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+    let migrated = files::migrate(world, &mut |text| {
+        output.note(&format!("{DIM}{text}{DIM:#}"))
+    })?;
+    if output.json {
+        output.json(&migrated);
+        return Ok(Exit::Done);
+    }
+    for file in &migrated {
+        let what = if file.said_something {
+            format!(
+                "what {} said is kept as learning-0000 and shown in {}",
+                file.from, file.to
+            )
+        } else {
+            format!(
+                "{} said nothing yet; {} is kept up to date from now on",
+                file.from, file.to
+            )
+        };
+        output.note(&what);
+        output.note(&format!("the old file is kept as {}", file.kept));
+        for said in &file.said {
+            output.note(said);
+        }
+    }
+    if migrated.is_empty() {
+        output.note("there is nothing of an older layout here");
+    }
+    Ok(Exit::Done)
+}

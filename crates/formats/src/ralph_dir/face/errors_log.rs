@@ -1,0 +1,67 @@
+//! `errors.log` as a face: each attempt that failed or was blocked.
+
+use piton_core::{AttemptRow, Outcome};
+
+use super::lines::{appended, time};
+use crate::face::{About, CannotShow, Detected, Shown, Took};
+use crate::ralph_dir::logs::{Item, error_line};
+
+const HEAD: &str = "# Error Log\n\n";
+
+/// Tells what a text is.
+#[must_use]
+pub fn detect(text: &str) -> Detected {
+    super::detect_words(text)
+}
+
+/// Nothing: which item a line is about is not said.
+#[must_use]
+pub fn take(_text: &str, _base: Option<&str>, _about: &About<'_>) -> Took {
+    Took::default()
+}
+
+/// The text with a line for each attempt that failed or was blocked. A line
+/// that stands there is not added again.
+///
+/// # Errors
+///
+/// Never; a line fits behind any text.
+pub fn show(
+    text: Option<&str>,
+    rows: &[Shown<'_>],
+    _about: &About<'_>,
+) -> Result<String, CannotShow> {
+    let attempts = rows.iter().filter_map(|row| match row {
+        Shown::Attempt(row) => Some(*row),
+        Shown::Entry(_) | Shown::Memory(_) => None,
+    });
+    let lines: Vec<String> = attempts.filter_map(line_of).collect();
+    Ok(appended(text, HEAD, &lines))
+}
+
+fn line_of(row: &AttemptRow) -> Option<String> {
+    let (report, ended) = (row.report.as_ref()?, row.ended_at?);
+    let failed = matches!(report.outcome, Outcome::Failed | Outcome::Blocked);
+    if !failed {
+        return None;
+    }
+    // A program that ended well did not fail as a command, whatever came of it.
+    let code = report.process.as_ref().and_then(|process| process.code);
+    let item = match code.filter(|code| *code != 0) {
+        Some(code) => Item::ShellFail {
+            command: row.agent.clone(),
+            exit: Some(i64::from(code)),
+            attempt: Some(u64::from(row.number)),
+        },
+        None => {
+            let said = report.error.as_deref().or(report.summary.as_deref());
+            let first = said.unwrap_or_default().trim().lines().next();
+            let words = first.filter(|line| !line.is_empty());
+            Item::Other(format!(
+                "ERROR: {}",
+                words.unwrap_or(report.outcome.as_str())
+            ))
+        }
+    };
+    Some(error_line(&time(ended), &item))
+}

@@ -1,0 +1,254 @@
+//! `guardrails.md` as a face: what to do instead of what went wrong.
+//!
+//! A sign is a guardrail of the memory, known by its name. Its instruction is
+//! the content, its trigger the context.
+
+use std::collections::{HashMap, HashSet};
+
+use piton_core::command::Found;
+use piton_core::memory::{Memory, MemoryKind, MemoryRow};
+use piton_core::native::Native;
+
+use super::FACE;
+use crate::face::{About, CannotShow, Detected, Shown, Took};
+use crate::markdown::{EditError, one_line};
+use crate::ralph_dir::Source;
+use crate::ralph_dir::guardrails::edit::add_signs;
+use crate::ralph_dir::guardrails::{
+    self, FieldName, Guardrails, NewSign, Sign, change_sign, resolve_sign,
+};
+
+/// Tells what a text is.
+#[must_use]
+pub fn detect(text: &str) -> Detected {
+    super::detect_words(text)
+}
+
+/// The signs that `base` does not have in the same words, those that are
+/// resolved as retired. Of several of one name it is the one that holds.
+#[must_use]
+pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
+    let name = about.file;
+    let (all, problems) = guardrails::read(Source { name, text });
+    let base = base.unwrap_or_default();
+    let before = read(base);
+    let known = by_name(&before);
+    let mut given = HashSet::new();
+    let signs = by_name(&all);
+    let found = all
+        .signs
+        .iter()
+        .filter(|sign| !sign.name.is_empty() && given.insert(sign.name.as_str()))
+        .filter_map(|sign| signs.get(sign.name.as_str()).copied())
+        .map(|sign| (sign, memory_of(text, sign)))
+        .filter(|(sign, memory)| {
+            let known = known.get(sign.name.as_str());
+            known.is_none_or(|have| {
+                have.resolved != sign.resolved || memory_of(base, have) != *memory
+            })
+        })
+        .map(|(sign, memory)| {
+            let memory = Box::new(memory);
+            if sign.resolved {
+                Found::Retired(memory)
+            } else {
+                Found::Memory(memory)
+            }
+        })
+        .collect();
+    Took { found, problems }
+}
+
+fn read(text: &str) -> Guardrails {
+    guardrails::read(Source { name: "", text }).0
+}
+
+/// The sign of each name: one that holds before one that is resolved.
+fn by_name(all: &Guardrails) -> HashMap<&str, &Sign> {
+    let mut signs: HashMap<&str, &Sign> = HashMap::new();
+    for sign in &all.signs {
+        let have = signs.entry(sign.name.as_str()).or_insert(sign);
+        if have.resolved && !sign.resolved {
+            *have = sign;
+        }
+    }
+    signs
+}
+
+fn memory_of(text: &str, sign: &Sign) -> Memory {
+    let said = |name| {
+        let words = sign.get(name).map(neat);
+        words.filter(|words| !words.is_empty())
+    };
+    Memory {
+        title: Some(sign.name.clone()),
+        context: said(FieldName::Trigger),
+        evidence: said(FieldName::Evidence),
+        added_after: said(FieldName::AddedAfter),
+        native: Some(Native {
+            face: FACE.to_owned(),
+            version: 1,
+            body: "{}".to_owned(),
+        }),
+        ..Memory::bare(MemoryKind::Guardrail, instruction(text, sign))
+    }
+}
+
+/// What a sign says to do. One that has no such field says it in free words.
+fn instruction(text: &str, sign: &Sign) -> String {
+    if let Some(words) = sign.get(FieldName::Instruction) {
+        return neat(words);
+    }
+    let resolved = FieldName::Resolved.as_str();
+    let end = sign
+        .fields
+        .iter()
+        .find(|field| field.name.eq_ignore_ascii_case(resolved))
+        .map_or(sign.bytes.end, |field| field.span.start);
+    let body = text.get(sign.bytes.start..end).unwrap_or_default();
+    neat(body.split_once('\n').map_or("", |(_, below)| below))
+}
+
+/// Words as a file keeps them: without blanks where lines end, and around them.
+fn neat(words: &str) -> String {
+    let lines: Vec<&str> = words.lines().map(str::trim_end).collect();
+    lines.join("\n").trim().to_owned()
+}
+
+/// The text with a sign for each guardrail that is followed. One that is
+/// retired moves to those that are resolved, if it is there; one that says
+/// something else than the journal is changed.
+///
+/// A guardrail without a title cannot be a sign: nothing would tell on the next
+/// reading which one it is.
+///
+/// # Errors
+///
+/// When the text would not say so afterwards, as behind a code fence that is
+/// never closed. The file stays as it is then.
+pub fn show(
+    text: Option<&str>,
+    rows: &[Shown<'_>],
+    _about: &About<'_>,
+) -> Result<String, CannotShow> {
+    shown(text.unwrap_or_default(), rows).map_err(|error| CannotShow(error.to_string()))
+}
+
+fn shown(text: &str, rows: &[Shown<'_>]) -> Result<String, EditError> {
+    let titled = || {
+        rows.iter().filter_map(|row| match row {
+            Shown::Memory(row) if row.memory.kind == MemoryKind::Guardrail => {
+                let name = one_line(row.memory.title.as_deref()?);
+                (!name.is_empty()).then_some((name, *row))
+            }
+            Shown::Memory(_) | Shown::Entry(_) | Shown::Attempt(_) => None,
+        })
+    };
+    // A title that was retired may have been given again.
+    let followed: HashMap<String, &MemoryRow> =
+        titled().filter(|(_, row)| row.retired.is_none()).collect();
+    let all = read(text);
+    let signs = by_name(&all);
+    let mut out = text.to_owned();
+    let mut new = Vec::new();
+    let mut done = HashSet::new();
+    for (name, row) in titled() {
+        let holding = signs.get(name.as_str()).filter(|sign| !sign.resolved);
+        let again = followed.get(&name);
+        if again.is_some_and(|again| again.id != row.id) || !done.insert(name.clone()) {
+            continue;
+        }
+        match (holding, &row.retired) {
+            (None, None) => new.push(new_sign(name, &row.memory)),
+            (None, Some(_)) => {}
+            (Some(_), Some(retired)) => {
+                let date = retired.at.strftime("%Y-%m-%d").to_string();
+                let why = retired.why.as_deref().unwrap_or_default();
+                out = resolve_sign(&out, &name, why, &date)?;
+            }
+            (Some(sign), None) => {
+                let fields = changes(&memory_of(text, sign), &row.memory);
+                out = changed(out, sign, &name, &fields)?;
+            }
+        }
+    }
+    add_signs(&out, &new)
+}
+
+/// The text with those fields of a sign changed.
+///
+/// An instruction goes on to the next field, so one that is put into a sign of
+/// free words would claim them. Then the sign stays as it is.
+fn changed(
+    text: String,
+    sign: &Sign,
+    name: &str,
+    fields: &[(FieldName, &str)],
+) -> Result<String, EditError> {
+    let mut out = text.clone();
+    for (field, words) in fields {
+        out = change_sign(&out, name, *field, words)?;
+    }
+    let instruction = |text: &str| {
+        let all = read(text);
+        all.sign(name)?.get(FieldName::Instruction).map(neat)
+    };
+    let wanted = fields
+        .iter()
+        .find(|(field, _)| *field == FieldName::Instruction)
+        .filter(|_| sign.get(FieldName::Instruction).is_none())
+        .map(|(_, words)| neat(words));
+    if wanted.is_some_and(|wanted| instruction(&out) != Some(wanted)) {
+        return Ok(text);
+    }
+    Ok(out)
+}
+
+fn new_sign(name: String, memory: &Memory) -> NewSign {
+    let words = |text: &Option<String>| text.as_deref().map(neat).unwrap_or_default();
+    NewSign {
+        name,
+        trigger: words(&memory.context),
+        instruction: neat(&memory.content),
+        evidence: memory.evidence.as_deref().map(neat),
+        added_after: words(&memory.added_after),
+    }
+}
+
+/// The fields in which a sign says something else than the journal.
+///
+/// Evidence and occasion of a sign are not asked about when somebody changes
+/// them in the file, so theirs stay unless the guardrail was revised.
+fn changes<'m>(have: &Memory, wanted: &'m Memory) -> Vec<(FieldName, &'m str)> {
+    let differs = |have: Option<&str>, wanted: &str| have.is_none_or(|have| have != neat(wanted));
+    let content = Some(wanted.content.as_str())
+        .filter(|words| differs(Some(&have.content), words))
+        .filter(|words| !neat(words).is_empty());
+    let context = wanted.context.as_deref();
+    let context = context.filter(|words| differs(have.context.as_deref(), words));
+    let revised = content.is_some() || context.is_some();
+    if !revised {
+        return Vec::new();
+    }
+    let beside = |have: &Option<String>, wanted: &'m Option<String>| {
+        let wanted = wanted.as_deref();
+        wanted.filter(|words| differs(have.as_deref(), words))
+    };
+    let fields = [
+        (FieldName::Trigger, context),
+        (FieldName::Instruction, content),
+        (
+            FieldName::Evidence,
+            beside(&have.evidence, &wanted.evidence),
+        ),
+        (
+            FieldName::AddedAfter,
+            beside(&have.added_after, &wanted.added_after),
+        ),
+    ];
+    let said = |(name, words): (FieldName, Option<&'m str>)| {
+        let words = words.filter(|words| !words.trim().is_empty())?;
+        Some((name, words))
+    };
+    fields.into_iter().filter_map(said).collect()
+}

@@ -1,0 +1,43 @@
+//! `.iteration` as a face: how many agents the latest run started.
+
+use crate::face::{About, CannotShow, Detected, Shown, Took};
+use crate::ralph_dir::{Source, iteration};
+
+/// Tells what a text is.
+#[must_use]
+pub fn detect(text: &str) -> Detected {
+    super::detect_words(text)
+}
+
+/// Nothing, but a warning where the text is no number: what others count is
+/// no fact of the journal.
+#[must_use]
+pub fn take(text: &str, _base: Option<&str>, about: &About<'_>) -> Took {
+    let name = about.file;
+    Took {
+        found: Vec::new(),
+        problems: iteration::read(Source { name, text }).1,
+    }
+}
+
+/// The number, with the line end that was behind the one before; the text as
+/// it is where there is no number to show.
+///
+/// # Errors
+///
+/// Never.
+pub fn show(
+    text: Option<&str>,
+    _rows: &[Shown<'_>],
+    about: &About<'_>,
+) -> Result<String, CannotShow> {
+    let old = text.unwrap_or_default();
+    let said = iteration::read(Source {
+        name: about.file,
+        text: old,
+    });
+    match about.iteration {
+        Some(number) if said.0 != Some(number) => Ok(iteration::write(text, number)),
+        Some(_) | None => Ok(old.to_owned()),
+    }
+}

@@ -1,0 +1,39 @@
+//! What the two logs have in common: lines that are added once.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use crate::markdown::newline;
+
+/// The time before a line, in UTC.
+pub(super) fn time(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// The text with those of the lines behind it that do not stand in it. A text
+/// that is not there begins with `head`, if there is a line to add.
+pub(super) fn appended(text: Option<&str>, head: &str, lines: &[String]) -> String {
+    let old = text.unwrap_or_default();
+    let mut there: HashSet<&str> = old.lines().map(str::trim_end).collect();
+    let new: Vec<&str> = lines
+        .iter()
+        .map(|line| line.trim_end())
+        .filter(|line| there.insert(line))
+        .collect();
+    let mut out = old.to_owned();
+    if new.is_empty() {
+        return out;
+    }
+    let newline = newline(old);
+    if old.trim_start_matches('\u{feff}').trim().is_empty() {
+        out.push_str(&head.replace('\n', newline));
+    } else if !old.ends_with('\n') {
+        out.push_str(newline);
+    }
+    for line in new {
+        out.push_str(line);
+        out.push_str(newline);
+    }
+    out
+}

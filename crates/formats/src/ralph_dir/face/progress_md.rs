@@ -1,0 +1,31 @@
+//! `progress.md` as a face: the sessions, and what each got done.
+//!
+//! What piton shows carries the name of its entry in a comment ([`Own`]), so a
+//! second showing finds it there and a taking passes it over. What others wrote
+//! has no names; it is known by a mark made of its words and its session.
+//!
+//! [`Own`]: crate::ralph_dir::progress::Own
+
+mod plan;
+mod show;
+mod take;
+
+pub use show::show;
+pub use take::take;
+
+use crate::face::Detected;
+use crate::ralph_dir::Source;
+use crate::ralph_dir::progress::{self, Progress};
+
+/// What the mark of an entry that was taken from this file begins with.
+const MARK: &str = "progress.md:";
+
+/// Tells what a text is.
+#[must_use]
+pub fn detect(text: &str) -> Detected {
+    super::detect_words(text)
+}
+
+fn read(text: &str) -> Progress {
+    progress::read(Source { name: "", text }).0
+}

@@ -1,0 +1,300 @@
+//! What stands in a `progress.md`, in the words of the core.
+
+use std::collections::{HashMap, HashSet};
+
+use piton_core::command::Found;
+use piton_core::entry::{Entry, EntryType};
+use piton_core::native::Native;
+use sha2::{Digest as _, Sha256};
+
+use super::{MARK, read};
+use crate::face::{About, Took};
+use crate::ralph_dir::Source;
+use crate::ralph_dir::face::FACE;
+use crate::ralph_dir::progress::{self, Blocker, Dialect, Done, Own, Progress, Session};
+
+/// What stands in the text and not in `base`: sessions of both dialects, ticked
+/// criteria, blockers and how they were resolved, and what is worked on.
+///
+/// What piton wrote itself is passed over, with a base or without. Times in the
+/// file are local and without a zone, so they are kept as words, under `date`.
+#[must_use]
+pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
+    let name = about.file;
+    let (progress, problems) = progress::read(Source { name, text });
+    let base = base.map(read).unwrap_or_default();
+    let before = things(&base);
+    let known: HashSet<&str> = before.iter().map(|thing| thing.mark.as_str()).collect();
+    let focuses: HashSet<&str> = before
+        .iter()
+        .filter(|thing| thing.is_focus())
+        .filter_map(|thing| thing.name)
+        .collect();
+    let found = things(&progress)
+        .into_iter()
+        .filter(|thing| !known.contains(thing.mark.as_str()))
+        // The note of piton stays behind the words when somebody changes what
+        // is worked on; that it stood behind other words before tells.
+        .filter(|thing| {
+            let was_there = || thing.name.is_some_and(|name| focuses.contains(name));
+            !thing.by_piton || (thing.is_focus() && was_there())
+        })
+        .map(Thing::found)
+        .collect();
+    Took { found, problems }
+}
+
+/// One thing that the file says.
+pub(super) struct Thing<'p> {
+    /// What it is known by.
+    pub(super) mark: String,
+    /// The entry of the journal that piton wrote it for.
+    pub(super) name: Option<&'p str>,
+    /// Which session says so, by its index.
+    pub(super) session: usize,
+    /// The blocker, where it is one that is in the way or was.
+    pub(super) blocker: Option<&'p Blocker>,
+    by_piton: bool,
+    entry: Entry,
+}
+
+impl Thing<'_> {
+    fn is_focus(&self) -> bool {
+        self.entry.kind == EntryType::ScopeOverride
+    }
+
+    fn found(self) -> Found {
+        Found::Entry(Box::new(Entry {
+            mark: Some(self.mark),
+            native: Some(Native {
+                face: FACE.to_owned(),
+                version: 1,
+                body: "{}".to_owned(),
+            }),
+            ..self.entry
+        }))
+    }
+}
+
+/// Everything that the file says, in its order.
+pub(super) fn things(progress: &Progress) -> Vec<Thing<'_>> {
+    let mut telling = Telling::default();
+    for (index, session) in progress.sessions.iter().enumerate() {
+        telling.session(index, session);
+    }
+    telling.things
+}
+
+#[derive(Default)]
+struct Telling<'p> {
+    things: Vec<Thing<'p>>,
+    /// How often others said the same before.
+    said: HashMap<String, u64>,
+}
+
+/// Who wrote something.
+#[derive(Clone, Copy)]
+enum By<'p> {
+    Others,
+    /// Piton, for the entry of that name, if it was for one.
+    Piton(Option<&'p str>),
+}
+
+impl<'p> By<'p> {
+    fn of(own: Option<&'p Own>) -> Self {
+        match own.filter(|own| own.is_writer()) {
+            Some(own) => Self::Piton(own.name.as_deref()),
+            None => Self::Others,
+        }
+    }
+}
+
+impl<'p> Telling<'p> {
+    fn session(&mut self, index: usize, session: &'p Session) {
+        let ended = session.ended.as_ref();
+        let by = By::of(session.own.as_ref());
+        // A loop may say of a session that it ended and never that it started.
+        if ended.is_none_or(|ended| ended.span != session.span) {
+            self.tell((index, session), ("started", ""), by, started(session));
+        }
+        for done in session.completed.iter().filter(|done| done.ticked) {
+            let words = format!("{:?} {}", done.what.number, done.what.text);
+            let by = By::of(done.own.as_ref());
+            self.tell(
+                (index, session),
+                ("completed", &words),
+                by,
+                completed(session, done),
+            );
+        }
+        for blocker in &session.blockers {
+            self.blocker((index, session), blocker);
+        }
+        if let Some(focus) = &session.focus {
+            let entry = dated(session, EntryType::ScopeOverride).saying("focus", &focus.text);
+            let by = By::of(focus.own.as_ref());
+            self.tell((index, session), ("focus", &focus.text), by, entry);
+        }
+        if let Some(ended) = ended {
+            let by = By::of(ended.own.as_ref());
+            let mut entry = dated(session, EntryType::SessionEnded);
+            entry
+                .data
+                .insert("session".to_owned(), session.number.into());
+            let entry = saying(entry, "notes", Some(&ended.words));
+            let entry = saying(entry, "date", ended.at.as_ref());
+            self.tell((index, session), ("ended", &ended.words), by, entry);
+        }
+    }
+
+    fn blocker(&mut self, place: (usize, &'p Session), blocker: &'p Blocker) {
+        let (task, what) = task_and_words(&blocker.text, ": ");
+        let about = |kind| {
+            let entry = dated(place.1, kind).saying("description", what);
+            Entry {
+                task_id: task.map(str::to_owned),
+                ..entry
+            }
+        };
+        let own = blocker.own.as_ref();
+        let blocked = about(EntryType::TaskBlocked);
+        self.tell(place, ("blocked", &blocker.text), By::of(own), blocked);
+        if let Some(thing) = self.things.last_mut() {
+            thing.blocker = Some(blocker);
+        }
+        if !blocker.resolved {
+            return;
+        }
+        let by = match own.and_then(|own| own.resolved_by.as_deref()) {
+            Some(name) => By::Piton(Some(name)),
+            None => By::Others,
+        };
+        let how = blocker.resolution.as_deref().unwrap_or("resolved");
+        let resolved = about(EntryType::DebugResolved).saying("resolution", how);
+        self.tell(place, ("resolved", &blocker.text), by, resolved);
+    }
+
+    fn tell(
+        &mut self,
+        (index, session): (usize, &Session),
+        (kind, words): (&str, &str),
+        by: By<'p>,
+        entry: Entry,
+    ) {
+        let date = session.date.as_deref().unwrap_or_default();
+        let time = session.time.as_deref().unwrap_or_default();
+        let dialect = match session.dialect {
+            Dialect::Section => "section",
+            Dialect::Loop => "loop",
+        };
+        let number = session.number;
+        let key = format!("{dialect}\0{number}\0{date}\0{time}\0{kind}\0{words}");
+        // What piton wrote must not shift the numbers of what others did.
+        let nth = match by {
+            By::Piton(_) => 0,
+            By::Others => {
+                let count = self.said.entry(key.clone()).or_default();
+                *count += 1;
+                *count
+            }
+        };
+        self.things.push(Thing {
+            mark: mark(&key, nth),
+            name: match by {
+                By::Others => None,
+                By::Piton(name) => name,
+            },
+            session: index,
+            blocker: None,
+            by_piton: matches!(by, By::Piton(_)),
+            entry,
+        });
+    }
+}
+
+fn mark(key: &str, nth: u64) -> String {
+    let hash = Sha256::digest(format!("{key}\0{nth}"));
+    let hex: String = hash
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("{MARK}{hex}")
+}
+
+fn started(session: &Session) -> Entry {
+    let mut entry = dated(session, EntryType::SessionStarted);
+    entry
+        .data
+        .insert("session".to_owned(), session.number.into());
+    if let (Some(date), Some(time)) = (&session.date, &session.time) {
+        entry = entry.saying("date", format!("{date} {time}"));
+    }
+    saying(entry, "model", session.model.as_ref())
+}
+
+fn completed(session: &Session, done: &Done) -> Entry {
+    let what = &done.what;
+    let (task, words) = match what.number {
+        Some(number) => (Some(number.to_string()), what.text.as_str()),
+        None => {
+            let (task, words) = task_and_words(&what.text, " - ");
+            (task.map(str::to_owned), words)
+        }
+    };
+    let entry = Entry {
+        task_id: task,
+        ..dated(session, EntryType::TaskCompleted).saying("description", words)
+    };
+    let entry = saying(entry, "commit", what.commit.as_ref());
+    let entry = saying(entry, "notes", what.notes.as_ref());
+    saying(entry, "screenshot", what.screenshot.as_ref())
+}
+
+fn dated(session: &Session, kind: EntryType) -> Entry {
+    saying(Entry::bare(kind), "date", session.date.as_ref())
+}
+
+fn saying(entry: Entry, key: &str, text: Option<&String>) -> Entry {
+    match text.filter(|text| !text.is_empty()) {
+        Some(text) => entry.saying(key, text),
+        None => entry,
+    }
+}
+
+/// `auth-login` and `tests fail` of `auth-login: tests fail`. Only what looks
+/// like an id is one: `Error: no tar` is about no task called `Error`.
+fn task_and_words<'t>(text: &'t str, between: &str) -> (Option<&'t str>, &'t str) {
+    let is_id = |word: &&str| {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "-_./#%".contains(c);
+        word.chars().all(allowed)
+            && word.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && word.contains(|c: char| c.is_ascii_digit() || "-_/".contains(c))
+    };
+    match text.split_once(between) {
+        Some((task, words)) if is_id(&task) && !words.trim().is_empty() => {
+            (Some(task), words.trim())
+        }
+        _ => (None, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_looks_like_an_id_is_a_task() {
+        for (text, task) in [
+            ("auth-login: fails", Some("auth-login")),
+            ("development/step-2/a: fails", Some("development/step-2/a")),
+            ("US001: fails", Some("US001")),
+            ("Error: fails", None),
+            ("the crane: broken", None),
+            ("auth-login: ", None),
+            ("-: a", None),
+        ] {
+            assert_eq!(task_and_words(text, ": ").0, task, "{text}");
+        }
+    }
+}
