@@ -618,7 +618,7 @@ impl Following<'_, '_> {
                 self.session.tell(&command).map_err(Trouble)?;
                 return Ok(());
             }
-            _ => {
+            Verb::Merge | Verb::Approve | Verb::Answer | Verb::Retry | Verb::Skip => {
                 return Err(Trouble(
                     Failure::new(
                         "decision.wrong_verb",

@@ -757,7 +757,7 @@ impl Runner<'_, '_> {
     fn follow_faces(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
         let now = self.now();
         let due = now.duration_since(self.faces_at) >= FACES_PAUSE;
-        if !now_or_never && !(due && self.faces_behind) {
+        if !(now_or_never || due && self.faces_behind) {
             return;
         }
         self.faces_at = now;
