@@ -176,7 +176,7 @@ impl Following<'_, '_> {
     }
 
     /// What is in its place, read again while it cannot be read.
-    fn present(&self, keeper: &Keeper) -> Result<Present, Trouble> {
+    fn present(&self, keeper: &mut Keeper) -> Result<Present, Trouble> {
         let mut present = keeper.present()?;
         for _ in 1..READS {
             let Present::Foreign(bytes) = &present else {
@@ -618,7 +618,7 @@ impl Following<'_, '_> {
                 self.session.tell(&command).map_err(Trouble)?;
                 return Ok(());
             }
-            _ => {
+            Verb::Merge | Verb::Approve | Verb::Answer | Verb::Retry | Verb::Skip => {
                 return Err(Trouble(
                     Failure::new(
                         "decision.wrong_verb",

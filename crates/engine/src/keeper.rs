@@ -141,6 +141,9 @@ pub struct Keeper {
     base: PathBuf,
     stamp: Stamp,
     durability: StampIs,
+    /// The hash of what was found in the place of the file, when it was ours. A
+    /// crash before an exchange leaves the version before the last one there.
+    found: Option<String>,
 }
 
 /// Where stamps are kept.
@@ -171,6 +174,7 @@ impl Keeper {
             stamp_file,
             stamp,
             durability,
+            found: None,
         })
     }
 
@@ -201,6 +205,7 @@ impl Keeper {
             .map_err(E::from)
             .and_then(|stamp| {
                 self.stamp = stamp.unwrap_or_default();
+                self.found = None;
                 what(self)
             });
         self.stamp_file.unlock()?;
@@ -212,11 +217,12 @@ impl Keeper {
     /// # Errors
     ///
     /// When it cannot be read.
-    pub fn present(&self) -> io::Result<Present> {
+    pub fn present(&mut self) -> io::Result<Present> {
         let Some(look) = Look::at(&self.target) else {
             return Ok(Present::Missing);
         };
         if Some(look) == self.stamp.look {
+            self.found = Some(self.stamp.after.clone());
             return Ok(Present::Ours);
         }
         if !fs::metadata(&self.target)?.is_file() {
@@ -226,6 +232,7 @@ impl Keeper {
         let hash = sha256(&bytes);
         let ours = !hash.is_empty() && (hash == self.stamp.after || hash == self.stamp.before);
         Ok(if ours {
+            self.found = Some(hash);
             Present::Ours
         } else {
             Present::Foreign(bytes)
@@ -255,6 +262,7 @@ impl Keeper {
     pub fn accept(&mut self, present: &[u8]) -> io::Result<()> {
         let hash = sha256(present);
         self.keep_base(present);
+        self.found = Some(hash.clone());
         let look = Look::at(&self.target);
         // What somebody wrote since the bytes were read has another size or time;
         // when it does not, its hash is looked at before it is replaced.
@@ -358,7 +366,7 @@ impl Keeper {
         let before = if Look::at(&self.target).is_none() {
             String::new()
         } else {
-            old.after.clone()
+            self.found.clone().unwrap_or_else(|| old.after.clone())
         };
         let fresh = Stamp {
             before: before.clone(),

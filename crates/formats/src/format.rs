@@ -79,7 +79,9 @@ pub const FORMATS: &[Format] = &[
             sdlc::Layout::Current => Detected::Ours,
             sdlc::Layout::Empty => Detected::Empty,
             sdlc::Layout::Unreadable => Detected::Unreadable,
-            other => Detected::Foreign(other.describe()),
+            sdlc::Layout::LowerCase | sdlc::Layout::IssueList | sdlc::Layout::Foreign(_) => {
+                Detected::Foreign(sdlc::detect(text).describe())
+            }
         },
         read: |source| sdlc::read(source).1,
         strict: Strict::Json(&sdlc::SHAPE, "state"),
@@ -93,7 +95,9 @@ pub const FORMATS: &[Format] = &[
             prd::Layout::Features => Detected::Ours,
             prd::Layout::Empty => Detected::Empty,
             prd::Layout::Unreadable => Detected::Unreadable,
-            other => Detected::Foreign(other.describe()),
+            prd::Layout::UserStories | prd::Layout::Single | prd::Layout::Foreign(_) => {
+                Detected::Foreign(prd::detect(text).describe())
+            }
         },
         read: |source| prd::read(source).1,
         strict: Strict::Json(&prd::FEATURES_SHAPE, "prd"),
@@ -107,7 +111,9 @@ pub const FORMATS: &[Format] = &[
             prd::Layout::UserStories => Detected::Ours,
             prd::Layout::Empty => Detected::Empty,
             prd::Layout::Unreadable => Detected::Unreadable,
-            other => Detected::Foreign(other.describe()),
+            prd::Layout::Features | prd::Layout::Single | prd::Layout::Foreign(_) => {
+                Detected::Foreign(prd::detect(text).describe())
+            }
         },
         read: |source| prd::read(source).1,
         strict: Strict::Json(&prd::USER_STORIES_SHAPE, "prd"),
@@ -121,7 +127,9 @@ pub const FORMATS: &[Format] = &[
             sprint::Layout::Current => Detected::Ours,
             sprint::Layout::Empty => Detected::Empty,
             sprint::Layout::Unreadable => Detected::Unreadable,
-            other => Detected::Foreign(other.describe()),
+            sprint::Layout::TaskQueue | sprint::Layout::GoalDriven | sprint::Layout::Foreign(_) => {
+                Detected::Foreign(sprint::detect_layout(text).describe())
+            }
         },
         read: |source| sprint::parse_progress(source).1,
         strict: Strict::Yaml(&sprint::PROGRESS_SHAPE, "progress"),
@@ -254,12 +262,10 @@ fn has_key(text: &str, key: &str) -> Detected {
 }
 
 fn yaml_with_phases(text: &str) -> Detected {
-    match has_key(text, "phases") {
-        Detected::Ours if has_key(text, "sprint-id") == Detected::Ours => {
-            Detected::Foreign("the progress of a sprint".to_owned())
-        }
-        other => other,
+    if has_key(text, "sprint-id") == Detected::Ours {
+        return Detected::Foreign("the progress of a sprint".to_owned());
     }
+    has_key(text, "phases")
 }
 
 fn faults_of_yaml(source: Source<'_>) -> Vec<Problem> {

@@ -403,6 +403,28 @@ mod items {
     }
 
     #[test]
+    fn what_is_told_of_a_node_that_an_agent_works_on_does_not_disturb_the_run() {
+        let scratch = Scratch::new();
+        scratch
+            .sprint(TWO)
+            .agent("touch at-$PITON_ITEM; while ! [ -e go ]; do sleep 0.02; done; echo fine");
+        let runner = scratch.start_run(&[]);
+        scratch.until("the agent works", || scratch.has("at-build"));
+        assert_eq!(scratch.json(&["record", "build"])["name"], "build-2");
+        assert_eq!(
+            scratch.json(&["record", "test", "--outcome", "failed"])["name"],
+            "test-1"
+        );
+        scratch.write("go", "");
+        fine(&runner.end());
+        assert_eq!(scratch.json(&["status"])["run"]["state"], "done");
+        assert_eq!(
+            scratch.json(&["journal", "verify"])["damage"],
+            serde_json::json!([])
+        );
+    }
+
+    #[test]
     fn processes_that_record_one_item_at_once_get_names_and_numbers_of_their_own() {
         let scratch = Scratch::new();
         let writers: Vec<Running> = (0..8)

@@ -208,16 +208,50 @@ mod faces {
 
     const FILE: &str = ".ralph/progress.json";
 
-    /// A project whose `.ralph/progress.json` is kept up to date.
-    fn shown() -> Scratch {
+    /// A project in which these files are kept up to date.
+    fn showing(face: &str, files: &[&str]) -> Scratch {
         let scratch = Scratch::new().with_fixed_clock();
         scratch.piton(&["log", "session_started"]);
-        scratch.commit(&Command::TurnFace {
-            path: FILE.to_owned(),
-            face: "ralph-json".to_owned(),
-            on: true,
-        });
+        for file in files {
+            scratch.commit(&Command::TurnFace {
+                path: (*file).to_owned(),
+                face: face.to_owned(),
+                on: true,
+            });
+        }
         scratch
+    }
+
+    fn shown() -> Scratch {
+        showing("ralph-json", &[FILE])
+    }
+
+    #[test]
+    fn signs_and_pictures_are_shown_in_the_ralph_directory() {
+        let files = [".ralph/progress.md", ".ralph/guardrails.md"];
+        let scratch = showing("ralph-dir", &files);
+        std::fs::write(scratch.path().join("login.png"), b"\x89PNG\r\n\x1a\n").expect("written");
+        let title = "Ask before a migration";
+        let sign = "learn|add|--kind|guardrail|--title|Ask before a migration|--trigger|Before it|Ask first.";
+        scratch.piton(&sign.split('|').collect::<Vec<_>>());
+        let args = "record|3|--summary|login works|--screenshot|login.png|--validation|the form shows errors";
+        scratch.piton(&args.split('|').collect::<Vec<_>>());
+        let progress = scratch.read(files[0]);
+        for text in [
+            "login works",
+            ".ralph/screenshots/criterion-3-login.png",
+            "the form shows errors",
+        ] {
+            assert!(progress.contains(text), "{text}: {progress}");
+        }
+        let active = scratch.read(files[1]);
+        assert!(active.contains(title), "{active}");
+        scratch.piton(&["learn", "retire", "sign-0001", "--why", "a tool does it"]);
+        let resolved = scratch.read(files[1]);
+        assert!(
+            resolved.contains(title) && resolved.contains("a tool does it"),
+            "{resolved}"
+        );
     }
 
     fn file(scratch: &Scratch) -> serde_json::Value {

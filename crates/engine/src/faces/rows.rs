@@ -165,7 +165,29 @@ impl Wanted {
                 self.memory.extend(memory.id.clone());
             }
             Event::MemoryRetired { id, .. } => drop(self.memory.insert(id.clone())),
-            _ => {}
+            Event::RunPlanned(_)
+            | Event::ItemPlanned(_)
+            | Event::LeaseTaken { .. }
+            | Event::LeaseLost { .. }
+            | Event::LeaseReleased { .. }
+            | Event::RunStarted { .. }
+            | Event::RunMoved { .. }
+            | Event::RunAsked { .. }
+            | Event::AttemptStarted { .. }
+            | Event::GateStarted { .. }
+            | Event::GateEnded { .. }
+            | Event::CommitStarted { .. }
+            | Event::CommitEnded { .. }
+            | Event::ItemMoved(_)
+            | Event::ItemStaged { .. }
+            | Event::ItemSkipAsked { .. }
+            | Event::DecisionOpened { .. }
+            | Event::DecisionMade { .. }
+            | Event::ItemChanged(_)
+            | Event::ItemsPlaced(_)
+            | Event::RunChanged(_)
+            | Event::BlockerResolved { .. }
+            | Event::FaceTurned { .. } => {}
         }
     }
 

@@ -108,11 +108,15 @@ fn project_files(project: &Project, kept: &[String]) -> Vec<Finding> {
         .iter()
         .filter_map(|file| {
             let (about, intent) = intent(project, file)?;
+            let is_kept = kept.iter().any(|path| path == file.path);
             let intent = match intent {
-                Intent::Adopt | Intent::Begin if kept.iter().any(|path| path == file.path) => {
-                    Intent::Kept
-                }
-                other => other,
+                Intent::Adopt | Intent::Begin if is_kept => Intent::Kept,
+                Intent::Adopt
+                | Intent::Begin
+                | Intent::Kept
+                | Intent::Run
+                | Intent::Migrate
+                | Intent::LeaveAlone => intent,
             };
             Some(Finding {
                 path: file.path.to_owned(),

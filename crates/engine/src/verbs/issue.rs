@@ -196,3 +196,21 @@ fn file_state(state: ItemState, written: Option<&str>) -> Option<&'static str> {
     let fitting = words.iter().find(|word| Some(**word) == written);
     fitting.or(words.first()).copied()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_of_the_file_holds_as_long_as_it_fits() {
+        for (state, written, expect) in [
+            (ItemState::Working, Some("reviewing"), Some("reviewing")),
+            (ItemState::Working, Some("ready"), Some("implementing")),
+            (ItemState::Pending, Some("done"), Some("blocked")),
+            (ItemState::Waiting, None, Some("awaiting_human")),
+            (ItemState::Skipped, Some("ready"), None),
+        ] {
+            assert_eq!(file_state(state, written), expect, "{state} {written:?}");
+        }
+    }
+}

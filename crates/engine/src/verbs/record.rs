@@ -133,8 +133,9 @@ pub fn duration(text: &str) -> Result<u64, piton_core::amount::NotADuration> {
 ///
 /// # Errors
 ///
-/// When something of it is wrong, its item or the blocker is not known, or the
-/// store fails. Nothing is recorded then.
+/// When something of it is wrong, or its item or the blocker is not known:
+/// nothing is recorded then. When the store fails between the two, the blocker
+/// is resolved and the attempt is not recorded.
 pub fn record(world: &World, request: Request, told: &mut Told<'_>) -> Result<Recorded, Failure> {
     let account = account(world, &request)?;
     let text = account.item.clone().unwrap_or_default();
@@ -336,4 +337,54 @@ fn both(told: Option<Context>, typed: Option<Context>) -> Option<Context> {
         blocker_verified: typed.blocker_verified.or(told.blocker_verified),
         blocker_valid: typed.blocker_valid.or(told.blocker_valid),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_observation_is_its_type_and_its_title() {
+        let one = observation(" blocker : no key: none at all ").expect("it is one");
+        assert_eq!(
+            (one.kind, one.title.as_str()),
+            (ObservationKind::Blocker, "no key: none at all")
+        );
+        for wrong in ["", ":", "blocker", "blocker:  ", "idea: x", "Blocker: x"] {
+            let failure = observation(wrong).expect_err("it is none");
+            assert!(failure.hint.is_some(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_duration_is_seconds_or_as_people_say_it() {
+        assert_eq!(duration("0").ok(), Some(0));
+        assert_eq!(duration("90").ok(), Some(90));
+        assert_eq!(duration("1h30m").ok(), Some(5_400));
+        for wrong in ["", "-1", "1.5", "soon"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_typed_holds_and_lists_are_joined() {
+        let told = Context {
+            retry_count: Some(1),
+            dependencies_completed: Some(vec!["a".to_owned()]),
+            ..Context::default()
+        };
+        let typed = Context {
+            retry_count: Some(2),
+            dependencies_completed: Some(vec!["b".to_owned()]),
+            ..Context::default()
+        };
+        let context = both(Some(told.clone()), Some(typed)).expect("there are two");
+        assert_eq!(context.retry_count, Some(2));
+        assert_eq!(
+            context.dependencies_completed,
+            Some(vec!["a".to_owned(), "b".to_owned()])
+        );
+        assert_eq!(both(Some(told.clone()), None), Some(told));
+        assert_eq!(joined(None, Some(Vec::new())), Some(Vec::new()));
+    }
 }

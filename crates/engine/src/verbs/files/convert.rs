@@ -125,14 +125,16 @@ fn kept(world: &World, found: Vec<Found>, to: &FaceFile) -> Result<Tables, Failu
     let wants_entries = to.face != piton_formats::ralph_json::FACE;
     let mut rest = Vec::new();
     for thing in found {
-        match thing {
+        match &thing {
             // An attempt is logged as well when somebody tells of it.
-            Found::Attempt(told) if wants_entries => tell(&Command::TellAttempt(told))?,
+            Found::Attempt(told) if wants_entries => tell(&Command::TellAttempt(told.clone()))?,
             Found::Entry(entry) if !wants_entries => {
-                rest.extend(attempt_of(world, &entry).map(Found::Attempt));
-                rest.push(Found::Entry(entry));
+                rest.extend(attempt_of(world, entry).map(Found::Attempt));
+                rest.push(thing);
             }
-            other => rest.push(other),
+            Found::Entry(_) | Found::Attempt(_) | Found::Memory(_) | Found::Retired(_) => {
+                rest.push(thing);
+            }
         }
     }
     tell(&Command::TakeFile(Box::new(TakenFile {
@@ -153,7 +155,12 @@ fn attempt_of(world: &World, entry: &Entry) -> Option<Box<ToldAttempt>> {
     let outcome = match entry.kind {
         EntryType::TaskCompleted => Outcome::Completed,
         EntryType::TaskBlocked => Outcome::Blocked,
-        _ => return None,
+        EntryType::SessionStarted
+        | EntryType::SessionEnded
+        | EntryType::DebugResolved
+        | EntryType::ScopeOverride
+        | EntryType::MilestoneReached
+        | EntryType::Other => return None,
     };
     let item = entry.task_id.clone().or_else(|| entry.spec.clone())?;
     let minutes = entry
@@ -211,7 +218,7 @@ fn lost(rows: &[Shown<'_>], to: &FaceFile) -> Vec<Lost> {
                     row.entry.kind,
                     EntryType::TaskCompleted | EntryType::TaskBlocked
                 )),
-                _ => 0,
+                Shown::Attempt(_) | Shown::Memory(_) => 0,
             },
         ));
     } else {
@@ -220,7 +227,7 @@ fn lost(rows: &[Shown<'_>], to: &FaceFile) -> Vec<Lost> {
                 .report
                 .as_ref()
                 .map_or(0, |report| report.observations.len()),
-            _ => 0,
+            Shown::Entry(_) | Shown::Memory(_) => 0,
         }));
         lost.push(count("learnings", &memory(MemoryKind::Learning)));
         lost.push(count("patterns", &memory(MemoryKind::Pattern)));

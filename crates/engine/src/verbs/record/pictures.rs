@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use piton_core::name::slug;
 use piton_core::{Need, Outcome};
+use piton_formats::ralph_dir::face::FACE;
 use piton_formats::ralph_dir::screenshots::{Image, Shows, name_for, read_name};
 
 use super::item::Meant;
@@ -18,9 +19,6 @@ use crate::world::World;
 
 /// The folder that the `.ralph/` directory keeps pictures in.
 const RALPH: &str = ".ralph/screenshots";
-/// The face that the folder belongs to.
-const RALPH_FACE: &str = "ralph-dir";
-const RALPH_PROGRESS: &str = ".ralph/progress.md";
 /// So many bytes tell what a picture is.
 const MAGIC: u64 = 12;
 
@@ -102,10 +100,7 @@ impl Kept {
 
 fn folder(session: &Session<'_>) -> Result<PathBuf, Failure> {
     let rows = session.load(&[Need::Faces])?;
-    let on = rows
-        .tables
-        .faces()
-        .any(|face| face.on && (face.face == RALPH_FACE || face.path == RALPH_PROGRESS));
+    let on = rows.tables.faces().any(|face| face.on && face.face == FACE);
     Ok(if on {
         session.project.root.join(RALPH)
     } else {
