@@ -17,6 +17,7 @@ mod hostile;
 mod json;
 mod mutations;
 mod mutations_markdown;
+mod plans;
 mod progress;
 mod progress_edits;
 mod ralph_dir;
