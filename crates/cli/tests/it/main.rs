@@ -13,6 +13,7 @@ mod harness;
 mod liveness;
 mod memory;
 mod people;
+mod plans;
 mod run;
 mod states;
 mod takeover;
