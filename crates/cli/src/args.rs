@@ -168,13 +168,16 @@ const RUN_EXAMPLES: &str = "Examples:
   piton run sprints/2026-01-15_auth --agent 'claude -p --permission-mode acceptEdits'
   piton run 2026-01-15_auth --max-iterations 20 --time-box 4h
   piton run . --agent ./agent.sh --dry-run
+  piton run prd.json --agent 'claude -p --permission-mode acceptEdits'
+  piton run RALPH_TASK.md --agent ./agent.sh
 
 The agent is any shell command: it reads its prompt on stdin. Without --agent the
 run uses `use` under [agent] in .piton/config.toml. Safe to kill: run again to go on.";
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// A sprint's folder, its SPRINT.yaml, or a run; without it, what is found here
+    /// A sprint's folder, its SPRINT.yaml, a prd.json, a task file with criteria, or a run; without
+    /// it, what is found here
     pub(crate) plan: Option<String>,
     /// The agent: a name from the configuration, else a shell command (`sh:CMD` forces one)
     #[arg(long, value_name = "NAME|CMD")]

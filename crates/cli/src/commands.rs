@@ -254,7 +254,7 @@ fn show_status(
             }
         } else if answer.runs.is_empty() {
             output.note("nothing has been run here yet");
-            output.hint("begin with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml");
+            output.hint("begin with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json or a task file");
         } else {
             if watch {
                 output.fresh_screen();

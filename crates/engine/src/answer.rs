@@ -1,11 +1,14 @@
 //! What an agent said came of its work.
 //!
 //! The result is the last fenced `json` block or JSON line that fits
-//! `{status, summary, error?, humanNeeded?}`; without one the exit status
-//! speaks, and the last line is the summary.
+//! `{status, summary, error?, humanNeeded?}`. Without one, the last signal
+//! counts that loops of other tools know: `<ralph>COMPLETE</ralph>`,
+//! `###BLOCKED:why###`. Without that the exit status speaks, and the last line
+//! is the summary.
 
 use piton_core::attempt::{HumanNeeded, Outcome, Report};
 use piton_core::classify::{Category, classify};
+use piton_formats::ralph_dir::signals::{Signal, signals};
 use serde::Deserialize;
 
 /// Longest text that is kept of a summary or an error, in characters.
@@ -82,7 +85,10 @@ pub fn report(output: &str, ended: &Ended) -> Report {
     let output = strip_ansi(output);
     let report = match find(&output) {
         Some(answer) => of_answer(answer, &output, ended),
-        None => of_exit(&output, ended),
+        None => match said(&output) {
+            Some(word) => of_word(word, &output, ended),
+            None => of_exit(&output, ended),
+        },
     };
     finish(report, ended)
 }
@@ -178,6 +184,115 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
         Outcome::Completed | Outcome::Partial | Outcome::Interrupted => {}
     }
     report
+}
+
+/// What an agent says in the words of other loops.
+enum Word {
+    Complete,
+    Blocked(Option<String>),
+    Failed(String),
+    Stuck,
+    BrowserNeeded,
+}
+
+/// The last word to the loop.
+fn said(output: &str) -> Option<Word> {
+    let mut last = None;
+    for line in output.lines() {
+        let tag = signals(line).pop().map(|signal| match signal {
+            Signal::Complete => Word::Complete,
+            Signal::Blocked => Word::Blocked(None),
+            Signal::Gutter => Word::Stuck,
+            Signal::BrowserNeeded => Word::BrowserNeeded,
+        });
+        last = tag.or_else(|| hashed(line.trim())).or(last);
+    }
+    last
+}
+
+/// `###WORD###` or `###WORD:details###`, alone in its line.
+fn hashed(line: &str) -> Option<Word> {
+    let (word, rest) = line.strip_prefix("###")?.split_once("###")?;
+    if !rest.trim().is_empty() {
+        return None;
+    }
+    let (word, details) = match word.split_once(':') {
+        Some((word, details)) => (word, details.trim()),
+        None => (word, ""),
+    };
+    let failed = |what: &str| Some(Word::Failed(format!("{what}: {details}")));
+    match (word, details) {
+        ("ITERATION_COMPLETE" | "RALPH_COMPLETE" | "PLAN_COMPLETE", "") => Some(Word::Complete),
+        (_, "") => None,
+        ("BLOCKED", why) => Some(Word::Blocked(Some(why.to_owned()))),
+        ("TASK_FAILED" | "PLAN_FAILED", _) => failed("it failed"),
+        ("BUILD_FAILED", _) => failed("the build failed"),
+        ("TEST_FAILED", _) => failed("a test failed"),
+        ("BAILOUT", _) => failed("the agent gave up"),
+        _ => None,
+    }
+}
+
+fn of_word(word: Word, output: &str, ended: &Ended) -> Report {
+    /// How many lines of what was said before the word tell why.
+    const LINES: usize = 3;
+    let mut answer = Answer {
+        status: Status::Failed,
+        summary: None,
+        error: None,
+        human: None,
+    };
+    match word {
+        Word::Complete => {
+            answer.status = Status::Completed;
+            answer.summary = last_words(output, 1);
+        }
+        Word::Blocked(why) => {
+            answer.status = Status::Blocked;
+            answer.error = why.or_else(|| last_words(output, LINES)).or(Some(
+                "the agent says that it is blocked, and not why".to_owned(),
+            ));
+        }
+        Word::Failed(why) => answer.error = Some(why),
+        Word::Stuck => {
+            answer.error = Some(match last_words(output, LINES) {
+                Some(why) => format!("the agent is stuck: {why}"),
+                None => "the agent says that it is stuck".to_owned(),
+            });
+            // Whoever is stuck is not helped by the same again.
+            return Report {
+                category: Some(Category::Logic),
+                ..of_answer(answer, output, ended)
+            };
+        }
+        Word::BrowserNeeded => {
+            answer.status = Status::NeedsHuman;
+            answer.error = last_words(output, LINES);
+            answer.human = Some(Human::Whole {
+                reason: "the agent needs a browser and has none".to_owned(),
+                details: last_words(output, LINES),
+            });
+        }
+    }
+    of_answer(answer, output, ended)
+}
+
+/// The last lines of what was said, without the words to the loop.
+fn last_words(output: &str, count: usize) -> Option<String> {
+    let told = output.lines().map(|line| {
+        if hashed(line.trim()).is_some() {
+            return String::new();
+        }
+        let mut line = line.to_owned();
+        for signal in signals(&line) {
+            line = line.replace(&format!("<ralph>{}</ralph>", signal.as_str()), "");
+        }
+        line
+    });
+    let told: Vec<String> = told.collect();
+    let words = last_lines(&told.join("\n"), count);
+    let words = words.trim();
+    (!words.is_empty()).then(|| words.to_owned())
 }
 
 fn of_exit(output: &str, ended: &Ended) -> Report {
@@ -378,6 +493,64 @@ mod tests {
             .or(report.error.as_deref())
             .or(report.summary.as_deref());
         assert_eq!((report.outcome, said), (outcome, text));
+    }
+
+    #[test]
+    fn words_of_other_loops_count_where_there_is_no_answer() {
+        let done = "Tides are computed.\n<ralph>COMPLETE</ralph>\n";
+        check(done, 0, Outcome::Completed, Some("Tides are computed."));
+        check(
+            done,
+            2,
+            Outcome::Failed,
+            Some("the agent said completed, but ended with exit status 2"),
+        );
+        check("###ITERATION_COMPLETE###\n", 0, Outcome::Completed, None);
+        check(
+            "There is no key.\nNobody answers.\n<ralph>BLOCKED</ralph>",
+            0,
+            Outcome::Blocked,
+            Some("There is no key.\nNobody answers."),
+        );
+        check(
+            "x\n###BLOCKED: no key ###",
+            0,
+            Outcome::Blocked,
+            Some("no key"),
+        );
+        check(
+            "the same again <ralph>GUTTER</ralph>",
+            0,
+            Outcome::Failed,
+            Some("the agent is stuck: the same again"),
+        );
+        check(
+            "###TEST_FAILED:tides:off by one###",
+            0,
+            Outcome::Failed,
+            Some("a test failed: tides:off by one"),
+        );
+        check(
+            "<ralph>BROWSER_NEEDED</ralph>",
+            0,
+            Outcome::NeedsHuman,
+            Some("the agent needs a browser and has none"),
+        );
+        // The last one counts, an answer before any, and talk of one is none.
+        check(
+            "<ralph>COMPLETE</ralph>\nno, wait\n<ralph>BLOCKED</ralph>",
+            0,
+            Outcome::Blocked,
+            Some("no, wait"),
+        );
+        check(
+            "{\"status\":\"completed\",\"summary\":\"well\"}\n<ralph>BLOCKED</ralph>",
+            0,
+            Outcome::Completed,
+            Some("well"),
+        );
+        let talk = "I would print ###BLOCKED:x### if I were";
+        check(talk, 0, Outcome::Completed, Some(talk));
     }
 
     #[test]

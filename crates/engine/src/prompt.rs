@@ -10,6 +10,8 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use piton_core::ItemRow;
+use piton_core::memory::MemoryRow;
+use piton_formats::{prd, task};
 
 /// Most characters of shared context that go into a prompt.
 const CONTEXT_CHARS_MAX: usize = 60_000;
@@ -19,6 +21,10 @@ const CONTEXT_BYTES_MAX: u64 = 4 * (CONTEXT_CHARS_MAX as u64) + 4;
 /// Most characters of a gate's output that go into a prompt.
 const OUTPUT_CHARS_MAX: usize = 10_000;
 
+/// Most bytes of signs that go into a prompt.
+const SIGNS_BYTES_MAX: usize = 8 << 10;
+
+const SIGNS: &str = "## Signs\n\nWhat earlier sessions learned. Read this first, and keep to it.";
 const HEADER: &str = "# Sprint {{sprint-id}}";
 const POSITION: &str = "You work on **{{node}}**: phase {{phase.index}} of {{phase.total}} (`{{phase.id}}`){{step.position}}{{sub-phase.position}}. This is iteration {{iteration}}.";
 const RETRY_WARNING: &str = "## This was tried before\n\nIt failed (retries so far: {{retry-count}}):\n\n{{error}}\n\nFind out why before you do the same again.";
@@ -47,6 +53,36 @@ pub struct Templates {
     pub result_reporting: Option<String>,
 }
 
+impl Templates {
+    /// Those of a plan in one file, at `source`; none for a sprint, which may
+    /// bring its own.
+    #[must_use]
+    pub fn of_file(face: &str, source: &str) -> Option<Self> {
+        match face {
+            prd::FACE => Some(Self {
+                header: Some(format!("# The list in {source}")),
+                position: Some("You work on **{{node}}**, item {{phase.index}} of {{phase.total}}. This is iteration {{iteration}}.".to_owned()),
+                instructions: Some(format!("## Rules\n\nWork on this item only. Leave `passes` in {source} as it stands: piton sets it when there is evidence that the item is done.")),
+                ..Self::default()
+            }),
+            task::FACE => Some(Self {
+                header: Some(format!("# The task in {source}")),
+                position: Some("You work on the criterion **{{node}}**. This is iteration {{iteration}}.".to_owned()),
+                instructions: Some(format!("## Rules\n\nWork on this criterion only. Do not tick its box in {source} yourself: piton ticks it when there is evidence that it is true.")),
+                result_reporting: Some(TASK_REPORTING.to_owned()),
+                ..Self::default()
+            }),
+            _ => None,
+        }
+    }
+}
+
+// No signal stands here as it is printed: an agent that repeats its prompt has
+// not said anything yet.
+const TASK_REPORTING: &str = "## When you are finished
+
+Say in a sentence or two what you did, or what stands in the way. Then end with one line `<ralph>WORD</ralph>`, and nothing after it. WORD is `COMPLETE` when this criterion is true, `BLOCKED` when something stands in the way that you cannot move, `GUTTER` when you are stuck because the same thing fails again and again.";
+
 /// One level of the place at which an agent works.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Level {
@@ -73,6 +109,8 @@ pub struct Ingredients<'a> {
     pub item: &'a ItemRow,
     /// Files that every agent of the sprint is shown: name and text.
     pub context: Vec<(String, String)>,
+    /// What stands before everything else: see [`signs`].
+    pub signs: Option<String>,
 }
 
 /// The prompt of a worker.
@@ -93,10 +131,9 @@ fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str) -> String {
     let variables = variables(of);
     let fill =
         |own: &Option<String>, default: &str| expand(own.as_deref().unwrap_or(default), &variables);
-    let mut parts = vec![
-        fill(&templates.header, HEADER),
-        fill(&templates.position, POSITION),
-    ];
+    let mut parts: Vec<String> = of.signs.iter().cloned().collect();
+    parts.push(fill(&templates.header, HEADER));
+    parts.push(fill(&templates.position, POSITION));
     if of.item.error.is_some() {
         parts.push(fill(&templates.retry_warning, RETRY_WARNING));
     }
@@ -135,6 +172,60 @@ fn gate_fix_task(item: &ItemRow) -> String {
         "## Your task\n\nThe check of **{}** failed. {task}\n\n## Output of the check (exit status {code})\n\n{fence}\n{output}\n{fence}",
         item.node
     )
+}
+
+/// The signs that hold, for the head of a prompt; none when there are none.
+/// Where they do not all fit, the latest are kept, each of them whole.
+#[must_use]
+pub fn signs<'r>(rows: impl Iterator<Item = &'r MemoryRow>) -> Option<String> {
+    let mut rows: Vec<&MemoryRow> = rows.filter(|row| row.retired.is_none()).collect();
+    rows.sort_by_key(|row| row.position);
+    let mut shown = Vec::new();
+    let mut bytes = 0;
+    for row in rows.iter().rev() {
+        let sign = sign(row);
+        bytes += sign.len();
+        // The latest is never left out.
+        if bytes > SIGNS_BYTES_MAX && !shown.is_empty() {
+            break;
+        }
+        shown.push(sign);
+    }
+    let left_out = rows.len() - shown.len();
+    shown.reverse();
+    let first = shown.first_mut()?;
+    if first.len() > SIGNS_BYTES_MAX {
+        let end = (0..=SIGNS_BYTES_MAX)
+            .rev()
+            .find(|at| first.is_char_boundary(*at));
+        first.truncate(end.unwrap_or(0));
+        first.push_str(" …");
+    }
+    let mut text = format!("{SIGNS}\n\n{}", shown.join("\n\n"));
+    if left_out > 0 {
+        let are = if left_out == 1 { "one is" } else { "ones are" };
+        text.push_str(&format!("\n\n({left_out} older {are} left out.)"));
+    }
+    Some(text)
+}
+
+fn sign(row: &MemoryRow) -> String {
+    let memory = &row.memory;
+    let mut text = format!(
+        "### {}\n",
+        memory.title.as_deref().unwrap_or(&row.id).trim()
+    );
+    let fields = [
+        ("Trigger", memory.context.as_deref()),
+        ("Instruction", Some(memory.content.as_str())),
+    ];
+    for (name, said) in fields {
+        if let Some(said) = said.map(str::trim).filter(|said| !said.is_empty()) {
+            // What goes on in further lines stays part of its field.
+            text.push_str(&format!("\n- **{name}**: {}", said.replace('\n', "\n  ")));
+        }
+    }
+    text
 }
 
 /// The files of a sprint that every agent is shown, name and text. What is not
@@ -273,6 +364,46 @@ mod tests {
             expand("{{a}} {{ b }} {{c}} {{", &variables),
             "{{b}} x {{c}} {{"
         );
+    }
+
+    fn sign_row(number: u64, content: &str) -> MemoryRow {
+        MemoryRow {
+            id: format!("sign-{number:04}"),
+            number,
+            position: number,
+            added_at: jiff::Timestamp::UNIX_EPOCH,
+            by: "somebody".to_owned(),
+            memory: piton_core::memory::Memory::bare(
+                piton_core::memory::MemoryKind::Guardrail,
+                content,
+            ),
+            retired: None,
+        }
+    }
+
+    #[test]
+    fn of_many_signs_the_latest_are_kept_whole() {
+        assert_eq!(signs([].into_iter()), None);
+        let rows: Vec<MemoryRow> = (1..=20).map(|n| sign_row(n, &"x".repeat(900))).collect();
+        let text = signs(rows.iter()).expect("there are signs");
+        assert!(text.len() < SIGNS_BYTES_MAX + 300, "{}", text.len());
+        assert!(text.contains("sign-0020") && !text.contains("sign-0001"));
+        assert_eq!(text.matches(&"x".repeat(900)).count(), 8);
+        assert!(text.ends_with("(12 older ones are left out.)"));
+        let one = [sign_row(1, &"y".repeat(SIGNS_BYTES_MAX * 2))];
+        let text = signs(one.iter()).expect("there is a sign");
+        assert!(text.len() < SIGNS_BYTES_MAX + 300);
+    }
+
+    #[test]
+    fn a_prompt_holds_no_signal_that_could_be_taken_for_an_answer() {
+        for face in [prd::FACE, task::FACE] {
+            let templates = Templates::of_file(face, "X").expect("a plan in a file");
+            let said = [templates.instructions, templates.result_reporting];
+            for text in said.into_iter().flatten() {
+                assert_eq!(piton_formats::ralph_dir::signals(&text), []);
+            }
+        }
     }
 
     #[test]

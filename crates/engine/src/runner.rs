@@ -23,7 +23,8 @@ use piton_core::{
     Actor, AttemptId, Command, DecisionId, Facts, HolderKnown, ItemRow, ItemState, Need, Recorded,
     RunId, RunRow, RunState, StreamId, Tables,
 };
-use piton_formats::sprint::Exporter;
+use piton_formats::plan_file::PlanFile;
+use piton_formats::sprint::{self, Exporter};
 use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
 use self::clock::RunClock;
@@ -161,13 +162,18 @@ fn start(
     let lp = RunLoop::new(run, token, options, tables);
     let mut mirror = open_mirror(session, &row, lp.tables(), tell);
     left_behind::sweep(session, &row, mirror.as_mut());
-    let templates = templates(settings.settings());
+    let templates = Templates::of_file(&row.face, &row.source)
+        .unwrap_or_else(|| templates(settings.settings()));
     let mut clock = RunClock::new(session.world);
     if let Some(last) = started.events.last() {
         clock.saw(session.world, last.record.stamp.time);
     }
     let beat = clock.now(session.world);
-    let sprint_id = settings.settings().sprint_id.clone();
+    let sprint_id = if row.face == sprint::FACE {
+        settings.settings().sprint_id.clone()
+    } else {
+        row.name.clone()
+    };
     let mut runner = Runner {
         session,
         job,
@@ -383,7 +389,7 @@ impl Runner<'_, '_> {
             self.step(inputs, &mut effects, tell);
             // A signal that came meanwhile is not kept waiting by a chain of effects.
             while let Ok(message) = self.receiver.try_recv() {
-                let inputs = self.heard(message)?;
+                let inputs = self.heard(message, tell)?;
                 self.step(inputs, &mut effects, tell);
             }
         }
@@ -497,8 +503,12 @@ impl Runner<'_, '_> {
         }
     }
 
-    fn sprint_folder(&self) -> PathBuf {
-        self.session.project.absolute(&self.row.source)
+    fn plan_folder(&self) -> PathBuf {
+        self.session.project.absolute(PlanFile::folder(&self.row))
+    }
+
+    fn is_sprint(&self) -> bool {
+        self.row.face == sprint::FACE
     }
 
     fn commit(&mut self, command: &Command) -> Result<Vec<Input>, Failure> {
@@ -583,7 +593,7 @@ impl Runner<'_, '_> {
             return self.tick(tell);
         }
         match self.receiver.recv_timeout(left) {
-            Ok(message) => self.heard(message),
+            Ok(message) => self.heard(message, tell),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(Vec::new()),
         }
     }
@@ -634,10 +644,14 @@ impl Runner<'_, '_> {
     }
 
     fn pause_file(&self) -> bool {
-        self.sprint_folder().join("PAUSE").is_file()
+        self.plan_folder().join("PAUSE").is_file()
     }
 
-    fn heard(&mut self, message: Message) -> Result<Vec<Input>, Failure> {
+    fn heard(
+        &mut self,
+        message: Message,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Vec<Input>, Failure> {
         match message {
             Message::Grew(bytes) => {
                 if let Some(work) = &mut self.work {
@@ -657,7 +671,7 @@ impl Runner<'_, '_> {
                 };
                 Ok(vec![match work.for_ {
                     Purpose::Agent { attempt } => {
-                        self.agent_ended(attempt, work.node, &exit, work.asked)?
+                        self.agent_ended(attempt, work.node, &exit, work.asked, tell)?
                     }
                     Purpose::Gate { mark, timeout_s } => {
                         self.gate_ended(&mark, &exit, work.asked.as_deref(), timeout_s)?

@@ -204,10 +204,10 @@ impl<'w> Session<'w> {
         {
             return Ok(run.clone());
         }
-        if let Some(source) = self.source_at(text)
-            && let Some(run) = runs.iter().rev().find(|run| run.source == source)
-        {
-            return Ok(run.clone());
+        for source in self.sources_at(text) {
+            if let Some(run) = runs.iter().rev().find(|run| run.source == source) {
+                return Ok(run.clone());
+            }
         }
         let short = text.len() >= 4 && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
         let fitting: Vec<&RunRow> = runs
@@ -221,17 +221,19 @@ impl<'w> Session<'w> {
         }
     }
 
-    /// The source under which the journal knows the plan at a path, if
-    /// something is there.
+    /// The sources under which the journal may know the plan at a path: a file
+    /// itself, then the folder that it lies in. None where nothing is.
     #[must_use]
-    pub fn source_at(&self, text: &str) -> Option<String> {
-        let path = std::fs::canonicalize(self.world.path(text)).ok()?;
-        let folder = if path.is_dir() {
-            path.as_path()
-        } else {
-            path.parent()?
+    pub fn sources_at(&self, text: &str) -> Vec<String> {
+        let Ok(path) = std::fs::canonicalize(self.world.path(text)) else {
+            return Vec::new();
         };
-        Some(self.project.relative(folder))
+        let own = self.project.relative(&path);
+        if path.is_dir() {
+            return vec![own];
+        }
+        let folder = path.parent().map(|folder| self.project.relative(folder));
+        std::iter::once(own).chain(folder).collect()
     }
 
     /// The run that is meant when none is named: the only one that is not
@@ -315,10 +317,10 @@ pub(crate) fn open_runs(runs: &[RunRow]) -> impl Iterator<Item = &RunRow> {
 #[must_use]
 pub fn no_runs() -> Failure {
     Failure::new("run.unknown", "there is no run here")
-        .hint("begin one with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml")
+        .hint("begin one with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json or a task file")
 }
 
-fn unknown(text: &str, runs: &[RunRow]) -> Failure {
+pub(crate) fn unknown(text: &str, runs: &[RunRow]) -> Failure {
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
     let hint = if names.is_empty() {
         "begin one with `piton run PLAN`".to_owned()

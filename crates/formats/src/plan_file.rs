@@ -5,17 +5,25 @@
 //! thing that differs.
 
 use jiff::Timestamp;
-use piton_core::{Edit, RunId, RunRow, Tables};
+use piton_core::item::Stage;
+use piton_core::{Edit, ItemRow, ItemState, RunId, RunRow, Tables};
 
 use crate::face::CannotShow;
 use crate::problem::{Problem, Source};
-use crate::sprint;
+use crate::tree::Span;
+use crate::{prd, sdlc, sprint, task};
 
 /// The file of a plan.
 #[derive(Debug)]
 pub enum PlanFile {
     /// `PROGRESS.yaml` in the folder of a sprint.
     Sprint(Box<sprint::Exporter>),
+    /// A list of requirements: `prd.json`.
+    Prd(RunId),
+    /// Criteria with boxes: `RALPH_TASK.md`.
+    Task(RunId),
+    /// A graph of issues: `state.json`.
+    Sdlc(RunId),
 }
 
 /// What somebody changed in the file of a plan.
@@ -34,6 +42,9 @@ impl PlanFile {
         let row = tables.run(run)?;
         match row.face.as_str() {
             sprint::FACE => Some(Self::Sprint(Box::new(sprint::Exporter::new(tables, run)))),
+            prd::FACE => Some(Self::Prd(run)),
+            task::FACE => Some(Self::Task(run)),
+            sdlc::FACE => Some(Self::Sdlc(run)),
             _ => None,
         }
     }
@@ -44,7 +55,19 @@ impl PlanFile {
         match row.face.as_str() {
             sprint::FACE if row.source.is_empty() => Some("PROGRESS.yaml".to_owned()),
             sprint::FACE => Some(format!("{}/PROGRESS.yaml", row.source)),
+            prd::FACE | task::FACE | sdlc::FACE => Some(row.source.clone()),
             _ => None,
+        }
+    }
+
+    /// The folder that the plan lies in, relative to the project.
+    #[must_use]
+    pub fn folder(row: &RunRow) -> &str {
+        match row.face.as_str() {
+            prd::FACE | task::FACE | sdlc::FACE => {
+                row.source.rsplit_once('/').map_or("", |(folder, _)| folder)
+            }
+            _ => &row.source,
         }
     }
 
@@ -67,6 +90,12 @@ impl PlanFile {
                     None => sprint::render_progress(&progress),
                 }))
             }
+            // What people wrote into these cannot be made anew.
+            Self::Prd(run) => present
+                .map(|present| prd::show(present, tables, *run))
+                .transpose(),
+            Self::Task(run) => Ok(present.map(|present| task::show(present, tables, *run))),
+            Self::Sdlc(run) => sdlc::show(present, tables, *run, now),
         }
     }
 
@@ -89,6 +118,9 @@ impl PlanFile {
             Self::Sprint(exporter) => {
                 sprint_edits(exporter, (file, tables, run, now), base, theirs)
             }
+            Self::Prd(_) => prd::edits(base, theirs, sprint::Shown { file, tables, run }),
+            Self::Task(_) => task::edits(base, theirs, sprint::Shown { file, tables, run }),
+            Self::Sdlc(_) => sdlc::edits(base, theirs, sprint::Shown { file, tables, run }),
         }
     }
 }
@@ -115,3 +147,146 @@ fn sprint_edits(
     problems.extend(more);
     Ok(Changed { edits, problems })
 }
+
+/// Something in a file that is not taken in, as a warning.
+pub(crate) fn ignored(file: &str, path: impl Into<String>, message: String, hint: &str) -> Problem {
+    let top = Span {
+        line: 1,
+        column: 1,
+        ..Span::default()
+    };
+    Problem::warning("EDIT_IGNORED", file, path, top).saying(message, hint)
+}
+
+/// That something is not in a file any more.
+pub(crate) fn gone(file: &str, row: &ItemRow) -> Problem {
+    ignored(
+        file,
+        row.node.as_str(),
+        format!(
+            "`{}` is not in the file any more; piton still has it",
+            row.node
+        ),
+        "to leave it out, type `piton plan skip` and its name",
+    )
+}
+
+/// That an item that is worked on was marked as done.
+pub(crate) fn marked_too_early(file: &str, row: &ItemRow) -> Problem {
+    ignored(
+        file,
+        row.node.as_str(),
+        format!(
+            "`{}` is worked on, and is not done because the file says so",
+            row.node
+        ),
+        "nothing to do: piton marks it when its work has ended well",
+    )
+}
+
+/// Whether an agent or a check works on the item or on something below it, or
+/// was interrupted there: what the file says of it is then no evidence.
+pub(crate) fn is_worked_on(tables: &Tables, row: &ItemRow) -> bool {
+    tables.subtree(row.run, &row.place).any(|item| {
+        item.attempt.is_some()
+            || (item.state == ItemState::Working && (item.is_leaf() || item.stage != Stage::Work))
+    })
+}
+
+/// What a box was, is, and is of.
+pub(crate) struct Marked<'a> {
+    /// Whether piton's last version had it; none when that is not known.
+    pub(crate) before: Option<bool>,
+    /// Whether it is there now.
+    pub(crate) now: bool,
+    /// Of what.
+    pub(crate) row: &'a ItemRow,
+}
+
+impl Marked<'_> {
+    /// What somebody meant who set or took away the mark that says that an
+    /// item is done.
+    pub(crate) fn means(&self, shown: sprint::Shown<'_>, into: &mut Changed) {
+        let done = self.row.state == ItemState::Done;
+        let node = self.row.node.clone();
+        match (self.before, self.now) {
+            (Some(false) | None, true) if !done => {
+                if is_worked_on(shown.tables, self.row) {
+                    into.problems.push(marked_too_early(shown.file, self.row));
+                } else if self.before.is_some() || self.row.attempts == 0 {
+                    // Without a base, what was tried may bear an old mark.
+                    let to = ItemState::Done;
+                    into.edits.push(Edit::SetState { node, to });
+                }
+            }
+            (Some(true), false) if done => {
+                let to = ItemState::Pending;
+                into.edits.push(Edit::SetState { node, to });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What the file says that an agent is to be told, where it is not what piton
+/// has: of an item that is finished or worked on nothing is changed any more.
+pub(crate) fn words(
+    shown: sprint::Shown<'_>,
+    row: &ItemRow,
+    planned: &piton_core::plan::PlannedItem,
+    into: &mut Changed,
+) {
+    if row.state.is_finished() || is_worked_on(shown.tables, row) {
+        return;
+    }
+    let node = || row.node.clone();
+    // What is stored holds no secret; the file may.
+    let redacted = row
+        .prompt
+        .as_ref()
+        .is_some_and(|prompt| prompt.contains("[redacted:"));
+    if planned.prompt.is_some() && row.prompt != planned.prompt && !redacted {
+        let prompt = planned.prompt.clone();
+        into.edits.push(Edit::SetPrompt {
+            node: node(),
+            prompt,
+        });
+    }
+    // What is only there to hold others has no check of its own.
+    let is_work = row.is_leaf() && planned.prompt.is_some();
+    if is_work && row.gate != planned.gate {
+        let gate = planned.gate.clone();
+        into.edits.push(Edit::SetGate { node: node(), gate });
+    }
+    if row.model != planned.model {
+        let model = planned.model.clone();
+        into.edits.push(Edit::SetModel {
+            node: node(),
+            model,
+        });
+    }
+}
+
+/// The check that a list of commands makes, each of which must pass.
+pub(crate) fn gate(commands: &[&str], on_fail_prompt: String) -> Option<piton_core::gate::Gate> {
+    let script = match commands {
+        [] => return None,
+        [one] => (*one).to_owned(),
+        several => {
+            // Each in a shell of its own: none ends or moves the others.
+            let parts = several.iter().map(|one| format!("(\n{one}\n) || exit\n"));
+            parts.collect()
+        }
+    };
+    Some(piton_core::gate::Gate {
+        script,
+        on_fail_prompt,
+        runs_max: GATE_RUNS_MAX,
+        timeout_s: GATE_TIMEOUT_S,
+    })
+}
+
+/// How often a check is run at most, where a format has no word for it.
+const GATE_RUNS_MAX: u32 = 3;
+/// How long it may take: what holds for a sprint that does not say.
+const GATE_TIMEOUT_S: u64 = 60;

@@ -3,15 +3,20 @@
 //! Two shapes are met: `{"features": […]}` and `{"branchName", "userStories":
 //! […]}`. [`read`] takes both as they are met, [`set_passes`] changes the one
 //! thing in them that a loop may change. [`detect`] tells them from the other
-//! documents of that name.
+//! documents of that name. [`import`] makes a plan of a list; [`show`] and
+//! [`edits`] keep the file a face of its run.
 
+mod face;
 mod layout;
 mod passes;
+mod plan;
 mod read;
 mod shape;
 
+pub use face::{edits, show};
 pub use layout::{Layout, detect};
 pub use passes::{CannotSetPasses, set_passes};
+pub use plan::{FACE, import};
 pub use read::read;
 pub use shape::{FEATURES_SHAPE, USER_STORIES_SHAPE};
 

@@ -5,20 +5,27 @@
 //! [`crate::json::patch`], so that what piton has no word for stays.
 //! [`detect`] tells it from the other files of that name.
 //!
+//! [`import`] makes a plan of a state; [`show`] and [`edits`] keep the file a
+//! face of its run.
+//!
 //! Nothing here moves an issue: what a status may become is not decided here.
 
+mod face;
 mod layout;
 mod manifest;
 mod metrics;
+mod plan;
 mod read;
 mod shape;
 mod state;
 mod tree;
 
+pub use face::{edits, show};
 pub(crate) use layout::first_keys;
 pub use layout::{Layout, detect};
 pub use manifest::{Manifest, Repo, read_manifest};
 pub use metrics::{AgentRecord, MetricsLog, read_metrics};
+pub use plan::{FACE, import};
 pub use read::read;
 pub use shape::SHAPE;
 pub use state::{

@@ -3,13 +3,16 @@
 //! [`read`] gives the front matter and the criteria, each with an id that
 //! survives a line put in above it; [`check`] is the letter of the format.
 //! [`set_ticked`] changes one byte. [`match_criteria`] tells which criteria of
-//! a new version are which of an old one.
+//! a new version are which of an old one. [`import`] makes a plan of a
+//! file; [`show`] and [`edits`] keep it a face of its run.
 
 mod boxes;
 mod check;
+mod face;
 mod front;
 mod ids;
 mod pair;
+mod plan;
 
 use std::ops::Range;
 
@@ -20,8 +23,10 @@ use crate::tree::Span;
 pub use crate::markdown::EditError;
 pub use crate::sprint::Source;
 pub use check::check;
+pub use face::{edits, show};
 pub use front::Front;
 pub use pair::match_criteria;
+pub use plan::{FACE, import};
 
 /// What a task file says.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -15,6 +15,7 @@ mod learn;
 mod liveness;
 mod memory;
 mod people;
+mod plans;
 mod record;
 mod run;
 mod session;

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use piton_core::attempt::{ProcessEnd, Report, Transcript};
+use piton_core::memory::MemoryKind;
 use piton_core::run_loop::Input;
-use piton_core::{AttemptId, ItemRow, Node, Role};
+use piton_core::{AttemptId, ItemRow, Need, Node, Role};
 
 use super::left_behind::{plain, transcripts};
 use super::work::Purpose;
@@ -43,7 +44,7 @@ impl Runner<'_, '_> {
             program: Program::Shell(self.job.command.clone()),
             cwd: self.session.project.work_tree.clone(),
             env: self.environment(&item, &mark),
-            stdin: self.prompt(&item, role),
+            stdin: self.prompt(&item, role)?,
             output: self.spool.output(&mark).map_err(fault)?,
             limits: self.job.agent_limits,
             mark: mark.clone(),
@@ -87,7 +88,7 @@ impl Runner<'_, '_> {
         .to_vec()
     }
 
-    fn prompt(&self, item: &ItemRow, role: Role) -> String {
+    fn prompt(&self, item: &ItemRow, role: Role) -> Result<String, Failure> {
         let tables = self.lp.tables();
         let run = self.row.id;
         let mut levels = Vec::new();
@@ -111,17 +112,24 @@ impl Runner<'_, '_> {
                 total: siblings,
             });
         }
+        let of_signs = Need::Memories(Some(MemoryKind::Guardrail));
+        let signs = self.session.load(&[of_signs])?;
         let ingredients = Ingredients {
             sprint_id: &self.sprint_id,
             iteration: self.lp.run().map_or(1, |row| row.iterations_total),
             levels,
             item,
-            context: prompt::read_context(&self.sprint_folder()),
+            context: if self.is_sprint() {
+                prompt::read_context(&self.plan_folder())
+            } else {
+                Vec::new()
+            },
+            signs: prompt::signs(signs.tables.memory()),
         };
-        match role {
+        Ok(match role {
             Role::Worker => prompt::worker(&self.templates, &ingredients),
             Role::GateFix => prompt::gate_fix(&self.templates, &ingredients),
-        }
+        })
     }
 
     /// How many roots the tree has: one more than the index of the last.
@@ -136,8 +144,14 @@ impl Runner<'_, '_> {
         node: Node,
         exit: &Exit,
         asked: Option<String>,
+        tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
         fail::point("run.agent-ended");
+        if !self.is_sprint() {
+            // A mark that the agent set for its own item is seen while the
+            // item is still worked on: it is no evidence.
+            self.look(tell)?;
+        }
         let output = self.output_of(attempt)?;
         let ended = Ended {
             code: exit.code,

@@ -5,10 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use piton_core::{Command, Need, RunRow, StreamId};
+use piton_formats::plan_file::PlanFile;
 use piton_store::Store as _;
 use serde::Serialize;
 
 use super::compile::sprint_path;
+use super::run::plan_path::PlanPath;
 use crate::config::Config;
 use crate::faces;
 use crate::failure::{Failure, run_state, unwritable};
@@ -105,14 +107,20 @@ pub fn control(world: &World, run: Option<&str>, wish: Wish) -> Result<Outcome, 
 /// A plan is there that nobody has run yet.
 fn not_started(world: &World, run: Option<&str>) -> Option<Failure> {
     let typed = run.unwrap_or(".");
+    let not_started = || run_state(typed, piton_core::RunState::New, None, None);
+    if let Some(file) = PlanPath::at(world, Path::new(typed)) {
+        return file.is_plan().then(not_started);
+    }
     let sprint = sprint_path(world, Path::new(typed)).ok()?;
-    (sprint.file.is_file() || sprint.progress().is_file())
-        .then(|| run_state(typed, piton_core::RunState::New, None, None))
+    (sprint.file.is_file() || sprint.progress().is_file()).then(not_started)
 }
 
 /// The file that asked for the pause has been heard.
 fn rename_pause_file(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
-    let file = session.project.absolute(&row.source).join("PAUSE");
+    let file = session
+        .project
+        .absolute(PlanFile::folder(row))
+        .join("PAUSE");
     match fs::rename(&file, file.with_file_name("PAUSE.done")) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unwritable(&file, error)),
         Ok(()) | Err(_) => Ok(()),

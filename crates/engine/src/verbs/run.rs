@@ -1,6 +1,7 @@
 //! `piton run`: what is to be run, whether it may be, and the running of it.
 
 mod definition;
+pub(crate) mod plan_path;
 pub(crate) mod support;
 mod takeover;
 
@@ -12,6 +13,7 @@ use piton_core::policy::Limits;
 use piton_core::{Command, ItemState, Need, RunId, RunRow, RunState};
 use piton_formats::sprint::{self, Progress};
 
+use self::plan_path::PlanPath;
 use super::compile::{SprintPath, check_sprint, sprint_path};
 use super::control::show_in_file;
 use crate::config::Config;
@@ -22,7 +24,7 @@ use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock;
 use crate::runner::{self, Job};
-use crate::session::Session;
+use crate::session::{self, Session, open_runs};
 use crate::world::World;
 
 /// How often, and how long apart, a lock that is held is looked at again.
@@ -191,7 +193,9 @@ fn take_edits(
 
 /// A run is what was planned, whatever its definition says now.
 fn tell_of_changes(target: &Found, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
-    let Some(sprint) = &target.sprint else { return };
+    let What::Sprint(sprint) = &target.what else {
+        return;
+    };
     if definition::has_changed(&target.project.home, row.id, sprint) {
         tell(Notice::Warning(&format!(
             "{} has changed since run `{}` was planned, and what changed is no part of it; `--recompile` begins anew with it",
@@ -253,8 +257,40 @@ fn take_lock(
 /// What is to be run, and where it belongs.
 struct Found {
     project: Project,
-    sprint: Option<SprintPath>,
-    run: Option<String>,
+    what: What,
+}
+
+/// What is to be run.
+enum What {
+    /// A sprint in a folder.
+    Sprint(SprintPath),
+    /// A plan in one file.
+    File(PlanPath),
+    /// A run, by its name.
+    Run(String),
+}
+
+impl Found {
+    fn sprint(world: &World, sprint: SprintPath) -> Self {
+        Self {
+            project: Project::find(world, &sprint.folder),
+            what: What::Sprint(sprint),
+        }
+    }
+
+    fn file(world: &World, file: PlanPath) -> Self {
+        Self {
+            project: Project::find(world, file.folder()),
+            what: What::File(file),
+        }
+    }
+
+    fn run(project: Project, name: String) -> Self {
+        Self {
+            project,
+            what: What::Run(name),
+        }
+    }
 }
 
 fn find(world: &World, request: &Request) -> Result<Found, Failure> {
@@ -263,62 +299,97 @@ fn find(world: &World, request: &Request) -> Result<Found, Failure> {
     };
     let here = Project::find(world, &world.cwd);
     if !plan.contains('/') && !world.path(plan).exists() {
-        return Ok(Found {
-            project: here,
-            sprint: None,
-            run: Some(plan.clone()),
-        });
+        return Ok(Found::run(here, plan.clone()));
+    }
+    if let Some(file) = PlanPath::at(world, Path::new(plan)) {
+        return Ok(Found::file(world, file));
     }
     let sprint = sprint_path(world, Path::new(plan))?;
     let holds_plan =
         sprint.file.is_file() || sprint.progress().is_file() || takeover::backup(&sprint).is_file();
     if holds_plan || request.from.is_some() {
-        return Ok(Found {
-            project: Project::find(world, &sprint.folder),
-            sprint: Some(sprint),
-            run: None,
-        });
+        return Ok(Found::sprint(world, sprint));
+    }
+    if let Some(file) = only(PlanPath::among(world, Path::new(plan)))? {
+        return Ok(Found::file(world, file));
     }
     // A folder that only happens to be named like a run does not hide the run.
     let session = Session::read(world, &world.cwd)?;
     let run = session.and_then(|session| session.run_named(plan).ok());
     match run {
-        Some(run) => Ok(Found {
-            project: here,
-            sprint: None,
-            run: Some(run.name),
-        }),
+        Some(run) => Ok(Found::run(here, run.name)),
         None => Err(Failure::new(
             "plan.none",
             format!("{} holds no plan", sprint.shown.display()),
         )
-        .hint("a plan is a folder with a SPRINT.yaml; see docs/guide/sprints.md")),
+        .hint("a plan is a folder with a SPRINT.yaml, a prd.json, or a task file with criteria")),
     }
+}
+
+/// The one plan among those that were found; none when there is none.
+fn only(files: Vec<PlanPath>) -> Result<Option<PlanPath>, Failure> {
+    let mut plans: Vec<PlanPath> = Vec::new();
+    let mut foreign = None;
+    for file in files {
+        match file.read() {
+            Ok(_) => plans.push(file),
+            Err(_) => foreign = foreign.or(Some(file)),
+        }
+    }
+    match plans.as_slice() {
+        // What is wrong with the only one is told when it is read again.
+        [] => Ok(foreign),
+        [one] => Ok(Some(one.clone())),
+        several => Err(several_plans(several.iter().map(|file| shown(&file.shown)))),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    let path = path.strip_prefix(".").unwrap_or(path);
+    path.display().to_string()
+}
+
+fn several_plans(names: impl Iterator<Item = String>) -> Failure {
+    let names: Vec<String> = names.collect();
+    Failure::new("usage", "there is more than one plan here")
+        .hint(format!("name one of: {}", names.join(", ")))
 }
 
 fn find_here(world: &World) -> Result<Found, Failure> {
-    let project = Project::find(world, &world.cwd);
     if world.cwd.join("SPRINT.yaml").is_file() {
-        return Ok(Found {
-            project,
-            sprint: Some(sprint_path(world, Path::new("."))?),
-            run: None,
-        });
+        return Ok(Found::sprint(world, sprint_path(world, Path::new("."))?));
     }
-    let Some(session) = Session::read(world, &world.cwd)? else {
-        return Err(Failure::new("plan.none", "there is no plan here")
-            .hint("name one: `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml"));
-    };
-    let run = session.run_meant(None)?;
-    Ok(Found {
-        project,
-        sprint: None,
-        run: Some(run.name),
-    })
+    let project = Project::find(world, &world.cwd);
+    let session = Session::read(world, &world.cwd)?;
+    let file = only(PlanPath::among(world, Path::new(".")))?;
+    match (file, session) {
+        (Some(file), None) => Ok(Found::file(world, file)),
+        (Some(file), Some(session)) => {
+            let source = project.relative(&file.file);
+            let runs = session.runs()?;
+            // A run that is not over is as near as a file that lies here.
+            let others: Vec<&RunRow> = open_runs(&runs).filter(|run| run.source != source).collect();
+            let is_over = runs
+                .iter()
+                .rfind(|run| run.source == source)
+                .is_some_and(|run| run.state == RunState::Done);
+            match others.as_slice() {
+                [] => Ok(Found::file(world, file)),
+                [one] if is_over => Ok(Found::run(project, one.name.clone())),
+                several => {
+                    let names = several.iter().map(|run| run.name.clone());
+                    Err(several_plans(std::iter::once(shown(&file.shown)).chain(names)))
+                }
+            }
+        }
+        (None, Some(session)) => Ok(Found::run(project, session.run_meant(None)?.name)),
+        (None, None) => Err(Failure::new("plan.none", "there is no plan here").hint(
+            "name one: `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json or a task file",
+        )),
+    }
 }
 
-fn existing(world: &World, target: &Found, request: &Request) -> Result<RunRow, Failure> {
-    let name = target.run.as_deref().unwrap_or_default();
+fn existing(world: &World, name: &str, request: &Request) -> Result<RunRow, Failure> {
     let Some(session) = Session::read(world, &world.cwd)? else {
         return Err(Failure::new(
             "plan.none",
@@ -329,7 +400,7 @@ fn existing(world: &World, target: &Found, request: &Request) -> Result<RunRow, 
     if request.recompile || request.from.is_some() {
         return Err(
             Failure::new("usage", "`--recompile` and `--from` need the plan's folder")
-                .hint("name the folder: `piton run PLAN --recompile`"),
+                .hint("name the folder, or the file: `piton run PLAN --recompile`"),
         );
     }
     session.run_named(name)
@@ -444,9 +515,15 @@ impl Prepared {
 /// A plan that the journal does not know yet, and what lies around it.
 struct Fresh {
     plan: piton_core::plan::Plan,
-    sprint: SprintPath,
-    /// The text of the `PROGRESS.yaml` that it was made of, if it was.
-    taken_over: Option<String>,
+    origin: Origin,
+}
+
+/// What a plan was made of.
+enum Origin {
+    /// A sprint; with the text of its `PROGRESS.yaml`, if it was made of that.
+    Sprint(SprintPath, Option<String>),
+    /// A file of this text.
+    File(PlanPath, String),
 }
 
 impl Fresh {
@@ -456,15 +533,30 @@ impl Fresh {
         session: &Session<'_>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<(), Failure> {
-        self.keep_present(session, tell)?;
-        fail::point("run.present-kept");
-        // Before the run is planned: afterwards nobody would come here again.
-        if self.taken_over.is_some() {
-            takeover::set_aside(&self.sprint.progress(), tell)?;
-        }
         let run = self.plan.run;
+        let home = &session.project.home;
+        match &self.origin {
+            Origin::Sprint(sprint, taken_over) => {
+                let taken_over = taken_over.as_deref();
+                keep_present(session, run, (sprint, taken_over), tell)?;
+                fail::point("run.present-kept");
+                // Before the run is planned: afterwards nobody would come here again.
+                if taken_over.is_some() {
+                    takeover::set_aside(&sprint.progress(), tell)?;
+                }
+            }
+            // Only marks are set in it; what was edited since it was read is
+            // an edit of this.
+            Origin::File(path, text) => {
+                adopt(home, run, &path.file, text.as_bytes())
+                    .map_err(|error| unwritable(home, error))?;
+                fail::point("run.present-kept");
+            }
+        }
         session.tell(&Command::PlanRun(Box::new(self.plan)))?;
-        definition::note(&session.project.home, run, &self.sprint);
+        if let Origin::Sprint(sprint, _) = &self.origin {
+            definition::note(home, run, sprint);
+        }
         fail::point("run.planned");
         Ok(())
     }
@@ -484,39 +576,39 @@ impl Fresh {
         }
         runner::refuse_changes(project, &self.plan.source)
     }
+}
 
-    /// What the mirror is about to take the place of is kept beside it, unless
-    /// writing it anew loses nothing, and noted as a file that may be replaced.
-    ///
-    /// This comes before the run is recorded: a crash between the two leaves a
-    /// copy too many and nothing else.
-    fn keep_present(
-        &self,
-        session: &Session<'_>,
-        tell: &mut dyn FnMut(Notice<'_>),
-    ) -> Result<(), Failure> {
-        let progress = self.sprint.progress();
-        let Ok(present) = fs::read(&progress) else {
-            return Ok(());
+/// What the mirror is about to take the place of is kept beside it, unless
+/// writing it anew loses nothing, and noted as a file that may be replaced.
+///
+/// This comes before the run is recorded: a crash between the two leaves a
+/// copy too many and nothing else.
+fn keep_present(
+    session: &Session<'_>,
+    run: RunId,
+    (sprint, taken_over): (&SprintPath, Option<&str>),
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    let progress = sprint.progress();
+    let Ok(present) = fs::read(&progress) else {
+        return Ok(());
+    };
+    let text = std::str::from_utf8(&present).unwrap_or_default();
+    let whole = taken_over == Some(text) && takeover::is_own_style(text);
+    if !whole {
+        let suffix = if taken_over.is_some() {
+            "before-piton"
+        } else {
+            "before-recompile"
         };
-        let text = std::str::from_utf8(&present).unwrap_or_default();
-        let whole = self.taken_over.as_deref() == Some(text) && takeover::is_own_style(text);
-        if !whole {
-            let suffix = if self.taken_over.is_some() {
-                "before-piton"
-            } else {
-                "before-recompile"
-            };
-            let copy =
-                keep_copy(&progress, suffix).map_err(|error| unwritable(&progress, error))?;
-            tell(Notice::Said(&format!(
-                "the present PROGRESS.yaml is kept as {}",
-                copy.display()
-            )));
-        }
-        adopt(&session.project.home, self.plan.run, &progress, &present)
-            .map_err(|error| unwritable(&session.project.home, error))
+        let copy = keep_copy(&progress, suffix).map_err(|error| unwritable(&progress, error))?;
+        tell(Notice::Said(&format!(
+            "the present PROGRESS.yaml is kept as {}",
+            copy.display()
+        )));
     }
+    adopt(&session.project.home, run, &progress, &present)
+        .map_err(|error| unwritable(&session.project.home, error))
 }
 
 /// What is to be run, as things stand. Writes nothing.
@@ -526,11 +618,21 @@ fn prepare(
     target: &Found,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<Prepared, Failure> {
-    let Some(sprint) = &target.sprint else {
-        let row = existing(world, target, request)?;
-        return Ok(Prepared::Known(Box::new(row)));
+    let source = match &target.what {
+        What::Run(name) => {
+            let row = existing(world, name, request)?;
+            return Ok(Prepared::Known(Box::new(row)));
+        }
+        What::Sprint(sprint) => target.project.relative(&sprint.folder),
+        What::File(_) if request.from.is_some() => {
+            return Err(Failure::new(
+                "usage",
+                "`--from` is for sprints: this file says itself what is done",
+            )
+            .hint("leave `--from` out, or name the other file as the plan"));
+        }
+        What::File(file) => target.project.relative(&file.file),
     };
-    let source = target.project.relative(&sprint.folder);
     let runs = match Session::read(world, &target.project.root)? {
         Some(session) => session.runs()?,
         None => Vec::new(),
@@ -539,6 +641,35 @@ fn prepare(
     if let Some(row) = known.filter(|_| !request.recompile && request.from.is_none()) {
         return Ok(Prepared::Known(Box::new(row.clone())));
     }
+    let id = RunId(world.id());
+    let (plan, origin) = match &target.what {
+        What::Sprint(sprint) => {
+            let (progress, text) = progress(world, request, sprint, tell)?;
+            let name = free_name(&progress.sprint_id, &runs);
+            let plan = sprint::import(&progress, id, &name, &source);
+            (plan, Origin::Sprint(sprint.clone(), text))
+        }
+        What::File(file) => {
+            let (document, text) = file.read()?;
+            let name = free_name(&file.name(), &runs);
+            let plan = plan_path::import(&document, id, &name, &source);
+            plan_path::warn_unchecked(&plan, tell);
+            (plan, Origin::File(file.clone(), text))
+        }
+        // It was known above.
+        What::Run(name) => return Err(session::unknown(name, &runs)),
+    };
+    support::refuse_secrets(&plan, &world.redactor(), tell)?;
+    Ok(Prepared::Fresh(Box::new(Fresh { plan, origin })))
+}
+
+/// The progress that a sprint begins with, and its text where it was there.
+fn progress(
+    world: &World,
+    request: &Request,
+    sprint: &SprintPath,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(Progress, Option<String>), Failure> {
     let (progress, taken_over) = if let Some(from) = &request.from {
         let path = world.path(from);
         let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
@@ -553,14 +684,7 @@ fn prepare(
     };
     support::refuse_unsupported(&progress, &request.ignore)?;
     support::warn_sequential(&progress, tell);
-    let name = free_name(&progress.sprint_id, &runs);
-    let plan = sprint::import(&progress, RunId(world.id()), &name, &source);
-    support::refuse_secrets(&plan, &world.redactor(), tell)?;
-    Ok(Prepared::Fresh(Box::new(Fresh {
-        plan,
-        sprint: sprint.clone(),
-        taken_over,
-    })))
+    Ok((progress, taken_over))
 }
 
 /// The sprint's id, `~2` and so on when there was a run of that name.

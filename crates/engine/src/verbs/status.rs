@@ -281,7 +281,9 @@ fn counters(tables: &Tables, row: &RunRow) -> Counters {
 
 fn warnings(session: &Session<'_>, row: &RunRow) -> Vec<String> {
     let mut warnings = Vec::new();
-    let folder = session.project.absolute(&row.source);
+    let folder = session
+        .project
+        .absolute(piton_formats::plan_file::PlanFile::folder(row));
     if row.state != RunState::Done
         && fs::metadata(folder.join("PAUSE")).is_ok()
         && row.state != RunState::Paused

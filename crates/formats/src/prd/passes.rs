@@ -60,7 +60,7 @@ pub fn set_passes(text: &str, id: &str, passes: bool) -> Result<String, CannotSe
     json::patch(text, &root).map_err(CannotSetPasses::Patch)
 }
 
-fn items_mut<'n>(root: &'n mut Node, key: &str) -> &'n mut [Node] {
+pub(super) fn items_mut<'n>(root: &'n mut Node, key: &str) -> &'n mut [Node] {
     let Value::Map(map) = &mut root.value else {
         return &mut [];
     };
@@ -71,7 +71,7 @@ fn items_mut<'n>(root: &'n mut Node, key: &str) -> &'n mut [Node] {
     }
 }
 
-fn put_passes(item: &mut Node, passes: bool) {
+pub(super) fn put_passes(item: &mut Node, passes: bool) {
     let Value::Map(map) = &mut item.value else {
         return;
     };

@@ -19,6 +19,7 @@ mod json;
 mod logs;
 mod mutations;
 mod mutations_markdown;
+mod plans;
 mod progress;
 mod progress_edits;
 mod ralph_dir;

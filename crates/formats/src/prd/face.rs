@@ -1,0 +1,194 @@
+//! A `prd.json` as a face of its run: what passes is shown, what somebody
+//! changed is told.
+
+use std::collections::{HashMap, HashSet};
+
+use piton_core::{Edit, ItemRow, ItemState, RunId, Tables};
+
+use super::passes::{items_mut, put_passes};
+use super::plan::{node, planned, work_order};
+use super::{Item, Prd, layout, read};
+use crate::face::CannotShow;
+use crate::json;
+use crate::plan_file::{Changed, Marked, gone, words};
+use crate::problem::{Problem, Source};
+use crate::sprint::Shown;
+use crate::tree::Node;
+
+/// The same text, saying of every item of the run whether it passes: it does
+/// when it is done. What is skipped stays as it stands there.
+///
+/// # Errors
+///
+/// When the text is no list, or an item stands there twice.
+pub fn show(text: &str, tables: &Tables, run: RunId) -> Result<String, CannotShow> {
+    let parsed = json::parse(text);
+    if let Some(fault) = parsed.faults.first() {
+        let line = fault.span.line;
+        return Err(CannotShow(format!("line {line}: {}", fault.message)));
+    }
+    let Some(mut root) = parsed.root else {
+        return Err(CannotShow("there is no list in it".to_owned()));
+    };
+    let layout = layout::of_root(&root);
+    let Some(key) = layout.items_key() else {
+        return Err(CannotShow(format!("this is {}", layout.describe())));
+    };
+    let rows: HashMap<&str, &ItemRow> =
+        tables.tree(run).map(|row| (row.id.as_str(), row)).collect();
+    let mut seen = HashSet::new();
+    for item in items_mut(&mut root, key) {
+        let Some(id) = item.get("id").and_then(Node::text).map(str::to_owned) else {
+            continue;
+        };
+        let Some(row) = rows.get(id.as_str()) else {
+            continue;
+        };
+        if !seen.insert(id) {
+            return Err(CannotShow(format!("`{}` stands there twice", row.id)));
+        }
+        let passes = item.get("passes").and_then(Node::as_bool);
+        match row.state {
+            ItemState::Done if passes != Some(true) => put_passes(item, true),
+            ItemState::Done | ItemState::Skipped => {}
+            _ if passes == Some(true) => put_passes(item, false),
+            _ => {}
+        }
+    }
+    json::patch(text, &root).map_err(|why| CannotShow(why.to_string()))
+}
+
+/// What somebody changed since piton wrote `base`.
+///
+/// # Errors
+///
+/// What keeps the file from being read.
+pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Changed, Vec<Problem>> {
+    let (theirs, problems) = read(Source {
+        name: shown.file,
+        text: theirs,
+    });
+    let Some(theirs) = theirs.filter(|_| !problems.iter().any(Problem::is_error)) else {
+        return Err(problems);
+    };
+    let base = base.and_then(|text| {
+        let name = shown.file;
+        read(Source { name, text }).0
+    });
+    Ok(Differ::new(shown).told(base.as_ref(), &theirs))
+}
+
+struct Differ<'a> {
+    shown: Shown<'a>,
+    rows: Vec<&'a ItemRow>,
+    by_id: HashMap<&'a str, &'a ItemRow>,
+    found: Changed,
+}
+
+fn by_id(prd: &Prd) -> HashMap<&str, &Item> {
+    prd.items
+        .iter()
+        .map(|item| (item.id.as_str(), item))
+        .collect()
+}
+
+impl<'a> Differ<'a> {
+    fn new(shown: Shown<'a>) -> Self {
+        let rows: Vec<&ItemRow> = shown.tables.tree(shown.run).collect();
+        Self {
+            shown,
+            by_id: rows.iter().map(|row| (row.id.as_str(), *row)).collect(),
+            rows,
+            found: Changed::default(),
+        }
+    }
+
+    fn told(mut self, base: Option<&Prd>, theirs: &Prd) -> Changed {
+        let before = base.map(by_id);
+        let known: HashSet<&str> = theirs
+            .items
+            .iter()
+            .map(|item| item.id.as_str())
+            .chain(self.by_id.keys().copied())
+            .collect();
+        let done: HashSet<&str> = self
+            .rows
+            .iter()
+            .filter(|row| row.state.is_finished())
+            .map(|row| row.id.as_str())
+            .collect();
+        let order = work_order(&theirs.items);
+        let mut after = None;
+        for item in order.iter().map(|at| &theirs.items[*at]) {
+            if !self.by_id.contains_key(item.id.as_str()) {
+                self.found.edits.push(Edit::Insert {
+                    parent: None,
+                    after,
+                    items: vec![planned(theirs, item, &known, &done)],
+                });
+            }
+            after = Some(node(&item.id));
+        }
+        self.order(base, theirs, &order);
+        let shown = self.shown;
+        for item in &theirs.items {
+            let Some(row) = self.by_id.get(item.id.as_str()).copied() else {
+                continue;
+            };
+            let planned = planned(theirs, item, &known, &done);
+            words(shown, row, &planned, &mut self.found);
+            let was = before
+                .as_ref()
+                .and_then(|before| before.get(item.id.as_str()));
+            let waits_for_others = was.is_some_and(|was| was.depends_on != item.depends_on);
+            if waits_for_others && !row.state.is_finished() {
+                self.found.edits.push(Edit::SetDependsOn {
+                    node: row.node.clone(),
+                    depends_on: planned.depends_on,
+                });
+            }
+            let marked = Marked {
+                before: before
+                    .is_some()
+                    .then(|| was.is_some_and(|was| was.passes == Some(true))),
+                now: item.passes == Some(true),
+                row,
+            };
+            marked.means(shown, &mut self.found);
+        }
+        let there = by_id(theirs);
+        for row in &self.rows {
+            let id = row.id.as_str();
+            let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
+            if was_there && !there.contains_key(id) {
+                self.found.problems.push(gone(shown.file, row));
+            }
+        }
+        self.found
+    }
+
+    /// The order is changed where those that were there before are to be
+    /// worked on otherwise than before.
+    fn order(&mut self, base: Option<&Prd>, theirs: &Prd, order: &[usize]) {
+        let there: HashSet<&str> = theirs.items.iter().map(|item| item.id.as_str()).collect();
+        let before: Vec<&str> = match base {
+            Some(base) => work_order(&base.items)
+                .into_iter()
+                .map(|at| base.items[at].id.as_str())
+                .collect(),
+            None => self.rows.iter().map(|row| row.id.as_str()).collect(),
+        };
+        let before: Vec<&str> = before
+            .into_iter()
+            .filter(|id| there.contains(id) && self.by_id.contains_key(id))
+            .collect();
+        let known: HashSet<&str> = before.iter().copied().collect();
+        let now = order.iter().map(|at| theirs.items[*at].id.as_str());
+        if !now.clone().filter(|id| known.contains(id)).eq(before) {
+            self.found.edits.push(Edit::Order {
+                parent: None,
+                nodes: now.map(node).collect(),
+            });
+        }
+    }
+}

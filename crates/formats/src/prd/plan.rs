@@ -1,0 +1,194 @@
+//! From a list of requirements to a plan.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
+use piton_core::policy::Policy;
+use piton_core::{ItemState, Node, Place, RunId};
+
+use super::{Item, Prd};
+use crate::plan_file::gate;
+
+/// The name of this format.
+pub const FACE: &str = "prd-json";
+
+/// The plan that a list describes, for a run of this id and name. `source` is
+/// the path of the file, as the journal keeps it.
+///
+/// What an item depends on comes before it; of those that may be begun the
+/// least priority comes first, then what stands first in the file.
+#[must_use]
+pub fn import(prd: &Prd, run: RunId, name: &str, source: &str) -> Plan {
+    let known: HashSet<&str> = prd.items.iter().map(|item| item.id.as_str()).collect();
+    let done: HashSet<&str> = prd
+        .items
+        .iter()
+        .filter(|item| item.passes == Some(true))
+        .map(|item| item.id.as_str())
+        .collect();
+    let items: Vec<PlannedItem> = work_order(&prd.items)
+        .into_iter()
+        .zip(0..)
+        .map(|(at, index)| PlannedItem {
+            place: Place::default().child(index),
+            ..planned(prd, &prd.items[at], &known, &done)
+        })
+        .collect();
+    let all_done = !items.is_empty() && items.iter().all(|item| item.state == ItemState::Done);
+    Plan {
+        run,
+        name: name.to_owned(),
+        face: FACE.to_owned(),
+        source: source.to_owned(),
+        policy: Policy::default(),
+        native: None,
+        past: all_done.then(|| RunPast {
+            done: true,
+            ..RunPast::default()
+        }),
+        items,
+    }
+}
+
+/// The node of an item.
+pub(super) fn node(id: &str) -> Node {
+    Node::child(None, id, 1)
+}
+
+/// An item as it is planned. Of what it depends on only what is `known` counts.
+pub(super) fn planned(
+    prd: &Prd,
+    item: &Item,
+    known: &HashSet<&str>,
+    done: &HashSet<&str>,
+) -> PlannedItem {
+    let needs = || item.depends_on.iter().filter(|id| known.contains(&***id));
+    let state = if item.passes == Some(true) {
+        ItemState::Done
+    } else if needs().all(|id| done.contains(&**id)) {
+        ItemState::Ready
+    } else {
+        ItemState::Pending
+    };
+    let mut depends_on: Vec<Node> = Vec::new();
+    for on in needs().map(|id| node(id)) {
+        if !depends_on.contains(&on) {
+            depends_on.push(on);
+        }
+    }
+    let commands = item.verification.iter().chain(&prd.verification);
+    let commands: Vec<&str> = commands.map(String::as_str).collect();
+    PlannedItem {
+        node: node(&item.id),
+        id: item.id.clone(),
+        place: Place::default().child(0),
+        state,
+        prompt: Some(prompt(item)),
+        model: None,
+        gate: gate(&commands, on_fail(item)),
+        breakpoint: false,
+        depends_on,
+        native: None,
+        past: Past::default(),
+    }
+}
+
+/// The indexes of the items in the order in which they are worked on.
+pub(super) fn work_order(items: &[Item]) -> Vec<usize> {
+    let at: HashMap<&str, usize> = items
+        .iter()
+        .zip(0..)
+        .map(|(item, index)| (item.id.as_str(), index))
+        .collect();
+    let mut by_priority: Vec<usize> = (0..items.len()).collect();
+    let priority = |index: usize| items[index].priority.unwrap_or(f64::INFINITY);
+    by_priority.sort_by(|a, b| priority(*a).total_cmp(&priority(*b)));
+    let mut rank = vec![0; items.len()];
+    for (place, index) in by_priority.iter().enumerate() {
+        rank[*index] = place;
+    }
+    let mut waits_for = vec![0_usize; items.len()];
+    let mut then: Vec<Vec<usize>> = vec![Vec::new(); items.len()];
+    for (index, item) in items.iter().enumerate() {
+        let on: BTreeSet<usize> = item
+            .depends_on
+            .iter()
+            .filter_map(|id| at.get(id.as_str()).copied())
+            .collect();
+        waits_for[index] = on.len();
+        for first in on {
+            then[first].push(index);
+        }
+    }
+    let mut free: BTreeSet<usize> = (0..items.len())
+        .filter(|index| waits_for[*index] == 0)
+        .map(|index| rank[index])
+        .collect();
+    let mut order = Vec::with_capacity(items.len());
+    while let Some(next) = free.pop_first() {
+        let index = by_priority[next];
+        order.push(index);
+        for later in &then[index] {
+            waits_for[*later] -= 1;
+            if waits_for[*later] == 0 {
+                free.insert(rank[*later]);
+            }
+        }
+    }
+    // Those that wait for each other are an error by themselves.
+    order.extend((0..items.len()).filter(|index| waits_for[*index] > 0));
+    order
+}
+
+fn said(text: Option<&String>) -> Option<&str> {
+    text.map(|text| text.trim()).filter(|text| !text.is_empty())
+}
+
+fn prompt(item: &Item) -> String {
+    let title = said(item.title.as_ref());
+    let description = said(item.description.as_ref());
+    let (head, rest) = match (title, description) {
+        (Some(title), description) => (title, description),
+        (None, Some(description)) => (description, None),
+        (None, None) => ("", None),
+    };
+    let mut text = if head.is_empty() {
+        format!("**{}**", item.id)
+    } else {
+        format!("**{}**: {head}", item.id)
+    };
+    if let Some(rest) = rest {
+        text.push_str(&format!("\n\n{rest}"));
+    }
+    let mut list = |head: &str, numbered: bool, lines: &[String]| {
+        let lines = lines.iter().map(|line| line.trim());
+        let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        if lines.is_empty() {
+            return;
+        }
+        text.push_str(&format!("\n\n{head}\n"));
+        for (line, number) in lines.iter().zip(1..) {
+            let mark = if numbered {
+                format!("{number}.")
+            } else {
+                "-".to_owned()
+            };
+            text.push_str(&format!("\n{mark} {line}"));
+        }
+    };
+    list("What must be true in the end:", false, &item.criteria);
+    list("Steps:", true, &item.steps);
+    if let Some(notes) = said(item.notes.as_ref()) {
+        text.push_str(&format!("\n\nNotes:\n\n{notes}"));
+    }
+    text
+}
+
+fn on_fail(item: &Item) -> String {
+    let about = said(item.title.as_ref()).or(said(item.description.as_ref()));
+    let about = about.map_or_else(String::new, |about| format!(" ({about})"));
+    format!(
+        "It checks the work on **{}**{about}. Mend what it found, in the work and not in the check.",
+        item.id
+    )
+}

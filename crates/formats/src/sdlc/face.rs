@@ -1,0 +1,208 @@
+//! A `state.json` as a face of its run: statuses are shown, what somebody
+//! changed is told.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use piton_core::{Edit, ItemRow, ItemState, RunId, Tables};
+
+use super::plan::{by_id, issue_of, node, of_issue, of_run, planned, run_of, status_of};
+use super::state::{Issue, IssueStatus, State, derived_totals};
+use super::{read, to_tree};
+use crate::face::CannotShow;
+use crate::json;
+use crate::plan_file::{Changed, gone};
+use crate::problem::{Problem, Source};
+use crate::sprint::Shown;
+
+/// The text that shows the run: its statuses, totals as they follow from the
+/// rest, and the time when any of that changed. Without a text, one of what
+/// the journal keeps. None when there is no such run.
+///
+/// # Errors
+///
+/// When the text is no state, or cannot be changed.
+pub fn show(
+    text: Option<&str>,
+    tables: &Tables,
+    run: RunId,
+    now: Timestamp,
+) -> Result<Option<String>, CannotShow> {
+    let Some(row) = tables.run(run) else {
+        return Ok(None);
+    };
+    let mut state = match text {
+        Some(text) => read(Source { name: "", text })
+            .0
+            .ok_or_else(|| CannotShow("this is not the state of a run".to_owned()))?,
+        None => run_of(row.native.as_ref()),
+    };
+    for row in tables.tree(run) {
+        let kept = issue_of(row);
+        let status = status_of(row, kept.status);
+        match state.issues.iter_mut().find(|issue| issue.id == row.id) {
+            Some(issue) => issue.status = status.or(issue.status),
+            None => state.issues.push(Issue { status, ..kept }),
+        }
+    }
+    state.metrics.totals = derived_totals(&state);
+    let Some(text) = text else {
+        state.updated_at = Some(now.to_string());
+        return Ok(Some(json::render(&to_tree(&state, None))));
+    };
+    let original = json::parse(text).root;
+    let patched = |state: &State| {
+        json::patch(text, &to_tree(state, original.as_ref()))
+            .map_err(|why| CannotShow(why.to_string()))
+    };
+    let shown = patched(&state)?;
+    if shown == text {
+        return Ok(Some(shown));
+    }
+    state.updated_at = Some(now.to_string());
+    patched(&state).map(Some)
+}
+
+/// What somebody changed since piton wrote `base`.
+///
+/// # Errors
+///
+/// What keeps the file from being read.
+pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Changed, Vec<Problem>> {
+    let name = shown.file;
+    let (theirs, problems) = read(Source { name, text: theirs });
+    let Some(theirs) = theirs.filter(|_| !problems.iter().any(Problem::is_error)) else {
+        return Err(problems);
+    };
+    let base = base.and_then(|text| read(Source { name, text }).0);
+    Ok(told(base.as_ref(), &theirs, shown))
+}
+
+fn told(base: Option<&State>, theirs: &State, shown: Shown<'_>) -> Changed {
+    let rows: Vec<&ItemRow> = shown.tables.tree(shown.run).collect();
+    let of_id: HashMap<&str, &ItemRow> = rows.iter().map(|row| (row.id.as_str(), *row)).collect();
+    let before = base.map(by_id);
+    let known: HashSet<&str> = theirs
+        .issues
+        .iter()
+        .map(|issue| issue.id.as_str())
+        .chain(of_id.keys().copied())
+        .collect();
+    let finished = rows.iter().filter(|row| row.state.is_finished());
+    let done: HashSet<&str> = finished.map(|row| row.id.as_str()).collect();
+    let mut found = Changed::default();
+    let mut after = None;
+    for issue in &theirs.issues {
+        match of_id.get(issue.id.as_str()) {
+            None => found.edits.push(insert(issue, after, &known, &done)),
+            Some(row) => {
+                let was = before
+                    .as_ref()
+                    .map(|before| before.get(&*issue.id).copied());
+                found.edits.extend(changes(row, was, issue, &known, &done));
+            }
+        }
+        after = Some(node(&issue.id));
+    }
+    let there = by_id(theirs);
+    for row in &rows {
+        let id = row.id.as_str();
+        let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
+        if was_there && !there.contains_key(id) {
+            found.problems.push(gone(shown.file, row));
+        }
+    }
+    let run = shown.tables.run(shown.run);
+    let native = of_run(theirs);
+    if run.is_some_and(|run| run.native.as_ref() != Some(&native)) {
+        let native = Some(native);
+        found.edits.push(Edit::SetNative { node: None, native });
+    }
+    found
+}
+
+fn insert(
+    issue: &Issue,
+    after: Option<piton_core::Node>,
+    known: &HashSet<&str>,
+    done: &HashSet<&str>,
+) -> Edit {
+    let mut item = planned(issue, known, done);
+    // What is new cannot have come to anything yet but its end; how others
+    // call where it stands is kept as their word.
+    if !item.state.is_finished() && item.state != ItemState::Pending {
+        item.state = ItemState::Ready;
+    }
+    Edit::Insert {
+        parent: None,
+        after,
+        items: vec![item],
+    }
+}
+
+/// What was changed of an issue. `was` is none when nobody knows what piton
+/// wrote last, and holds none when the issue was not in it.
+fn changes(
+    row: &ItemRow,
+    was: Option<Option<&Issue>>,
+    issue: &Issue,
+    known: &HashSet<&str>,
+    done: &HashSet<&str>,
+) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    let node = || row.node.clone();
+    let old_status = was.map(|was| was.and_then(|was| was.status));
+    if let Some(old) = old_status
+        && old != issue.status
+        && let Some(to) = issue.status.and_then(|status| wanted(row, status))
+    {
+        edits.push(Edit::SetState { node: node(), to });
+    }
+    let item = planned(issue, known, done);
+    let waits_for_others = was
+        .flatten()
+        .is_some_and(|was| was.blocked_by != issue.blocked_by);
+    if waits_for_others && !row.state.is_finished() {
+        let depends_on = item.depends_on;
+        let node = node();
+        edits.push(Edit::SetDependsOn { node, depends_on });
+    }
+    // Without a base a status may only be old.
+    let mut kept = issue.clone();
+    if old_status.is_none() {
+        kept.status = issue_of(row).status;
+    }
+    let native = of_issue(&kept);
+    if row.native.as_ref() != Some(&native) {
+        edits.push(Edit::SetNative {
+            node: Some(node()),
+            native: Some(native),
+        });
+    }
+    edits
+}
+
+/// The state that a word of the file asks for; none where the core need not,
+/// or cannot, be told: the word itself is kept.
+fn wanted(row: &ItemRow, status: IssueStatus) -> Option<ItemState> {
+    match status {
+        IssueStatus::Done => Some(ItemState::Done),
+        IssueStatus::Ready | IssueStatus::Blocked => {
+            let fits = matches!(row.state, ItemState::Ready | ItemState::Pending);
+            (!fits).then_some(ItemState::Pending)
+        }
+        IssueStatus::AwaitingHuman if row.state == ItemState::Waiting => None,
+        IssueStatus::Failed if row.state == ItemState::Failed => None,
+        // Others work on it, or gave up: for the core it is open again.
+        IssueStatus::Implementing
+        | IssueStatus::Reviewing
+        | IssueStatus::AwaitingHuman
+        | IssueStatus::Failed => {
+            let closed = matches!(
+                row.state,
+                ItemState::Done | ItemState::Failed | ItemState::Waiting
+            );
+            closed.then_some(ItemState::Pending)
+        }
+    }
+}

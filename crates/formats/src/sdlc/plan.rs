@@ -1,0 +1,193 @@
+//! From the state of a run to a plan: an item for each issue.
+
+use std::collections::{HashMap, HashSet};
+
+use piton_core::attempt::HumanNeeded;
+use piton_core::native::Native;
+use piton_core::plan::{Past, Plan, PlannedItem};
+use piton_core::policy::Policy;
+use piton_core::{ItemRow, ItemState, Node, Place, RunId};
+
+use super::state::{Issue, IssueStatus, State, Totals};
+use super::{read, to_tree};
+use crate::json;
+use crate::problem::Source;
+
+/// The name of this format.
+pub const FACE: &str = "sdlc";
+const VERSION: u32 = 1;
+
+/// The plan that a state describes, for a run of this id and name. `source` is
+/// the path of the file, as the journal keeps it.
+#[must_use]
+pub fn import(state: &State, run: RunId, name: &str, source: &str) -> Plan {
+    let known: HashSet<&str> = state.issues.iter().map(|issue| issue.id.as_str()).collect();
+    let done: HashSet<&str> = state
+        .issues
+        .iter()
+        .filter(|issue| issue.status == Some(IssueStatus::Done))
+        .map(|issue| issue.id.as_str())
+        .collect();
+    let items = state
+        .issues
+        .iter()
+        .zip(0..)
+        .map(|(issue, index)| PlannedItem {
+            place: Place::default().child(index),
+            ..planned(issue, &known, &done)
+        });
+    Plan {
+        run,
+        name: name.to_owned(),
+        face: FACE.to_owned(),
+        source: source.to_owned(),
+        policy: Policy::default(),
+        native: Some(of_run(state)),
+        past: None,
+        items: items.collect(),
+    }
+}
+
+pub(super) fn node(id: &str) -> Node {
+    Node::child(None, id, 1)
+}
+
+/// An issue as it is planned. Of what it waits for only what is `known` counts.
+pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>) -> PlannedItem {
+    let needs = || issue.blocked_by.iter().filter(|id| known.contains(&***id));
+    let waits = needs().any(|id| !done.contains(&**id));
+    let mut depends_on: Vec<Node> = Vec::new();
+    for on in needs().map(|id| node(id)) {
+        if !depends_on.contains(&on) {
+            depends_on.push(on);
+        }
+    }
+    let state = match issue.status {
+        Some(IssueStatus::Done) => ItemState::Done,
+        Some(IssueStatus::Failed) => ItemState::Failed,
+        Some(IssueStatus::AwaitingHuman) => ItemState::Waiting,
+        Some(IssueStatus::Ready) => ItemState::Ready,
+        // Whoever implements or reviews it is none of piton's: that stays a
+        // word of the file until piton itself begins.
+        Some(IssueStatus::Blocked | IssueStatus::Implementing | IssueStatus::Reviewing) | None => {
+            if waits {
+                ItemState::Pending
+            } else {
+                ItemState::Ready
+            }
+        }
+    };
+    let human = (state == ItemState::Waiting).then(|| HumanNeeded {
+        reason: match &issue.pr {
+            Some(pr) => format!("{pr} waits for a person"),
+            None => format!("{} waits for a person", issue.id),
+        },
+        details: None,
+    });
+    PlannedItem {
+        node: node(&issue.id),
+        id: issue.id.clone(),
+        place: Place::default().child(0),
+        state,
+        prompt: Some(issue.title.clone().unwrap_or_else(|| issue.id.clone())),
+        model: None,
+        gate: None,
+        breakpoint: false,
+        depends_on,
+        native: Some(of_issue(issue)),
+        past: Past {
+            human,
+            ..Past::default()
+        },
+    }
+}
+
+fn pack(body: String) -> Native {
+    Native {
+        face: FACE.to_owned(),
+        version: VERSION,
+        body,
+    }
+}
+
+/// Everything of a state but its issues and what follows from the rest.
+pub(super) fn of_run(state: &State) -> Native {
+    let mut rest = State {
+        issues: Vec::new(),
+        updated_at: None,
+        ..state.clone()
+    };
+    rest.metrics.totals = Totals::default();
+    pack(json::render(&to_tree(&rest, None)))
+}
+
+/// The object of an issue.
+pub(super) fn of_issue(issue: &Issue) -> Native {
+    let alone = State {
+        issues: vec![issue.clone()],
+        ..State::default()
+    };
+    let tree = to_tree(&alone, None);
+    let object = tree.get("issues").and_then(|issues| issues.get(&issue.id));
+    pack(object.map(json::render).unwrap_or_default())
+}
+
+/// The state that [`of_run`] kept.
+pub(super) fn run_of(native: Option<&Native>) -> State {
+    let native = native.filter(|native| native.face == FACE);
+    let state = native.and_then(|native| {
+        let text = &native.body;
+        read(Source {
+            name: "journal",
+            text,
+        })
+        .0
+    });
+    state.unwrap_or_default()
+}
+
+/// The issue that [`of_issue`] kept.
+pub(super) fn issue_of(row: &ItemRow) -> Issue {
+    let native = row.native.as_ref().filter(|native| native.face == FACE);
+    let issue = native.and_then(|native| {
+        let id = serde_json::to_string(&row.id).ok()?;
+        let text = format!(
+            "{{\"run_id\": null, \"phase\": null, \"issues\": {{{id}: {}}}}}",
+            native.body
+        );
+        let name = "journal";
+        let state = read(Source { name, text: &text }).0?;
+        state.issues.into_iter().next()
+    });
+    issue.unwrap_or_else(|| Issue {
+        id: row.id.clone(),
+        ..Issue::default()
+    })
+}
+
+/// The word for where an item stands: that of the file as long as it says no
+/// less. None where the format has no word.
+pub(super) fn status_of(row: &ItemRow, said: Option<IssueStatus>) -> Option<IssueStatus> {
+    use IssueStatus::{AwaitingHuman, Blocked, Done, Failed, Implementing, Ready, Reviewing};
+    let by_others = matches!(
+        said,
+        Some(Implementing | Reviewing | AwaitingHuman | Failed)
+    );
+    match row.state {
+        ItemState::Pending | ItemState::Ready if by_others && row.attempts == 0 => said,
+        ItemState::Pending => Some(Blocked),
+        ItemState::Ready => Some(Ready),
+        ItemState::Working if said == Some(Reviewing) => said,
+        ItemState::Working => Some(Implementing),
+        ItemState::Waiting => Some(AwaitingHuman),
+        ItemState::Done => Some(Done),
+        ItemState::Failed => Some(Failed),
+        ItemState::Skipped | ItemState::Blocked => said,
+    }
+}
+
+/// The issues by their ids.
+pub(super) fn by_id(state: &State) -> HashMap<&str, &Issue> {
+    let issues = state.issues.iter();
+    issues.map(|issue| (issue.id.as_str(), issue)).collect()
+}

@@ -1,0 +1,235 @@
+//! A task file as a face of its run: boxes are ticked, what somebody changed
+//! is told.
+
+use std::collections::{BTreeSet, HashMap};
+
+use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, Tables};
+
+use super::plan::{Kept, planned, policy};
+use super::{Task, match_criteria, read};
+use crate::plan_file::{Changed, Marked, gone, words};
+use crate::problem::{Problem, Source};
+use crate::sprint::Shown;
+
+/// The same text with the box of every criterion ticked that is done, and of
+/// no other. What is skipped stays as it stands there. One byte differs for
+/// each box that does.
+#[must_use]
+pub fn show(text: &str, tables: &Tables, run: RunId) -> String {
+    let (task, _) = read(Source { name: "", text });
+    let rows: Vec<&ItemRow> = tables.tree(run).collect();
+    let mut out = text.to_owned();
+    for (criterion, row) in task.criteria.iter().zip(found(&rows, &task)) {
+        let Some(row) = row else { continue };
+        let ticked = row.state == ItemState::Done;
+        if ticked == criterion.ticked || row.state == ItemState::Skipped {
+            continue;
+        }
+        out.replace_range(criterion.tick.clone(), if ticked { "x" } else { " " });
+    }
+    out
+}
+
+/// For each criterion of a file, the item that it is.
+fn found<'r>(rows: &[&'r ItemRow], task: &Task) -> Vec<Option<&'r ItemRow>> {
+    let known = Task {
+        criteria: rows
+            .iter()
+            .map(|row| Kept::unpack(row).criterion())
+            .collect(),
+        ..Task::default()
+    };
+    match_criteria(&known, task)
+        .into_iter()
+        .map(|at| at.and_then(|at| rows.get(at).copied()))
+        .collect()
+}
+
+/// What somebody changed since piton wrote `base`.
+///
+/// # Errors
+///
+/// What keeps the file from being read.
+pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Changed, Vec<Problem>> {
+    let name = shown.file;
+    let (theirs, problems) = read(Source { name, text: theirs });
+    if problems.iter().any(Problem::is_error) {
+        return Err(problems);
+    }
+    let base = base.map(|text| read(Source { name, text }).0);
+    let rows: Vec<&ItemRow> = shown.tables.tree(shown.run).collect();
+    let of_theirs = found(&rows, &theirs);
+    let differ = Differ {
+        shown,
+        // A file that lost its name is known by the run.
+        source: shown
+            .tables
+            .run(shown.run)
+            .map_or(name, |run| run.source.as_str()),
+        theirs: &theirs,
+        of_theirs,
+        rows,
+        found: Changed::default(),
+    };
+    Ok(differ.told(base.as_ref()))
+}
+
+struct Differ<'a> {
+    shown: Shown<'a>,
+    source: &'a str,
+    theirs: &'a Task,
+    /// The item of each of their criteria.
+    of_theirs: Vec<Option<&'a ItemRow>>,
+    rows: Vec<&'a ItemRow>,
+    found: Changed,
+}
+
+impl Differ<'_> {
+    fn told(mut self, base: Option<&Task>) -> Changed {
+        let of_base = base.map(|base| found(&self.rows, base));
+        let names = self.inserts();
+        self.orders(of_base.as_deref(), &names);
+        let before = |node: &Node| {
+            let (base, of_base) = (base?, of_base.as_ref()?);
+            let mut pairs = base.criteria.iter().zip(of_base);
+            pairs.find(|(_, row)| row.is_some_and(|row| row.node == *node))
+        };
+        let shown = self.shown;
+        let mut natives = Vec::new();
+        for (at, row) in self.of_theirs.iter().enumerate() {
+            let Some(row) = row else { continue };
+            let criterion = &self.theirs.criteria[at];
+            words(
+                shown,
+                row,
+                &planned(self.theirs, at, self.source),
+                &mut self.found,
+            );
+            let marked = Marked {
+                before: base
+                    .is_some()
+                    .then(|| before(&row.node).is_some_and(|(was, _)| was.ticked)),
+                now: criterion.ticked,
+                row,
+            };
+            marked.means(shown, &mut self.found);
+            let native = Kept::of(criterion).pack();
+            if row.native.as_ref() != Some(&native) {
+                natives.push(Edit::SetNative {
+                    node: Some(row.node.clone()),
+                    native: Some(native),
+                });
+            }
+        }
+        self.found.edits.extend(natives);
+        self.policy();
+        for row in &self.rows {
+            let is_there = self
+                .of_theirs
+                .iter()
+                .any(|there| there.is_some_and(|there| there.node == row.node));
+            let was_there = base.is_none() || before(&row.node).is_some();
+            if was_there && !is_there {
+                self.found.problems.push(gone(shown.file, row));
+            }
+        }
+        self.found
+    }
+
+    /// Tells of what is new, and gives the name of every criterion.
+    fn inserts(&mut self) -> Vec<Node> {
+        let mut taken: BTreeSet<Node> = self.rows.iter().map(|row| row.node.clone()).collect();
+        let mut names: Vec<Node> = Vec::with_capacity(self.theirs.criteria.len());
+        // Where in the edits the item stands that a new one is a part of.
+        let mut part_of: HashMap<usize, usize> = HashMap::new();
+        let mut last: HashMap<Option<Node>, Node> = HashMap::new();
+        let mut counts: HashMap<usize, u32> = HashMap::new();
+        let mut inserts: Vec<Edit> = Vec::new();
+        for (at, criterion) in self.theirs.criteria.iter().enumerate() {
+            let parent = match (self.of_theirs[at], criterion.parent) {
+                (Some(row), _) => row.node.parent(),
+                (None, above) => above.map(|above| names[above].clone()),
+            };
+            let after = last.get(&parent).cloned();
+            let name = match self.of_theirs[at] {
+                Some(row) => row.node.clone(),
+                None => (1..)
+                    .map(|nth| Node::child(parent.as_ref(), &criterion.id, nth))
+                    .find(|name| !taken.contains(name))
+                    .unwrap_or_else(|| Node::child(parent.as_ref(), &criterion.id, 1)),
+            };
+            if self.of_theirs[at].is_none() {
+                taken.insert(name.clone());
+                let mut item = planned(self.theirs, at, self.source);
+                item.node = name.clone();
+                let above = criterion
+                    .parent
+                    .and_then(|above| part_of.get(&above).copied());
+                match (above, criterion.parent) {
+                    (Some(edit), Some(above)) => {
+                        let index = counts.entry(above).or_default();
+                        if let Some(Edit::Insert { items, .. }) = inserts.get_mut(edit) {
+                            let top = items.iter().find(|item| item.node == names[above]);
+                            let place = top.map(|top| top.place.clone()).unwrap_or_default();
+                            item.place = place.child(*index);
+                            items.push(item);
+                        }
+                        *index += 1;
+                        part_of.insert(at, edit);
+                    }
+                    _ => {
+                        let depth = name.ancestors().count();
+                        item.place = Place(vec![0; depth]).child(0);
+                        part_of.insert(at, inserts.len());
+                        inserts.push(Edit::Insert {
+                            parent: parent.clone(),
+                            after,
+                            items: vec![item],
+                        });
+                    }
+                }
+            }
+            last.insert(parent, name.clone());
+            names.push(name);
+        }
+        self.found.edits.extend(inserts);
+        names
+    }
+
+    /// An order is changed where those that were there before stand otherwise
+    /// than before.
+    fn orders(&mut self, of_base: Option<&[Option<&ItemRow>]>, names: &[Node]) {
+        let rows: Vec<&Node> = match of_base {
+            Some(of_base) => of_base.iter().flatten().map(|row| &row.node).collect(),
+            None => self.rows.iter().map(|row| &row.node).collect(),
+        };
+        let there: BTreeSet<&Node> = names.iter().collect();
+        let known: BTreeSet<&Node> = rows.iter().copied().collect();
+        let parents: BTreeSet<Option<Node>> = rows.iter().map(|node| node.parent()).collect();
+        for parent in parents {
+            let of_parent = |node: &&Node| node.parent() == parent;
+            let then = rows
+                .iter()
+                .copied()
+                .filter(of_parent)
+                .filter(|node| there.contains(node));
+            let now = || names.iter().filter(of_parent);
+            if !now().filter(|node| known.contains(node)).eq(then) {
+                let nodes = now().cloned().collect();
+                self.found.edits.push(Edit::Order { parent, nodes });
+            }
+        }
+    }
+
+    /// What stands at the head of the file.
+    fn policy(&mut self) {
+        let Some(run) = self.shown.tables.run(self.shown.run) else {
+            return;
+        };
+        let mut rules = run.policy.clone();
+        rules.limits.iterations_max = policy(self.theirs).limits.iterations_max;
+        if rules != run.policy {
+            self.found.edits.push(Edit::SetPolicy(Box::new(rules)));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! From a task file to a plan: an item for each criterion.
+
+use piton_core::native::Native;
+use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
+use piton_core::policy::{Limits, Policy};
+use piton_core::{ItemRow, ItemState, Node, Place, RunId};
+use serde::{Deserialize, Serialize};
+
+use super::{Criterion, Front, Task};
+use crate::plan_file::gate;
+use crate::tree::Span;
+
+/// The name of this format.
+pub const FACE: &str = "task-file";
+const VERSION: u32 = 1;
+
+/// The plan that a task file describes, for a run of this id and name.
+/// `source` is the path of the file, as the journal keeps it.
+///
+/// A criterion with others nested in it is done when they are.
+#[must_use]
+pub fn import(task: &Task, run: RunId, name: &str, source: &str) -> Plan {
+    let mut items: Vec<PlannedItem> = Vec::with_capacity(task.criteria.len());
+    let mut counts = vec![0_u32; task.criteria.len()];
+    let mut roots = 0;
+    for (at, criterion) in task.criteria.iter().enumerate() {
+        let above = criterion.parent.map(|above| items[above].clone());
+        let index = match criterion.parent {
+            Some(above) => &mut counts[above],
+            None => &mut roots,
+        };
+        let place = above
+            .as_ref()
+            .map_or_else(Place::default, |above| above.place.clone());
+        let above = above.map(|above| above.node);
+        items.push(PlannedItem {
+            node: Node::child(above.as_ref(), &criterion.id, 1),
+            place: place.child(*index),
+            ..planned(task, at, source)
+        });
+        *index += 1;
+    }
+    let all_done = !items.is_empty() && items.iter().all(|item| item.state == ItemState::Done);
+    Plan {
+        run,
+        name: name.to_owned(),
+        face: FACE.to_owned(),
+        source: source.to_owned(),
+        policy: policy(task),
+        native: None,
+        past: all_done.then(|| RunPast {
+            done: true,
+            ..RunPast::default()
+        }),
+        items,
+    }
+}
+
+/// What the file says of retries and limits.
+pub(super) fn policy(task: &Task) -> Policy {
+    let front = task.front.as_ref();
+    let iterations_max = front.and_then(|front| front.max_iterations);
+    Policy {
+        limits: Limits {
+            iterations_max: iterations_max.map(|max| u32::try_from(max).unwrap_or(u32::MAX)),
+            ..Limits::default()
+        },
+        ..Policy::default()
+    }
+}
+
+/// A criterion as it is planned, as if it stood alone.
+pub(super) fn planned(task: &Task, at: usize, source: &str) -> PlannedItem {
+    let criterion = &task.criteria[at];
+    let holds_others = has_children(task, at);
+    let front = task.front.as_ref();
+    let title = title(task, source);
+    let text = of_a_front(front, |front| front.test_command.as_ref());
+    let commands: Vec<&str> = text.into_iter().collect();
+    let gate = gate(
+        &commands,
+        format!(
+            "It checks this criterion of “{title}”: **{}**. Mend what it found, in the work and not in the check.",
+            words(criterion)
+        ),
+    );
+    PlannedItem {
+        node: Node::child(None, &criterion.id, 1),
+        id: criterion.id.clone(),
+        place: Place::default().child(0),
+        state: state(task, at),
+        prompt: (!holds_others).then(|| prompt(task, criterion, &title)),
+        model: of_a_front(front, |front| front.model.as_ref()).map(str::to_owned),
+        gate: gate.filter(|_| !holds_others),
+        breakpoint: false,
+        depends_on: Vec::new(),
+        native: Some(Kept::of(criterion).pack()),
+        past: Past::default(),
+    }
+}
+
+fn of_a_front(front: Option<&Front>, of: fn(&Front) -> Option<&String>) -> Option<&str> {
+    let text = front.and_then(of).map(|text| text.trim());
+    text.filter(|text| !text.is_empty())
+}
+
+/// What the whole is called.
+fn title(task: &Task, source: &str) -> String {
+    let front = of_a_front(task.front.as_ref(), |front| front.task.as_ref());
+    let title = front.or(task.title.as_deref()).map(str::trim);
+    let title = title.filter(|title| !title.is_empty());
+    title.unwrap_or(source).to_owned()
+}
+
+fn words(criterion: &Criterion) -> &str {
+    match criterion.text.trim() {
+        "" => &criterion.id,
+        text => text,
+    }
+}
+
+fn has_children(task: &Task, at: usize) -> bool {
+    let next = task.criteria.get(at + 1);
+    next.is_some_and(|next| next.parent == Some(at))
+}
+
+/// The criteria within that of this index, and within those.
+fn below(task: &Task, at: usize) -> impl Iterator<Item = usize> {
+    let level = task.criteria[at].level;
+    let rest = task.criteria.iter().enumerate().skip(at + 1);
+    rest.take_while(move |(_, criterion)| criterion.level > level)
+        .map(|(index, _)| index)
+}
+
+fn state(task: &Task, at: usize) -> ItemState {
+    if !has_children(task, at) {
+        return if task.criteria[at].ticked {
+            ItemState::Done
+        } else {
+            ItemState::Ready
+        };
+    }
+    let is_done = |index: &usize| task.criteria[*index].ticked;
+    let leaves: Vec<usize> = below(task, at)
+        .filter(|index| !has_children(task, *index))
+        .collect();
+    if leaves.iter().all(is_done) {
+        ItemState::Done
+    } else if leaves.iter().any(is_done) {
+        ItemState::Working
+    } else {
+        ItemState::Ready
+    }
+}
+
+fn prompt(task: &Task, criterion: &Criterion, title: &str) -> String {
+    let mut text = format!(
+        "The task: {title}\n\nMake this criterion true: **{}**",
+        words(criterion)
+    );
+    let mut parts = Vec::new();
+    if let Some(section) = criterion.section.as_deref() {
+        parts.push(format!("It stands under “{}”.", section.trim()));
+    }
+    if let Some(above) = criterion.parent.and_then(|above| task.criteria.get(above)) {
+        parts.push(format!("It is a part of “{}”.", words(above)));
+    }
+    if let Some(front) = task
+        .front
+        .as_ref()
+        .filter(|front| front.browser_validation == Some(true))
+    {
+        parts.push(match front.base_url.as_deref() {
+            Some(url) => format!("Look at the outcome in a browser, at {url}."),
+            None => "Look at the outcome in a browser.".to_owned(),
+        });
+    }
+    if !parts.is_empty() {
+        text.push_str(&format!("\n\n{}", parts.join(" ")));
+    }
+    text
+}
+
+/// What of a criterion only this format has, as the file had it last: it tells
+/// which criterion of a changed file an item is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// Its id in the file.
+    pub(super) id: String,
+    pub(super) number: u64,
+    pub(super) text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) section: Option<String>,
+}
+
+impl Kept {
+    pub(super) fn of(criterion: &Criterion) -> Self {
+        Self {
+            id: criterion.id.clone(),
+            number: criterion.number,
+            text: criterion.text.clone(),
+            section: criterion.section.clone(),
+        }
+    }
+
+    pub(super) fn pack(&self) -> Native {
+        Native {
+            face: FACE.to_owned(),
+            version: VERSION,
+            body: serde_json::to_string(self).expect("plain fields"),
+        }
+    }
+
+    pub(super) fn unpack(row: &ItemRow) -> Self {
+        let native = row.native.as_ref().filter(|native| native.face == FACE);
+        native
+            .and_then(|native| serde_json::from_str(&native.body).ok())
+            .unwrap_or_else(|| Self {
+                id: row.id.clone(),
+                ..Self::default()
+            })
+    }
+
+    /// The criterion, as far as it must be known to find it again.
+    pub(super) fn criterion(&self) -> Criterion {
+        Criterion {
+            id: self.id.clone(),
+            number: self.number,
+            written_number: None,
+            text: self.text.clone(),
+            ticked: false,
+            section: self.section.clone(),
+            level: 0,
+            parent: None,
+            group: None,
+            line: 0,
+            tick: 0..0,
+            span: Span::default(),
+        }
+    }
+}

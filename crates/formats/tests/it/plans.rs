@@ -1,0 +1,750 @@
+//! `prd.json`, task files and `state.json` as faces of their runs: imported,
+//! shown, edited by hand and taken in, without a disk.
+
+use jiff::{SignedDuration, Timestamp};
+use piton_core::attempt::Report;
+use piton_core::gate::GateReport;
+use piton_core::journal::Stamp;
+use piton_core::plan::Plan;
+use piton_core::policy::Limits;
+use piton_core::{
+    Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, ItemRow, ItemState,
+    Node, Outcome, Refusal, Role, Rows, RunId, Tables, decide,
+};
+use piton_formats::plan_file::PlanFile;
+use piton_formats::problem::Problem;
+use piton_formats::sprint::Source;
+use piton_formats::{prd, sdlc, task};
+use proptest::prelude::*;
+use uuid::Uuid;
+
+const RUN: RunId = RunId(Uuid::from_u128(1));
+
+/// A run with its file, and whatever an engine does around both.
+struct Desk {
+    tables: Tables,
+    face: PlanFile,
+    /// What piton last wrote or took in.
+    base: String,
+    text: String,
+    problems: Vec<Problem>,
+    now: Timestamp,
+    ids: u128,
+}
+
+fn prd_plan(text: &str) -> Plan {
+    let (prd, problems) = prd::read(Source {
+        name: "prd.json",
+        text,
+    });
+    assert!(!problems.iter().any(Problem::is_error), "{problems:?}");
+    prd::import(&prd.expect("a list"), RUN, "prd", "prd.json")
+}
+
+fn task_plan(text: &str) -> Plan {
+    let (task, problems) = task::read(Source {
+        name: "TASK.md",
+        text,
+    });
+    assert!(!problems.iter().any(Problem::is_error), "{problems:?}");
+    task::import(&task, RUN, "task", "TASK.md")
+}
+
+fn sdlc_plan(text: &str) -> Plan {
+    let (state, problems) = sdlc::read(Source {
+        name: "state.json",
+        text,
+    });
+    assert!(!problems.iter().any(Problem::is_error), "{problems:?}");
+    sdlc::import(&state.expect("a state"), RUN, "state", "state.json")
+}
+
+impl Desk {
+    fn of(plan: Plan, text: &str) -> Self {
+        let mut desk = Self {
+            tables: Tables::default(),
+            face: PlanFile::Prd(RUN),
+            base: text.to_owned(),
+            text: text.to_owned(),
+            problems: Vec::new(),
+            now: Timestamp::from_second(1_800_000_000).expect("in range"),
+            ids: 10,
+        };
+        desk.commit(&Command::PlanRun(Box::new(plan)))
+            .expect("a plan");
+        desk.face = PlanFile::of(&desk.tables, RUN).expect("a plan of a file");
+        desk
+    }
+
+    fn id(&mut self) -> Uuid {
+        self.ids += 1;
+        Uuid::from_u128(self.ids << 16)
+    }
+
+    fn commit(&mut self, command: &Command) -> Result<(), Refusal> {
+        self.now += SignedDuration::from_secs(1);
+        let facts = Facts {
+            actor: Actor::File("the file".to_owned()),
+            decision: DecisionId(self.id()),
+            holder: HolderKnown::Alive,
+        };
+        let rows = Rows {
+            tables: self.tables.clone(),
+            now: self.now,
+            next_decision: self.tables.next_decision(),
+            lease_expires: None,
+            next_memory: [1; 3],
+        };
+        for draft in decide(&rows, command, &facts)? {
+            let stamp = Stamp {
+                id: EventId(self.id()),
+                position: 0,
+                time: self.now,
+                actor: facts.actor.clone(),
+            };
+            self.tables.fold(&draft.event, &stamp);
+        }
+        Ok(())
+    }
+
+    /// Brings the file up to date. Twice comes to the same as once.
+    #[track_caller]
+    fn show(&mut self) {
+        let show = |desk: &mut Self, text: &str| {
+            let now = desk.now + SignedDuration::from_secs(desk.ids.try_into().unwrap_or(9));
+            let shown = desk.face.show(Some(text), &desk.tables, now);
+            shown.expect("it can be shown").expect("the run is there")
+        };
+        let text = self.text.clone();
+        self.text = show(self, &text);
+        self.ids += 1;
+        let text = self.text.clone();
+        assert_eq!(show(self, &text), text, "twice is not once");
+        self.base = text;
+    }
+
+    fn found(&mut self) -> Vec<Edit> {
+        let changed = self.face.edits(
+            "the file",
+            Some(&self.base.clone()),
+            &self.text.clone(),
+            &self.tables,
+            RUN,
+            self.now,
+        );
+        let changed = changed.expect("it can be read");
+        self.problems = changed.problems;
+        changed.edits
+    }
+
+    /// Takes in what somebody changed; the problems are kept.
+    #[track_caller]
+    fn take_in(&mut self) -> Vec<Edit> {
+        let edits = self.found();
+        self.commit(&Command::TakeEdits {
+            run: RUN,
+            token: None,
+            file: "the file".to_owned(),
+            edits: edits.clone(),
+        })
+        .expect("the run is there");
+        self.base.clone_from(&self.text);
+        edits
+    }
+
+    #[track_caller]
+    fn replace(&mut self, from: &str, to: &str) {
+        assert_eq!(self.text.matches(from).count(), 1, "{from}\n{}", self.text);
+        self.text = self.text.replacen(from, to, 1);
+    }
+
+    /// What could not be taken.
+    fn left(&self) -> Vec<String> {
+        let open = self.tables.open_decisions(RUN);
+        open.filter(|row| row.file.is_some())
+            .flat_map(|row| row.details.clone())
+            .collect()
+    }
+
+    fn start(&mut self) {
+        self.commit(&Command::StartRun {
+            run: RUN,
+            owner: "me".to_owned(),
+            limits: Limits::default(),
+        })
+        .expect("nobody holds it");
+    }
+
+    fn token(&self) -> u64 {
+        self.tables.run(RUN).map_or(0, |run| run.fence)
+    }
+
+    #[track_caller]
+    fn begin(&mut self) -> (Node, AttemptId) {
+        let node = self
+            .tables
+            .next(RUN)
+            .expect("something is left")
+            .node
+            .clone();
+        let attempt = AttemptId(self.id());
+        self.commit(&Command::StartAttempt {
+            run: RUN,
+            token: self.token(),
+            attempt,
+            node: node.clone(),
+            role: Role::Worker,
+            agent: "sh".to_owned(),
+            model: None,
+        })
+        .expect("it may be started");
+        (node, attempt)
+    }
+
+    fn end(&mut self, (node, attempt): &(Node, AttemptId), outcome: Outcome) {
+        self.commit(&Command::EndAttempt {
+            run: RUN,
+            token: self.token(),
+            attempt: *attempt,
+            node: node.clone(),
+            report: Box::new(Report::bare(outcome)),
+        })
+        .expect("it was started");
+    }
+
+    fn gate(&mut self, node: &Node, passed: bool) {
+        let (run, token, node) = (RUN, self.token(), node.clone());
+        self.commit(&Command::StartGate {
+            run,
+            token,
+            node: node.clone(),
+        })
+        .expect("it has a gate");
+        let report = GateReport {
+            passed,
+            exit: Some(i32::from(!passed)),
+            ..GateReport::default()
+        };
+        self.commit(&Command::EndGate {
+            run,
+            token,
+            node,
+            report,
+        })
+        .expect("it was started");
+    }
+
+    /// Works on whatever is next, to a good end.
+    #[track_caller]
+    fn work(&mut self) -> String {
+        let begun = self.begin();
+        self.end(&begun, Outcome::Completed);
+        if self.item(begun.0.as_str()).gate.is_some() {
+            self.gate(&begun.0, true);
+        }
+        self.show();
+        begun.0.to_string()
+    }
+
+    #[track_caller]
+    fn item(&self, node: &str) -> &ItemRow {
+        let node = Node::named(node);
+        self.tables.item(RUN, &node).expect("it is there")
+    }
+
+    #[track_caller]
+    fn state(&self, node: &str) -> ItemState {
+        self.item(node).state
+    }
+}
+
+mod lists {
+    use super::*;
+
+    const STORIES: &str = "{\r\n  \"branchName\": \"x\",\r\n  \"userStories\": [\r\n    {\"id\": \"US-1\", \"title\": \"Numbers\", \"acceptanceCriteria\": [\"no gaps\"], \"priority\": 2, \"passes\": false, \"notes\": \"\"},\r\n    {\"id\": \"US-2\", \"title\": \"Store\", \"acceptanceCriteria\": [], \"priority\": 3, \"passes\": true},\r\n    {\"id\": \"US-3\", \"title\": \"First\", \"acceptanceCriteria\": [], \"priority\": 1, \"passes\": false, \"verificationCommands\": [\"make a\"]},\r\n    {\"id\": \"US-4\", \"title\": \"Whenever\", \"acceptanceCriteria\": [], \"passes\": false},\r\n    {\"id\": \"US-5\", \"title\": \"After 4\", \"acceptanceCriteria\": [], \"priority\": 0, \"passes\": false, \"dependsOn\": [\"US-4\", \"gone\"]}\r\n  ],\r\n  \"verification\": {\"tests\": \"make test\"}\r\n}";
+
+    fn desk() -> Desk {
+        Desk::of(prd_plan(STORIES), STORIES)
+    }
+
+    #[test]
+    fn items_come_by_dependency_then_priority_then_place() {
+        let plan = prd_plan(STORIES);
+        let order: Vec<(&str, ItemState)> = plan
+            .items
+            .iter()
+            .map(|item| (item.id.as_str(), item.state))
+            .collect();
+        assert_eq!(
+            order,
+            [
+                ("US-3", ItemState::Ready),
+                ("US-1", ItemState::Ready),
+                ("US-2", ItemState::Done),
+                ("US-4", ItemState::Ready),
+                ("US-5", ItemState::Pending),
+            ]
+        );
+        assert_eq!(plan.items[4].depends_on, [Node::named("US-4")]);
+        let gate = plan.items[0].gate.as_ref().expect("it is verified");
+        assert_eq!(
+            gate.script,
+            "(\nmake a\n) || exit\n(\nmake test\n) || exit\n"
+        );
+        assert_eq!(
+            plan.items[1].gate.as_ref().expect("too").script,
+            "make test"
+        );
+        let prompt = plan.items[1].prompt.as_deref().expect("words");
+        assert_eq!(
+            prompt,
+            "**US-1**: Numbers\n\nWhat must be true in the end:\n\n- no gaps"
+        );
+    }
+
+    #[test]
+    fn passes_is_written_when_the_gate_passed_and_not_before() {
+        let mut desk = desk();
+        desk.start();
+        let begun = desk.begin();
+        desk.end(&begun, Outcome::Completed);
+        desk.show();
+        assert_eq!(desk.text, STORIES, "the agent's word is no evidence");
+        desk.gate(&begun.0, false);
+        desk.show();
+        assert_eq!(desk.text, STORIES);
+        // It is tried again, with another agent.
+        let fix = AttemptId(desk.id());
+        desk.commit(&Command::StartAttempt {
+            run: RUN,
+            token: desk.token(),
+            attempt: fix,
+            node: begun.0.clone(),
+            role: Role::GateFix,
+            agent: "sh".to_owned(),
+            model: None,
+        })
+        .expect("it mends");
+        desk.end(&(begun.0.clone(), fix), Outcome::Completed);
+        desk.gate(&begun.0, true);
+        desk.show();
+        let told = "\"First\", \"acceptanceCriteria\": [], \"priority\": 1, \"passes\": ";
+        assert_eq!(
+            desk.text,
+            STORIES.replacen(&format!("{told}false"), &format!("{told}true"), 1)
+        );
+        let order: Vec<String> = (0..3).map(|_| desk.work()).collect();
+        assert_eq!(order, ["US-1", "US-4", "US-5"]);
+        assert!(!desk.text.contains("\"passes\": false"));
+    }
+
+    #[test]
+    fn an_agent_that_says_passes_of_its_own_item_is_not_believed() {
+        let mut desk = desk();
+        desk.start();
+        let begun = desk.begin();
+        let mine = "\"priority\": 1, \"passes\": ";
+        desk.replace(&format!("{mine}false"), &format!("{mine}true"));
+        assert_eq!(desk.take_in(), []);
+        assert_eq!(desk.problems.len(), 1, "{:?}", desk.problems);
+        desk.show();
+        assert_eq!(desk.text, STORIES);
+        desk.end(&begun, Outcome::Completed);
+        desk.replace(&format!("{mine}false"), &format!("{mine}true"));
+        assert_eq!(desk.take_in(), [], "its gate is still to come");
+        desk.gate(&begun.0, false);
+        desk.show();
+        assert_eq!(desk.text, STORIES);
+    }
+
+    #[test]
+    fn a_person_who_says_passes_of_another_item_is_believed() {
+        let mut desk = desk();
+        desk.start();
+        desk.begin();
+        let other = "\"Whenever\", \"acceptanceCriteria\": [], \"passes\": ";
+        desk.replace(&format!("{other}false"), &format!("{other}true"));
+        assert_eq!(desk.take_in().len(), 1);
+        assert_eq!(
+            (desk.state("US-4"), desk.state("US-5")),
+            (ItemState::Done, ItemState::Ready)
+        );
+        let kept = desk.text.clone();
+        desk.show();
+        assert_eq!(desk.text, kept);
+        // What is done is asked about before it is undone.
+        desk.replace(&format!("{other}true"), &format!("{other}false"));
+        desk.take_in();
+        assert_eq!(desk.left(), ["`US-4` is to be pending: it is done"]);
+    }
+
+    #[test]
+    fn new_items_other_words_and_another_order_are_taken_in() {
+        let mut desk = desk();
+        desk.replace("\"Numbers\"", "\"Numbers, in Roman\"");
+        desk.replace("\"priority\": 1", "\"priority\": 9");
+        desk.replace(
+            "    {\"id\": \"US-4\"",
+            "    {\"id\": \"US-6\", \"title\": \"New\", \"acceptanceCriteria\": [], \"priority\": 1, \"passes\": false, \"dependsOn\": [\"US-7\"]},\r\n    {\"id\": \"US-7\", \"title\": \"Newer\", \"acceptanceCriteria\": [], \"priority\": 5, \"passes\": false},\r\n    {\"id\": \"US-4\"",
+        );
+        desk.take_in();
+        assert_eq!(desk.left(), Vec::<String>::new());
+        assert_eq!(desk.problems, []);
+        let prompt = desk.item("US-1").prompt.clone().expect("words");
+        assert!(
+            prompt.starts_with("**US-1**: Numbers, in Roman"),
+            "{prompt}"
+        );
+        desk.start();
+        let order: Vec<String> = (0..6).map(|_| desk.work()).collect();
+        assert_eq!(order, ["US-1", "US-7", "US-6", "US-3", "US-4", "US-5"]);
+        assert_eq!(desk.found(), []);
+    }
+
+    #[test]
+    fn what_is_taken_out_stays_and_is_told() {
+        let mut desk = desk();
+        let at = desk.text.find("    {\"id\": \"US-1\"").expect("there");
+        let end = at + desk.text[at..].find('\n').expect("a line") + 1;
+        desk.text.replace_range(at..end, "");
+        assert_eq!(desk.take_in(), []);
+        assert_eq!(desk.problems.len(), 1);
+        assert_eq!(desk.state("US-1"), ItemState::Ready);
+        desk.show();
+        assert!(!desk.text.contains("{\"id\": \"US-1\""), "nor put back");
+    }
+
+    #[test]
+    fn without_a_base_only_what_cannot_be_old_is_taken() {
+        let mut desk = desk();
+        desk.start();
+        desk.work();
+        let edits = |desk: &mut Desk, text: &str| {
+            let (tables, now) = (desk.tables.clone(), desk.now);
+            let changed = desk.face.edits("the file", None, text, &tables, RUN, now);
+            changed.expect("it can be read").edits
+        };
+        assert_eq!(edits(&mut desk, STORIES), [], "an old version");
+        let ticked = STORIES.replace("2, \"passes\": false", "2, \"passes\": true");
+        assert_eq!(edits(&mut desk, &ticked).len(), 1, "never tried");
+    }
+
+    #[test]
+    fn a_list_that_passes_is_a_run_that_is_done() {
+        let text = "{\"features\": [{\"id\": 1, \"description\": \"a\", \"passes\": true}]}";
+        let plan = prd_plan(text);
+        assert!(plan.past.as_ref().is_some_and(|past| past.done));
+        let mut desk = Desk::of(plan, text);
+        desk.show();
+        assert_eq!(desk.text, text);
+    }
+}
+
+mod tasks {
+    use super::*;
+
+    const TASK: &str = "---\r\ntask: Serve tides\r\ntest_command: make check\r\nmax_iterations: 12\r\nmodel: opus\r\n---\r\n# Tides\r\n\r\n## Criteria\r\n\r\n1. [X] The harbours load\r\n2. [ ] A tide is computed\r\n   for every hour\r\n   - [ ] in metres\r\n   - [ ] in feet\r\n3. [ ] WD-01: served\r\n\r\n`- [ ] no criterion`";
+
+    fn desk() -> Desk {
+        Desk::of(task_plan(TASK), TASK)
+    }
+
+    const TIDE: &str = "a-tide-is-computed-for-every-hour";
+
+    #[test]
+    fn a_criterion_is_an_item_and_what_is_nested_is_below_it() {
+        let plan = task_plan(TASK);
+        let metres = format!("{TIDE}/in-metres");
+        let nodes: Vec<(&str, ItemState)> = plan
+            .items
+            .iter()
+            .map(|item| (item.node.as_str(), item.state))
+            .collect();
+        assert_eq!(
+            nodes,
+            [
+                ("the-harbours-load", ItemState::Done),
+                (TIDE, ItemState::Ready),
+                (&*metres, ItemState::Ready),
+                (&*format!("{TIDE}/in-feet"), ItemState::Ready),
+                ("wd-01", ItemState::Ready),
+            ]
+        );
+        assert_eq!(plan.policy.limits.iterations_max, Some(12));
+        let item = &plan.items[2];
+        assert_eq!(item.model.as_deref(), Some("opus"));
+        assert_eq!(item.gate.as_ref().expect("checked").script, "make check");
+        assert_eq!(
+            item.prompt.as_deref(),
+            Some(
+                "The task: Serve tides\n\nMake this criterion true: **in metres**\n\nIt stands under “Criteria”. It is a part of “A tide is computed for every hour”."
+            )
+        );
+        assert_eq!((&plan.items[1].gate, &plan.items[1].prompt), (&None, &None));
+    }
+
+    #[test]
+    fn a_box_is_one_byte_and_a_parent_is_ticked_after_its_children() {
+        let mut desk = desk();
+        desk.start();
+        desk.show();
+        assert_eq!(desk.text, TASK);
+        assert_eq!(desk.work(), format!("{TIDE}/in-metres"));
+        let half = TASK.replacen("- [ ] in metres", "- [x] in metres", 1);
+        assert_eq!(desk.text, half);
+        assert_eq!(desk.work(), format!("{TIDE}/in-feet"));
+        let whole = half
+            .replacen("- [ ] in feet", "- [x] in feet", 1)
+            .replacen("2. [ ]", "2. [x]", 1);
+        assert_eq!(desk.text, whole);
+        assert_eq!(desk.work(), "wd-01");
+        assert_eq!(desk.text, whole.replacen("3. [ ]", "3. [x]", 1));
+        assert_eq!(desk.found(), []);
+    }
+
+    #[test]
+    fn a_tick_by_the_agent_at_work_is_taken_back() {
+        let mut desk = desk();
+        desk.start();
+        let begun = desk.begin();
+        desk.replace("- [ ] in metres", "- [x] in metres");
+        desk.replace("2. [ ]", "2. [x]");
+        assert_eq!(desk.take_in(), []);
+        assert_eq!(desk.problems.len(), 2, "its own box and the one around it");
+        desk.end(&begun, Outcome::Failed);
+        desk.show();
+        assert_eq!(desk.text, TASK);
+    }
+
+    #[test]
+    fn a_person_ticks_adds_rewords_and_sorts() {
+        let mut desk = desk();
+        desk.start();
+        let begun = desk.begin();
+        desk.replace(
+            "3. [ ] WD-01: served\r\n",
+            "3. [ ] New\r\n   - [ ] one\r\n   - [x] two\r\n     - [ ] three\r\n4. [x] WD-01: served\r\n",
+        );
+        desk.replace(
+            "   - [ ] in feet\r\n",
+            "   - [ ] counted by hand\r\n   - [ ] in feet, exactly\r\n",
+        );
+        let edits = desk.take_in();
+        assert_eq!(desk.left(), Vec::<String>::new(), "{edits:#?}");
+        assert_eq!(desk.problems, []);
+        assert_eq!(desk.state("wd-01"), ItemState::Done);
+        let feet = desk.item(&format!("{TIDE}/in-feet"));
+        assert!(
+            feet.prompt
+                .as_deref()
+                .is_some_and(|text| text.contains("**in feet, exactly**"))
+        );
+        desk.end(&begun, Outcome::Completed);
+        desk.gate(&begun.0, true);
+        desk.show();
+        let order: Vec<String> = (0..4).map(|_| desk.work()).collect();
+        let below = |name: &str| format!("{TIDE}/{name}");
+        assert_eq!(
+            order,
+            [
+                below("counted-by-hand"),
+                below("in-feet"),
+                "new/one".to_owned(),
+                "new/two/three".to_owned()
+            ]
+        );
+        assert!(
+            task::read(Source {
+                name: "",
+                text: &desk.text
+            })
+            .0
+            .is_complete(),
+            "{}",
+            desk.text
+        );
+        assert_eq!(desk.found(), []);
+        assert!(!desk.text.replace("\r\n", "").contains('\n'));
+    }
+
+    #[test]
+    fn another_test_command_holds_for_what_is_open() {
+        let mut desk = desk();
+        desk.replace("test_command: make check", "test_command: make all");
+        desk.replace("max_iterations: 12", "max_iterations: 3");
+        desk.take_in();
+        assert_eq!(
+            desk.item("wd-01").gate.as_ref().expect("checked").script,
+            "make all"
+        );
+        let run = desk.tables.run(RUN).expect("there");
+        assert_eq!(run.policy.limits.iterations_max, Some(3));
+        assert_eq!(desk.left(), Vec::<String>::new());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn showing_changes_boxes_and_nothing_else(
+            shape in prop::collection::vec((0_usize..3, any::<bool>()), 1..12),
+            works in 0_usize..12,
+        ) {
+            let mut text = String::from("# T\n\nprose [ ] here\n\n");
+            let mut deepest = 0;
+            for (at, (level, ticked)) in shape.iter().enumerate() {
+                let level = *level.min(&deepest);
+                deepest = level + 1;
+                let mark = if *ticked { 'x' } else { ' ' };
+                text.push_str(&format!("{}- [{mark}] thing {at}\n", "  ".repeat(level)));
+            }
+            let mut desk = Desk::of(task_plan(&text), &text);
+            desk.show();
+            let bare = |text: &str| text.replace("[x]", "[ ]");
+            prop_assert_eq!(bare(&desk.text), bare(&text));
+            if desk.tables.next(RUN).is_some() {
+                desk.start();
+            }
+            for _ in 0..works {
+                if desk.tables.next(RUN).is_none() {
+                    break;
+                }
+                desk.work();
+                prop_assert_eq!(bare(&desk.text), bare(&text));
+                prop_assert_eq!(desk.found(), []);
+            }
+            if works >= shape.len() {
+                let (task, _) = task::read(Source { name: "", text: &desk.text });
+                prop_assert!(task.is_complete(), "{}", desk.text);
+            }
+        }
+    }
+}
+
+mod issues {
+    use super::*;
+
+    const STATE: &str = r#"{
+  "run_id": "2026-01-15-orders",
+  "prd_url": "file:///prd.md",
+  "phase": "EXECUTING",
+  "phase_status": "in_progress",
+  "bootstrap": {"languages": {"shop": "go"}, "docs_generated": {}},
+  "artifacts": {"scoping_doc": null, "pert": "pert.md"},
+  "issues": {
+    "A-1": {"repo": "shop", "title": "Store", "status": "done", "pr": "o/shop#1", "pr_number": 1, "blocked_by": [], "review_iterations": 1, "human_iterations": 0},
+    "A-2": {"repo": "shop", "title": "Serve", "status": "blocked", "pr": null, "pr_number": null, "blocked_by": ["A-1"], "review_iterations": 0, "human_iterations": 0, "branch": "b"},
+    "A-3": {"repo": "shop", "title": "Show", "status": "blocked", "pr": null, "pr_number": null, "blocked_by": ["A-2"], "review_iterations": 0, "human_iterations": 0},
+    "A-4": {"repo": "shop", "title": "Sell", "status": "reviewing", "pr": null, "pr_number": null, "blocked_by": [], "review_iterations": 2, "human_iterations": 0}
+  },
+  "updated_at": "2026-01-15T10:00:00Z",
+  "metrics": {"started_at": "2026-01-15T09:00:00Z", "phases": {}, "agent_invocations": [], "totals": {"duration_s": 0, "agent_spawns": 0, "review_iterations": {"agent": 3, "human": 0}, "issues_created": 4, "prs_created": 9, "prs_merged": 1}}
+}"#;
+
+    fn desk() -> Desk {
+        Desk::of(sdlc_plan(STATE), STATE)
+    }
+
+    #[test]
+    fn statuses_and_totals_are_shown_and_words_of_others_stay() {
+        let mut desk = desk();
+        desk.show();
+        assert_eq!(
+            ["A-1", "A-2", "A-3", "A-4"].map(|node| desk.state(node)),
+            [
+                ItemState::Done,
+                ItemState::Ready,
+                ItemState::Pending,
+                ItemState::Ready
+            ]
+        );
+        let now = desk.text.split("\"updated_at\": \"").nth(1).expect("there");
+        let now = now.split('"').next().expect("a time");
+        let expected = STATE
+            .replacen(
+                "\"title\": \"Serve\", \"status\": \"blocked\"",
+                "\"title\": \"Serve\", \"status\": \"ready\"",
+                1,
+            )
+            .replacen("\"prs_created\": 9", "\"prs_created\": 1", 1)
+            .replacen("2026-01-15T10:00:00Z", now, 1);
+        assert_eq!(desk.text, expected);
+        assert_eq!(desk.found(), [], "piton's own writing is no edit");
+    }
+
+    #[test]
+    fn what_others_did_is_taken_in() {
+        let mut desk = desk();
+        desk.show();
+        desk.replace(
+            "\"title\": \"Serve\", \"status\": \"ready\"",
+            "\"title\": \"Serve\", \"status\": \"implementing\"",
+        );
+        desk.take_in();
+        let kept = desk.text.clone();
+        desk.show();
+        assert_eq!(desk.text, kept, "a word that the core has not");
+        desk.replace(
+            "\"title\": \"Serve\", \"status\": \"implementing\"",
+            "\"title\": \"Serve\", \"status\": \"done\"",
+        );
+        desk.replace(
+            "    \"A-4\":",
+            "    \"A-9\": {\"repo\": \"shop\", \"title\": \"Ship\", \"status\": \"blocked\", \"pr\": null, \"pr_number\": null, \"blocked_by\": [\"A-4\"], \"review_iterations\": 0, \"human_iterations\": 0},\n    \"A-4\":",
+        );
+        desk.replace(
+            "\"phase_status\": \"in_progress\"",
+            "\"phase_status\": \"awaiting_human\"",
+        );
+        desk.take_in();
+        assert_eq!(desk.left(), Vec::<String>::new());
+        assert_eq!(
+            ["A-2", "A-3", "A-9"].map(|node| desk.state(node)),
+            [ItemState::Done, ItemState::Ready, ItemState::Pending]
+        );
+        desk.show();
+        assert!(
+            desk.text
+                .contains("\"title\": \"Show\", \"status\": \"ready\"")
+        );
+        assert!(desk.text.contains("\"branch\": \"b\""));
+        let native = desk
+            .tables
+            .run(RUN)
+            .and_then(|run| run.native.clone())
+            .expect("kept");
+        assert!(native.body.contains("awaiting_human"));
+    }
+
+    #[test]
+    fn what_waits_for_others_than_before_is_asked_about() {
+        let mut desk = desk();
+        desk.show();
+        desk.replace("\"blocked_by\": [\"A-2\"]", "\"blocked_by\": [\"A-4\"]");
+        desk.take_in();
+        assert_eq!(
+            desk.left(),
+            ["`A-3` is to wait for others: what it waits for is told when it is planned"]
+        );
+    }
+
+    #[test]
+    fn a_state_that_is_gone_is_written_anew() {
+        let mut desk = desk();
+        let now = desk.now;
+        let text = desk.face.show(None, &desk.tables, now);
+        let text = text.expect("it can be made").expect("the run is there");
+        let (state, problems) = sdlc::read(Source {
+            name: "",
+            text: &text,
+        });
+        assert!(
+            !problems.iter().any(Problem::is_error),
+            "{problems:?}\n{text}"
+        );
+        let state = state.expect("a state");
+        assert_eq!(state.issues.len(), 4);
+        assert_eq!(state.pert.as_deref(), Some("pert.md"));
+        assert_eq!(state.issues[3].status, Some(sdlc::IssueStatus::Reviewing));
+    }
+}
