@@ -3,6 +3,8 @@
 //!
 //! It changes nothing else: no commit, no hook of git, no file of another tool.
 
+mod state;
+
 use std::fs;
 use std::path::Path;
 
@@ -80,7 +82,7 @@ pub fn look(world: &World) -> Result<Init, Failure> {
     let project = Project::find(world, &world.cwd);
     let kept = kept(world)?;
     let mut found = project_files(&project, &kept);
-    found.extend(other_files(&project));
+    found.extend(other_files(&project, &kept));
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Init {
         home: project.home.display().to_string(),
@@ -98,7 +100,9 @@ fn kept(world: &World) -> Result<Vec<String>, Failure> {
     };
     let rows = session.load(&[piton_core::Need::Faces])?;
     let on = rows.tables.faces().filter(|face| face.on);
-    Ok(on.map(|face| face.path.clone()).collect())
+    let mut kept: Vec<String> = on.map(|face| face.path.clone()).collect();
+    kept.extend(session.runs()?.into_iter().map(|run| run.source));
+    Ok(kept)
 }
 
 /// The files that can be faces of the project: those that are there, and those
@@ -161,7 +165,7 @@ fn is_wanted(project: &Project, file: &FaceFile) -> bool {
 }
 
 /// Plans, and what older layouts left.
-fn other_files(project: &Project) -> Vec<Finding> {
+fn other_files(project: &Project, kept: &[String]) -> Vec<Finding> {
     let found = look_for(project).into_iter().filter_map(|path| {
         let shown = project.relative(&path);
         if FILES
@@ -177,7 +181,11 @@ fn other_files(project: &Project) -> Vec<Finding> {
                 intent: Intent::Migrate,
             });
         }
-        other(&path, shown)
+        let mut found = other(&path, shown)?;
+        if found.intent == Intent::Adopt && kept.contains(&found.path) {
+            found.intent = Intent::Kept;
+        }
+        Some(found)
     });
     found.collect()
 }
@@ -187,8 +195,10 @@ fn other(path: &Path, shown: String) -> Option<Finding> {
     let (about, intent) = match format::recognise(&shown, &text) {
         Ok(Recognised::Format(format)) => match format.name {
             // A sprint is run by its folder.
-            "sprint" | "sprint-progress" | "prd-features" | "prd-user-stories" | "task-file"
-            | "sdlc" => (format.about.to_owned(), Intent::Run),
+            "sprint" | "sprint-progress" | "prd-features" | "prd-user-stories" | "task-file" => {
+                (format.about.to_owned(), Intent::Run)
+            }
+            "sdlc" => (format.about.to_owned(), Intent::Adopt),
             _ => return None,
         },
         Ok(Recognised::Empty(_)) => return None,
@@ -242,6 +252,9 @@ pub fn init(world: &World, told: &mut dyn FnMut(&str)) -> Result<Init, Failure> 
     let project = Project::find(world, &world.cwd);
     let session = Session::create(world, project, told)?;
     for finding in &looked.found {
+        if finding.intent == Intent::Adopt && faces::file_at(&finding.path).is_none() {
+            state::adopt(&session, &finding.path)?;
+        }
         if matches!(finding.intent, Intent::Adopt | Intent::Begin)
             && let Some(file) = faces::file_at(&finding.path)
         {

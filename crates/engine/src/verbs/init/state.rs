@@ -1,0 +1,64 @@
+//! A `state.json` becomes a run of its own, which its file shows from then on.
+
+use std::fs;
+use std::path::Path;
+
+use piton_core::{Command, RunId};
+use piton_formats::problem::{Problem, Source};
+use piton_formats::sdlc;
+
+use crate::exchange::sha256;
+use crate::failure::{Failure, unreadable, unwritable};
+use crate::mirror;
+use crate::session::Session;
+
+/// Keeps the graph of issues in a file as a run, unless it is one already;
+/// whether it was kept now. One that has errors is left alone.
+///
+/// # Errors
+///
+/// When the file cannot be read, or the store fails.
+pub(super) fn adopt(session: &Session<'_>, source: &str) -> Result<bool, Failure> {
+    let runs = session.runs()?;
+    if runs.iter().any(|run| run.source == source) {
+        return Ok(false);
+    }
+    let path = session.project.absolute(source);
+    let bytes = fs::read(&path).map_err(|error| unreadable(&path, error))?;
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        return Ok(false);
+    };
+    let (state, problems) = sdlc::read(Source { name: source, text });
+    let Some(state) = state.filter(|_| !problems.iter().any(Problem::is_error)) else {
+        return Ok(false);
+    };
+    let run = RunId(session.world.id());
+    let name = name(&state, &path, &sha256(&bytes), |name| {
+        runs.iter().any(|run| run.name == name)
+    });
+    let plan = sdlc::import(&state, run, &name, source);
+    // A crash in between leaves a stamp too many, and nothing else.
+    mirror::adopt(&session.project.home, run, &path, &bytes)
+        .map_err(|error| unwritable(&session.project.home, error))?;
+    session.tell(&Command::PlanRun(Box::new(plan)))?;
+    Ok(true)
+}
+
+/// The id of the run in the file, `~2` and so on where there is one of that name.
+fn name(state: &sdlc::State, path: &Path, hash: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let folder = path.parent().and_then(Path::file_name);
+    let folder = folder.map_or_else(
+        || "issues".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    );
+    let base = state
+        .run_id
+        .clone()
+        .filter(|id| !id.is_empty())
+        .unwrap_or(folder);
+    let numbered = (2_u32..100).map(|nth| format!("{base}~{nth}"));
+    std::iter::once(base.clone())
+        .chain(numbered)
+        .find(|name| !is_taken(name))
+        .unwrap_or_else(|| format!("{base}~{}", &hash[..8]))
+}
