@@ -8,6 +8,7 @@
 //! - [`format`]: the native formats as a table.
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
+//! - [`plan_convert`]: a plan of one format in the form of another.
 //! - [`plan_file`]: the file of a plan, as a face of its run.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
 //! - [`ralph_json`]: `.ralph/progress.json`, read tolerantly and written in place.
@@ -30,6 +31,7 @@ pub mod format;
 mod graph;
 pub mod json;
 pub mod markdown;
+pub mod plan_convert;
 pub mod plan_file;
 pub mod prd;
 pub mod problem;

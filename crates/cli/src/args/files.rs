@@ -46,7 +46,7 @@ pub(crate) enum FilesCommand {
     Sync,
     /// Print what one file says in the form of another, and what that has no place for
     #[command(
-        after_help = "Formats: ralph-json, agent-os, ralph-progress.\n\nExamples:\n  piton files convert --from ralph-json --to agent-os\n  piton files convert --from agent-os --to ralph-json --input old.json -o progress.json"
+        after_help = "Logs: ralph-json, agent-os, ralph-progress. Plans: sprint-progress, prd-features,\ntask-file, sdlc.\n\nExamples:\n  piton files convert --from prd-features --to task-file -o RALPH_TASK.md\n  piton files convert --from ralph-json --to agent-os\n  piton files convert --from agent-os --to ralph-json --input old.json -o progress.json"
     )]
     Convert {
         /// The format of the file

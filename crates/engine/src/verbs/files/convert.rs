@@ -12,7 +12,8 @@ use piton_core::entry::{Entry, EntryType};
 use piton_core::memory::MemoryKind;
 use piton_core::{AttemptId, Command, CommandId, HolderKnown, Need, Node, RunId, Tables};
 use piton_formats::face::{About, Shown};
-use piton_formats::problem::Problem;
+use piton_formats::problem::{Problem, Source};
+use piton_formats::{format, plan_convert};
 use piton_store::{MemoryStore, Store as _};
 use serde::Serialize;
 
@@ -49,6 +50,7 @@ fn names() -> Vec<&'static str> {
         .filter_map(|file| file.converts)
         .collect();
     names.dedup();
+    names.extend(plan_convert::NAMES);
     names
 }
 
@@ -71,6 +73,10 @@ pub fn convert(
     to: &str,
     input: Option<&PathBuf>,
 ) -> Result<Converted, Failure> {
+    let is_plan = |name: &str| plan_convert::NAMES.contains(&name);
+    if is_plan(from) && is_plan(to) {
+        return convert_plan(world, from, to, input);
+    }
     let (from, to) = (named(from)?, named(to)?);
     let project = Project::find(world, &world.cwd);
     let path = input.map_or_else(|| project.root.join(from.path), |input| world.path(input));
@@ -94,13 +100,7 @@ pub fn convert(
         sources: [(shown.clone(), text)].into(),
     };
     if findings.problems.iter().any(Problem::is_error) {
-        return Err(
-            Failure::new("file.unreadable", format!("{shown} cannot be read"))
-                .hint(format!(
-                    "see what is wrong with `piton files check {shown}`"
-                ))
-                .finding(findings),
-        );
+        return Err(cannot_read(&shown, findings));
     }
     let tables = kept(world, took.found, to)?;
     let rows = rows(&tables);
@@ -111,6 +111,53 @@ pub fn convert(
         lost: lost(&rows, to),
         findings,
     })
+}
+
+/// Turns a plan of one format into one of another.
+fn convert_plan(
+    world: &World,
+    from: &str,
+    to: &str,
+    input: Option<&PathBuf>,
+) -> Result<Converted, Failure> {
+    let project = Project::find(world, &world.cwd);
+    let usual = format::named(from).and_then(|format| format.paths.first());
+    let path = match (input, usual) {
+        (Some(input), _) => world.path(input),
+        (None, Some(usual)) => project.root.join(usual),
+        (None, None) => project.root.clone(),
+    };
+    let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+    let shown = path.display().to_string();
+    let source = Source {
+        name: &shown,
+        text: &text,
+    };
+    let (plan, problems) = plan_convert::read(from, source, RunId(world.id()));
+    let findings = Findings {
+        problems,
+        sources: [(shown.clone(), text.clone())].into(),
+    };
+    let Some(plan) = plan else {
+        return Err(cannot_read(&shown, findings));
+    };
+    let (text, lost) = plan_convert::write(to, &plan, world.now());
+    Ok(Converted {
+        text,
+        lost: lost
+            .into_iter()
+            .map(|(what, count)| Lost { what, count })
+            .collect(),
+        findings,
+    })
+}
+
+fn cannot_read(shown: &str, findings: Findings) -> Failure {
+    Failure::new("file.unreadable", format!("{shown} cannot be read"))
+        .hint(format!(
+            "see what is wrong with `piton files check {shown}`"
+        ))
+        .finding(findings)
 }
 
 /// What was found, in a journal of its own.
