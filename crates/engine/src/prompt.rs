@@ -401,7 +401,7 @@ mod tests {
             let templates = Templates::of_file(face, "X").expect("a plan in a file");
             let said = [templates.instructions, templates.result_reporting];
             for text in said.into_iter().flatten() {
-                assert_eq!(piton_formats::ralph_dir::signals(&text), []);
+                assert_eq!(piton_formats::ralph_dir::signals::signals(&text), []);
             }
         }
     }

@@ -172,6 +172,44 @@ fn a_run_that_was_killed_goes_on_at_its_item() {
 }
 
 #[test]
+fn a_box_that_was_ticked_before_a_crash_is_no_evidence_after_it() {
+    let agent = "[ ! -f go ] || exit 1\nsed -i.bak 's/1. \\[ \\]/1. [x]/' RALPH_TASK.md\ntouch ticked\nwhile :; do sleep 0.05; done";
+    let scratch = project("RALPH_TASK.md", TASK, agent);
+    let running = start(&scratch, "RALPH_TASK.md");
+    scratch.until("the box is ticked", || scratch.has("ticked"));
+    running.kill();
+    scratch.write("go", "");
+    assert_eq!(run(&scratch, "RALPH_TASK.md").exit, 1);
+    assert_eq!(state(&scratch, "RALPH_TASK", "a-1"), "failed");
+    assert_eq!(scratch.read("RALPH_TASK.md"), TASK);
+}
+
+#[test]
+fn a_list_is_begun_anew_as_it_stands() {
+    let scratch = project(
+        "prd.json",
+        LIST,
+        "echo $PITON_ITEM >>order; touch b; echo done",
+    );
+    let dry = scratch.json(&["run", "prd.json", "--dry-run"]);
+    assert!(!scratch.has(".piton"), "{dry}");
+    assert_eq!(run(&scratch, "prd.json").exit, 0);
+    let again = LIST.replacen("\"passes\": false", "\"passes\": true", 1);
+    scratch.write("prd.json", &again);
+    let more = ["run", "prd.json", "--recompile", "--agent", "./agent.sh"];
+    let said = scratch.piton(&more);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(scratch.read("order"), "a\nb\nc\nb\nc\n");
+    assert_eq!(state(&scratch, "prd~2", "a"), "done");
+    assert_eq!(
+        scratch.read("prd.json"),
+        LIST.replace("\"passes\": false", "\"passes\": true")
+    );
+    let from = ["run", "prd.json", "--from", "prd.json", "--agent", "true"];
+    assert_eq!(scratch.piton(&from).exit, 2);
+}
+
+#[test]
 fn a_blocked_criterion_waits_for_a_decision_and_can_be_skipped() {
     let agent = "[ $PITON_ITEM = a-1 ] || { echo done; exit; }\necho 'There is no key.'\necho '<ralph>BLOCKED</ralph>'";
     let scratch = project("RALPH_TASK.md", TASK, agent);

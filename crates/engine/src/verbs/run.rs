@@ -537,21 +537,17 @@ impl Fresh {
         let home = &session.project.home;
         match &self.origin {
             Origin::Sprint(sprint, taken_over) => {
-                let taken_over = taken_over.as_deref();
-                keep_present(session, run, (sprint, taken_over), tell)?;
-                fail::point("run.present-kept");
-                // Before the run is planned: afterwards nobody would come here again.
-                if taken_over.is_some() {
-                    takeover::set_aside(&sprint.progress(), tell)?;
-                }
+                keep_present(session, run, (sprint, taken_over.as_deref()), tell)?;
             }
             // Only marks are set in it; what was edited since it was read is
             // an edit of this.
-            Origin::File(path, text) => {
-                adopt(home, run, &path.file, text.as_bytes())
-                    .map_err(|error| unwritable(home, error))?;
-                fail::point("run.present-kept");
-            }
+            Origin::File(path, text) => adopt(home, run, &path.file, text.as_bytes())
+                .map_err(|error| unwritable(home, error))?,
+        }
+        fail::point("run.present-kept");
+        // Before the run is planned: afterwards nobody would come here again.
+        if let Origin::Sprint(sprint, Some(_)) = &self.origin {
+            takeover::set_aside(&sprint.progress(), tell)?;
         }
         session.tell(&Command::PlanRun(Box::new(self.plan)))?;
         if let Origin::Sprint(sprint, _) = &self.origin {

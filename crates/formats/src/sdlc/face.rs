@@ -167,9 +167,10 @@ fn changes(
         let node = node();
         edits.push(Edit::SetDependsOn { node, depends_on });
     }
-    // Without a base a status may only be old.
+    // A status that nobody changed is piton's own; without a base it may only
+    // be old.
     let mut kept = issue.clone();
-    if old_status.is_none() {
+    if old_status.is_none_or(|old| old == issue.status) {
         kept.status = issue_of(row).status;
     }
     let native = of_issue(&kept);

@@ -527,7 +527,7 @@ mod tasks {
         );
         desk.replace(
             "   - [ ] in feet\r\n",
-            "   - [ ] counted by hand\r\n   - [ ] in feet, exactly\r\n",
+            "   - [ ] in feet, exactly\r\n   - [ ] counted by hand\r\n",
         );
         let edits = desk.take_in();
         assert_eq!(desk.left(), Vec::<String>::new(), "{edits:#?}");
@@ -547,8 +547,8 @@ mod tasks {
         assert_eq!(
             order,
             [
-                below("counted-by-hand"),
                 below("in-feet"),
+                below("counted-by-hand"),
                 "new/one".to_owned(),
                 "new/two/three".to_owned()
             ]
