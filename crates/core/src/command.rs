@@ -290,16 +290,16 @@ impl Command {
                 StreamId::run(RunId::PROJECT),
             ],
             // What people and agents come to with an item is logged as well.
-            Self::EndAttempt { run, .. }
+            Self::StartRun { run, .. }
+            | Self::ReleaseRun { run, .. }
+            | Self::EndAttempt { run, .. }
             | Self::EndGate { run, .. }
             | Self::SkipItem { run, .. }
             | Self::TakeEdits { run, .. }
             | Self::Decide { run, .. } => vec![StreamId::run(*run), StreamId::sessions()],
             Self::TellAttempt(told) => vec![StreamId::run(told.run), StreamId::sessions()],
             Self::PlanRun(_)
-            | Self::StartRun { .. }
             | Self::ContinueRun { .. }
-            | Self::ReleaseRun { .. }
             | Self::PauseRun { .. }
             | Self::InterruptRun { .. }
             | Self::AskPause { .. }

@@ -117,13 +117,12 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::NextDecision);
         }
         Command::StartRun { run, .. } => {
+            rows.push(Need::EntryNames);
             rows.push(Need::LeaseExpiry(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
         }
-        Command::ContinueRun { .. }
-        | Command::ReleaseRun { .. }
-        | Command::PauseRun { .. }
-        | Command::InterruptRun { .. } => {}
+        Command::ReleaseRun { .. } => rows.push(Need::EntryNames),
+        Command::ContinueRun { .. } | Command::PauseRun { .. } | Command::InterruptRun { .. } => {}
         Command::AskPause { run } | Command::AskStop { run } => rows.push(Need::LeaseExpiry(*run)),
         Command::ResumeRun { run } => {
             rows.push(Need::LeaseExpiry(*run));

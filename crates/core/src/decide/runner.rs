@@ -7,7 +7,7 @@ use super::story::{About, Story};
 use crate::attempt::{Outcome, Report, Role};
 use crate::classify::Category;
 use crate::decision::DecisionKind;
-use crate::entry::EntryType;
+use crate::entry::{Entry, EntryType};
 use crate::event::Event;
 use crate::gate::GateReport;
 use crate::id::{AttemptId, Node, RunId};
@@ -89,10 +89,26 @@ pub(super) fn start_run(
         limits: limits.clone(),
     });
     ask_again(story, run, row.asked);
+    log_session(story, run, EntryType::SessionStarted, "work begins");
     if story.run(run)?.open_roots == 0 {
         story.move_run(run, RunState::Done, About::default());
     }
     Ok(())
+}
+
+/// An invocation of a runner is a session, whatever it works on.
+fn log_session(story: &mut Story<'_>, run: RunId, kind: EntryType, what: &str) {
+    let Some(name) = story.tables.run(run).map(|row| row.name.clone()) else {
+        return;
+    };
+    let entry = Entry::bare(kind).saying("description", format!("{name}: {what}"));
+    log(
+        story,
+        Entry {
+            spec: Some(name),
+            ..entry
+        },
+    );
 }
 
 pub(super) fn continue_run(story: &mut Story<'_>, run: RunId, token: u64) -> Result<(), Refusal> {
@@ -112,6 +128,8 @@ pub(super) fn continue_run(story: &mut Story<'_>, run: RunId, token: u64) -> Res
 pub(super) fn release_run(story: &mut Story<'_>, run: RunId, token: u64) -> Result<(), Refusal> {
     guard(story, (run, token))?;
     story.tell(Event::LeaseReleased { run, token });
+    let state = story.run(run)?.state;
+    log_session(story, run, EntryType::SessionEnded, state.as_str());
     Ok(())
 }
 

@@ -272,3 +272,42 @@ pub fn init(world: &World, told: &mut dyn FnMut(&str)) -> Result<Init, Failure> 
     looked.done = true;
     Ok(looked)
 }
+
+/// Which faces of the project belong to a run of a plan of that format.
+const OF_PLANS: [(&str, &str); 2] = [
+    (piton_formats::prd::FACE, piton_formats::ralph_json::FACE),
+    (
+        piton_formats::task::FACE,
+        piton_formats::ralph_dir::face::FACE,
+    ),
+];
+
+/// Turns the faces on that belong to a run of this format, unless somebody has
+/// turned one off or another tool's file is in its place; which are new.
+///
+/// # Errors
+///
+/// When the store fails.
+pub(super) fn begin_faces(session: &Session<'_>, plan: &str) -> Result<Vec<&'static str>, Failure> {
+    let belongs = |file: &&FaceFile| OF_PLANS.contains(&(plan, file.face));
+    let rows = session.load(&[piton_core::Need::Faces])?;
+    let mut begun = Vec::new();
+    for file in FILES.iter().filter(belongs) {
+        let known = rows.tables.faces().any(|face| face.path == file.path);
+        let path = session.project.root.join(file.path);
+        let is_ours = match fs::read_to_string(&path) {
+            Ok(text) => matches!((file.detect)(&text), Detected::Ours | Detected::Empty),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        };
+        if known || !is_ours {
+            continue;
+        }
+        session.tell(&Command::TurnFace {
+            path: file.path.to_owned(),
+            face: file.face.to_owned(),
+            on: true,
+        })?;
+        begun.push(file.path);
+    }
+    Ok(begun)
+}

@@ -16,6 +16,7 @@ use piton_formats::sprint::{self, Progress};
 use self::plan_path::PlanPath;
 use super::compile::{SprintPath, check_sprint, sprint_path};
 use super::control::show_in_file;
+use super::init::begin_faces;
 use crate::config::Config;
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
@@ -140,7 +141,13 @@ pub fn run(
         }
     }
     if let Prepared::Fresh(fresh) = prepared {
+        let face = fresh.plan.face.clone();
         fresh.record(&session, tell)?;
+        let begun = begin_faces(&session, &face)?;
+        if !begun.is_empty() {
+            let begun = begun.join(", ");
+            tell(Notice::Said(&format!("keeping {begun} up to date")));
+        }
     }
     // What was taken over may be finished already.
     let row = session.load(&[Need::Run(run)])?.tables.run(run).cloned();
