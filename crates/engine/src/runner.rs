@@ -195,7 +195,9 @@ fn start(
         beat,
         stop_reason: None,
     };
-    for recorded in &started.events {
+    let own = StreamId::run(run);
+    let ours = started.events.iter();
+    for recorded in ours.filter(|recorded| recorded.record.stream == own) {
         tell(Notice::Event(recorded, runner.lp.tables()));
     }
     let result = runner.end_survivors(tell).and_then(|()| runner.drive(tell));

@@ -288,5 +288,5 @@ pub(crate) fn gate(commands: &[&str], on_fail_prompt: String) -> Option<piton_co
 
 /// How often a check is run at most, where a format has no word for it.
 const GATE_RUNS_MAX: u32 = 3;
-/// How long it may take: what holds for a sprint that does not say.
-const GATE_TIMEOUT_S: u64 = 60;
+/// How long it may take, in seconds: the tests of a whole project.
+const GATE_TIMEOUT_S: u64 = 600;
