@@ -630,7 +630,10 @@ fn commits(events: &[Value]) -> usize {
     let by_runner = |event: &&Value| {
         let kind = event["kind"].as_str().unwrap_or_default();
         let actor = event["actor"].as_str().unwrap_or_default();
+        let stream = event["stream"].as_str().unwrap_or_default();
+        // Beginning and end are no commands of the loop, and are logged as well.
         actor.starts_with("runner:")
+            && stream.starts_with("run:")
             && !matches!(kind, "lease-taken" | "run-started" | "lease-released")
     };
     let commands: BTreeSet<&str> = events
