@@ -8,6 +8,7 @@
 //! times as fast at it.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -278,12 +279,29 @@ pub fn load(folder: &Path) -> Result<Progress> {
 ///
 /// When it cannot be written, or what is to be written does not hold.
 pub fn save(folder: &Path, progress: &Progress) -> Result<()> {
+    write(folder, progress, Durable::No)
+}
+
+fn write(folder: &Path, progress: &Progress, durable: Durable) -> Result<()> {
     progress.validate()?;
     let path = folder.join("progress.json");
     let data = serde_json::to_vec_pretty(progress)?;
     let temp = folder.join("progress.json.tmp");
-    fs::write(&temp, data)?;
+    let mut file = fs::File::create(&temp)?;
+    file.write_all(&data)?;
+    if durable == Durable::Yes {
+        file.sync_all()?;
+    }
     Ok(fs::rename(&temp, &path)?)
+}
+
+/// Whether what was written is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durable {
+    /// As the seed does: a power cut may take it.
+    No,
+    /// Flushed before it is renamed.
+    Yes,
 }
 
 /// Appends an entry, as the seed does.
@@ -291,11 +309,11 @@ pub fn save(folder: &Path, progress: &Progress) -> Result<()> {
 /// # Errors
 ///
 /// Those of [`load`] and of [`save`].
-pub fn append_entry(folder: &Path, entry: Entry) -> Result<()> {
+pub fn append_entry(folder: &Path, entry: Entry, durable: Durable) -> Result<()> {
     let mut progress = load(folder)?;
     entry.validate()?;
     progress.entries.push(entry);
-    save(folder, &progress)
+    write(folder, &progress, durable)
 }
 
 fn empty() -> Progress {
@@ -392,7 +410,7 @@ mod tests {
     fn an_appended_entry_is_the_last_of_the_file() {
         let folder = tempfile::tempdir().expect("a folder");
         save(folder.path(), &filled(3)).expect("saved");
-        append_entry(folder.path(), entry(4)).expect("appended");
+        append_entry(folder.path(), entry(4), Durable::No).expect("appended");
         let entries = load(folder.path()).expect("loaded").entries;
         assert_eq!(entries.len(), 4);
         assert_eq!(entries[3].id, "auth-login-4");

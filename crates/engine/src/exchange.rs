@@ -2,7 +2,7 @@
 //! nobody's work is lost.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -58,10 +58,57 @@ pub fn stage_spliced(target: &Path, at: u64, insert: &[u8]) -> io::Result<Staged
     })
 }
 
+/// A new file beside `target`, with nothing in it.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub fn fresh(target: &Path) -> io::Result<tempfile::TempPath> {
+    Ok(temporary(target, TEMP_END)?.into_temp_path())
+}
+
+/// Makes of `spare`, an older version of `target`, what `target` is with
+/// `insert` at byte `at`. The first `same` bytes of both are the same, so that
+/// only what follows them is read and written. The spare is used up; it takes
+/// the place of `temp`, which [`fresh`] made.
+///
+/// # Errors
+///
+/// When it cannot be read or written; the target is as it was.
+pub fn stage_on(
+    (spare, same): (&Path, u64),
+    temp: tempfile::TempPath,
+    target: &Path,
+    at: u64,
+    insert: &[u8],
+) -> io::Result<Staged> {
+    let mut old = File::open(target)?;
+    old.seek(io::SeekFrom::Start(same))?;
+    let mut rest = Vec::new();
+    old.read_to_end(&mut rest)?;
+    let cut = at
+        .checked_sub(same)
+        .and_then(|cut| usize::try_from(cut).ok());
+    let cut = cut.filter(|cut| *cut <= rest.len());
+    let cut = cut.ok_or(io::ErrorKind::InvalidInput)?;
+    rest.splice(cut..cut, insert.iter().copied());
+    fs::rename(spare, &temp)?;
+    fail::point("exchange.spare-taken");
+    let mut file = fs::OpenOptions::new().write(true).open(&temp)?;
+    file.seek(io::SeekFrom::Start(same))?;
+    file.write_all(&rest)?;
+    file.set_len(same + rest.len() as u64)?;
+    file.set_permissions(old.metadata()?.permissions())?;
+    file.sync_data()?;
+    Ok(Staged {
+        temp,
+        target: target.to_owned(),
+    })
+}
+
 /// Copies `length` bytes from `at` on to the end of another file; on Linux the
 /// system does, without handing them to this process.
 fn copy_range(from: &mut File, at: u64, length: u64, to: &mut File) -> io::Result<()> {
-    use io::{Read as _, Seek as _};
     from.seek(io::SeekFrom::Start(at))?;
     // `io::copy` uses `copy_file_range` where there is one.
     let copied = io::copy(&mut (&*from).take(length), to)?;
@@ -241,6 +288,16 @@ impl Displaced {
     /// When it cannot be read.
     pub fn read(&self) -> io::Result<Option<Vec<u8>>> {
         self.old.as_ref().map(fs::read).transpose()
+    }
+
+    /// Keeps it under another name.
+    ///
+    /// # Errors
+    ///
+    /// When there was no file, or it cannot be moved there; it is gone then.
+    pub fn keep_as(mut self, path: &Path) -> io::Result<()> {
+        let old = self.old.take().ok_or(io::ErrorKind::NotFound)?;
+        old.persist(path).map_err(|failed| failed.error)
     }
 
     /// Puts it into its place again.

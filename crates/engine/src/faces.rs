@@ -383,7 +383,7 @@ impl Following<'_, '_> {
         })?;
         let new = archive::part(self.session, self.file, new).map_err(Trouble)?;
         if text == Some(new.as_str()) && keeper.target().is_file() {
-            keeper.note(behind.positions)?;
+            keeper.settle(behind.positions, large::tail(self.file, &new))?;
             return Ok(Put::Done);
         }
         if new.is_empty() {

@@ -15,11 +15,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::{Displaced, Staged, leftovers, sha256, stage, stage_spliced, write_through};
+use crate::exchange::{
+    Displaced, Staged, fresh, leftovers, sha256, stage, stage_on, stage_spliced, write_through,
+};
 use crate::fail;
 
 /// A small stamp fills one sector, so that it is written whole or not at all.
 const STAMP_BYTES: usize = 512;
+/// A spare is left to whoever may still be reading it for so long.
+const SPARE_REST_NS: i64 = if cfg!(test) { 0 } else { 500_000_000 };
 /// Of files up to this size the last version is kept, to tell edits by.
 const BASE_BYTES_MAX: usize = 4 << 20;
 
@@ -45,6 +49,19 @@ pub struct Stamp {
     /// Where the next element of its list goes, in a large file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<Tail>,
+    /// The version before, of a large file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare: Option<Spare>,
+}
+
+/// The version before the present one of a large file, kept to make the next
+/// one of: the beginnings are the same, and the largest part of both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spare {
+    /// So many bytes at the beginning of both are the same.
+    pub same: u64,
+    /// What the system said of it when it was put aside.
+    pub look: Look,
 }
 
 /// Where the next element of the list of a large file goes.
@@ -139,6 +156,7 @@ pub struct Keeper {
     target: PathBuf,
     stamp_file: File,
     base: PathBuf,
+    spare: PathBuf,
     stamp: Stamp,
     durability: StampIs,
     /// The hash of what was found in the place of the file, when it was ours. A
@@ -171,6 +189,7 @@ impl Keeper {
             // A link is followed: its own name is not what is kept up to date.
             target: fs::canonicalize(target).unwrap_or_else(|_| target.to_owned()),
             base: folder.join(format!("{key}.base")),
+            spare: folder.join(format!("{key}.spare")),
             stamp_file,
             stamp,
             durability,
@@ -274,6 +293,7 @@ impl Keeper {
             temp: String::new(),
             look: look.filter(|_| same),
             tail: None,
+            spare: None,
             positions: self.stamp.positions.clone(),
         })
     }
@@ -307,6 +327,25 @@ impl Keeper {
         })
     }
 
+    /// Notes how far the file shows the streams as it stands, and where the
+    /// next element of its list goes.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn settle(
+        &mut self,
+        positions: BTreeMap<String, u64>,
+        tail: Option<Tail>,
+    ) -> io::Result<()> {
+        self.put_stamp(Stamp {
+            positions,
+            tail,
+            spare: None,
+            ..self.stamp.clone()
+        })
+    }
+
     /// Puts a new version into its place.
     ///
     /// # Errors
@@ -329,6 +368,7 @@ impl Keeper {
         let after = sha256(bytes);
         let put = self.exchange(staged, after, positions, tail)?;
         if put == Put::Done {
+            self.drop_spare();
             self.keep_base(bytes);
         }
         Ok(put)
@@ -346,12 +386,49 @@ impl Keeper {
         insert: &[u8],
         positions: BTreeMap<String, u64>,
     ) -> io::Result<Put> {
-        let staged = stage_spliced(&self.target, tail.at, insert)?;
+        let staged = match self.staged_on_spare(tail, insert) {
+            Some(staged) => staged,
+            None => stage_spliced(&self.target, tail.at, insert)?,
+        };
         let tail = Tail {
             at: tail.at + insert.len() as u64,
             indent: tail.indent.clone(),
         };
         self.exchange(staged, String::new(), positions, Some(tail))
+    }
+
+    /// The next version made of the one before, where there is one, nobody has
+    /// touched it, and nobody else knows it by another name.
+    fn staged_on_spare(&self, tail: &Tail, insert: &[u8]) -> Option<Staged> {
+        let spare = self.stamp.spare.as_ref()?;
+        let is_ours = Look::at(&self.spare) == Some(spare.look) && is_only_name(&self.spare);
+        if !is_ours {
+            return None;
+        }
+        // Whatever goes wrong, the whole can still be copied.
+        let temp = fresh(&self.target).ok()?;
+        // By the clock of the file system, which is the only one that knows.
+        let now = Look::at(&temp)?.changed;
+        if now.saturating_sub(spare.look.changed) < SPARE_REST_NS {
+            return None;
+        }
+        let spare = (self.spare.as_path(), spare.same);
+        stage_on(spare, temp, &self.target, tail.at, insert).ok()
+    }
+
+    /// Puts the version aside that came out of an exchange, if it can be of use.
+    fn put_aside(&self, displaced: Displaced, old: &Stamp) -> Option<Spare> {
+        let tail = old.tail.as_ref()?;
+        displaced.keep_as(&self.spare).ok()?;
+        Some(Spare {
+            same: tail.at,
+            look: Look::at(&self.spare)?,
+        })
+    }
+
+    fn drop_spare(&self) {
+        // There is none, unless the file was large.
+        fs::remove_file(&self.spare).ok();
     }
 
     fn exchange(
@@ -375,6 +452,7 @@ impl Keeper {
             look: None,
             positions,
             tail,
+            spare: None,
         };
         // What is shown whole again is healed by the next write. What is shown
         // row by row must not be said to be shown before it is.
@@ -395,11 +473,19 @@ impl Keeper {
             self.put_stamp(Stamp { look: None, ..old })?;
             return Ok(Put::Overtaken);
         }
-        drop(displaced);
+        // Only what was spliced begins like the version before.
+        let spare = match &fresh.tail {
+            Some(_) if fresh.after.is_empty() => self.put_aside(displaced, &old),
+            _ => {
+                drop(displaced);
+                None
+            }
+        };
         fail::point("mirror.tidied");
         self.stamp = Stamp {
             look: Look::at(&self.target),
             temp: String::new(),
+            spare,
             ..fresh
         };
         // Only a help for the next one who looks: it need not be flushed.
@@ -489,6 +575,17 @@ impl Keeper {
     }
 }
 
+#[cfg(unix)]
+fn is_only_name(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata(path).is_ok_and(|found| found.nlink() == 1)
+}
+
+#[cfg(not(unix))]
+fn is_only_name(_: &Path) -> bool {
+    false
+}
+
 /// Whether what came out of an exchange is what was there a moment ago.
 fn is_expected(displaced: &Displaced, old: &Stamp, before: &str) -> io::Result<bool> {
     let Some(path) = displaced.path() else {
@@ -551,4 +648,80 @@ pub fn rewind(home: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: &str = "[\n  1\n]\n";
+
+    fn spliced(keeper: &mut Keeper, what: &str) -> Put {
+        let tail = keeper.stamp().tail.clone().expect("a tail");
+        let insert = format!(",\n  {what}");
+        keeper
+            .splice(&tail, insert.as_bytes(), BTreeMap::new())
+            .expect("spliced")
+    }
+
+    fn kept(folder: &Path) -> Keeper {
+        let target = folder.join("list.json");
+        let mut keeper = Keeper::open(folder, "list", &target, StampIs::Written).expect("opened");
+        let tail = Tail {
+            at: 5,
+            indent: "  ".to_owned(),
+        };
+        let put = keeper.put(BODY.as_bytes(), BTreeMap::new(), Some(tail));
+        assert_eq!(put.expect("put"), Put::Done);
+        keeper
+    }
+
+    fn text(keeper: &Keeper) -> String {
+        fs::read_to_string(keeper.target()).expect("read")
+    }
+
+    #[test]
+    fn a_version_that_is_made_of_the_one_before_says_the_same_as_a_copy() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut keeper = kept(folder.path());
+        let mut expected = "[\n  1".to_owned();
+        for (number, with_spare) in [(2, false), (3, true), (4, true), (5, true)] {
+            assert_eq!(keeper.stamp().spare.is_some(), with_spare);
+            assert_eq!(spliced(&mut keeper, &number.to_string()), Put::Done);
+            expected = format!("{expected},\n  {number}");
+            assert_eq!(text(&keeper), format!("{expected}\n]\n"));
+        }
+        let names = fs::read_dir(folder.path()).expect("listed").count();
+        assert_eq!(names, 2, "the list, and the folder of the stamps");
+    }
+
+    #[test]
+    fn a_spare_that_somebody_touched_or_linked_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut keeper = kept(folder.path());
+        spliced(&mut keeper, "2");
+        fs::write(&keeper.spare, "[\n  9\n]\n").expect("written");
+        spliced(&mut keeper, "3");
+        assert_eq!(text(&keeper), "[\n  1,\n  2,\n  3\n]\n");
+        let link = folder.path().join("link");
+        fs::hard_link(keeper.target(), &link).expect("linked");
+        spliced(&mut keeper, "4");
+        spliced(&mut keeper, "5");
+        assert_eq!(
+            fs::read_to_string(&link).expect("read"),
+            "[\n  1,\n  2,\n  3\n]\n"
+        );
+        assert_eq!(text(&keeper), "[\n  1,\n  2,\n  3,\n  4,\n  5\n]\n");
+    }
+
+    #[test]
+    fn a_version_that_is_written_whole_leaves_no_spare() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut keeper = kept(folder.path());
+        spliced(&mut keeper, "2");
+        assert!(keeper.spare.exists());
+        keeper.put(b"[]", BTreeMap::new(), None).expect("put");
+        assert!(!keeper.spare.exists());
+        assert_eq!(text(&keeper), "[]");
+    }
 }

@@ -1,0 +1,213 @@
+//! P7: what keeping a native file up to date costs, large and small.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use piton_core::id::CommandId;
+use piton_store::Store as _;
+use uuid::Uuid;
+
+use crate::bed::{Bed, Size, time};
+use crate::figure::Figure;
+use crate::sample::{Subject, take_turns};
+use crate::{Result, event, fill, seed000};
+
+/// Iterations that each feature of a filled file has.
+const ITERATIONS: usize = 10;
+
+/// How many entries a file of about so many bytes has.
+fn count_in(bytes: usize) -> Result<usize> {
+    let one = serde_json::to_vec_pretty(&seed000::filled(1))?.len();
+    let many = serde_json::to_vec_pretty(&seed000::filled(101))?.len();
+    Ok(bytes * 100 / (many - one))
+}
+
+/// A file of so many entries, of many features.
+fn filled(count: usize) -> seed000::Progress {
+    let entry = |number: usize| {
+        let feature = format!("{}-{:05}", event::SPEC, number / ITERATIONS);
+        let iteration = number % ITERATIONS + 1;
+        seed000::Entry {
+            id: format!("{feature}-{iteration}"),
+            prd_id: feature,
+            ..seed000::entry(iteration)
+        }
+    };
+    seed000::Progress {
+        project_name: "bench".to_owned(),
+        entries: (0..count).map(entry).collect(),
+        ..seed000::filled(0)
+    }
+}
+
+/// A project that has adopted a `.ralph/progress.json` of so many entries.
+fn adopted(bed: &Bed, name: &str, count: usize) -> Result<PathBuf> {
+    let folder = bed.project(name)?;
+    fs::create_dir(folder.join(".ralph"))?;
+    seed000::save(&folder.join(".ralph"), &filled(count))?;
+    time(&mut bed.piton(&folder, &["init", "--yes"]))?;
+    Ok(folder)
+}
+
+/// Stops keeping the file up to date, as the answer to a decision does.
+fn turn_off(folder: &Path) -> Result<()> {
+    let store = fill::open(&folder.join(".piton"))?;
+    let command = piton_core::Command::TurnFace {
+        path: ".ralph/progress.json".to_owned(),
+        face: "ralph-json".to_owned(),
+        on: false,
+    };
+    store.commit(CommandId(Uuid::now_v7()), &command, &event::facts())?;
+    Ok(())
+}
+
+/// The same facts that [`seed000::entry`] holds, as `piton record` takes them.
+fn record(bed: &Bed, folder: &Path, iteration: usize) -> Command {
+    let item = format!("{}-new-{}", event::SPEC, iteration / ITERATIONS);
+    let mut command = bed.piton(folder, &["record", &item, "--summary", event::SUMMARY]);
+    command.args(["--duration", "1847s"]);
+    for file in event::FILES {
+        command.args(["--file", file]);
+    }
+    let noticed = format!("finding: {}", event::NOTICED);
+    command.args(["--observation", &noticed, "--notes", event::NOTES]);
+    command
+}
+
+fn recorded(bed: &Bed, folder: PathBuf) -> Subject<'_> {
+    let mut number = 0;
+    Box::new(move || {
+        number += 1;
+        time(&mut record(bed, &folder, number))
+    })
+}
+
+fn practice(bed: &Bed, folder: PathBuf, entries: usize) -> Subject<'_> {
+    let mut number = entries;
+    Box::new(move || {
+        number += 1;
+        let mut command = bed.command(&bed.seed000, &folder);
+        time(command.arg(&folder).arg(number.to_string()).arg("flush"))
+    })
+}
+
+/// How many flushes a command makes; none without strace.
+fn flushes(command: &Command, log: &Path) -> Result<Option<usize>> {
+    let mut traced = Command::new("strace");
+    traced.args(["-qq", "-f", "-e", "trace=fsync,fdatasync", "-o"]);
+    traced.arg(log).arg(command.get_program());
+    traced.args(command.get_args()).env_clear();
+    for (key, value) in command.get_envs() {
+        traced.envs(value.map(|value| (key, value)));
+    }
+    if let Some(folder) = command.get_current_dir() {
+        traced.current_dir(folder);
+    }
+    traced
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    match traced.status() {
+        Ok(status) if status.success() => {
+            let calls = fs::read_to_string(log)?;
+            Ok(Some(
+                calls.lines().filter(|line| line.contains("sync(")).count(),
+            ))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// P1's last sentence: what a small mirror adds to `piton log`.
+pub(super) fn small(bed: &Bed) -> Result<Vec<Figure>> {
+    let off = bed.project("mirror-none")?;
+    let on = bed.project("mirror-small")?;
+    fs::create_dir_all(on.join(".agent-os/progress"))?;
+    time(&mut bed.piton(&on, &["init", "--yes"]))?;
+    let log = |folder: &Path| {
+        let mut command = bed.command(&bed.piton, folder);
+        command.args(event::arguments());
+        command
+    };
+    let mut counts = Vec::new();
+    for folder in [&off, &on] {
+        time(&mut log(folder))?;
+        counts.push(flushes(&log(folder), &folder.join("flushes"))?);
+    }
+    if !on.join(".agent-os/progress/progress.json").is_file() {
+        return Err("the small file is not kept up to date".into());
+    }
+    let said = match counts.as_slice() {
+        [Some(without), Some(with)] => {
+            format!("flushes of one `piton log`: {without} without it, {with} with it")
+        }
+        _ => "skipped: flushes are not counted, because strace is not there".to_owned(),
+    };
+    writeln!(io::stderr(), "  {said}")?;
+    let mut subjects: Vec<Subject<'_>> = vec![
+        Box::new(|| time(&mut log(&off))),
+        Box::new(|| time(&mut log(&on))),
+    ];
+    let samples = take_turns(bed.size.pick(2, 41), &mut subjects)?;
+    let (plain, kept) = (("with no file kept", &samples[0]), &samples[1]);
+    let figure = Figure::aside("P1", ("piton log, a small file kept", kept), plain);
+    Ok(vec![figure.because(said)])
+}
+
+/// What the file of a project holds, after all that was recorded.
+fn shows_all(folder: &Path, entries: usize) -> Result<()> {
+    let held = seed000::load(&folder.join(".ralph"))?.entries.len();
+    if held == entries {
+        Ok(())
+    } else {
+        Err(format!("the file holds {held} entries and not {entries}").into())
+    }
+}
+
+/// P7: a large file of seed 000, kept up to date beside the journal.
+pub(super) fn large(bed: &Bed) -> Result<Vec<Figure>> {
+    let (bytes, less) = match bed.size {
+        Size::Small => (2 << 20, 64 << 10),
+        Size::Ordinary | Size::Large => (60_000_000, 6_000_000),
+    };
+    let rounds = bed.size.pick(2, 15);
+    let count = count_in(bytes)?;
+    let folder = adopted(bed, "mirror-large", count)?;
+    let smaller = adopted(bed, "mirror-less", count_in(less)?)?;
+    // The same journal, and nothing to keep up to date.
+    let off = adopted(bed, "mirror-off", count)?;
+    turn_off(&off)?;
+    let plain = bed.folder("practice-large")?;
+    seed000::save(&plain, &filled(count))?;
+    let mut subjects = vec![
+        practice(bed, plain, count),
+        recorded(bed, folder.clone()),
+        recorded(bed, smaller),
+        recorded(bed, off),
+    ];
+    let samples = take_turns(rounds, &mut subjects)?;
+    drop(subjects);
+    // One round is not counted.
+    shows_all(&folder, count + rounds + 1)?;
+    let [practice, large, less_of_it, off] = samples.as_slice() else {
+        return Err("four subjects have four samples".into());
+    };
+    let sized = |bytes: usize| format!("{} MB", (bytes + 500_000) / 1_000_000);
+    let what = format!("piton record, a file of {} kept", sized(bytes));
+    Ok(vec![
+        Figure::at_least(
+            8.0,
+            "P7",
+            (&what, large),
+            ("seed 000 with fsync, the same size", practice),
+        ),
+        Figure::aside(
+            "",
+            (&what, large),
+            (&format!("the same at {}", sized(less)), less_of_it),
+        ),
+        Figure::aside("", (&what, large), ("the same with no file kept", off)),
+    ])
+}
