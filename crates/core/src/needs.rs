@@ -60,6 +60,8 @@ pub enum Need {
     Name(Space, String),
     /// The names that begin with this text, without the rows that they name.
     NamesFrom(Space, String),
+    /// Every name of a space that begins so, and the rows that they name.
+    NamedFrom(Space, String),
     /// The names that begin as those of entries of this second do.
     EntryNames,
     /// Something remembered, by its id.
@@ -238,7 +240,7 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
                 rows.extend(mark.map(|mark| Need::Name(Space::Mark, mark)));
                 if let Some(name) = &entry.name {
                     rows.push(Need::Name(Space::Entry, name.clone()));
-                    rows.push(Need::NamesFrom(Space::Entry, format!("{name}-")));
+                    rows.push(Need::NamedFrom(Space::Entry, format!("{name}-")));
                 }
                 rows.push(Need::Blocker {
                     spec: entry.spec.clone(),
@@ -247,8 +249,10 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
             }
             Found::Attempt(told) => {
                 telling(rows, told);
-                let name = told.name.clone();
-                rows.extend(name.map(|name| Need::Name(Space::Attempt, name)));
+                if let Some(name) = &told.name {
+                    rows.push(Need::Name(Space::Attempt, name.clone()));
+                    rows.push(Need::NamedFrom(Space::Attempt, format!("{name}-")));
+                }
             }
             Found::Memory(memory) | Found::Retired(memory) => {
                 remembering(rows, memory);

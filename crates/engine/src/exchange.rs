@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::fail;
+use crate::keeper::Look;
 
 /// The SHA-256 of some bytes, in hex.
 #[must_use]
@@ -211,7 +212,36 @@ fn ordinary_mode(builder: &mut tempfile::Builder<'_, '_>) {
 #[cfg(not(unix))]
 fn ordinary_mode(_: &mut tempfile::Builder<'_, '_>) {}
 
+impl Leftover {
+    /// Gives it a name under which it stays until somebody has read it, and
+    /// says which.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be renamed.
+    pub fn keep(&self) -> io::Result<String> {
+        keep(&self.path)
+    }
+}
+
+/// Gives a version of a file a name under which it stays; see [`Leftover::kept`].
+fn keep(path: &Path) -> io::Result<String> {
+    let name = file_name(path);
+    if name.ends_with(KEEP_END) {
+        return Ok(name.into_owned());
+    }
+    let kept = name.strip_suffix(TEMP_END).unwrap_or(&name);
+    let kept = format!("{kept}{KEEP_END}");
+    fs::rename(path, path.with_file_name(&kept))?;
+    Ok(kept)
+}
+
 impl Staged {
+    /// What the system says of the new version.
+    pub(crate) fn look(&self) -> Option<Look> {
+        Look::at(&self.temp)
+    }
+
     /// The name that the new version has for now, and the old one after the exchange.
     #[must_use]
     pub fn name(&self) -> String {
@@ -300,21 +330,51 @@ impl Displaced {
         old.persist(path).map_err(|failed| failed.error)
     }
 
-    /// Puts it into its place again.
+    /// Leaves it where it is for now.
+    pub fn keep(self) {
+        if let Some(old) = self.old {
+            // On an error it is only not taken away by this process.
+            old.keep().ok();
+        }
+    }
+
+    /// Puts it into its place again. `is_own` tells the version that had taken
+    /// its place.
+    ///
+    /// Somebody may have saved the file once more since: then that version is
+    /// in the place, and this one stays beside it, under the name that is given.
     ///
     /// # Errors
     ///
-    /// When the place cannot be written.
-    pub fn put_back(mut self) -> io::Result<()> {
+    /// When the place cannot be written; nothing is taken away then.
+    pub fn put_back(mut self, is_own: impl Fn(&Path) -> bool) -> io::Result<Option<String>> {
         let Some(old) = self.old.take() else {
-            return Ok(());
+            return Ok(None);
         };
+        // Whatever fails from here on, it is not lost.
+        let old = old.keep().map_err(|failed| failed.error)?;
         match swap(&old, &self.target) {
             Err(error) if is_unsupported(&error) => {
-                old.persist(&self.target).map_err(|failed| failed.error)
+                fs::rename(&old, &self.target)?;
+                return Ok(None);
             }
-            other => other,
+            // Somebody took the file away: there is nothing to exchange it with.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::hard_link(&old, &self.target)?;
+                fs::remove_file(&old)?;
+                return Ok(None);
+            }
+            other => other?,
         }
+        if is_own(&old) {
+            fs::remove_file(&old)?;
+            return Ok(None);
+        }
+        match swap(&old, &self.target) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => other?,
+        }
+        keep(&old).map(Some)
     }
 }
 
@@ -380,10 +440,37 @@ mod tests {
             .and_then(Staged::exchange)
             .expect("written");
         assert_eq!(second.read().expect("read").as_deref(), Some(&b"one"[..]));
-        second.put_back().expect("put back");
+        let kept = second
+            .put_back(|path| fs::read(path).is_ok_and(|bytes| bytes == b"two"))
+            .expect("put back");
+        assert_eq!(kept, None);
         assert_eq!(fs::read(&target).expect("read"), b"one");
         let names: Vec<_> = fs::read_dir(folder.path()).expect("listed").collect();
         assert_eq!(names.len(), 1, "{names:?}");
+    }
+
+    /// Two programs save the file while piton exchanges it and looks at what
+    /// came out: the later version holds, and the earlier one is kept beside.
+    #[test]
+    fn what_was_saved_since_is_not_lost_when_the_version_before_is_put_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("progress.json");
+        fs::write(&target, "theirs").expect("written");
+        let displaced = stage(&target, b"ours")
+            .and_then(Staged::exchange)
+            .expect("written");
+        let later = folder.path().join("progress.json.tmp");
+        fs::write(&later, "theirs, later").expect("written");
+        fs::rename(&later, &target).expect("renamed");
+        let kept = displaced
+            .put_back(|path| fs::read(path).is_ok_and(|bytes| bytes == b"ours"))
+            .expect("put back")
+            .expect("the version before is kept");
+        assert_eq!(fs::read(&target).expect("read"), b"theirs, later");
+        let left = leftovers(&target).expect("listed");
+        assert_eq!((left.len(), left[0].kept), (1, true), "{left:?}");
+        assert_eq!(left[0].name, kept);
+        assert_eq!(fs::read(&left[0].path).expect("read"), b"theirs");
     }
 
     #[cfg(unix)]

@@ -15,9 +15,10 @@ use std::path::{Path, PathBuf};
 
 use piton_core::command::{Found, KnownThings, TakenFile};
 use piton_core::name::{Named, Space};
-use piton_core::{Actor, Command, DecisionRow, Facts, Need, RunId, Tables, Verb};
+use piton_core::{Actor, Command, DecisionRow, Facts, Need, RunId, StreamId, Tables, Verb};
 use piton_formats::face::{About, Detected, Shown, Took};
 use piton_formats::problem::Problem;
+use piton_store::Store as _;
 
 pub use self::files::{FILES, FaceFile, file_at};
 use self::rows::{Behind, behind};
@@ -29,6 +30,8 @@ use crate::session::Session;
 
 /// How often a file is tried again that others write at the same time.
 const TRIES: u32 = 8;
+/// How long a command tries: the next one goes on where it ended.
+const TRIES_TIME: std::time::Duration = std::time::Duration::from_secs(1);
 /// How often, and how long apart, a file is read again that cannot be read:
 /// somebody may be in the middle of writing it.
 const READS: u32 = 3;
@@ -89,10 +92,24 @@ fn target(session: &Session<'_>, file: &FaceFile) -> PathBuf {
 
 /// The keeper of a file of the project.
 fn keeper(session: &Session<'_>, file: &FaceFile) -> Result<Keeper, Failure> {
-    let key = file.path.replace(['/', '.'], "_");
     let target = target(session, file);
-    Keeper::open(&session.project.home, &key, &target, StampIs::Written)
-        .map_err(|error| cannot_write(file, &error))
+    Keeper::open(
+        &session.project.home,
+        &key(file.path),
+        &target,
+        StampIs::Written,
+    )
+    .map_err(|error| cannot_write(file, &error))
+}
+
+/// Under what the stamp of a file of the project is kept.
+fn key(path: &str) -> String {
+    path.replace(['/', '.'], "_")
+}
+
+/// Whether the stamp that is kept under this is that of a file of the project.
+pub(crate) fn is_key(found: &str) -> bool {
+    FILES.iter().any(|file| key(file.path) == found)
 }
 
 fn cannot_write(file: &FaceFile, error: &io::Error) -> Failure {
@@ -136,13 +153,25 @@ struct Following<'s, 'w> {
 impl Following<'_, '_> {
     fn follow(&self, keeper: &mut Keeper) -> Result<Vec<News>, Trouble> {
         let mut news = Vec::new();
-        if keeper.has_left() {
-            keeper.tidy(|left| self.take_left(left, &mut news))?;
+        if keeper.stamp().is_new() {
+            self.take_archive(&mut news)?;
         }
-        for _ in 0..TRIES {
+        // What a crash left before anything was exchanged is not in the stamp.
+        let mut is_tidy = false;
+        let begun = self.session.world.uptime();
+        for nth in 0..TRIES {
+            let spent = self.session.world.uptime().saturating_sub(begun);
+            if nth > 0 && spent > TRIES_TIME {
+                break;
+            }
+            if keeper.has_left() || (!is_tidy && self.is_behind(keeper)?) {
+                keeper.tidy(|left| self.take_left(left, &mut news))?;
+                is_tidy = true;
+            }
             match self.present(keeper)? {
                 Present::Special => return Ok(news),
-                Present::Missing | Present::Ours => {}
+                // Whoever brought piton's own version back has answered.
+                Present::Missing | Present::Ours => self.settle()?,
                 Present::Foreign(bytes) => {
                     let base = keeper.base();
                     match self.take(&bytes, base.as_deref(), KnownThings::Ask)? {
@@ -164,11 +193,75 @@ impl Following<'_, '_> {
             if self.show(keeper)? == Put::Done {
                 return Ok(news);
             }
+            for displaced in keeper.take_displaced() {
+                self.take_displaced(&displaced, &mut news)?;
+            }
         }
         Err(Trouble(Failure::new(
             "file.unwritable",
             format!("{} is written by others all the time", self.file.path),
         )))
+    }
+
+    /// What was archived before piton kept the file, or before the journal was
+    /// brought back, is part of the history.
+    fn take_archive(&self, news: &mut Vec<News>) -> Result<(), Trouble> {
+        for (path, text) in archive::texts(self.session, self.file)? {
+            let took = self.archived(&path, &text);
+            if !took.is_readable() {
+                news.push(News::Behind(path, in_lines(&took.problems)));
+                continue;
+            }
+            let found = self.unknown(took.found)?;
+            if found.is_empty() {
+                continue;
+            }
+            let command = Command::TakeFile(Box::new(TakenFile {
+                path: path.clone(),
+                found,
+                known: KnownThings::Keep,
+            }));
+            let committed = self
+                .session
+                .commit(&command, &self.facts())
+                .map_err(|error| Trouble(error.into()))?;
+            let count = count(&committed.events);
+            news.extend((count > 0).then(|| News::TakenIn(path, count)));
+        }
+        Ok(())
+    }
+
+    fn archived(&self, path: &str, text: &str) -> Took {
+        let mut text = text.to_owned();
+        self.session.world.redactor().redact_document(&mut text);
+        let about = About {
+            file: path,
+            project: "",
+            now: self.session.world.now(),
+            iteration: None,
+        };
+        piton_formats::agent_os::take_archive(&text, &about)
+    }
+
+    /// Without the entries that stand in the archive: they are shown there.
+    fn without_archived(&self, mut behind: Behind) -> Result<Behind, Trouble> {
+        let mut archived = std::collections::BTreeSet::new();
+        for (path, text) in archive::texts(self.session, self.file)? {
+            for found in self.archived(&path, &text).found {
+                if let Found::Entry(entry) = found {
+                    let at = entry.at.and_then(|at| at.parse::<jiff::Timestamp>().ok());
+                    archived.extend(entry.name.zip(at.map(jiff::Timestamp::as_second)));
+                }
+            }
+        }
+        behind.rows.retain(|row| match row.shown() {
+            Shown::Entry(row) => {
+                let name = row.entry.name.clone();
+                !name.is_some_and(|name| archived.contains(&(name, row.timestamp.as_second())))
+            }
+            Shown::Attempt(_) | Shown::Memory(_) => true,
+        });
+        Ok(behind)
     }
 
     fn taken_in(&self, count: usize) -> News {
@@ -189,6 +282,15 @@ impl Following<'_, '_> {
             present = keeper.present()?;
         }
         Ok(present)
+    }
+
+    /// What was in the place for a moment only may be gone before it is read.
+    /// It is only looked at where it can be read: what cannot be is half written.
+    fn take_displaced(&self, displaced: &[u8], news: &mut Vec<News>) -> Result<(), Trouble> {
+        if self.read(displaced, None).is_readable() {
+            self.take_left(displaced, news)?;
+        }
+        Ok(())
     }
 
     /// What a crash left of somebody else's version.
@@ -293,18 +395,30 @@ impl Following<'_, '_> {
         if rows {
             return Ok(Taking::Asked);
         }
-        if let Some(asked) = self.asked {
-            let command = Command::Decide {
-                decision: asked.id,
-                run: asked.run,
-                verb: Verb::Merge,
-                why: Some("the file was mended".to_owned()),
-            };
-            self.session
-                .commit(&command, &self.facts())
-                .map_err(|error| Trouble(error.into()))?;
-        }
+        self.settle()?;
         Ok(Taking::Taken(0))
+    }
+
+    /// Answers the question about the file, if there is one: it was mended.
+    fn settle(&self) -> Result<(), Trouble> {
+        let Some(asked) = self.asked else {
+            return Ok(());
+        };
+        let needs = [Need::OpenDecisions(Some(asked.run))];
+        let rows = self.session.load(&needs).map_err(Trouble)?;
+        let mut open = rows.tables.open_decisions(asked.run);
+        if !open.any(|row| row.id == asked.id) {
+            // Another process was faster.
+            return Ok(());
+        }
+        let command = Command::Decide {
+            decision: asked.id,
+            run: asked.run,
+            verb: Verb::Merge,
+            why: Some("the file was mended".to_owned()),
+        };
+        let settled = self.session.commit(&command, &self.facts());
+        settled.map(drop).map_err(|error| Trouble(error.into()))
     }
 
     /// Whether the file still says something else of what the journal knows:
@@ -341,6 +455,18 @@ impl Following<'_, '_> {
         }
     }
 
+    /// Whether anything has moved since the file was written.
+    fn is_behind(&self, keeper: &Keeper) -> Result<bool, Trouble> {
+        let heads = self.session.store.heads();
+        let heads = heads.map_err(|fault| Trouble(fault.into()))?;
+        let positions = &keeper.stamp().positions;
+        let moved = |name: &str, count| positions.get(name).copied().unwrap_or(0) < count;
+        Ok(heads
+            .iter()
+            .filter(|head| head.stream != StreamId::files())
+            .any(|head| moved(head.stream.as_str(), head.count)))
+    }
+
     /// Shows what has moved since, if anything has.
     fn show(&self, keeper: &mut Keeper) -> Result<Put, Trouble> {
         let missing = keeper.present()? == Present::Missing;
@@ -349,7 +475,10 @@ impl Following<'_, '_> {
         } else {
             keeper.stamp().positions.clone()
         };
-        let behind = behind(self.session, &positions).map_err(Trouble)?;
+        let mut behind = behind(self.session, &positions).map_err(Trouble)?;
+        if positions.is_empty() && self.file.archive.is_some() {
+            behind = self.without_archived(behind)?;
+        }
         if behind.rows.is_empty() {
             if behind.positions != keeper.stamp().positions {
                 keeper.note(behind.positions)?;
@@ -382,6 +511,11 @@ impl Following<'_, '_> {
             ))
         })?;
         let new = archive::part(self.session, self.file, new).map_err(Trouble)?;
+        // First what is made of the file: as long as the file is behind, a crash
+        // leaves this to the next command.
+        if !new.is_empty() {
+            self.derive(&new)?;
+        }
         if text == Some(new.as_str()) && keeper.target().is_file() {
             keeper.settle(behind.positions, large::tail(self.file, &new))?;
             return Ok(Put::Done);
@@ -391,11 +525,7 @@ impl Following<'_, '_> {
             return Ok(Put::Done);
         }
         let tail = large::tail(self.file, &new);
-        let put = keeper.put(new.as_bytes(), behind.positions, tail)?;
-        if put == Put::Done {
-            self.derive(&new)?;
-        }
-        Ok(put)
+        Ok(keeper.put(new.as_bytes(), behind.positions, tail)?)
     }
 
     /// Writes what is made of the file for people to read.
@@ -407,13 +537,15 @@ impl Following<'_, '_> {
             return Ok(());
         };
         let target = self.session.project.root.join(path);
-        let key = path.replace(['/', '.'], "_");
-        let mut keeper = Keeper::open(&self.session.project.home, &key, &target, StampIs::Written)?;
+        let home = &self.session.project.home;
+        let mut keeper = Keeper::open(home, &key(path), &target, StampIs::Written)?;
         keeper.locked::<_, Trouble>(|keeper| {
+            // What a crash left; what is somebody else's among it stays.
+            keeper.tidy(|_| Ok::<_, Trouble>(false))?;
+            if std::fs::read(&target).is_ok_and(|there| there == text.as_bytes()) {
+                return Ok(());
+            }
             if let Present::Foreign(bytes) = keeper.present()? {
-                if bytes == text.as_bytes() {
-                    return Ok(keeper.accept(&bytes)?);
-                }
                 // Nobody reads it but people: what they wrote there is kept for them.
                 crate::mirror::keep_copy(&target, "before-piton")?;
                 keeper.accept(&bytes)?;
@@ -606,7 +738,11 @@ impl Following<'_, '_> {
                 keeper.accept(&bytes)?;
                 let behind =
                     behind(self.session, &std::collections::BTreeMap::new()).map_err(Trouble)?;
+                let behind = self.without_archived(behind)?;
                 self.put(keeper, None, behind)?;
+                for displaced in keeper.take_displaced() {
+                    self.take_displaced(&displaced, &mut Vec::new())?;
+                }
                 return Ok(());
             }
             Verb::KeepFile => {

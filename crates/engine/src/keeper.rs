@@ -64,6 +64,15 @@ pub struct Spare {
     pub look: Look,
 }
 
+impl Stamp {
+    /// Whether nothing is known of the file: it was never written, or what was
+    /// known of it is of another journal.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.after.is_empty() && self.look.is_none() && self.positions.is_empty()
+    }
+}
+
 /// Where the next element of the list of a large file goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tail {
@@ -162,6 +171,8 @@ pub struct Keeper {
     /// The hash of what was found in the place of the file, when it was ours. A
     /// crash before an exchange leaves the version before the last one there.
     found: Option<String>,
+    /// Versions of others that came out of exchanges and went back.
+    displaced: Vec<Vec<u8>>,
 }
 
 /// Where stamps are kept.
@@ -194,6 +205,7 @@ impl Keeper {
             stamp,
             durability,
             found: None,
+            displaced: Vec::new(),
         })
     }
 
@@ -390,6 +402,10 @@ impl Keeper {
             Some(staged) => staged,
             None => stage_spliced(&self.target, tail.at, insert)?,
         };
+        if self.may_be_foreign() {
+            // What was copied may be of two versions: nobody shall see that.
+            return Ok(Put::Overtaken);
+        }
         let tail = Tail {
             at: tail.at + insert.len() as u64,
             indent: tail.indent.clone(),
@@ -466,11 +482,31 @@ impl Keeper {
             ..fresh.clone()
         })?;
         fail::point("mirror.stamped");
+        let own = staged.look();
         let displaced = staged.exchange()?;
         fail::point("mirror.exchanged");
-        if !is_expected(&displaced, &old, &before)? {
-            displaced.put_back()?;
-            self.put_stamp(Stamp { look: None, ..old })?;
+        let expected = match is_expected(&displaced, &old, &before) {
+            Ok(expected) => expected,
+            Err(error) => {
+                // Nobody knows whose it is: it stays, under the name in the stamp.
+                displaced.keep();
+                return Err(error);
+            }
+        };
+        if !expected {
+            // For a moment piton's version was there: whoever read that one does
+            // not know of this one, and may write over it before it is read.
+            self.displaced.extend(displaced.read()?);
+            let is_own = |path: &Path| {
+                let look = Look::at(path);
+                look.zip(own).is_some_and(|(a, b)| a.is_same_version(&b))
+            };
+            let left = displaced.put_back(is_own)?;
+            self.put_stamp(Stamp {
+                look: None,
+                temp: left.unwrap_or_default(),
+                ..old
+            })?;
             return Ok(Put::Overtaken);
         }
         // Only what was spliced begins like the version before.
@@ -483,6 +519,9 @@ impl Keeper {
         };
         fail::point("mirror.tidied");
         self.stamp = Stamp {
+            // Whoever brings the version before back brings back one that lacks
+            // something: that is somebody else's doing.
+            before: fresh.after.clone(),
             look: Look::at(&self.target),
             temp: String::new(),
             spare,
@@ -491,6 +530,11 @@ impl Keeper {
         // Only a help for the next one who looks: it need not be flushed.
         write_stamp(&self.stamp_file, &self.stamp)?;
         Ok(Put::Done)
+    }
+
+    /// The versions of others that came out of exchanges since this was asked.
+    pub fn take_displaced(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.displaced)
     }
 
     /// Whether a process died between an exchange and its end, and left a version
@@ -523,6 +567,13 @@ impl Keeper {
                 let hash = sha256(&bytes);
                 let ours = hash == self.stamp.before || hash == self.stamp.after;
                 if !ours && !take(&bytes)? {
+                    if in_exchange {
+                        let name = left.keep()?;
+                        self.put_stamp(Stamp {
+                            temp: name,
+                            ..self.stamp.clone()
+                        })?;
+                    }
                     continue;
                 }
             }
@@ -550,7 +601,15 @@ impl Keeper {
         }
         let present = fs::read(&self.target).ok().map(|bytes| sha256(&bytes));
         if present.as_ref() == Some(&self.stamp.after) {
-            Displaced::left_at(left.path, &self.target).put_back()?;
+            let after = &self.stamp.after;
+            let is_own = |path: &Path| fs::read(path).is_ok_and(|bytes| sha256(&bytes) == *after);
+            let kept = Displaced::left_at(left.path, &self.target).put_back(is_own)?;
+            if let Some(temp) = kept {
+                self.put_stamp(Stamp {
+                    temp,
+                    ..self.stamp.clone()
+                })?;
+            }
         }
         Ok(())
     }
@@ -619,12 +678,13 @@ fn stamp_in(mut file: &File) -> io::Result<Option<Stamp>> {
 }
 
 /// Lets every file be written from the beginning of its streams again: the
-/// journal is another one now.
+/// journal is another one now. Those that `is_read_again` says so of, by their
+/// key, may hold what it does not know: they are taken in like somebody else's.
 ///
 /// # Errors
 ///
 /// When a stamp cannot be read or kept.
-pub fn rewind(home: &Path) -> io::Result<()> {
+pub fn rewind(home: &Path, is_read_again: impl Fn(&str) -> bool) -> io::Result<()> {
     let folder = folder(home);
     if !folder.is_dir() {
         return Ok(());
@@ -634,16 +694,23 @@ pub fn rewind(home: &Path) -> io::Result<()> {
         if path.extension().is_none_or(|end| end != "json") {
             continue;
         }
-        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let key = path.file_stem().unwrap_or_default().to_string_lossy();
+        let read_again = is_read_again(&key);
+        let file = OpenOptions::new().read(true).write(true).open(&path)?;
         file.lock()?;
         if let Some(stamp) = stamp_in(&file)? {
-            write_stamp(
-                &file,
-                &Stamp {
+            let stamp = if read_again {
+                Stamp {
+                    temp: stamp.temp,
+                    ..Stamp::default()
+                }
+            } else {
+                Stamp {
                     positions: BTreeMap::new(),
                     ..stamp
-                },
-            )?;
+                }
+            };
+            write_stamp(&file, &stamp)?;
             file.sync_data()?;
         }
     }

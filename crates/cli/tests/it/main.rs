@@ -6,14 +6,19 @@
 )]
 #![expect(clippy::print_stderr, reason = "what is skipped is said aloud")]
 
+mod archive;
+mod bad_input;
 mod compile;
+mod conformance;
 mod crash;
 mod faults;
 mod guide;
 mod harness;
+mod init;
 mod learn;
 mod liveness;
 mod memory;
+mod old_writers;
 mod people;
 mod plans;
 mod record;

@@ -154,7 +154,7 @@ mod recent {
     }
 
     #[test]
-    fn a_blocker_is_shown_however_long_ago_it_was_until_its_own_task_is_completed() {
+    fn case_43_a_blocker_is_shown_however_long_ago_it_was_until_its_own_task_is_completed() {
         let scratch = Scratch::new();
         log(
             &scratch,

@@ -100,7 +100,17 @@ fn take_entry(story: &mut Story<'_>, entry: &Entry, known: KnownThings, changed:
 
 fn is_same_time(time: jiff::Timestamp, at: Option<&str>) -> bool {
     at.and_then(|at| at.parse::<jiff::Timestamp>().ok())
-        .is_some_and(|at| at.as_second() == time.as_second())
+        .is_some_and(|at| is_same_instant(time, at))
+}
+
+/// Whether a file means this time: to the millisecond where it says so much,
+/// otherwise to the second.
+fn is_same_instant(known: jiff::Timestamp, said: jiff::Timestamp) -> bool {
+    if said.subsec_nanosecond() == 0 {
+        said.as_second() == known.as_second()
+    } else {
+        said.as_millisecond() == known.as_millisecond()
+    }
 }
 
 /// Whether a file says of an entry what the journal says. What the journal has
@@ -136,8 +146,8 @@ fn take_attempt(
     if is_same_attempt(row, told) {
         return Ok(());
     }
-    let ended = row.ended_at.map(|time| time.as_second());
-    if ended.is_some() && ended == told.ended_at.map(|time| time.as_second()) {
+    let times = row.ended_at.zip(told.ended_at);
+    if times.is_some_and(|(known, said)| is_same_instant(known, said)) {
         let revised = ToldAttempt {
             attempt: row.id,
             run: row.run,
@@ -183,7 +193,7 @@ fn is_same_attempt(row: &AttemptRow, told: &ToldAttempt) -> bool {
         && known.observations == report.observations
         && told.ended_at.is_none_or(|told| {
             row.ended_at
-                .is_some_and(|known| known.as_second() == told.as_second())
+                .is_some_and(|known| is_same_instant(known, told))
         })
 }
 

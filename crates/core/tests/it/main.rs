@@ -21,5 +21,6 @@ mod pointer;
 mod runner;
 mod sequences;
 mod simulation;
+mod taking;
 mod transitions;
 mod world;

@@ -285,6 +285,14 @@ impl World {
                     .collect()
             }
             Need::NamesFrom(space, start) => self.names_from(*space, start),
+            Need::NamedFrom(space, start) => {
+                let names = self.tables.names();
+                names
+                    .filter(|row| row.space == *space && row.name.starts_with(start.as_str()))
+                    .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.of_key()])
+                    .filter_map(get)
+                    .collect()
+            }
             Need::EntryNames => self.names_from(Space::Entry, &entry_prefix(self.now)),
             Need::Memory(id) => get(Key::Memory(id.clone())).into_iter().collect(),
             Need::Face(path) => get(Key::Face(path.clone())).into_iter().collect(),

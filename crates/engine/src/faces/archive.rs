@@ -11,7 +11,7 @@ use piton_formats::agent_os;
 
 use super::files::FaceFile;
 use crate::config::Config;
-use crate::exchange::{stage, sync_folder};
+use crate::exchange::{leftovers, stage, sync_folder};
 use crate::fail;
 use crate::failure::Failure;
 use crate::session::Session;
@@ -43,6 +43,31 @@ pub(super) fn part(
     Ok(parted.keep)
 }
 
+/// The texts of the archive, by where each is; none for a file without one.
+pub(super) fn texts(session: &Session<'_>, file: &FaceFile) -> io::Result<Vec<(String, String)>> {
+    let Some(name) = file.archive else {
+        return Ok(Vec::new());
+    };
+    let listed = match fs::read_dir(session.project.root.join(name)) {
+        Ok(listed) => listed,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut texts = Vec::new();
+    for entry in listed {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == "json") {
+            let shown = session.project.relative(&path);
+            // What is no text is not the archive's, and stays.
+            if let Ok(text) = String::from_utf8(fs::read(&path)?) {
+                texts.push((shown, text));
+            }
+        }
+    }
+    texts.sort();
+    Ok(texts)
+}
+
 fn write_month(path: &Path, entries: &[piton_formats::tree::Node]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
@@ -53,6 +78,10 @@ fn write_month(path: &Path, entries: &[piton_formats::tree::Node]) -> io::Result
     };
     let after = agent_os::merge_archive(before.as_deref(), entries).map_err(io::Error::other)?;
     if before.as_ref() != Some(&after) {
+        // What a crash left here was never the only copy of anything.
+        for left in leftovers(path)? {
+            fs::remove_file(left.path)?;
+        }
         // Nobody but piton writes it: what comes out is not looked at.
         drop(stage(path, after.as_bytes())?.exchange()?);
         fail::point("archive.month-written");

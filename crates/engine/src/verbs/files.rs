@@ -246,6 +246,8 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Result<Checked, 
             Err(error) => {
                 let problem = faces::not_utf8(&shown, error.as_bytes());
                 checked.findings.problems.push(problem);
+                let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                checked.findings.sources.insert(shown, text);
                 continue;
             }
         };

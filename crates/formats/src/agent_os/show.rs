@@ -84,7 +84,15 @@ fn new_document(about: &About<'_>) -> Map {
 fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
     let mut elements = Elements::of(map, "entries", &ENTRY_KEPT, id_of)?;
     let marks = marks(&elements, rows);
-    for row in rows {
+    // First what stands there under its own name: what another thing of that
+    // name has written over it is shown at the end, under a name of its own.
+    let is_there = |row: &&Shown<'_>| {
+        let Shown::Entry(row) = row else { return false };
+        let name = row.entry.name.as_deref();
+        name.is_some_and(|name| elements.get(name).is_some())
+    };
+    let (there, new): (Vec<_>, Vec<_>) = rows.iter().partition(is_there);
+    for row in there.into_iter().chain(new) {
         if let Shown::Entry(row) = row {
             let stands_without_name = row
                 .entry

@@ -90,7 +90,12 @@ fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
     for (index, (key, shape)) in LISTS.into_iter().enumerate() {
         let name_of: fn(&Node) -> Option<String> = if index == 0 { name_of } else { id_of };
         let mut elements = Elements::of(map, key, shape, name_of)?;
-        for row in rows {
+        // First what stands there under its own name: what another thing of that
+        // name has written over it is shown at the end, under a name of its own.
+        let (there, new): (Vec<_>, Vec<_>) = rows
+            .iter()
+            .partition(|row| name_in_file(row).is_some_and(|name| elements.get(name).is_some()));
+        for row in there.into_iter().chain(new) {
             match row {
                 Shown::Attempt(row) if index == 0 => show_attempt(&mut elements, row),
                 Shown::Memory(row) if list_of(row.memory.kind) == Some(index) => {
@@ -105,6 +110,15 @@ fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
         }
     }
     Ok(changed)
+}
+
+/// The name that a row would have in the file.
+fn name_in_file<'r>(row: &Shown<'r>) -> Option<&'r str> {
+    match row {
+        Shown::Attempt(row) => row.name.as_deref(),
+        Shown::Memory(row) => Some(&row.id),
+        Shown::Entry(_) => None,
+    }
 }
 
 fn list_of(kind: MemoryKind) -> Option<usize> {

@@ -139,7 +139,7 @@ fn a_value_that_was_taken_away_becomes_null() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told() {
+fn case_47_case_51_all_that_is_wrong_is_told() {
     let text = r#"{"run_id": "r", "phase": "DOING", "phase_status": "in_progress", "issues": {
   "A": {"status": "redy", "blocked_by": ["B", "gone"], "branch": "x"},
   "B": {"status": "ready", "blocked_by": ["C"]},
@@ -165,7 +165,7 @@ fn all_that_is_wrong_is_told() {
 }
 
 #[test]
-fn each_document_of_this_name_is_told_by_its_content() {
+fn case_53_each_document_of_this_name_is_told_by_its_content() {
     let cases = [
         (STATE, Layout::Current),
         ("", Layout::Empty),
@@ -228,7 +228,7 @@ fn a_manifest_is_read_and_all_that_it_lacks_is_told() {
 }
 
 #[test]
-fn metrics_that_span_lines_are_read_and_malformed_ones_counted() {
+fn case_52_metrics_that_span_lines_are_read_and_malformed_ones_counted() {
     let text = "{\"agent_id\": \"a1\", \"agent_type\": \"coder\", \"tokens\": {\n  \"input\": 0,\n  \"output\": 7\n}, \"timestamp\": \"2026-01-15T10:00:00Z\"}\n{\"agent_id\": \"a2\", \"agent_type\": \"co\"der\"}\n[]\n{\"agent_id\": \"a3\"}\n";
     let log = read_metrics(text);
     let ids: Vec<_> = log

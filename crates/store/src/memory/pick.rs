@@ -113,6 +113,14 @@ impl Picked<'_> {
                 );
             }
             Need::NamesFrom(space, start) => self.names_from(*space, start),
+            Need::NamedFrom(space, start) => {
+                let fits = all
+                    .names()
+                    .filter(|row| row.space == *space && row.name.starts_with(start.as_str()));
+                self.keys(
+                    fits.flat_map(|row| [Key::Name(row.space, row.name.clone()), row.of_key()]),
+                );
+            }
             Need::EntryNames => self.names_from(Space::Entry, &entry_prefix(self.now)),
             Need::Memory(id) => self.key(&Key::Memory(id.clone())),
             Need::Memories(kind) => {

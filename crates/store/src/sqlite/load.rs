@@ -107,6 +107,7 @@ impl Loader<'_> {
             Need::LeaseExpiry(run) => self.lease(*run),
             Need::Name(space, name) => self.name(*space, name),
             Need::NamesFrom(space, start) => self.names_from(*space, start),
+            Need::NamedFrom(space, start) => self.named_from(*space, start),
             Need::EntryNames => self.names_from(Space::Entry, &entry_prefix(self.now)),
             Need::Memory(id) => self.key(&Key::Memory(id.clone())),
             Need::Memories(Some(kind)) => {
@@ -146,6 +147,16 @@ impl Loader<'_> {
             "SELECT body FROM names WHERE space = ?1 AND name >= ?2 AND name <= ?3",
             params![space.as_str(), start, end],
         )
+    }
+
+    fn named_from(&mut self, space: Space, start: &str) -> Result<()> {
+        self.names_from(space, start)?;
+        let names = self.tables.names();
+        let named: Vec<Key> = names
+            .filter(|row| row.space == space && row.name.starts_with(start))
+            .map(piton_core::name::NameRow::of_key)
+            .collect();
+        named.iter().try_for_each(|key| self.key(key))
     }
 
     fn next_memory(&mut self) -> Result<()> {

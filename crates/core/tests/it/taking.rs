@@ -1,0 +1,179 @@
+//! What is taken in from the files of others: each thing once, whatever name
+//! its writer gave it, and a person is asked once about what was changed.
+
+use piton_core::attempt::{Outcome, Report, ToldAttempt};
+use piton_core::command::{Found, KnownThings, TakenFile};
+use piton_core::entry::{Entry, EntryType};
+use piton_core::memory::{Memory, MemoryKind};
+use piton_core::{Command, Event, Recorded, RunId};
+
+use crate::world::{World, node};
+
+fn take(world: &mut World, found: Vec<Found>) -> Vec<Recorded> {
+    world.ok(Command::TakeFile(Box::new(TakenFile {
+        path: ".ralph/progress.json".to_owned(),
+        found,
+        known: KnownThings::Ask,
+    })))
+}
+
+/// An attempt as a file tells of it.
+fn told(world: &mut World, name: &str, at: Option<&str>, summary: &str) -> Found {
+    Found::Attempt(Box::new(ToldAttempt {
+        attempt: world.fresh_attempt(),
+        run: RunId::PROJECT,
+        node: node("auth"),
+        item: "auth".to_owned(),
+        number: None,
+        name: Some(name.to_owned()),
+        agent: "file".to_owned(),
+        ended_at: at.map(|at| at.parse().expect("a time")),
+        report: Box::new(Report {
+            summary: Some(summary.to_owned()),
+            ..Report::bare(Outcome::Completed)
+        }),
+        native: None,
+    }))
+}
+
+fn entry(name: &str, at: &str, description: &str) -> Found {
+    Found::Entry(Box::new(Entry {
+        name: Some(name.to_owned()),
+        at: Some(at.to_owned()),
+        ..Entry::bare(EntryType::TaskCompleted).saying("description", description)
+    }))
+}
+
+/// The names under which attempts and entries were kept.
+fn names(events: &[Recorded]) -> Vec<String> {
+    let name = |recorded: &Recorded| match &recorded.event {
+        Event::AttemptTold(told) => told.name.clone(),
+        Event::EntryLogged(entry) => entry.name.clone(),
+        _ => None,
+    };
+    events.iter().filter_map(name).collect()
+}
+
+fn questions(events: &[Recorded]) -> usize {
+    let is_question = |recorded: &&Recorded| matches!(recorded.event, Event::DecisionOpened { .. });
+    events.iter().filter(is_question).count()
+}
+
+const NOON: &str = "2026-01-15T12:00:00Z";
+const LATER: &str = "2026-01-15T12:00:07Z";
+
+#[test]
+fn a_name_that_is_taken_gets_a_number_once_however_often_it_is_found() {
+    let mut world = World::empty();
+    let found = |world: &mut World| {
+        let first = told(world, "auth-1", Some(NOON), "one");
+        let second = told(world, "auth-1", Some(LATER), "two");
+        let third = told(world, "auth-1", None, "three");
+        vec![first, second, third]
+    };
+    let all = found(&mut world);
+    assert_eq!(
+        names(&take(&mut world, all)),
+        ["auth-1", "auth-1-2", "auth-1-3"]
+    );
+    for _ in 0..3 {
+        let mut all = found(&mut world);
+        all.reverse();
+        let events = take(&mut world, all);
+        assert!(events.is_empty(), "{events:?}");
+    }
+    let entries = || {
+        vec![
+            entry("entry-a", NOON, "one"),
+            entry("entry-a", LATER, "two"),
+        ]
+    };
+    assert_eq!(
+        names(&take(&mut world, entries())),
+        ["entry-a", "entry-a-2"]
+    );
+    assert!(take(&mut world, entries()).is_empty());
+    world.check();
+}
+
+#[test]
+fn two_things_of_one_name_and_one_second_are_two_where_their_writer_is_more_exact() {
+    let mut world = World::empty();
+    let first = told(
+        &mut world,
+        "auth-1",
+        Some("2026-01-15T12:00:00.100200300Z"),
+        "one",
+    );
+    let second = told(
+        &mut world,
+        "auth-1",
+        Some("2026-01-15T12:00:00.700Z"),
+        "two",
+    );
+    let events = take(&mut world, vec![first, second]);
+    assert_eq!(names(&events), ["auth-1", "auth-1-2"]);
+    assert_eq!(questions(&events), 0);
+}
+
+#[test]
+fn the_same_name_and_second_with_other_contents_is_asked_about_once() {
+    let mut world = World::empty();
+    let first = told(&mut world, "auth-1", Some(NOON), "one");
+    take(&mut world, vec![first, entry("entry-a", NOON, "one")]);
+    let edited = |world: &mut World| {
+        let edited = told(world, "auth-1", Some(NOON), "two");
+        vec![edited, entry("entry-a", NOON, "two")]
+    };
+    let found = edited(&mut world);
+    let events = take(&mut world, found);
+    assert_eq!((questions(&events), names(&events).len()), (1, 0));
+    for _ in 0..3 {
+        let found = edited(&mut world);
+        let events = take(&mut world, found);
+        assert!(events.is_empty(), "{events:?}");
+    }
+    world.check();
+}
+
+#[test]
+fn what_has_no_time_is_kept_once() {
+    let mut world = World::empty();
+    for round in 0..3 {
+        let found = told(&mut world, "auth-1", None, "one");
+        let events = take(&mut world, vec![found]);
+        assert_eq!(
+            names(&events).len(),
+            usize::from(round == 0),
+            "{round}: {events:?}"
+        );
+        let marked = Entry {
+            mark: Some("agent-os:0123".to_owned()),
+            ..Entry::bare(EntryType::TaskCompleted)
+        };
+        let events = take(&mut world, vec![Found::Entry(Box::new(marked))]);
+        assert_eq!(
+            names(&events).len(),
+            usize::from(round == 0),
+            "{round}: {events:?}"
+        );
+    }
+}
+
+#[test]
+fn case_5_two_learnings_from_one_output_have_different_ids() {
+    let mut world = World::empty();
+    let learning = |text: &str| {
+        let memory = Memory::bare(MemoryKind::Learning, text.to_owned());
+        Found::Memory(Box::new(memory))
+    };
+    let events = take(&mut world, vec![learning("one"), learning("two")]);
+    let ids: Vec<_> = events
+        .iter()
+        .filter_map(|recorded| match &recorded.event {
+            Event::MemoryAdded(memory) => memory.id.as_deref(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ids, ["learning-0001", "learning-0002"]);
+}
