@@ -21,6 +21,7 @@ pub const POINTS: &[&str] = &[
     // The native file.
     "exchange.temp-made",
     "exchange.splice-begun",
+    "exchange.spare-taken",
     "mirror.staged",
     "mirror.stamped",
     "mirror.exchanged",

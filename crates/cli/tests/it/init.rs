@@ -217,11 +217,7 @@ fn a_program_is_told_what_was_found_and_done() {
           "intent": "run"
         }
       ],
-      "ignore": [
-        ".ralph/activity.log",
-        ".ralph/errors.log",
-        ".ralph/.iteration"
-      ],
+      "ignore": [],
       "said": [
         "took 1 thing in from .ralph/progress.json"
       ],
