@@ -220,7 +220,7 @@ fn face(text: &str, rows: &[Row], (take, show): (Take, Show)) {
     let took = take(text, None, &about());
     take(text, Some(""), &about());
     let own = if took.is_readable() {
-        rows(&took)
+        known(&took)
     } else {
         Vec::new()
     };
@@ -236,11 +236,11 @@ fn face(text: &str, rows: &[Row], (take, show): (Take, Show)) {
 
 /// Rows as a file of that format brings them.
 fn rows_of(text: &str, take: Take) -> Vec<Row> {
-    rows(&take(text, None, &about()))
+    known(&take(text, None, &about()))
 }
 
 /// What the journal makes of what was found: it gives ids to what has none.
-fn rows(took: &Took) -> Vec<Row> {
+fn known(took: &Took) -> Vec<Row> {
     let mut took = took.clone();
     for (at, found) in (1..).zip(&mut took.found) {
         if let Found::Memory(memory) | Found::Retired(memory) = found {
