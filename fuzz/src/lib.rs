@@ -10,6 +10,7 @@ mod logs;
 use std::sync::LazyLock;
 
 use piton_core::actor::Actor;
+use piton_core::command::Found;
 use piton_core::id::{CommandId, EventId, StreamId};
 use piton_core::journal::{GENESIS, Record, Stamp, seal};
 use piton_core::redact::Redactor;
@@ -219,7 +220,7 @@ fn face(text: &str, rows: &[Row], (take, show): (Take, Show)) {
     let took = take(text, None, &about());
     take(text, Some(""), &about());
     let own = if took.is_readable() {
-        logs::rows(&took)
+        known(&took)
     } else {
         Vec::new()
     };
@@ -235,7 +236,19 @@ fn face(text: &str, rows: &[Row], (take, show): (Take, Show)) {
 
 /// Rows as a file of that format brings them.
 fn rows_of(text: &str, take: Take) -> Vec<Row> {
-    logs::rows(&take(text, None, &about()))
+    known(&take(text, None, &about()))
+}
+
+/// What the journal makes of what was found: it gives ids to what has none.
+fn known(took: &Took) -> Vec<Row> {
+    let mut took = took.clone();
+    for (at, found) in (1..).zip(&mut took.found) {
+        if let Found::Memory(memory) | Found::Retired(memory) = found {
+            let kind = memory.kind;
+            memory.id.get_or_insert_with(|| kind.id(at));
+        }
+    }
+    logs::rows(&took)
 }
 
 fn agent_rows() -> &'static [Row] {

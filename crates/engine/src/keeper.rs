@@ -23,7 +23,7 @@ use crate::fail;
 /// A small stamp fills one sector, so that it is written whole or not at all.
 const STAMP_BYTES: usize = 512;
 /// A spare is left to whoever may still be reading it for so long.
-const SPARE_REST_NS: i64 = if cfg!(test) { 0 } else { 500_000_000 };
+const SPARE_REST_NS: i64 = if cfg!(test) { 0 } else { 200_000_000 };
 /// Of files up to this size the last version is kept, to tell edits by.
 const BASE_BYTES_MAX: usize = 4 << 20;
 

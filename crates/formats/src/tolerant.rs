@@ -209,7 +209,13 @@ fn present<'n>(place: Place<'n>, key: &str) -> Option<&'n Node> {
 pub(crate) fn span_of(map: &Map, key: &str) -> Span {
     let first = || map.pairs.first().map(|(key, _)| key.span);
     let own = map.entry(key).map(|(_, node)| node.span);
-    own.or_else(first).unwrap_or_default()
+    // In a mapping without any key: where every file begins.
+    let begin = Span {
+        line: 1,
+        column: 1,
+        ..Span::default()
+    };
+    own.or_else(first).unwrap_or(begin)
 }
 
 /// A JSON text without a fault; else its faults as problems.
