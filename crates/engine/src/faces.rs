@@ -9,6 +9,7 @@ mod archive;
 mod files;
 mod large;
 mod rows;
+mod secret;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,6 @@ use piton_store::Store as _;
 
 pub use self::files::{FILES, FaceFile, file_at};
 use self::rows::{Behind, behind};
-use crate::exchange::sync_folder;
 use crate::fail;
 use crate::failure::Failure;
 use crate::keeper::{Keeper, Present, Put, StampIs};
@@ -172,6 +172,18 @@ impl Following<'_, '_> {
                 Present::Special => return Ok(news),
                 // Whoever brought piton's own version back has answered.
                 Present::Missing | Present::Ours => self.settle()?,
+                Present::Foreign(bytes)
+                    if is_cut_short(keeper, &bytes) && self.read(&bytes, None).is_readable() =>
+                {
+                    let whole = keeper.base().unwrap_or_default();
+                    let positions = keeper.stamp().positions.clone();
+                    keeper.accept(&bytes)?;
+                    keeper.put(whole.as_bytes(), positions, None)?;
+                    for displaced in keeper.take_displaced() {
+                        self.take_displaced(&displaced, &mut news)?;
+                    }
+                    continue;
+                }
                 Present::Foreign(bytes) => {
                     let base = keeper.base();
                     match self.take(&bytes, base.as_deref(), KnownThings::Ask)? {
@@ -226,7 +238,7 @@ impl Following<'_, '_> {
                 .commit(&command, &self.facts())
                 .map_err(|error| Trouble(error.into()))?;
             let count = count(&committed.events);
-            news.extend((count > 0).then(|| News::TakenIn(path, count)));
+            news.extend((count > 0).then_some(News::TakenIn(path, count)));
         }
         Ok(())
     }
@@ -275,7 +287,8 @@ impl Following<'_, '_> {
             let Present::Foreign(bytes) = &present else {
                 break;
             };
-            if self.asked.is_some() || self.read(bytes, None).is_readable() {
+            let is_whole = !is_cut_short(keeper, bytes) && self.read(bytes, None).is_readable();
+            if self.asked.is_some() || is_whole {
                 break;
             }
             self.session.world.pause(READ_PAUSE);
@@ -503,13 +516,7 @@ impl Following<'_, '_> {
             iteration: behind.iteration,
             ..self.about(&name)
         };
-        let shown: Vec<Shown<'_>> = behind.shown();
-        let new = (self.file.show)(text, &shown, &about).map_err(|cannot| {
-            Trouble(Failure::new(
-                "file.unwritable",
-                format!("{}: {cannot}", self.file.path),
-            ))
-        })?;
+        let new = self.text_of(text, behind.shown(), &about)?;
         let new = archive::part(self.session, self.file, new).map_err(Trouble)?;
         // First what is made of the file: as long as the file is behind, a crash
         // leaves this to the next command.
@@ -526,6 +533,40 @@ impl Following<'_, '_> {
         }
         let tail = large::tail(self.file, &new);
         Ok(keeper.put(new.as_bytes(), behind.positions, tail)?)
+    }
+
+    /// The file with what is to be shown. The journal knows secrets redacted
+    /// only: what somebody wrote in the file is not replaced by that.
+    fn text_of(
+        &self,
+        text: Option<&str>,
+        mut shown: Vec<Shown<'_>>,
+        about: &About<'_>,
+    ) -> Result<String, Trouble> {
+        let show = |text: Option<&str>, shown: &[Shown<'_>]| {
+            (self.file.show)(text, shown, about).map_err(|cannot| {
+                let message = format!("{}: {cannot}", self.file.path);
+                Trouble(Failure::new("file.unwritable", message))
+            })
+        };
+        let written = text.unwrap_or_default();
+        let mut redacted = written.to_owned();
+        let redactor = self.session.world.redactor();
+        if !redactor.redact_document(&mut redacted) {
+            return show(text, &shown);
+        }
+        // Redacted JSON has lost its layout; that of lines keeps them.
+        if !self.file.path.ends_with(".json") {
+            let new = show(Some(&redacted), &shown)?;
+            return Ok(secret::put_back(&new, written, &redacted));
+        }
+        let found = self.read(written.as_bytes(), None).found;
+        let said: Vec<Found> = found.iter().map(says).collect();
+        shown.retain(|row| {
+            let told = (self.file.told_again)(row);
+            told.is_none_or(|told| !said.contains(&says(&told)))
+        });
+        show(text, &shown)
     }
 
     /// Writes what is made of the file for people to read.
@@ -554,6 +595,15 @@ impl Following<'_, '_> {
             Ok(())
         })
     }
+}
+
+/// Whether this is only the beginning of what piton wrote last: whoever wrote it
+/// fell, and all of it is known. A file of one line is as short as it likes.
+fn is_cut_short(keeper: &Keeper, bytes: &[u8]) -> bool {
+    keeper.base().is_some_and(|whole| {
+        let is_longer = whole.lines().nth(1).is_some() && whole.len() > bytes.len();
+        is_longer && whole.as_bytes().starts_with(bytes)
+    })
 }
 
 /// Which row a thing that was found may be.
@@ -644,13 +694,12 @@ fn read_text(path: &Path) -> Result<String, Trouble> {
 /// Problems, one a line.
 pub(crate) fn in_lines(problems: &[Problem]) -> String {
     const SHOWN: usize = 10;
-    let mut lines: Vec<String> = problems
+    let errors: Vec<&Problem> = problems
         .iter()
         .filter(|problem| problem.is_error())
-        .take(SHOWN)
-        .map(ToString::to_string)
         .collect();
-    let more = problems.len().saturating_sub(SHOWN);
+    let mut lines: Vec<String> = errors.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = errors.len().saturating_sub(SHOWN);
     if more > 0 {
         lines.push(format!("and {more} more"));
     }
@@ -725,6 +774,7 @@ impl Following<'_, '_> {
                 keeper.accept(&bytes)?;
             }
             Verb::Merge if readable => {
+                self.keep_beside(&target)?;
                 self.take(&bytes, keeper.base().as_deref(), KnownThings::Keep)?;
                 keeper.accept(&bytes)?;
             }
@@ -732,9 +782,7 @@ impl Following<'_, '_> {
                 if readable {
                     self.take(&bytes, keeper.base().as_deref(), KnownThings::Keep)?;
                 }
-                let stamp = self.session.world.now().strftime("%Y%m%dT%H%M%SZ");
-                crate::mirror::keep_copy(&target, &format!("before-piton-{stamp}"))?;
-                sync_folder(target.parent().unwrap_or(Path::new(".")))?;
+                self.keep_beside(&target)?;
                 keeper.accept(&bytes)?;
                 let behind =
                     behind(self.session, &std::collections::BTreeMap::new()).map_err(Trouble)?;
@@ -769,5 +817,11 @@ impl Following<'_, '_> {
         }
         keeper.note(std::collections::BTreeMap::new())?;
         Ok(())
+    }
+
+    /// What gives way is kept beside, under a name with the time.
+    fn keep_beside(&self, target: &Path) -> io::Result<()> {
+        let time = self.session.world.now().strftime("%Y%m%dT%H%M%SZ");
+        crate::mirror::keep_copy(target, &format!("before-piton-{time}")).map(drop)
     }
 }

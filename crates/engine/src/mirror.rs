@@ -322,6 +322,8 @@ impl Mirror {
             }
             let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
             let put = keeper.put(text.as_bytes(), positions, None)?;
+            // What came out went back into its place, and is looked at there.
+            drop(keeper.take_displaced());
             *plain = (is_plain && put == Put::Done).then_some(text);
             Ok(put)
         })
@@ -528,7 +530,11 @@ impl Taking<'_, '_, '_> {
         let changed = self.changed(plan, keeper.base().as_deref(), &bytes);
         match (verb, changed) {
             (Verb::KeepPiton, _) => self.put_own(keeper, plan, &bytes, position),
-            (Verb::Merge, Ok(_)) => Ok(keeper.accept(&bytes)?),
+            (Verb::Merge, Ok(changed)) => {
+                self.keep_beside(keeper)?;
+                self.take(keeper, plan, &bytes, changed)?;
+                Ok(keeper.accept(&bytes)?)
+            }
             (Verb::KeepFile, Ok(changed)) => {
                 self.take(keeper, plan, &bytes, changed)?;
                 self.refuse_rest()
@@ -562,6 +568,12 @@ impl Taking<'_, '_, '_> {
         ))
     }
 
+    /// What gives way is kept beside, under a name with the time.
+    fn keep_beside(&self, keeper: &Keeper) -> io::Result<()> {
+        let time = self.session.world.now().strftime("%Y%m%dT%H%M%SZ");
+        keep_copy(keeper.target(), &format!("before-piton-{time}")).map(drop)
+    }
+
     /// Writes the file as the journal has it; what was there is kept beside.
     fn put_own(
         &self,
@@ -571,8 +583,7 @@ impl Taking<'_, '_, '_> {
         position: u64,
     ) -> Result<(), Stopped> {
         let now = self.session.world.now();
-        let time = now.strftime("%Y%m%dT%H%M%SZ");
-        keep_copy(keeper.target(), &format!("before-piton-{time}"))?;
+        self.keep_beside(keeper)?;
         let shown = plan
             .show(keeper.base().as_deref(), self.tables, now)
             .map_err(io::Error::other)?;

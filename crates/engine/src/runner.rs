@@ -93,6 +93,7 @@ struct Runner<'s, 'w> {
     mirror: Option<Mirror>,
     faces_at: Timestamp,
     faces_behind: bool,
+    look_failed: bool,
     templates: Templates,
     /// Not the run's name: later runs of a sprint have names of their own.
     sprint_id: String,
@@ -182,6 +183,7 @@ fn start(
         mirror,
         faces_at: beat,
         faces_behind: true,
+        look_failed: false,
         templates,
         sprint_id,
         spool,
@@ -764,7 +766,20 @@ impl Runner<'_, '_> {
             return Ok(());
         };
         let token = Some(self.lp.token());
-        let looked = mirror.look(self.session, self.lp.tables(), token)?;
+        let looked = match mirror.look(self.session, self.lp.tables(), token) {
+            Ok(looked) => {
+                self.look_failed = false;
+                looked
+            }
+            // A file that cannot be read is no reason to end the work.
+            Err(failure) if failure.code.starts_with("file.") => {
+                if !std::mem::replace(&mut self.look_failed, true) {
+                    tell(Notice::Warning(&failure.message));
+                }
+                return Ok(());
+            }
+            Err(failure) => return Err(failure),
+        };
         for said in looked.said {
             tell(Notice::Said(&said));
         }

@@ -365,10 +365,11 @@ fn markdown_that_is_no_text_is_left_alone_and_asked_about_once() {
             said.err
         );
         // Truncated, garbled and with other line ends it is still text.
-        // A sign that is cut in two says something else than the journal.
-        put(&scratch, file, good[..good.len() / 2].as_bytes());
+        // What was only cut short is whole again.
+        put(&scratch, file, &good.as_bytes()[..good.len() / 2]);
         assert_eq!(scratch.piton(&["session", "focus", "x"]).exit, 0);
-        assert_eq!(open_questions(&scratch), usize::from(file == GUARDRAILS));
+        assert_eq!(open_questions(&scratch), 0);
+        assert!(scratch.read(file).starts_with(&good));
         for text in ["\u{feff}# \u{fffd}\r\n", "", "- [ ] x\r\n### Sign: \r\n"] {
             put(&scratch, file, text.as_bytes());
             let said = scratch.piton(&["session", "focus", "x"]);
@@ -593,4 +594,59 @@ fn a_hundred_megabytes_are_refused_or_read() {
     eprintln!("JSON: recorded in {:?}", begun.elapsed());
     assert_eq!(said.exit, 0, "{}", said.err);
     assert!(scratch.read(RALPH).contains("the last"));
+}
+
+#[test]
+fn a_file_that_was_cut_short_is_whole_again_with_the_next_command() {
+    for file in [PROGRESS_MD, RALPH] {
+        let scratch = project(&[file]);
+        if file == PROGRESS_MD {
+            let text = String::from_utf8(get(&scratch, file)).expect("text");
+            put(
+                &scratch,
+                file,
+                format!("{text}\na word of somebody's own\n").as_bytes(),
+            );
+        }
+        assert_eq!(scratch.piton(&["record", "second"]).exit, 0);
+        let whole = get(&scratch, file);
+        for at in [0, whole.len() / 4] {
+            // Half of a JSON document cannot be read, and is asked about.
+            if at > 0 && file == RALPH {
+                continue;
+            }
+            put(&scratch, file, &whole[..at]);
+            let said = scratch.piton(&["record", "third"]);
+            assert_eq!(said.exit, 0, "{}", said.err);
+            let text = String::from_utf8(get(&scratch, file)).expect("text");
+            let all = String::from_utf8_lossy(&whole);
+            assert!(
+                all.lines()
+                    .all(|line| text.contains(line.trim_end_matches(','))),
+                "{file} cut at {at}:\n{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_secret_that_somebody_wrote_stays_in_the_file_and_out_of_the_journal() {
+    const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
+    let sign = format!(
+        "# Guardrails\n\n### Sign: Key\n- **Trigger**: always\n- **Instruction**: use {SECRET}\n"
+    );
+    let entries = format!(
+        r#"{{"version":"1.0.0","project":"x","entries":[{{"id":"a-1","timestamp":"2026-01-01T00:00:00Z","prd_id":"a","iteration":1,"status":"completed","summary":"used {SECRET}"}}]}}"#
+    );
+    for (file, text) in [(GUARDRAILS, &sign), (RALPH, &entries)] {
+        let scratch = Scratch::new().with_fixed_clock();
+        scratch.write(file, text);
+        assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+        assert_eq!(scratch.piton(&["record", "auth"]).exit, 0);
+        let there = String::from_utf8(get(&scratch, file)).expect("text");
+        assert!(there.contains(SECRET), "{there}");
+        let journal = scratch.piton(&["journal", "export"]).out;
+        assert!(journal.contains("redacted:"), "{journal}");
+        assert!(!journal.contains(SECRET), "{journal}");
+    }
 }

@@ -359,6 +359,19 @@ mod migrate {
     }
 
     #[test]
+    fn a_second_text_is_not_said_to_be_kept_where_it_is_not() {
+        let scratch = Scratch::new().with_fixed_clock();
+        scratch.write("progress.txt", OLD);
+        fine(&scratch.piton(&["files", "migrate"]));
+        scratch.write("progress.txt", "another text\n");
+        let said = scratch.piton(&["files", "migrate"]);
+        assert_eq!(said.exit, 1, "{}", said.err);
+        assert!(said.err.contains("file.conflict"), "{}", said.err);
+        assert_eq!(scratch.read("progress.txt"), "another text\n");
+        assert_eq!(learnings(&scratch), ["learning-0000"]);
+    }
+
+    #[test]
     fn case_10_without_a_text_of_earlier_times_nothing_is_done() {
         let scratch = Scratch::new().with_fixed_clock();
         let said = scratch.piton(&["files", "migrate"]);

@@ -191,6 +191,9 @@ fn is_same_attempt(row: &AttemptRow, told: &ToldAttempt) -> bool {
     known.outcome == report.outcome
         && known.summary == report.summary
         && known.observations == report.observations
+        && known.files == report.files
+        && known.commits == report.commits
+        && known.context == report.context
         && told.ended_at.is_none_or(|told| {
             row.ended_at
                 .is_some_and(|known| is_same_instant(known, told))
@@ -256,5 +259,7 @@ fn says_the_same(row: &MemoryRow, memory: &Memory) -> bool {
     known.content.trim() == memory.content.trim()
         && known.title == memory.title
         && known.topic == memory.topic
+        && known.confidence == memory.confidence
+        && known.examples == memory.examples
         && known.context == memory.context
 }

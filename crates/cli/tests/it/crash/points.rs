@@ -14,6 +14,7 @@ const WITH_OTHERS: &[&str] = &[
     "migrate.",
     "face.",
     "exchange.splice-begun",
+    "exchange.spare-taken",
     "mirror.edits-taken",
 ];
 /// Failpoints that only a run with `auto-commit` comes to.

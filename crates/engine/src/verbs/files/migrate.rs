@@ -9,7 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use piton_core::command::{Found, KnownThings, TakenFile};
-use piton_core::{Actor, Command, Facts, HolderKnown};
+use piton_core::memory::Memory;
+use piton_core::{Actor, Command, Facts, HolderKnown, Need};
 use piton_formats::{ralph_dir, ralph_json};
 use serde::Serialize;
 
@@ -70,6 +71,7 @@ fn migrate_text(
     let session = Session::create(world, project.clone(), told)?;
     if said_something {
         let memory = ralph_json::from_progress_txt(&text, world.now());
+        refuse_other(&session, place, &memory)?;
         let command = Command::TakeFile(Box::new(TakenFile {
             path: place.to_owned(),
             found: vec![Found::Memory(Box::new(memory))],
@@ -100,6 +102,26 @@ fn migrate_text(
         said_something,
         said,
     })
+}
+
+/// Refuses a text that has no place: another one was taken over before it.
+fn refuse_other(session: &Session<'_>, place: &str, memory: &Memory) -> Result<(), Failure> {
+    let Some(id) = &memory.id else {
+        return Ok(());
+    };
+    let rows = session.load(&[Need::Memory(id.clone())])?;
+    let Some(known) = rows.tables.remembered(id) else {
+        return Ok(());
+    };
+    let redactor = session.world.redactor();
+    if known.memory.content.trim() == redactor.redact(&memory.content).trim() {
+        return Ok(());
+    }
+    let message = format!("{place} is left as it is: {id} says something else already");
+    let hint = format!(
+        "compare it with `piton learn show {id}`, and add what is new with `piton learn add`"
+    );
+    Err(Failure::new("file.conflict", message).hint(hint))
 }
 
 /// Gives the file the name `progress.txt.backup`, or the next that is free.
