@@ -79,6 +79,15 @@ pub enum FieldName {
 }
 
 impl FieldName {
+    /// All of them, in the order in which they are written.
+    pub const ALL: [Self; 5] = [
+        Self::Trigger,
+        Self::Instruction,
+        Self::Evidence,
+        Self::AddedAfter,
+        Self::Resolved,
+    ];
+
     /// As it is written.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -172,7 +172,8 @@ fn push_scalar(out: &mut String, scalar: &Scalar, indent: Option<usize>) {
         }
     }
     if scalar.style == Style::Plain && scalar.text.is_empty() {
-        out.push_str("null");
+        // Behind a tag `null` would be a text: there, nothing says nothing.
+        out.push_str(if scalar.tag.is_some() { "" } else { "null" });
         return;
     }
     push_string(out, &scalar.text, indent);
@@ -502,6 +503,16 @@ mod tests {
             let node = Node::map([("k", Node::plain(text))]);
             assert_eq!(emit(&node), format!("k: {text}\n"));
             assert_eq!(parse(&emit(&node)).root, Some(node));
+        }
+    }
+
+    #[test]
+    fn a_tag_without_a_value_stays_one() {
+        for text in ["a: !!str\n", "a: !!str\nb: [!!str , x]\n", "- !!null\n"] {
+            let parsed = parse(text);
+            assert_eq!(parsed.faults, []);
+            let root = parsed.root.expect("a document");
+            assert_eq!(parse(&emit(&root)).root, Some(root), "{text}");
         }
     }
 

@@ -541,6 +541,19 @@ fn a_sign_is_retired_and_changed_in_its_place() {
 }
 
 #[test]
+fn a_sign_whose_free_words_a_field_would_claim_stays_as_it_is() {
+    let mut row = sign(1, "Ask", "Ask first.");
+    row.memory.context = Some("Before a fire".to_owned());
+    row.memory.added_after = Some("Core principle".to_owned());
+    for free in ["- **Trtes: Oak, ash", "- more", "  deeper"] {
+        let text = format!("## Core Signs\n\n### Sign: Ask\n{free}");
+        let once = show_signs(Some(&text), &[row.clone()]);
+        assert!(once.contains(free), "{once}");
+        assert_eq!(show_signs(Some(&once), &[row.clone()]), once);
+    }
+}
+
+#[test]
 fn evidence_that_a_person_wrote_stays() {
     let mut row = sign(1, "Ask", "Ask first.");
     row.memory.evidence = Some("a fire".to_owned());

@@ -177,8 +177,8 @@ fn shown(text: &str, rows: &[Shown<'_>]) -> Result<String, EditError> {
 
 /// The text with those fields of a sign changed.
 ///
-/// An instruction goes on to the next field, so one that is put into a sign of
-/// free words would claim them. Then the sign stays as it is.
+/// A field goes on until the next one begins, so one that is put into a sign
+/// of free words may claim them. Then the sign stays as it is.
 fn changed(
     text: String,
     sign: &Sign,
@@ -189,19 +189,17 @@ fn changed(
     for (field, words) in fields {
         out = change_sign(&out, name, *field, words)?;
     }
-    let instruction = |text: &str| {
-        let all = read(text);
-        all.sign(name)?.get(FieldName::Instruction).map(neat)
+    let wanted = |field: &FieldName| {
+        let given = fields.iter().find(|(given, _)| given == field);
+        let words = given.map(|(_, words)| *words).or_else(|| sign.get(*field));
+        words.map(neat)
     };
-    let wanted = fields
+    let all = read(&out);
+    let says = |field| all.sign(name).and_then(|sign| sign.get(field)).map(neat);
+    let as_said = FieldName::ALL
         .iter()
-        .find(|(field, _)| *field == FieldName::Instruction)
-        .filter(|_| sign.get(FieldName::Instruction).is_none())
-        .map(|(_, words)| neat(words));
-    if wanted.is_some_and(|wanted| instruction(&out) != Some(wanted)) {
-        return Ok(text);
-    }
-    Ok(out)
+        .all(|field| says(*field) == wanted(field));
+    Ok(if as_said { out } else { text })
 }
 
 fn new_sign(name: String, memory: &Memory) -> NewSign {

@@ -14,14 +14,6 @@ const REQUIRED: [FieldName; 3] = [
     FieldName::AddedAfter,
 ];
 
-const KNOWN: [FieldName; 5] = [
-    FieldName::Trigger,
-    FieldName::Instruction,
-    FieldName::Evidence,
-    FieldName::AddedAfter,
-    FieldName::Resolved,
-];
-
 /// Reads a `guardrails.md`. Problems are warnings.
 pub fn read(source: Source<'_>) -> (Guardrails, Vec<Problem>) {
     let doc = Doc::new(source.text);
@@ -116,7 +108,7 @@ fn field_start(line: &str) -> Option<(&str, usize)> {
         return is_field.then_some((name.trim(), behind));
     }
     let (name, rest) = words.split_once(':')?;
-    let known = KNOWN
+    let known = FieldName::ALL
         .iter()
         .any(|known| known.as_str().eq_ignore_ascii_case(name));
     (known && from > 0 && at > 0).then_some((name, line.len() - rest.len()))
