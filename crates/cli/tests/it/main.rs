@@ -15,6 +15,7 @@ mod faults;
 mod guide;
 mod harness;
 mod init;
+mod large;
 mod learn;
 mod liveness;
 mod memory;

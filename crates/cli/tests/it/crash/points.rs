@@ -8,7 +8,8 @@ use super::sprint::{Blow, Expected, Kind, Trial, say, was_killed};
 const NOT_IN_A_RUN: &[&str] = &["backup.", "restore."];
 /// Failpoints that a short run does not come to; see [`super::survivors`].
 const ONLY_IN_A_LONG_RUN: &[&str] = &["heartbeat."];
-/// Failpoints of files that others write as well; see [`super::faces`].
+/// Failpoints of files that others write as well, see `archive` and `old_writers`,
+/// and of large ones, see `large`.
 const WITH_OTHERS: &[&str] = &[
     "archive.",
     "migrate.",
