@@ -35,7 +35,7 @@ impl Guardrails {
 /// One sign, as it stands in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sign {
-    /// Its name.
+    /// Its name, in one line.
     pub name: String,
     /// The heading that it stands under.
     pub section: Option<String>,

@@ -554,6 +554,16 @@ fn a_sign_whose_free_words_a_field_would_claim_stays_as_it_is() {
 }
 
 #[test]
+fn a_sign_is_found_whatever_blanks_its_name_has() {
+    let text = "## Core Signs\n\n### Sign: Ask \t twice\u{0}or  more\n- **Instruction**: Ask.\n";
+    let found = take_signs(text, None);
+    let (_, memory) = said(&found[0]);
+    assert_eq!(memory.title.as_deref(), Some("Ask twice or more"));
+    let row = sign(1, "Ask twice or more", "Ask.");
+    assert_eq!(show_signs(Some(text), &[row]), text);
+}
+
+#[test]
 fn evidence_that_a_person_wrote_stays() {
     let mut row = sign(1, "Ask", "Ask first.");
     row.memory.evidence = Some("a fire".to_owned());

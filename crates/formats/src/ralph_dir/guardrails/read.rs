@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::{Field, FieldName, Guardrails, Sign};
-use crate::markdown::{Doc, Heading, Kind, dedent, indent_of, marker};
+use crate::markdown::{Doc, Heading, Kind, dedent, indent_of, marker, one_line};
 use crate::problem::{Problem, Severity};
 use crate::sprint::Source;
 
@@ -65,7 +65,7 @@ fn sign(doc: &Doc<'_>, heading: &Heading, name: &str, section: Option<String>) -
         .iter()
         .any(|field| field.name.eq_ignore_ascii_case("resolved"));
     Sign {
-        name: name.replace("\\#", "#"),
+        name: one_line(&name.replace("\\#", "#")),
         section,
         resolved: in_resolved || says_resolved,
         fields,
