@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::CommandFactory as _;
 use jiff::Timestamp;
 use piton_core::policy::Limits;
-use piton_core::{RunState, Verb};
+use piton_core::{RunState, Verb, Way};
 use piton_engine::Notice;
 use piton_engine::runner::exit_of;
 use piton_engine::verbs::compile::{Compiled, Target, check_sprint, compile_sprint, sprint_path};
@@ -119,15 +119,20 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
             show_dry(&nodes, output);
             Ok(Exit::Done)
         }
-        run::Answer::Finished(row) => {
-            output.note(&format!("run `{}` is already finished", row.name));
-            Ok(Exit::Done)
+        run::Answer::Finished(ended) => {
+            output.note(&format!("run `{}` is already finished", ended.row.name));
+            Ok(exit_of(&ended.row, &ended.asked))
         }
-        run::Answer::Ran(row) => {
+        run::Answer::Ran(ended) => {
             if !output.json {
-                show_end(&row, output);
+                show_end(&ended.row, output);
+                for asked in ended.asked.iter().filter_map(|row| row.file.as_ref()) {
+                    output.hint(&format!(
+                        "1 question about {asked} waits, and the file is left as it is; see `piton inbox`"
+                    ));
+                }
             }
-            Ok(exit_of(&row))
+            Ok(exit_of(&ended.row, &ended.asked))
         }
     }
 }
@@ -299,18 +304,41 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         for line in question.details.iter().flat_map(|details| details.lines()) {
             text.push_str(&format!("    {line}\n"));
         }
-        let ways: Vec<String> = question
-            .verbs
-            .iter()
-            .map(|verb| way(&question.id, *verb))
-            .collect();
-        text.push_str(&format!("    {CYAN}{}{CYAN:#}\n", ways.join("\n    ")));
+        let typed = |verb: &Verb| typed(&question.id, *verb);
+        let width = question.verbs.iter().map(|verb| typed(verb).len()).max();
+        let width = width.unwrap_or(0);
+        for (verb, way) in question.verbs.iter().zip(&question.ways) {
+            let typed = typed(verb);
+            let Some(way) = way else {
+                text.push_str(&format!("    {CYAN}{typed}{CYAN:#}\n"));
+                continue;
+            };
+            let does = does(*way);
+            text.push_str(&format!(
+                "    {CYAN}{typed:width$}{CYAN:#}  {DIM}{does}{DIM:#}\n"
+            ));
+        }
+        if let Some(file) = &question.file {
+            text.push_str(&format!(
+                "    {DIM}or change {file} by hand, then{DIM:#} {CYAN}piton files sync{CYAN:#}\n"
+            ));
+        }
     }
     output.data(&text);
     Ok(Exit::Done)
 }
 
-fn way(id: &str, verb: Verb) -> String {
+/// What comes of a way to answer a question about a file.
+fn does(way: Way) -> &'static str {
+    match way {
+        Way::FileHolds => "what the file says holds",
+        Way::LeftAlone => "leave the file alone: it is not kept up to date any more",
+        Way::PitonHolds => "write it as piton has it; what is there now is kept beside it",
+        Way::Merged => "take what is new in it; for the rest piton's word holds",
+    }
+}
+
+fn typed(id: &str, verb: Verb) -> String {
     match verb {
         Verb::Answer => format!("piton decide {id} answer --why '...'"),
         Verb::Approve
@@ -318,7 +346,8 @@ fn way(id: &str, verb: Verb) -> String {
         | Verb::Skip
         | Verb::KeepFile
         | Verb::KeepPiton
-        | Verb::Merge => format!("piton decide {id} {verb}"),
+        | Verb::Merge
+        | Verb::Settled => format!("piton decide {id} {verb}"),
     }
 }
 
@@ -362,23 +391,27 @@ fn show_outcome(outcome: &Outcome, output: &mut Output) -> Exit {
 }
 
 fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
-    match decided {
-        Decided::Run(outcome) => show_outcome(outcome, output),
-        Decided::File { .. } if output.json => {
-            output.json(decided);
-            Exit::Done
-        }
-        Decided::File { file, verb, .. } => {
-            let what = match verb {
-                Verb::KeepFile => "the file holds",
-                Verb::KeepPiton => "piton's version holds; the other one is kept beside it",
-                Verb::Merge | Verb::Approve | Verb::Answer | Verb::Retry | Verb::Skip => {
-                    "what fits is taken from the file"
-                }
-            };
-            output.note(&format!("{file}: {what}"));
-            Exit::Done
-        }
+    if output.json {
+        output.json(decided);
+        return Exit::Done;
+    }
+    if let Some(decided) = &decided.file {
+        let what = match (decided.way, decided.verb) {
+            (Some(Way::LeftAlone), _) => {
+                "left alone, and not kept up to date any more; `piton init` begins to keep it again"
+            }
+            (_, Verb::KeepFile) => "what it says holds",
+            (_, Verb::KeepPiton) => "piton's version holds",
+            _ => "what is new in it is taken; for the rest piton's version holds",
+        };
+        let kept = decided.kept.as_ref();
+        let kept = kept.map(|kept| format!("; what was there is kept as {kept}"));
+        let file = &decided.file;
+        output.note(&format!("{file}: {what}{}", kept.unwrap_or_default()));
+    }
+    match &decided.run {
+        Some(outcome) => show_outcome(outcome, output),
+        None => Exit::Done,
     }
 }
 

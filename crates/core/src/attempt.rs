@@ -278,6 +278,20 @@ pub struct AttemptRow {
     pub native: Option<Native>,
 }
 
+impl AttemptRow {
+    /// How long it took, in seconds: as somebody said, or from its start to its
+    /// end. None where that is nothing.
+    #[must_use]
+    pub fn duration_s(&self) -> Option<u64> {
+        let said = self.report.as_ref().and_then(|report| report.duration_s);
+        let ended = self.ended_at.unwrap_or(self.started_at);
+        let took = ended
+            .as_second()
+            .saturating_sub(self.started_at.as_second());
+        said.or_else(|| u64::try_from(took).ok().filter(|took| *took > 0))
+    }
+}
+
 /// An attempt that somebody else made and tells of when it is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToldAttempt {

@@ -1,11 +1,13 @@
 //! Commands: what somebody wants to happen. Imperative; they may be refused.
 
+use std::collections::BTreeMap;
+
 use crate::gate::GateReport;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
 use crate::attempt::{Report, Role, ToldAttempt};
-use crate::decision::Verb;
+use crate::decision::{Verb, Way};
 use crate::edit::Edit;
 use crate::entry::Entry;
 
@@ -192,6 +194,8 @@ pub enum Command {
         file: String,
         /// What was changed, in the order in which it is to be tried.
         edits: Vec<Edit>,
+        /// Whose word they are.
+        word: Word,
     },
     /// Keep a session event.
     LogEntry(Box<Entry>),
@@ -236,6 +240,32 @@ pub enum Command {
         question: String,
         /// More, if there is more.
         details: Option<String>,
+        /// What may be done about it.
+        ways: Vec<Way>,
+    },
+    /// Note that there is nothing to ask about a native file any more.
+    SettleFile {
+        /// The run whose file it is; [`RunId::PROJECT`] for one of the project.
+        run: RunId,
+        /// Its path, relative to the project.
+        path: String,
+        /// How that came about.
+        why: String,
+    },
+}
+
+/// Whose word the edits of a file are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Word {
+    /// The file's alone: what would undo work that is done is asked about.
+    File,
+    /// That of a person who was asked: it holds, or is refused as a whole.
+    Person {
+        /// The question.
+        decision: DecisionId,
+        /// Why.
+        why: Option<String>,
     },
 }
 
@@ -276,6 +306,30 @@ pub enum Found {
     Retired(Box<Memory>),
 }
 
+impl Found {
+    /// The name that it has in the file; none for what is known by its words.
+    fn name(&self) -> Option<(u8, &str)> {
+        match self {
+            Self::Entry(entry) => Some((0, entry.name.as_deref()?)),
+            Self::Attempt(told) => Some((1, told.name.as_deref()?)),
+            Self::Memory(memory) | Self::Retired(memory) => Some((2, memory.id.as_deref()?)),
+        }
+    }
+
+    /// Groups of things that have one name in the file, each by their places in
+    /// it: whoever wrote them did not ask what was there.
+    #[must_use]
+    pub fn namesakes(found: &[Self]) -> Vec<Vec<usize>> {
+        let mut by_name: BTreeMap<(u8, &str), Vec<usize>> = BTreeMap::new();
+        for (at, found) in found.iter().enumerate() {
+            if let Some(name) = found.name() {
+                by_name.entry(name).or_default().push(at);
+            }
+        }
+        by_name.into_values().filter(|all| all.len() > 1).collect()
+    }
+}
+
 impl Command {
     /// The streams that events of this command may go to.
     #[must_use]
@@ -310,7 +364,8 @@ impl Command {
             | Self::StartCommit { .. }
             | Self::EndCommit { .. }
             | Self::RetryItem { .. }
-            | Self::AskAboutFile { .. } => self.run().map(StreamId::run).into_iter().collect(),
+            | Self::AskAboutFile { .. }
+            | Self::SettleFile { .. } => self.run().map(StreamId::run).into_iter().collect(),
         }
     }
 
@@ -326,7 +381,7 @@ impl Command {
             | Self::TurnFace { .. }
             | Self::TakeFile(_) => None,
             Self::TellAttempt(told) => Some(told.run),
-            Self::AskAboutFile { run, .. } => Some(*run),
+            Self::AskAboutFile { run, .. } | Self::SettleFile { run, .. } => Some(*run),
             Self::StartRun { run, .. }
             | Self::ContinueRun { run, .. }
             | Self::ReleaseRun { run, .. }

@@ -20,6 +20,8 @@ use crate::needs::Rows;
 use crate::refusal::Refusal;
 use story::Story;
 
+pub use editing::edits_left;
+
 /// What `command` leads to.
 ///
 /// # Errors
@@ -46,7 +48,11 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             path,
             question,
             details,
-        } => it.ask_about_file(*run, path, question.clone(), details.clone()),
+            ways,
+        } => it.ask_about_file(*run, path, (question.clone(), details.clone()), || {
+            ways.clone()
+        }),
+        Command::SettleFile { run, path, why } => it.settle_file(*run, path, why),
         Command::StartRun { run, owner, limits } => runner::start_run(it, *run, owner, limits)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
@@ -118,7 +124,8 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             token,
             file,
             edits,
-        } => editing::take_edits(it, *run, *token, file, edits)?,
+            word,
+        } => editing::take_edits(it, (*run, *token), file, edits, word)?,
     }
     Ok(story.into_drafts())
 }

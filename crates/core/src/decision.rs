@@ -73,6 +73,8 @@ pub enum Verb {
     KeepPiton,
     /// What fits is taken from the file; for the rest piton's word holds.
     Merge,
+    /// Nobody said anything: what was asked about came to fit by itself.
+    Settled,
 }
 
 impl Verb {
@@ -87,6 +89,7 @@ impl Verb {
             Self::KeepFile => "keep-file",
             Self::KeepPiton => "keep-piton",
             Self::Merge => "merge",
+            Self::Settled => "settled",
         }
     }
 }
@@ -94,6 +97,35 @@ impl Verb {
 impl fmt::Display for Verb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// What a verb comes to in a question about a file: which of them there are
+/// depends on what is wrong with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// What the file says holds.
+    FileHolds,
+    /// The file stays as it is, and is not kept up to date any more.
+    LeftAlone,
+    /// What piton knows is written into the file; the version that is there is
+    /// kept beside it.
+    PitonHolds,
+    /// What fits is taken from the file; for the rest piton's word is written
+    /// into it.
+    Merged,
+}
+
+impl Way {
+    /// What to type for it.
+    #[must_use]
+    pub fn verb(self) -> Verb {
+        match self {
+            Self::FileHolds | Self::LeftAlone => Verb::KeepFile,
+            Self::PitonHolds => Verb::KeepPiton,
+            Self::Merged => Verb::Merge,
+        }
     }
 }
 
@@ -133,9 +165,30 @@ pub struct DecisionRow {
     /// More, if there is more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
+    /// What may be done about the file, where that was said when it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ways: Option<Vec<Way>>,
     /// When it was asked.
     pub opened_at: Timestamp,
     /// How it fell; none while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+}
+
+impl DecisionRow {
+    /// The verbs that fit this question.
+    #[must_use]
+    pub fn verbs(&self) -> Vec<Verb> {
+        match &self.ways {
+            Some(ways) => ways.iter().map(|way| way.verb()).collect(),
+            None => self.kind.verbs().to_vec(),
+        }
+    }
+
+    /// What a verb comes to, where the question is about a file.
+    #[must_use]
+    pub fn way(&self, verb: Verb) -> Option<Way> {
+        let mut ways = self.ways.iter().flatten().copied();
+        ways.find(|way| way.verb() == verb)
+    }
 }

@@ -112,6 +112,33 @@ pub enum Edit {
     },
 }
 
+impl Edit {
+    /// Whether it is about the same as another, whatever it says of it.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        let kind = std::mem::discriminant(self) == std::mem::discriminant(other);
+        kind && self.about() == other.about()
+    }
+
+    /// The item that it is about; for the order of siblings, that above them.
+    fn about(&self) -> Option<&Node> {
+        match self {
+            Self::SetState { node, .. }
+            | Self::SetRetries { node, .. }
+            | Self::SetPrompt { node, .. }
+            | Self::SetModel { node, .. }
+            | Self::SetGate { node, .. }
+            | Self::SetBreakpoint { node, .. }
+            | Self::SetSummary { node, .. }
+            | Self::SetDependsOn { node, .. } => Some(node),
+            Self::Insert { items, .. } => items.first().map(|item| &item.node),
+            Self::Order { parent, .. } => parent.as_ref(),
+            Self::SetNative { node, .. } => node.as_ref(),
+            Self::SetPolicy(_) | Self::SetRunState { .. } => None,
+        }
+    }
+}
+
 /// One line for a person.
 impl fmt::Display for Edit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

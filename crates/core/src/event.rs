@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::{HumanNeeded, Report, Role, ToldAttempt};
-use crate::decision::{DecisionKind, Verb};
+use crate::decision::{DecisionKind, Verb, Way};
 use crate::entry::Entry;
 use crate::gate::GateReport;
 use crate::id::{AttemptId, DecisionId, Node, RunId};
@@ -205,6 +205,9 @@ pub enum Event {
         /// More, if there is more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<String>,
+        /// What may be done about the file; every way that there is when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ways: Option<Vec<Way>>,
     },
     /// A person decided.
     DecisionMade {

@@ -66,12 +66,12 @@ impl ItemState {
         use ItemState::{Blocked, Done, Failed, Pending, Ready, Skipped, Waiting, Working};
         match self {
             Pending => matches!(to, Ready | Done | Skipped),
-            Ready => matches!(to, Working | Done | Skipped),
+            Ready => matches!(to, Pending | Working | Done | Skipped),
             Working => matches!(to, Ready | Waiting | Done | Failed | Skipped | Blocked),
             Waiting => matches!(to, Ready | Working | Done | Skipped),
             Failed | Blocked => matches!(to, Ready | Working | Done | Skipped),
             Skipped => matches!(to, Pending | Ready | Working | Done),
-            Done => matches!(to, Working),
+            Done => matches!(to, Pending | Ready | Working),
         }
     }
 }

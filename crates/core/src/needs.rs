@@ -180,7 +180,7 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::TurnFace { path, .. } => rows.push(Need::Face(path.clone())),
         Command::TakeFile(taken) => taking(&mut rows, taken),
-        Command::AskAboutFile { run, .. } => {
+        Command::AskAboutFile { run, .. } | Command::SettleFile { run, .. } => {
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::NextDecision);
         }
@@ -233,6 +233,14 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
     rows.push(Need::LastItem(RunId::PROJECT));
     rows.push(Need::OpenDecisions(Some(RunId::PROJECT)));
     rows.push(Need::NextDecision);
+    let is_memory = |at: &usize| matches!(taken.found[*at], Found::Memory(_) | Found::Retired(_));
+    if Found::namesakes(&taken.found)
+        .iter()
+        .flatten()
+        .any(|at| is_memory(at))
+    {
+        rows.push(Need::Memories(None));
+    }
     for found in &taken.found {
         match found {
             Found::Entry(entry) => {

@@ -63,7 +63,7 @@ pub enum Refusal {
     #[error("`{0}` is being worked on")]
     BeingWorkedOn(Node),
     /// The decision was made before.
-    #[error("decision {number} is decided already: {verb}")]
+    #[error("decision {number} is {}", said(*verb))]
     Decided {
         /// Its number.
         number: u64,
@@ -77,6 +77,16 @@ pub enum Refusal {
         kind: DecisionKind,
         /// What was said.
         verb: Verb,
+        /// What fits.
+        fits: Vec<Verb>,
+    },
+    /// What somebody wrote into a file cannot be carried out as the run stands.
+    #[error("{file} does not fit the run: {why}")]
+    Unfit {
+        /// The file, relative to the project.
+        file: String,
+        /// Which edit, and why.
+        why: String,
     },
     /// An answer without words.
     #[error("an answer needs words")]
@@ -101,4 +111,12 @@ pub enum Refusal {
     /// The plan contradicts itself.
     #[error("the plan cannot be taken: {0}")]
     BadPlan(String),
+}
+
+/// How a decision fell that nobody can make any more.
+fn said(verb: Verb) -> String {
+    match verb {
+        Verb::Settled => "settled already: the file was changed since it was asked".to_owned(),
+        verb => format!("decided already: {verb}"),
+    }
 }

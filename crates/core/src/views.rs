@@ -582,6 +582,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
         file,
         question,
         details,
+        ways,
     } = event
     {
         return Some(DecisionRow {
@@ -593,6 +594,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
             file: file.clone(),
             question: question.clone(),
             details: details.clone(),
+            ways: ways.clone(),
             opened_at: stamp.time,
             verdict: None,
         });

@@ -11,12 +11,13 @@ mod large;
 mod rows;
 mod secret;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use piton_core::command::{Found, KnownThings, TakenFile};
 use piton_core::name::{Named, Space};
-use piton_core::{Actor, Command, DecisionRow, Facts, Need, RunId, StreamId, Tables, Verb};
+use piton_core::{Actor, Command, DecisionRow, Facts, Need, RunId, StreamId, Tables, Verb, Way};
 use piton_formats::face::{About, Detected, Shown, Took};
 use piton_formats::problem::Problem;
 use piton_store::Store as _;
@@ -25,7 +26,8 @@ pub use self::files::{FILES, FaceFile, file_at};
 use self::rows::{Behind, behind};
 use crate::fail;
 use crate::failure::Failure;
-use crate::keeper::{Keeper, Present, Put, StampIs};
+use crate::keeper::{Keeper, Look, Present, Put, StampIs};
+use crate::mirror::{cannot_be_taken, keep_beside};
 use crate::session::Session;
 
 /// How often a file is tried again that others write at the same time.
@@ -42,8 +44,10 @@ const READ_PAUSE: std::time::Duration = std::time::Duration::from_millis(40);
 pub enum News {
     /// Something of it was taken in: the file, and how many things.
     TakenIn(String, usize),
-    /// A person is asked about it: the file.
+    /// A person is asked about it from now on: the file.
     Asked(String),
+    /// Something in it stays there and is not taken in: what, and what to do.
+    Left(String),
     /// It could not be brought up to date: the file, and why.
     Behind(String, String),
 }
@@ -53,17 +57,32 @@ impl std::fmt::Display for News {
         match self {
             Self::TakenIn(file, 1) => write!(f, "took 1 thing in from {file}"),
             Self::TakenIn(file, count) => write!(f, "took {count} things in from {file}"),
-            Self::Asked(file) => write!(
-                f,
-                "{file} cannot be taken in and is left as it is; see `piton inbox`"
-            ),
+            Self::Asked(file) => f.write_str(&cannot_be_taken(file)),
+            Self::Left(what) => f.write_str(what),
             Self::Behind(file, why) => write!(f, "{file} is not kept up to date: {why}"),
         }
     }
 }
 
+impl News {
+    /// Whether somebody should look at it.
+    #[must_use]
+    pub fn is_warning(&self) -> bool {
+        !matches!(self, Self::TakenIn(..))
+    }
+}
+
+/// What the system said of the versions that a person is asked about: whoever
+/// looks often does not read them again as long as they are the same.
+pub type Waiting = BTreeMap<&'static str, Look>;
+
 /// Brings every face of the project up to date, and takes in what others wrote.
 pub fn follow(session: &Session<'_>) -> Vec<News> {
+    follow_again(session, &mut Waiting::new())
+}
+
+/// [`follow`], for whoever looks often.
+pub fn follow_again(session: &Session<'_>, waiting: &mut Waiting) -> Vec<News> {
     let needs = [Need::Faces, Need::OpenDecisions(Some(RunId::PROJECT))];
     let Ok(rows) = session.load(&needs) else {
         return Vec::new();
@@ -77,10 +96,20 @@ pub fn follow(session: &Session<'_>) -> Vec<News> {
             .tables
             .open_decisions(RunId::PROJECT)
             .find(|row| row.file.as_deref() == Some(&face.path));
+        let there = Look::at(&target(session, file));
+        let waits = waiting.get(file.path).copied();
+        if asked.is_some() && waits.is_some() && waits == there {
+            continue;
+        }
         match follow_file(session, file, asked) {
             Ok(told) => news.extend(told),
             Err(failure) => news.push(News::Behind(face.path.clone(), failure.message)),
         }
+        // Whether it is still asked about is seen the next time.
+        match there.filter(|_| asked.is_some()) {
+            Some(look) => waiting.insert(file.path, look),
+            None => waiting.remove(file.path),
+        };
     }
     news
 }
@@ -186,15 +215,23 @@ impl Following<'_, '_> {
                 }
                 Present::Foreign(bytes) => {
                     let base = keeper.base();
-                    match self.take(&bytes, base.as_deref(), KnownThings::Ask)? {
+                    let taking = self.take(&bytes, base.as_deref(), KnownThings::Ask)?;
+                    let is_new = match taking {
+                        Taking::Taken(_) => self.asked.is_none(),
+                        Taking::Asked(question) => question == Question::New,
+                    };
+                    if is_new {
+                        news.extend(self.left_in(&bytes, base.as_deref()));
+                    }
+                    match taking {
                         Taking::Taken(count) => {
                             news.extend((count > 0).then(|| self.taken_in(count)));
                             keeper.accept(&bytes)?;
                             // It may lack what was in the version before.
-                            keeper.note(std::collections::BTreeMap::new())?;
+                            keeper.note(BTreeMap::new())?;
                         }
-                        Taking::Asked => {
-                            if self.asked.is_none() {
+                        Taking::Asked(question) => {
+                            if question == Question::New {
                                 news.push(News::Asked(self.file.path.to_owned()));
                             }
                             return Ok(news);
@@ -224,7 +261,7 @@ impl Following<'_, '_> {
                 news.push(News::Behind(path, in_lines(&took.problems)));
                 continue;
             }
-            let found = self.unknown(took.found)?;
+            let found = self.unknown(took.found, None)?;
             if found.is_empty() {
                 continue;
             }
@@ -313,8 +350,25 @@ impl Following<'_, '_> {
                 news.extend((count > 0).then(|| self.taken_in(count)));
                 Ok(true)
             }
-            Taking::Asked => Ok(false),
+            Taking::Asked(_) => Ok(false),
         }
+    }
+
+    /// What stays in a version without being taken in, and was not in the last
+    /// one that piton wrote.
+    fn left_in(&self, bytes: &[u8], base: Option<&str>) -> Vec<News> {
+        let said = |bytes: &[u8]| -> Vec<String> {
+            let problems = self.read(bytes, None).problems;
+            let left = problems
+                .iter()
+                .filter(|problem| problem.code == "NOT_TAKEN");
+            left.map(|problem| format!("{problem}; {}", problem.hint))
+                .collect()
+        };
+        let before = base.map(|base| said(base.as_bytes())).unwrap_or_default();
+        let mut now = said(bytes);
+        now.retain(|what| !before.contains(what));
+        now.into_iter().map(News::Left).collect()
     }
 
     fn about<'a>(&'a self, project: &'a str) -> About<'a> {
@@ -354,10 +408,9 @@ impl Following<'_, '_> {
     ) -> Result<Taking, Trouble> {
         let took = self.read(bytes, base);
         if !took.is_readable() {
-            self.ask(&took).map_err(Trouble)?;
-            return Ok(Taking::Asked);
+            return Ok(Taking::Asked(self.ask(&took).map_err(Trouble)?));
         }
-        let found = self.unknown(took.found)?;
+        let found = self.unknown(took.found, base)?;
         if found.is_empty() && self.asked.is_none() {
             return Ok(Taking::Taken(0));
         }
@@ -371,42 +424,47 @@ impl Following<'_, '_> {
             .commit(&command, &self.facts())
             .map_err(|error| Trouble(error.into()))?;
         fail::point("face.taken");
-        let asks = committed
-            .events
-            .iter()
-            .any(|recorded| matches!(recorded.event, piton_core::Event::DecisionOpened { .. }));
         let still_asked = self.asked.is_some() && known == KnownThings::Ask;
-        if asks {
-            return Ok(Taking::Asked);
+        if let Question::New = Question::of(&committed.events) {
+            return Ok(Taking::Asked(Question::New));
         }
         if still_asked {
-            return self.settle_or_wait(bytes);
+            return self.settle_or_wait(bytes, base);
         }
         Ok(Taking::Taken(count(&committed.events)))
     }
 
-    /// What of it is not what the file would say of what is known.
-    fn unknown(&self, found: Vec<Found>) -> Result<Vec<Found>, Trouble> {
+    /// What of it is not what the file would say of what is known, nor what it
+    /// said of that when piton wrote it last: what happened since is no edit.
+    fn unknown(&self, found: Vec<Found>, base: Option<&str>) -> Result<Vec<Found>, Trouble> {
+        let written = base.map(|base| self.read(base.as_bytes(), None).found);
+        let written: Vec<Found> = written.iter().flatten().map(says).collect();
+        let repeated: BTreeSet<usize> = Found::namesakes(&found).into_iter().flatten().collect();
         let needs: Vec<Need> = found.iter().filter_map(need_of).collect();
         let rows = self.session.load(&needs).map_err(Trouble)?;
         let tables = &rows.tables;
         let is_known = |found: &Found| {
             let shown = shown_as(tables, found)?;
-            let told = (self.file.told_again)(&shown)?;
-            Some(says(&told) == says(found))
+            let found = says(found);
+            let told = (self.file.told_again)(&shown);
+            let is_said = told.is_some_and(|told| says(&told) == found);
+            Some(is_said || written.contains(&found))
         };
-        let mut found = found;
-        found.retain(|found| is_known(found) != Some(true));
-        Ok(found)
+        let all = found.into_iter().enumerate();
+        Ok(all
+            // Which of several of one name is which is seen by all of them.
+            .filter(|(at, found)| repeated.contains(at) || is_known(found) != Some(true))
+            .map(|(_, found)| found)
+            .collect())
     }
 
     /// A person was asked about the file. When nothing in it differs any more,
     /// whoever mended it has answered.
-    fn settle_or_wait(&self, bytes: &[u8]) -> Result<Taking, Trouble> {
-        let took = self.read(bytes, None);
-        let rows = self.differing(&took)?;
+    fn settle_or_wait(&self, bytes: &[u8], base: Option<&str>) -> Result<Taking, Trouble> {
+        let took = self.read(bytes, base);
+        let rows = self.differing(&took, base)?;
         if rows {
-            return Ok(Taking::Asked);
+            return Ok(Taking::Asked(Question::Known));
         }
         self.settle()?;
         Ok(Taking::Taken(0))
@@ -417,18 +475,10 @@ impl Following<'_, '_> {
         let Some(asked) = self.asked else {
             return Ok(());
         };
-        let needs = [Need::OpenDecisions(Some(asked.run))];
-        let rows = self.session.load(&needs).map_err(Trouble)?;
-        let mut open = rows.tables.open_decisions(asked.run);
-        if !open.any(|row| row.id == asked.id) {
-            // Another process was faster.
-            return Ok(());
-        }
-        let command = Command::Decide {
-            decision: asked.id,
+        let command = Command::SettleFile {
             run: asked.run,
-            verb: Verb::Merge,
-            why: Some("the file was mended".to_owned()),
+            path: self.file.path.to_owned(),
+            why: "the file was mended".to_owned(),
         };
         let settled = self.session.commit(&command, &self.facts());
         settled.map(drop).map_err(|error| Trouble(error.into()))
@@ -436,10 +486,10 @@ impl Following<'_, '_> {
 
     /// Whether the file still says something else of what the journal knows:
     /// taking its word would revise something.
-    fn differing(&self, took: &Took) -> Result<bool, Trouble> {
+    fn differing(&self, took: &Took, base: Option<&str>) -> Result<bool, Trouble> {
         let command = Command::TakeFile(Box::new(TakenFile {
             path: self.file.path.to_owned(),
-            found: self.unknown(took.found.clone())?,
+            found: self.unknown(took.found.clone(), base)?,
             known: KnownThings::Take,
         }));
         let needs = piton_core::needs(&command);
@@ -449,16 +499,17 @@ impl Following<'_, '_> {
         Ok(!drafts.is_empty())
     }
 
-    fn ask(&self, took: &Took) -> Result<(), Failure> {
+    fn ask(&self, took: &Took) -> Result<Question, Failure> {
         let path = self.file.path;
         let command = Command::AskAboutFile {
             run: RunId::PROJECT,
             path: path.to_owned(),
             question: format!("{path} cannot be read"),
             details: Some(in_lines(&took.problems)),
+            ways: vec![Way::LeftAlone, Way::PitonHolds],
         };
-        self.session.commit(&command, &self.facts())?;
-        Ok(())
+        let committed = self.session.commit(&command, &self.facts())?;
+        Ok(Question::of(&committed.events))
     }
 
     fn facts(&self) -> Facts {
@@ -484,7 +535,7 @@ impl Following<'_, '_> {
     fn show(&self, keeper: &mut Keeper) -> Result<Put, Trouble> {
         let missing = keeper.present()? == Present::Missing;
         let positions = if missing {
-            std::collections::BTreeMap::new()
+            BTreeMap::new()
         } else {
             keeper.stamp().positions.clone()
         };
@@ -591,7 +642,7 @@ impl Following<'_, '_> {
                 crate::mirror::keep_copy(&target, "before-piton")?;
                 keeper.accept(&bytes)?;
             }
-            keeper.put(text.as_bytes(), std::collections::BTreeMap::new(), None)?;
+            keeper.put(text.as_bytes(), BTreeMap::new(), None)?;
             Ok(())
         })
     }
@@ -652,11 +703,32 @@ fn says(found: &Found) -> Found {
 }
 
 /// What came of taking a version in.
+#[derive(Clone, Copy)]
 enum Taking {
     /// So many things were new.
     Taken(usize),
     /// A person is asked; the file stays.
-    Asked,
+    Asked(Question),
+}
+
+/// Whether a person was asked before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Question {
+    New,
+    Known,
+}
+
+impl Question {
+    fn of(events: &[piton_core::Recorded]) -> Self {
+        let is_question = |recorded: &piton_core::Recorded| {
+            matches!(recorded.event, piton_core::Event::DecisionOpened { .. })
+        };
+        if events.iter().any(is_question) {
+            Self::New
+        } else {
+            Self::Known
+        }
+    }
 }
 
 /// How many things the events brought.
@@ -737,18 +809,34 @@ pub(crate) fn foreign(path: &str, what: &str) -> Problem {
     )
 }
 
-/// Carries out what a person decided about a native file.
+/// Looks at a file of the project again that a person is asked about: what is
+/// there now may be another version.
+///
+/// # Errors
+///
+/// When it cannot be read or written.
+pub(crate) fn look_again(session: &Session<'_>, asked: &DecisionRow) -> Result<(), Failure> {
+    let path = asked.file.as_deref().unwrap_or_default();
+    match file_at(path) {
+        Some(file) => follow_file(session, file, Some(asked)).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Carries out what a person decided about a native file of the project. The
+/// version that is kept beside it, if one is.
 ///
 /// # Errors
 ///
 /// When the file cannot be read or written, or the verb does not fit it.
-pub fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<(), Failure> {
-    if row.run != RunId::PROJECT {
-        return crate::mirror::decide(session, row, verb);
-    }
+pub(crate) fn decide(
+    session: &Session<'_>,
+    row: &DecisionRow,
+    verb: Verb,
+) -> Result<Option<PathBuf>, Failure> {
     let path = row.file.as_deref().unwrap_or_default();
     let Some(file) = file_at(path) else {
-        return Ok(());
+        return Ok(None);
     };
     let mut keeper = keeper(session, file)?;
     let following = Following {
@@ -762,11 +850,12 @@ pub fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<()
 }
 
 impl Following<'_, '_> {
-    fn decided(&self, keeper: &mut Keeper, verb: Verb) -> Result<(), Trouble> {
+    fn decided(&self, keeper: &mut Keeper, verb: Verb) -> Result<Option<PathBuf>, Trouble> {
         let target = keeper.target().to_owned();
         let Ok(bytes) = std::fs::read(&target) else {
-            return Ok(());
+            return Ok(None);
         };
+        let mut kept = None;
         let readable = self.read(&bytes, None).is_readable();
         match verb {
             Verb::KeepFile if readable => {
@@ -774,7 +863,7 @@ impl Following<'_, '_> {
                 keeper.accept(&bytes)?;
             }
             Verb::Merge if readable => {
-                self.keep_beside(&target)?;
+                kept = Some(keep_beside(self.session, &target)?);
                 self.take(&bytes, keeper.base().as_deref(), KnownThings::Keep)?;
                 keeper.accept(&bytes)?;
             }
@@ -782,16 +871,15 @@ impl Following<'_, '_> {
                 if readable {
                     self.take(&bytes, keeper.base().as_deref(), KnownThings::Keep)?;
                 }
-                self.keep_beside(&target)?;
+                let kept = keep_beside(self.session, &target)?;
                 keeper.accept(&bytes)?;
-                let behind =
-                    behind(self.session, &std::collections::BTreeMap::new()).map_err(Trouble)?;
+                let behind = behind(self.session, &BTreeMap::new()).map_err(Trouble)?;
                 let behind = self.without_archived(behind)?;
                 self.put(keeper, None, behind)?;
                 for displaced in keeper.take_displaced() {
                     self.take_displaced(&displaced, &mut Vec::new())?;
                 }
-                return Ok(());
+                return Ok(Some(kept));
             }
             Verb::KeepFile => {
                 let command = Command::TurnFace {
@@ -800,9 +888,14 @@ impl Following<'_, '_> {
                     on: false,
                 };
                 self.session.tell(&command).map_err(Trouble)?;
-                return Ok(());
+                return Ok(None);
             }
-            Verb::Merge | Verb::Approve | Verb::Answer | Verb::Retry | Verb::Skip => {
+            Verb::Merge
+            | Verb::Approve
+            | Verb::Answer
+            | Verb::Retry
+            | Verb::Skip
+            | Verb::Settled => {
                 return Err(Trouble(
                     Failure::new(
                         "decision.wrong_verb",
@@ -815,13 +908,7 @@ impl Following<'_, '_> {
                 ));
             }
         }
-        keeper.note(std::collections::BTreeMap::new())?;
-        Ok(())
-    }
-
-    /// What gives way is kept beside, under a name with the time.
-    fn keep_beside(&self, target: &Path) -> io::Result<()> {
-        let time = self.session.world.now().strftime("%Y%m%dT%H%M%SZ");
-        crate::mirror::keep_copy(target, &format!("before-piton-{time}")).map(drop)
+        keeper.note(BTreeMap::new())?;
+        Ok(kept)
     }
 }

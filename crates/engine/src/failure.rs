@@ -327,8 +327,15 @@ impl From<Refusal> for Failure {
             Refusal::Decided { .. } => {
                 Self::new("decision.decided", message).hint("see what is open with `piton inbox`")
             }
-            Refusal::WrongVerb { kind, .. } => {
-                let verbs: Vec<&str> = kind.verbs().iter().map(|verb| verb.as_str()).collect();
+            Refusal::Unfit { .. } => Self::new("file.conflict", message).hint(
+                "see with `piton inbox` what can be done, or change the file and type `piton files sync`",
+            ),
+            Refusal::WrongVerb { fits, .. } if fits.is_empty() => {
+                Self::new("decision.wrong_verb", message)
+                    .hint("mend the file by hand, then type `piton files sync`")
+            }
+            Refusal::WrongVerb { fits, .. } => {
+                let verbs: Vec<&str> = fits.iter().map(|verb| verb.as_str()).collect();
                 Self::new("decision.wrong_verb", message)
                     .hint(format!("what fits is: {}", verbs.join(", ")))
             }

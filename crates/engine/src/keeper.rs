@@ -13,6 +13,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::{
@@ -166,6 +167,7 @@ pub struct Keeper {
     stamp_file: File,
     base: PathBuf,
     spare: PathBuf,
+    remembered: PathBuf,
     stamp: Stamp,
     durability: StampIs,
     /// The hash of what was found in the place of the file, when it was ours. A
@@ -173,6 +175,14 @@ pub struct Keeper {
     found: Option<String>,
     /// Versions of others that came out of exchanges and went back.
     displaced: Vec<Vec<u8>>,
+}
+
+/// What is remembered of a version of somebody else's.
+#[derive(Debug, Serialize, Deserialize)]
+struct Remembered<T> {
+    /// The hash of what piton had written last.
+    after: String,
+    what: T,
 }
 
 /// Where stamps are kept.
@@ -201,6 +211,7 @@ impl Keeper {
             target: fs::canonicalize(target).unwrap_or_else(|_| target.to_owned()),
             base: folder.join(format!("{key}.base")),
             spare: folder.join(format!("{key}.spare")),
+            remembered: folder.join(format!("{key}.asked")),
             stamp_file,
             stamp,
             durability,
@@ -292,6 +303,8 @@ impl Keeper {
     /// When the stamp cannot be kept.
     pub fn accept(&mut self, present: &[u8]) -> io::Result<()> {
         let hash = sha256(present);
+        // There is none, unless somebody was asked about the file.
+        fs::remove_file(&self.remembered).ok();
         self.keep_base(present);
         self.found = Some(hash.clone());
         let look = Look::at(&self.target);
@@ -310,21 +323,23 @@ impl Keeper {
         })
     }
 
-    /// Notes what the file would be if piton had written it now, although it is
-    /// somebody else's and stays: edits are told from there on.
-    ///
-    /// # Errors
-    ///
-    /// When the stamp cannot be kept.
-    pub fn rebase(&mut self, own: &[u8]) -> io::Result<()> {
-        let hash = sha256(own);
-        self.keep_base(own);
-        self.put_stamp(Stamp {
-            before: hash.clone(),
-            after: hash,
-            look: None,
-            ..self.stamp.clone()
-        })
+    /// Remembers something about somebody else's version, until another one is
+    /// accepted. A help: losing it costs a second telling.
+    pub fn remember<T: Serialize>(&self, what: &T) {
+        let after = self.stamp.after.clone();
+        if let Ok(bytes) = serde_json::to_vec(&Remembered { after, what })
+            && bytes.len() <= BASE_BYTES_MAX
+        {
+            fs::write(&self.remembered, bytes).ok();
+        }
+    }
+
+    /// What was remembered last.
+    #[must_use]
+    pub fn remembered<T: DeserializeOwned>(&self) -> Option<T> {
+        let bytes = fs::read(&self.remembered).ok()?;
+        let known: Remembered<T> = serde_json::from_slice(&bytes).ok()?;
+        (known.after == self.stamp.after).then_some(known.what)
     }
 
     /// Notes how far the file shows the streams.

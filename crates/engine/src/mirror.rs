@@ -15,17 +15,21 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
+use piton_core::command::Word;
 use piton_core::{
-    Actor, Command, DecisionRow, Facts, HolderKnown, Need, RunId, RunRow, StreamId, Tables, Verb,
+    Actor, Command, DecisionRow, Edit, Event, Facts, HolderKnown, Need, Recorded, RunId, RunRow,
+    StreamId, Tables, Verb, Way,
 };
-use piton_formats::plan_file::PlanFile;
-use piton_store::Store as _;
+use piton_formats::plan_file::{Changed, PlanFile};
+use piton_formats::problem::Problem;
+use piton_store::{Committed, Store as _};
+use serde::{Deserialize, Serialize};
 
 use crate::exchange::sync_folder;
 use crate::faces::in_lines;
 use crate::fail;
 use crate::failure::Failure;
-use crate::keeper::{Keeper, Present, Put, StampIs};
+use crate::keeper::{Keeper, Look, Present, Put, StampIs};
 use crate::session::Session;
 
 /// Up to this size a file follows every change at once.
@@ -51,51 +55,26 @@ pub struct Mirror {
     behind: bool,
     /// The text that piton wrote last without looking at what was there.
     plain: Option<String>,
-    /// The last trouble that somebody was told of.
-    told: Option<Trouble>,
+    /// Whether somebody was told that the file could not be written.
+    told: bool,
+    /// What the system said of the version that a person is asked about: it is
+    /// not read again as long as neither it nor the run has changed.
+    waits: Option<Look>,
 }
 
-/// What a write came to that somebody should know.
+/// Why the file could not be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// Somebody else changed the file in a way that cannot be taken in.
-    Asked {
-        /// The file.
-        file: String,
-    },
-    /// The file could not be written.
-    Unwritable {
-        /// The file.
-        target: PathBuf,
-        /// Why.
-        why: String,
-    },
-}
-
-impl Trouble {
-    /// Whether it is the same trouble again. Why a file cannot be written may
-    /// be said in other words each time: with the name of a temporary file.
-    fn is_like(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Unwritable { target, .. }, Self::Unwritable { target: other, .. }) => {
-                target == other
-            }
-            (Self::Asked { .. } | Self::Unwritable { .. }, _) => self == other,
-        }
-    }
+pub struct Trouble {
+    /// The file.
+    target: PathBuf,
+    /// Why.
+    why: String,
 }
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Asked { file } => write!(
-                f,
-                "{file} was changed in a way that cannot be taken in, and is left as it is; see `piton inbox`"
-            ),
-            Self::Unwritable { target, why } => {
-                write!(f, "{} is not kept up to date: {why}", target.display())
-            }
-        }
+        let Self { target, why } = self;
+        write!(f, "{} is not kept up to date: {why}", target.display())
     }
 }
 
@@ -106,6 +85,46 @@ pub struct Looked {
     pub taken: bool,
     /// What somebody should be told.
     pub said: Vec<String>,
+    /// What somebody should look at.
+    pub warned: Vec<String>,
+    /// A person is asked about the version that is there.
+    asked: bool,
+}
+
+impl Looked {
+    /// A person is asked, as these events say, or was before.
+    fn asked(file: &str, events: &[Recorded]) -> Self {
+        let is_question =
+            |recorded: &Recorded| matches!(recorded.event, Event::DecisionOpened { .. });
+        let is_new = events.iter().any(is_question);
+        Self {
+            taken: !events.is_empty(),
+            warned: is_new.then(|| cannot_be_taken(file)).into_iter().collect(),
+            asked: true,
+            ..Self::default()
+        }
+    }
+}
+
+/// That a person is asked about a file from now on.
+pub(crate) fn cannot_be_taken(file: &str) -> String {
+    format!(
+        "{file} says something that cannot be taken in, and is left as it is; see `piton inbox`"
+    )
+}
+
+/// That a person was asked about a file, and has not answered.
+pub(crate) fn still_asked(file: &str) -> String {
+    format!("1 question about {file} waits, and the file is left as it is; see `piton inbox`")
+}
+
+/// A version of somebody else's of which not all could be taken in.
+#[derive(Serialize, Deserialize)]
+struct Asked {
+    /// The version.
+    seen: String,
+    /// What of it was not taken in.
+    left: Vec<Edit>,
 }
 
 /// What piton wrote of the file of a run: where that is kept.
@@ -145,7 +164,8 @@ impl Mirror {
             took: SignedDuration::ZERO,
             behind: true,
             plain: None,
-            told: None,
+            told: false,
+            waits: None,
         }))
     }
 
@@ -175,6 +195,7 @@ impl Mirror {
     /// Notes that the run has changed.
     pub fn mark(&mut self) {
         self.behind = true;
+        self.waits = None;
     }
 
     /// Tells how long the last write took, so that large files follow slower.
@@ -209,7 +230,9 @@ impl Mirror {
             let tidied = self.tidy();
             tidied.map_err(|error| Failure::new("file.unwritable", error.to_string()))?;
         }
-        if !self.keeper.may_be_foreign() {
+        let there = Look::at(self.keeper.target());
+        let waits = there.is_some() && there == self.waits;
+        if waits || !self.keeper.may_be_foreign() {
             return Ok(Looked::default());
         }
         let Self {
@@ -231,6 +254,8 @@ impl Mirror {
             self.behind = true;
             self.plain = None;
         }
+        let asked = looked.as_ref().is_ok_and(|looked| looked.asked);
+        self.waits = there.filter(|_| asked);
         looked.map_err(|Stopped(failure)| failure)
     }
 
@@ -247,41 +272,35 @@ impl Mirror {
     /// What somebody else wrote in the meantime stays, to be looked at first.
     pub fn write(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<Trouble> {
         if self.is_asked(tables) {
-            let file = self.path.clone();
-            return self.news(Trouble::Asked { file });
+            return None;
         }
         let trouble = match self.put(tables, position, now) {
             Ok(put) => {
                 self.behind = put == Put::Overtaken;
+                self.told = false;
                 None
             }
-            Err(error) => Some(Trouble::Unwritable {
+            Err(error) => Some(Trouble {
                 target: self.keeper.target().to_owned(),
                 why: error.to_string(),
             }),
         };
         self.written_at = Some(now);
-        self.news(trouble?)
+        // Why may be said in other words each time: with the name of a
+        // temporary file.
+        trouble.filter(|_| !std::mem::replace(&mut self.told, true))
     }
 
-    /// Whether a person is asked what is to become of the file.
+    /// The file, if a person is asked what is to become of it.
+    #[must_use]
+    pub fn file_asked_about(&self, tables: &Tables) -> Option<&str> {
+        self.is_asked(tables).then_some(self.path.as_str())
+    }
+
     fn is_asked(&self, tables: &Tables) -> bool {
         tables
             .open_decisions(self.run)
             .any(|row| row.file.as_deref() == Some(&self.path))
-    }
-
-    /// The trouble, unless it is what was told last.
-    fn news(&mut self, trouble: Trouble) -> Option<Trouble> {
-        if self
-            .told
-            .as_ref()
-            .is_some_and(|told| told.is_like(&trouble))
-        {
-            return None;
-        }
-        self.told = Some(trouble.clone());
-        Some(trouble)
     }
 
     /// Puts the text into the file, unless what is there knows more of the run.
@@ -330,12 +349,41 @@ impl Mirror {
     }
 }
 
-/// Carries out what a person decided about the file of a run.
+/// Looks at the file of a run again that a person is asked about: what is there
+/// now may be another version.
+///
+/// # Errors
+///
+/// When it cannot be read, or the store fails.
+pub(crate) fn look_again(session: &Session<'_>, run: RunId) -> Result<(), Failure> {
+    let needs = [
+        Need::Run(run),
+        Need::Tree(run),
+        Need::OpenDecisions(Some(run)),
+    ];
+    let rows = session.load(&needs)?;
+    let Some(row) = rows.tables.run(run) else {
+        return Ok(());
+    };
+    let mirror = Mirror::open(session, row, &rows.tables)
+        .map_err(|error| Failure::new("file.unwritable", error.to_string()))?;
+    match mirror {
+        Some(mut mirror) => mirror.look(session, &rows.tables, None).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Carries out what a person decided about the file of a run. The version that
+/// is kept beside it, if one is.
 ///
 /// # Errors
 ///
 /// When what was decided does not fit the file, or it cannot be written.
-pub(crate) fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Result<(), Failure> {
+pub(crate) fn decide(
+    session: &Session<'_>,
+    row: &DecisionRow,
+    (verb, why): (Verb, Option<&str>),
+) -> Result<Option<PathBuf>, Failure> {
     let run = row.run;
     let position = session.store.position(&StreamId::run(run))?;
     let needs = [
@@ -351,7 +399,7 @@ pub(crate) fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Re
     };
     let unwritable = |error: &io::Error| Failure::new("file.unwritable", error.to_string());
     let Some(mut mirror) = opened.map_err(|error| unwritable(&error))? else {
-        return Ok(());
+        return Ok(None);
     };
     let Mirror {
         keeper, plan, path, ..
@@ -363,7 +411,11 @@ pub(crate) fn decide(session: &Session<'_>, row: &DecisionRow, verb: Verb) -> Re
         path,
         token: None,
     };
-    let decided = keeper.locked(|keeper| taking.decided(keeper, plan, verb, position));
+    let word = Word::Person {
+        decision: row.id,
+        why: why.map(str::to_owned),
+    };
+    let decided = keeper.locked(|keeper| taking.decided(keeper, plan, (verb, word), position));
     decided.map_err(|Stopped(failure)| failure)
 }
 
@@ -387,24 +439,64 @@ struct Taking<'a, 's, 'w> {
 
 impl Taking<'_, '_, '_> {
     fn look(&self, keeper: &mut Keeper, plan: &mut PlanFile) -> Result<Looked, Stopped> {
-        let Present::Foreign(mut bytes) = keeper.present()? else {
-            return Ok(Looked::default());
-        };
-        let base = keeper.base();
-        let mut changed = self.changed(plan, base.as_deref(), &bytes);
-        if changed.is_err() {
+        let mut present = keeper.present()?;
+        let mut changed = self.found(keeper, plan, &present);
+        if matches!(changed, Some(Err(_))) {
             // Somebody may be in the middle of writing it.
             self.session.world.pause(READ_PAUSE);
-            let Present::Foreign(again) = keeper.present()? else {
-                return Ok(Looked::default());
-            };
-            bytes = again;
-            changed = self.changed(plan, base.as_deref(), &bytes);
+            present = keeper.present()?;
+            changed = self.found(keeper, plan, &present);
         }
-        match changed {
-            Ok(changed) => self.take(keeper, plan, &bytes, changed),
-            Err(problems) => self.ask(&problems),
+        match (present, changed) {
+            (Present::Foreign(bytes), Some(Ok(changed))) => self.take(keeper, &bytes, changed),
+            (_, Some(Err(problems))) => self.ask(keeper, plan, &problems),
+            // Whoever brought piton's own version back has answered.
+            (Present::Ours | Present::Missing, _) => self.settle(),
+            (Present::Special | Present::Foreign(_), _) => Ok(Looked::default()),
         }
+    }
+
+    fn found(
+        &self,
+        keeper: &Keeper,
+        plan: &mut PlanFile,
+        present: &Present,
+    ) -> Option<Result<Changed, Vec<Problem>>> {
+        let Present::Foreign(bytes) = present else {
+            return None;
+        };
+        Some(self.told(keeper, plan, bytes))
+    }
+
+    /// What the file says that was not taken in before. As long as a person is
+    /// asked about the file it is not written, and what piton did since is
+    /// nobody's edit: the version that was asked about is what it is compared
+    /// with, and what is left of that is tried again.
+    fn told(
+        &self,
+        keeper: &Keeper,
+        plan: &mut PlanFile,
+        bytes: &[u8],
+    ) -> Result<Changed, Vec<Problem>> {
+        let base = keeper.base();
+        let Some(Asked { seen, left }) = keeper.remembered() else {
+            return self.changed(plan, base.as_deref(), bytes);
+        };
+        if seen.as_bytes() == bytes {
+            return Ok(Changed {
+                edits: left,
+                problems: Vec::new(),
+            });
+        }
+        let mut changed = self.changed(plan, Some(&seen), bytes)?;
+        let of_all = self.changed(plan, base.as_deref(), bytes)?.edits;
+        for edit in of_all {
+            let is_left = left.iter().any(|left| left.is_like(&edit));
+            if is_left && !changed.edits.contains(&edit) {
+                changed.edits.push(edit);
+            }
+        }
+        Ok(changed)
     }
 
     fn changed(
@@ -412,7 +504,7 @@ impl Taking<'_, '_, '_> {
         plan: &mut PlanFile,
         base: Option<&str>,
         bytes: &[u8],
-    ) -> Result<piton_formats::plan_file::Changed, Vec<piton_formats::problem::Problem>> {
+    ) -> Result<Changed, Vec<Problem>> {
         let Ok(theirs) = std::str::from_utf8(bytes) else {
             return Err(vec![crate::faces::not_utf8(self.path, bytes)]);
         };
@@ -437,80 +529,100 @@ impl Taking<'_, '_, '_> {
         }
     }
 
-    fn take(
-        &self,
-        keeper: &mut Keeper,
-        plan: &mut PlanFile,
-        bytes: &[u8],
-        changed: piton_formats::plan_file::Changed,
-    ) -> Result<Looked, Stopped> {
-        let mut said: Vec<String> = changed.problems.iter().map(ToString::to_string).collect();
-        let edits = changed.edits.len();
-        let command = Command::TakeEdits {
+    fn commit(&self, command: &Command, facts: &Facts) -> Result<Committed, Stopped> {
+        let committed = self.session.commit(command, facts);
+        committed.map_err(|error| Stopped(error.into()))
+    }
+
+    fn take_edits(&self, edits: Vec<Edit>, word: Word) -> Command {
+        Command::TakeEdits {
             run: self.run,
             token: self.token,
             file: self.path.to_owned(),
-            edits: changed.edits,
-        };
-        let committed = self
-            .session
-            .commit(&command, &self.facts())
-            .map_err(|error| Stopped(error.into()))?;
+            edits,
+            word,
+        }
+    }
+
+    fn take(
+        &self,
+        keeper: &mut Keeper,
+        bytes: &[u8],
+        Changed { edits, problems }: Changed,
+    ) -> Result<Looked, Stopped> {
+        let left = self.left(&edits)?;
+        let taken = edits.len() - left.len();
+        let committed = self.commit(&self.take_edits(edits, Word::File), &self.facts())?;
         fail::point("mirror.edits-taken");
         let asked = self
             .session
             .is_asked_about(self.run, self.path)
             .map_err(Stopped)?;
-        if asked {
-            self.rebase(keeper, plan, bytes)?;
+        let mut looked = if asked {
+            let seen = String::from_utf8_lossy(bytes).into_owned();
+            keeper.remember(&Asked { seen, left });
+            Looked::asked(self.path, &committed.events)
         } else {
             keeper.accept(bytes)?;
-        }
-        if edits > 0 {
-            let edits = if edits == 1 {
-                "1 edit".to_owned()
-            } else {
-                format!("{edits} edits")
-            };
-            said.insert(0, format!("took {edits} of {} in", self.path));
-        }
-        Ok(Looked {
-            taken: !committed.events.is_empty(),
-            said,
-        })
+            Looked {
+                taken: !committed.events.is_empty(),
+                ..Looked::default()
+            }
+        };
+        let file = self.path;
+        looked.said = match taken {
+            0 => Vec::new(),
+            1 => vec![format!("took 1 edit of {file} in")],
+            several => vec![format!("took {several} edits of {file} in")],
+        };
+        looked.said.extend(problems.iter().map(ToString::to_string));
+        Ok(looked)
     }
 
-    /// What was taken in is the run's now; what was not still differs from it.
-    fn rebase(
+    /// Which of these edits cannot be taken in now.
+    fn left(&self, edits: &[Edit]) -> Result<Vec<Edit>, Stopped> {
+        let needs = piton_core::needs(&self.take_edits(Vec::new(), Word::File));
+        let rows = self.session.load(&needs.rows).map_err(Stopped)?;
+        let of = (self.run, self.token);
+        let left = piton_core::edits_left(&rows, &self.facts(), of, self.path, edits);
+        Ok(left.into_iter().cloned().collect())
+    }
+
+    fn ask(
         &self,
-        keeper: &mut Keeper,
+        keeper: &Keeper,
         plan: &mut PlanFile,
-        bytes: &[u8],
-    ) -> Result<(), Stopped> {
-        let needs = [Need::Run(self.run), Need::Tree(self.run)];
-        let rows = self.session.load(&needs).map_err(Stopped)?;
-        let theirs = std::str::from_utf8(bytes).ok();
-        let shown = plan.show(theirs, &rows.tables, self.session.world.now());
-        if let Ok(Some(own)) = shown {
-            keeper.rebase(own.as_bytes())?;
-        }
-        Ok(())
-    }
-
-    fn ask(&self, problems: &[piton_formats::problem::Problem]) -> Result<Looked, Stopped> {
+        problems: &[Problem],
+    ) -> Result<Looked, Stopped> {
+        let now = self.session.world.now();
+        let own = plan.show(keeper.base().as_deref(), self.tables, now);
+        let can_write = matches!(own, Ok(Some(_)));
         let command = Command::AskAboutFile {
             run: self.run,
             path: self.path.to_owned(),
             question: format!("`{}` cannot be read: which version holds?", self.path),
             details: Some(in_lines(problems)),
+            ways: can_write.then_some(Way::PitonHolds).into_iter().collect(),
         };
-        let committed = self
-            .session
-            .commit(&command, &self.facts())
-            .map_err(|error| Stopped(error.into()))?;
+        let committed = self.commit(&command, &self.facts())?;
+        Ok(Looked::asked(self.path, &committed.events))
+    }
+
+    /// There is nothing to ask about any more.
+    fn settle(&self) -> Result<Looked, Stopped> {
+        let mut open = self.tables.open_decisions(self.run);
+        if !open.any(|row| row.file.as_deref() == Some(self.path)) {
+            return Ok(Looked::default());
+        }
+        let command = Command::SettleFile {
+            run: self.run,
+            path: self.path.to_owned(),
+            why: "the file is as piton wrote it".to_owned(),
+        };
+        let committed = self.commit(&command, &self.facts())?;
         Ok(Looked {
             taken: !committed.events.is_empty(),
-            said: Vec::new(),
+            ..Looked::default()
         })
     }
 }
@@ -520,58 +632,41 @@ impl Taking<'_, '_, '_> {
         &self,
         keeper: &mut Keeper,
         plan: &mut PlanFile,
-        verb: Verb,
+        (verb, word): (Verb, Word),
         position: u64,
-    ) -> Result<(), Stopped> {
+    ) -> Result<Option<PathBuf>, Stopped> {
         let Ok(bytes) = fs::read(keeper.target()) else {
             // It was taken away: there is nothing to keep.
-            return Ok(());
+            return Ok(None);
         };
-        let changed = self.changed(plan, keeper.base().as_deref(), &bytes);
-        match (verb, changed) {
-            (Verb::KeepPiton, _) => self.put_own(keeper, plan, &bytes, position),
+        match (verb, self.told(keeper, plan, &bytes)) {
+            (Verb::KeepPiton, _) => self.put_own(keeper, plan, &bytes, position).map(Some),
             (Verb::Merge, Ok(changed)) => {
-                self.keep_beside(keeper)?;
-                self.take(keeper, plan, &bytes, changed)?;
-                Ok(keeper.accept(&bytes)?)
+                let kept = keep_beside(self.session, keeper.target())?;
+                self.take(keeper, &bytes, changed)?;
+                keeper.accept(&bytes)?;
+                Ok(Some(kept))
             }
             (Verb::KeepFile, Ok(changed)) => {
-                self.take(keeper, plan, &bytes, changed)?;
-                self.refuse_rest()
+                let facts = self.session.world.facts(self.holder());
+                self.commit(&self.take_edits(changed.edits, word), &facts)?;
+                keeper.accept(&bytes)?;
+                Ok(None)
             }
-            (_, Err(problems)) => Err(Stopped(
-                Failure::new(
-                    "file.conflict",
-                    format!("{} cannot be read: {}", self.path, in_lines(&problems)),
-                )
-                .hint("mend the file, or decide `keep-piton`: its present contents are kept beside it"),
-            )),
-            (_, Ok(_)) => Ok(()),
+            (_, Err(problems)) => Err(Stopped(self.unreadable(&problems))),
+            (_, Ok(_)) => Ok(None),
         }
     }
 
-    /// What still does not fit cannot be kept.
-    fn refuse_rest(&self) -> Result<(), Stopped> {
-        let needs = [Need::OpenDecisions(Some(self.run))];
-        let rows = self.session.load(&needs).map_err(Stopped)?;
-        let mut open = rows.tables.open_decisions(self.run);
-        let Some(asked) = open.find(|row| row.file.as_deref() == Some(self.path)) else {
-            return Ok(());
-        };
-        let why = asked.details.clone().unwrap_or_default();
-        Err(Stopped(
-            Failure::new(
-                "file.conflict",
-                format!("{} does not fit the run: {why}", self.path),
-            )
-            .hint("change the file, or decide `merge` or `keep-piton`"),
+    fn unreadable(&self, problems: &[Problem]) -> Failure {
+        let file = self.path;
+        Failure::new(
+            "file.conflict",
+            format!("{file} cannot be read: {}", in_lines(problems)),
+        )
+        .hint(format!(
+            "mend {file} by hand, then type `piton files sync`; or decide `keep-piton`: what is there now is kept beside it"
         ))
-    }
-
-    /// What gives way is kept beside, under a name with the time.
-    fn keep_beside(&self, keeper: &Keeper) -> io::Result<()> {
-        let time = self.session.world.now().strftime("%Y%m%dT%H%M%SZ");
-        keep_copy(keeper.target(), &format!("before-piton-{time}")).map(drop)
     }
 
     /// Writes the file as the journal has it; what was there is kept beside.
@@ -581,19 +676,37 @@ impl Taking<'_, '_, '_> {
         plan: &mut PlanFile,
         bytes: &[u8],
         position: u64,
-    ) -> Result<(), Stopped> {
+    ) -> Result<PathBuf, Stopped> {
         let now = self.session.world.now();
-        self.keep_beside(keeper)?;
-        let shown = plan
-            .show(keeper.base().as_deref(), self.tables, now)
+        let theirs = std::str::from_utf8(bytes).ok();
+        let base = keeper.base();
+        let own = plan
+            .show(base.as_deref().or(theirs), self.tables, now)
             .map_err(io::Error::other)?;
+        let Some(own) = own else {
+            let file = self.path;
+            let message = format!("what piton wrote into {file} last is not known any more");
+            let failure = Failure::new("file.conflict", message);
+            return Err(Stopped(failure.hint(format!(
+                "mend {file} by hand, then type `piton files sync`"
+            ))));
+        };
+        let kept = keep_beside(self.session, keeper.target())?;
         keeper.accept(bytes)?;
-        if let Some(text) = shown {
-            let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
-            keeper.put(text.as_bytes(), positions, None)?;
-        }
-        Ok(())
+        let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
+        keeper.put(own.as_bytes(), positions, None)?;
+        Ok(kept)
     }
+}
+
+/// What gives way is kept beside a file, under a name with the time.
+///
+/// # Errors
+///
+/// When it cannot be read or the copy cannot be written.
+pub(crate) fn keep_beside(session: &Session<'_>, target: &Path) -> io::Result<PathBuf> {
+    let time = session.world.now().strftime("%Y%m%dT%H%M%SZ");
+    keep_copy(target, &format!("before-piton-{time}"))
 }
 
 /// Keeps a copy of a file beside it under a name that is not taken:

@@ -20,8 +20,8 @@ use piton_core::policy::Limits;
 use piton_core::run::Request;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
-    Actor, AttemptId, Command, DecisionId, Facts, HolderKnown, ItemRow, ItemState, Need, Recorded,
-    RunId, RunRow, RunState, StreamId, Tables,
+    Actor, AttemptId, Command, DecisionId, DecisionRow, Facts, HolderKnown, ItemRow, ItemState,
+    Need, Recorded, RunId, RunRow, RunState, StreamId, Tables,
 };
 use piton_formats::plan_file::PlanFile;
 use piton_formats::sprint::{self, Exporter};
@@ -29,7 +29,7 @@ use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
 use self::clock::RunClock;
 use self::work::{Handle, Purpose, Work};
-use crate::faces::{self, News};
+use crate::faces::{self, Waiting};
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By};
@@ -93,6 +93,7 @@ struct Runner<'s, 'w> {
     mirror: Option<Mirror>,
     faces_at: Timestamp,
     faces_behind: bool,
+    waiting: Waiting,
     look_failed: bool,
     templates: Templates,
     /// Not the run's name: later runs of a sprint have names of their own.
@@ -183,6 +184,7 @@ fn start(
         mirror,
         faces_at: beat,
         faces_behind: true,
+        waiting: Waiting::new(),
         look_failed: false,
         templates,
         sprint_id,
@@ -783,6 +785,9 @@ impl Runner<'_, '_> {
         for said in looked.said {
             tell(Notice::Said(&said));
         }
+        for warned in looked.warned {
+            tell(Notice::Warning(&warned));
+        }
         Ok(())
     }
 
@@ -800,11 +805,13 @@ impl Runner<'_, '_> {
         }
         self.faces_at = now;
         self.faces_behind = false;
-        for news in faces::follow(self.session) {
-            match news {
-                News::TakenIn(..) => tell(Notice::Said(&news.to_string())),
-                News::Asked(_) | News::Behind(..) => tell(Notice::Warning(&news.to_string())),
-            }
+        for news in faces::follow_again(self.session, &mut self.waiting) {
+            let text = news.to_string();
+            tell(if news.is_warning() {
+                Notice::Warning(&text)
+            } else {
+                Notice::Said(&text)
+            });
         }
     }
 
@@ -869,6 +876,8 @@ impl Runner<'_, '_> {
 
     /// Takes in what was written last, and writes the file as the run is left.
     fn last_look(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+        // What happened since may be what a file waited for.
+        self.waiting.clear();
         self.look(tell)?;
         let run = self.row.id;
         let position = self.session.store.position(&StreamId::run(run))?;
@@ -902,11 +911,14 @@ fn count(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// What the process ends with when an invocation ended in this state.
+/// What the process ends with when an invocation ended in this state, with
+/// these questions about files open.
 #[must_use]
-pub fn exit_of(row: &RunRow) -> crate::failure::Exit {
+pub fn exit_of(row: &RunRow, open: &[DecisionRow]) -> crate::failure::Exit {
     use crate::failure::Exit;
     match row.state {
+        // All that is known is done; what the plan says by now is not known.
+        RunState::Done if open.iter().any(|asked| asked.run == row.id) => Exit::Waits,
         RunState::Done => Exit::Done,
         RunState::Waiting => Exit::Waits,
         RunState::Blocked => Exit::No,

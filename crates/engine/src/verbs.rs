@@ -19,7 +19,7 @@ pub mod store;
 
 use std::path::Path;
 
-use crate::faces::{self, News};
+use crate::faces;
 use crate::failure::Failure;
 use crate::notice::Notice;
 use crate::project::Project;
@@ -40,9 +40,10 @@ fn session<'w>(world: &'w World, told: &mut Told<'_>) -> Result<Session<'w>, Fai
 fn follow_faces(session: &Session<'_>, told: &mut Told<'_>) {
     for news in faces::follow(session) {
         let text = news.to_string();
-        told(match news {
-            News::TakenIn(..) => Notice::Said(&text),
-            News::Asked(_) | News::Behind(..) => Notice::Warning(&text),
+        told(if news.is_warning() {
+            Notice::Warning(&text)
+        } else {
+            Notice::Said(&text)
         });
     }
 }

@@ -431,10 +431,13 @@ impl Elements {
         if suffix.is_empty() || !suffix.bytes().all(|b| b.is_ascii_digit()) {
             return false;
         }
-        let Some(all) = self.by_id.get(base) else {
-            return false;
-        };
-        self.is_said_by_any(all, native, &renamed(wanted, base))
+        self.is_said_under(base, native, wanted)
+    }
+
+    /// Whether an element of this id says what is wanted, but for the id.
+    pub(crate) fn is_said_under(&self, id: &str, native: Option<&Node>, wanted: &Node) -> bool {
+        let all = self.by_id.get(id);
+        all.is_some_and(|all| self.is_said_by_any(all, native, &renamed(wanted, id)))
     }
 
     /// The list, when it is not as it was.

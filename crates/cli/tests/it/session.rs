@@ -87,6 +87,7 @@ mod files {
             path: "notes/own.json".to_owned(),
             question: "notes/own.json cannot be read".to_owned(),
             details: None,
+            ways: vec![Way::FileHolds, Way::PitonHolds, Way::Merged],
         });
         scratch
     }

@@ -7,15 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::advance::{after_work, complete_run, release_dependents};
 use super::people::{
-    ask_pause, bury_runner, is_under_way, reopen_above, resume_run, retry_item, skip_item, wake,
+    ask_pause, bury_runner, is_under_way, redo_item, reopen_above, resume_run, retry_item,
+    skip_item, wake,
 };
 use super::planning::{check_order, index, with_inherited};
 use super::story::{About, Story};
-use crate::decision::{DecisionKind, Verb};
+use crate::command::{Facts, Word};
+use crate::decision::{Verb, Way};
 use crate::edit::Edit;
 use crate::event::{Change, Event, ItemChanged, ItemPlanned, ItemsPlaced, RunChanged};
-use crate::id::{Node, Place, RunId};
+use crate::id::{DecisionId, Node, Place, RunId, StreamId};
 use crate::item::{Evidence, ItemRow, ItemState, Stage};
+use crate::needs::Rows;
 use crate::plan::{Past, PlannedItem};
 use crate::refusal::Refusal;
 use crate::run::{Request, RunState};
@@ -33,57 +36,98 @@ fn unfit<T>(why: impl Into<String>) -> Result<T, Unfit> {
     Err(Unfit(why.into()))
 }
 
-/// Takes what fits of the edits of `file`, and asks about the rest.
+/// Takes what fits of the edits of `file`. About the rest a person is asked;
+/// one who was asked is told when it cannot be done.
 pub(super) fn take_edits(
     story: &mut Story<'_>,
-    run: RunId,
-    token: Option<u64>,
+    (run, token): (RunId, Option<u64>),
     file: &str,
     edits: &[Edit],
+    word: &Word,
 ) -> Result<(), Refusal> {
     story.asker = token;
     bury_runner(story, run)?;
+    let left = take_all(story, run, &By { file, word }, edits);
+    match word {
+        Word::File => {
+            ask_about_file(story, run, file, &left);
+            Ok(())
+        }
+        Word::Person { decision, why } if left.is_empty() => {
+            story.tell_unless_made(*decision, Verb::KeepFile, why.as_deref());
+            Ok(())
+        }
+        Word::Person { .. } => Err(Refusal::Unfit {
+            file: file.to_owned(),
+            why: in_lines(&left),
+        }),
+    }
+}
+
+/// Which of these edits cannot be taken as the rows stand.
+#[must_use]
+pub fn edits_left<'e>(
+    rows: &Rows,
+    facts: &Facts,
+    (run, token): (RunId, Option<u64>),
+    file: &str,
+    edits: &'e [Edit],
+) -> Vec<&'e Edit> {
+    let mut story = Story::new(rows, facts, StreamId::run(run));
+    story.asker = token;
+    if bury_runner(&mut story, run).is_err() {
+        return Vec::new();
+    }
+    let by = By {
+        file,
+        word: &Word::File,
+    };
+    let left = take_all(&mut story, run, &by, edits);
+    left.into_iter().map(|(edit, _)| edit).collect()
+}
+
+/// Where edits come from, and what their word counts for.
+struct By<'a> {
+    file: &'a str,
+    word: &'a Word,
+}
+
+/// Takes what fits, and gives back the rest.
+fn take_all<'e>(
+    story: &mut Story<'_>,
+    run: RunId,
+    by: &By<'_>,
+    edits: impl IntoIterator<Item = &'e Edit>,
+) -> Vec<(&'e Edit, Unfit)> {
     let mut left: Vec<(&Edit, Unfit)> = Vec::new();
-    let mut open: Vec<&Edit> = edits.iter().collect();
+    let mut open: Vec<&Edit> = edits.into_iter().collect();
     // One edit may make room for another: a phase for what waits for it.
     loop {
         let before = open.len();
         left.clear();
         for edit in std::mem::take(&mut open) {
-            if let Err(why) = take(story, run, file, edit) {
+            if let Err(why) = take(story, run, by, edit) {
                 left.push((edit, why));
             }
         }
         open.extend(left.iter().map(|(edit, _)| *edit));
         if open.is_empty() || open.len() == before {
-            break;
+            return left;
         }
     }
-    ask_about_file(story, run, file, &left);
-    Ok(())
+}
+
+fn in_lines(left: &[(&Edit, Unfit)]) -> String {
+    let lines = left
+        .iter()
+        .map(|(edit, Unfit(why))| format!("{edit}: {why}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Opens the one question about a file, or closes it when all of it fits.
 fn ask_about_file(story: &mut Story<'_>, run: RunId, file: &str, left: &[(&Edit, Unfit)]) {
-    let details: Vec<String> = left
-        .iter()
-        .map(|(edit, Unfit(why))| format!("{edit}: {why}"))
-        .collect();
-    let details = details.join("\n");
-    let asked: Vec<_> = story
-        .tables
-        .open_decisions(run)
-        .filter(|row| row.kind == DecisionKind::FileConflict && row.file.as_deref() == Some(file))
-        .map(|row| (row.id, row.details.clone().unwrap_or_default()))
-        .collect();
-    if !left.is_empty() && asked.iter().any(|(_, known)| *known == details) {
-        return;
-    }
-    for (decision, _) in asked {
-        story.tell_unless_made(decision, Verb::KeepFile, Some("the file was changed again"));
-    }
     if left.is_empty() {
-        return;
+        return story.settle_file(run, file, "what the file says fits");
     }
     let what = if left.len() == 1 {
         "an edit".to_owned()
@@ -91,19 +135,26 @@ fn ask_about_file(story: &mut Story<'_>, run: RunId, file: &str, left: &[(&Edit,
         format!("{} edits", left.len())
     };
     let question = format!("{what} of `{file}` cannot be taken: which version holds?");
-    let about = (None, Some(file.to_owned()));
-    story.open(
-        DecisionKind::FileConflict,
-        run,
-        about,
-        question,
-        Some(details),
-    );
+    let mut trial = story.clone();
+    let ways = || {
+        // Nothing is offered that would be refused.
+        let word = &Word::Person {
+            decision: DecisionId(uuid::Uuid::nil()),
+            why: None,
+        };
+        let edits = left.iter().map(|(edit, _)| *edit);
+        let holds = take_all(&mut trial, run, &By { file, word }, edits).is_empty();
+        let file = holds.then_some(Way::FileHolds);
+        file.into_iter()
+            .chain([Way::PitonHolds, Way::Merged])
+            .collect()
+    };
+    story.ask_about_file(run, file, (question, Some(in_lines(left))), ways);
 }
 
-fn take(story: &mut Story<'_>, run: RunId, file: &str, edit: &Edit) -> Result<(), Unfit> {
+fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(), Unfit> {
     match edit {
-        Edit::SetState { node, to } => set_state(story, run, file, node, *to),
+        Edit::SetState { node, to } => set_state(story, run, by, node, *to),
         Edit::SetRetries { node, retries } => change(story, run, node, Change::Retries(*retries)),
         Edit::SetPrompt { node, prompt } => {
             if prompt.is_none() && story.item(run, node)?.is_leaf() {
@@ -211,7 +262,7 @@ fn change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) -> Res
 fn set_state(
     story: &mut Story<'_>,
     run: RunId,
-    file: &str,
+    by: &By<'_>,
     node: &Node,
     to: ItemState,
 ) -> Result<(), Unfit> {
@@ -222,19 +273,28 @@ fn set_state(
     match to {
         ItemState::Skipped if row.skip_asked => Ok(()),
         ItemState::Skipped => Ok(skip_item(story, run, node, None)?),
-        ItemState::Pending | ItemState::Ready => set_pending(story, run, file, &row),
-        ItemState::Done => claim(story, run, file, &row),
+        ItemState::Pending | ItemState::Ready => set_pending(story, run, by, &row),
+        ItemState::Done => claim(story, run, by.file, &row),
         ItemState::Working | ItemState::Waiting | ItemState::Failed | ItemState::Blocked => unfit(
             format!("it is {}, and a file cannot make it {to}", row.state),
         ),
     }
 }
 
-fn set_pending(story: &mut Story<'_>, run: RunId, file: &str, row: &ItemRow) -> Result<(), Unfit> {
-    let why = format!("reset in {file}");
+fn set_pending(story: &mut Story<'_>, run: RunId, by: &By<'_>, row: &ItemRow) -> Result<(), Unfit> {
+    let why = format!("reset in {}", by.file);
     match row.state {
         ItemState::Pending | ItemState::Ready => Ok(()),
-        ItemState::Done => unfit("it is done"),
+        ItemState::Done => match by.word {
+            // A file that an old writer brought back says so as well.
+            Word::File => unfit("it is done"),
+            Word::Person { .. } if !row.is_leaf() => {
+                unfit("it is done with all that it holds; set back what is to be done again")
+            }
+            Word::Person { why: said, .. } => {
+                Ok(redo_item(story, run, row, (&why, said.as_deref()))?)
+            }
+        },
         // What holds others shows what they came to.
         ItemState::Working if !row.is_leaf() && !any_under_way(story, run, row) => Ok(()),
         ItemState::Working => Err(Refusal::BeingWorkedOn(row.node.clone()).into()),
@@ -284,7 +344,7 @@ fn claim(story: &mut Story<'_>, run: RunId, file: &str, top: &ItemRow) -> Result
         }
     }
     let why = format!("completed in {file}");
-    story.settle(run, &top.node, Verb::KeepFile, Some(&why));
+    story.settle(run, &top.node, Verb::Settled, Some(&why));
     close_above(story, run, &top.node, &evidence());
     wake(story, run);
     Ok(())

@@ -186,15 +186,15 @@ pub(super) fn skip_item(
         }
     }
     if story.told() > 0 {
-        log_left_out(story, run, node, why);
+        log_scope(story, run, node, "left out", why);
     }
     story.settle(run, node, Verb::Skip, why);
     wake(story, run);
     Ok(())
 }
 
-fn log_left_out(story: &mut Story<'_>, run: RunId, node: &Node, why: Option<&str>) {
-    let entry = about(story, run, node, EntryType::ScopeOverride, "left out");
+fn log_scope(story: &mut Story<'_>, run: RunId, node: &Node, what: &str, why: Option<&str>) {
+    let entry = about(story, run, node, EntryType::ScopeOverride, what);
     let entry = match why {
         Some(why) => entry.saying("reason", why),
         None => entry,
@@ -312,14 +312,62 @@ fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&st
 
 /// Whether something that was left out has to wait again when it comes back.
 fn waits_for_others(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
+    item.state == ItemState::Skipped && must_wait(story, run, item)
+}
+
+/// Whether something that is not finished must be before this may begin.
+fn must_wait(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
     let unfinished = |on| {
         story
             .tables
             .item(run, on)
             .is_none_or(|row| !row.state.is_finished())
     };
-    item.state == ItemState::Skipped
-        && (is_held_up(story, run, &item.node) || item.depends_on.iter().any(unfinished))
+    is_held_up(story, run, &item.node) || item.depends_on.iter().any(unfinished)
+}
+
+/// Somebody wants an item done again that is done. What was made of it stays
+/// on record with its attempts; what waits for it and has not begun waits again.
+pub(super) fn redo_item(
+    story: &mut Story<'_>,
+    run: RunId,
+    item: &ItemRow,
+    (reason, answer): (&str, Option<&str>),
+) -> Result<(), Refusal> {
+    let line = story.above(run, &item.node);
+    if let Some(busy) = line.iter().find(|row| is_under_way(row)) {
+        return Err(Refusal::BeingWorkedOn(busy.node.clone()));
+    }
+    reopen_above(story, run, &item.node);
+    let to = if must_wait(story, run, item) {
+        ItemState::Pending
+    } else {
+        ItemState::Ready
+    };
+    story.move_item(run, &item.node, to, |moved| {
+        moved.stage = Some(Stage::Work);
+        moved.retries = Some(0);
+        moved.answer = answer.map(str::to_owned);
+    });
+    // Those above stand before those below, so that one look is enough.
+    let ready: Vec<ItemRow> = story
+        .tables
+        .tree(run)
+        .filter(|row| row.state == ItemState::Ready)
+        .cloned()
+        .collect();
+    for row in ready {
+        if must_wait(story, run, &row) {
+            story.move_item(run, &row.node, ItemState::Pending, |_| {});
+        }
+    }
+    let reason = Some(answer.unwrap_or(reason));
+    log_scope(story, run, &item.node, "to be done again", reason);
+    if story.run(run)?.state == RunState::Done {
+        story.move_run(run, RunState::Interrupted, About::default());
+    }
+    wake(story, run);
+    Ok(())
 }
 
 /// Whether something else below `above` than `node` ended badly, which must go
@@ -374,10 +422,12 @@ pub(super) fn decide_open(
             verb: verdict.verb,
         });
     }
-    if !row.kind.verbs().contains(&verb) {
+    let fits = row.verbs();
+    if !fits.contains(&verb) {
         return Err(Refusal::WrongVerb {
             kind: row.kind,
             verb,
+            fits,
         });
     }
     let why = why.map(str::trim).filter(|why| !why.is_empty());
@@ -400,7 +450,7 @@ pub(super) fn decide_open(
         }
         Verb::Retry => try_again(story, row.run, &node, None)?,
         Verb::Skip => return skip_item(story, row.run, &node, why),
-        Verb::KeepFile | Verb::KeepPiton | Verb::Merge => {
+        Verb::KeepFile | Verb::KeepPiton | Verb::Merge | Verb::Settled => {
             story.tell_unless_made(id, verb, why);
             return Ok(());
         }

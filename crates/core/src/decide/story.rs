@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::command::{Facts, HolderKnown};
-use crate::decision::{DecisionKind, Verb};
+use crate::decision::{DecisionKind, DecisionRow, Verb, Way};
 use crate::event::{Event, ItemMoved};
 use crate::id::{DecisionId, EventId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
@@ -14,6 +14,7 @@ use crate::run::{Pause, RunRow, RunState};
 use crate::tables::Tables;
 
 /// A decision while it is being made.
+#[derive(Clone)]
 pub(super) struct Story<'a> {
     /// The rows that were asked for, as the events told so far leave them.
     pub(super) tables: Tables,
@@ -209,35 +210,60 @@ impl<'a> Story<'a> {
         question: String,
         details: Option<String>,
     ) {
-        self.open(kind, run, (Some(node.clone()), None), question, details);
+        self.open(
+            kind,
+            (run, Some(node.clone()), None),
+            (question, details),
+            None,
+        );
     }
 
-    /// Asks about a native file, unless somebody is asked about it already.
+    /// Asks about a native file, unless somebody is asked the same already. What
+    /// was asked about another version of it is settled: whoever answers has
+    /// read what is asked.
     pub(super) fn ask_about_file(
         &mut self,
         run: RunId,
         file: &str,
-        question: String,
-        details: Option<String>,
+        words: (String, Option<String>),
+        ways: impl FnOnce() -> Vec<Way>,
     ) {
-        let asked = self
-            .tables
-            .open_decisions(run)
-            .any(|row| row.file.as_deref() == Some(file));
-        if !asked {
-            let about = (None, Some(file.to_owned()));
-            self.open(DecisionKind::FileConflict, run, about, question, details);
+        let is_asked = self
+            .open_about(run, file)
+            .any(|row| (&row.question, &row.details) == (&words.0, &words.1));
+        if is_asked {
+            return;
+        }
+        let ways = Some(ways());
+        self.settle_file(run, file, "the file was changed again");
+        let about = (run, None, Some(file.to_owned()));
+        self.open(DecisionKind::FileConflict, about, words, ways);
+    }
+
+    /// Settles what is asked about a native file: nobody need say anything.
+    pub(super) fn settle_file(&mut self, run: RunId, file: &str, why: &str) {
+        let open: Vec<_> = self.open_about(run, file).map(|row| row.id).collect();
+        for decision in open {
+            self.tell_unless_made(decision, Verb::Settled, Some(why));
         }
     }
 
+    fn open_about<'s>(
+        &'s self,
+        run: RunId,
+        file: &'s str,
+    ) -> impl Iterator<Item = &'s DecisionRow> {
+        let open = self.tables.open_decisions(run);
+        open.filter(move |row| row.file.as_deref() == Some(file))
+    }
+
     /// Asks what is to become of a file, or of a node.
-    pub(super) fn open(
+    fn open(
         &mut self,
         kind: DecisionKind,
-        run: RunId,
-        (node, file): (Option<Node>, Option<String>),
-        question: String,
-        details: Option<String>,
+        (run, node, file): (RunId, Option<Node>, Option<String>),
+        (question, details): (String, Option<String>),
+        ways: Option<Vec<Way>>,
     ) {
         let number = self.next_decision;
         self.next_decision += 1;
@@ -253,6 +279,7 @@ impl<'a> Story<'a> {
             file,
             question,
             details,
+            ways,
         });
     }
 

@@ -10,6 +10,7 @@ use super::recording::{keep_found_attempt, keep_memory, log};
 use super::story::Story;
 use crate::attempt::{AttemptRow, ToldAttempt};
 use crate::command::{Found, KnownThings, TakenFile};
+use crate::decision::Way;
 use crate::entry::{Entry, EntryRow};
 use crate::event::Event;
 use crate::memory::{Memory, MemoryKind, MemoryRow};
@@ -18,11 +19,20 @@ use crate::refusal::Refusal;
 
 /// Keeps what is new in the file, and asks about the rest.
 pub(super) fn take_file(story: &mut Story<'_>, taken: &TakenFile) -> Result<(), Refusal> {
+    let others = others(story, &taken.found);
     let mut changed = Vec::new();
-    for found in &taken.found {
+    for (at, found) in taken.found.iter().enumerate() {
+        let is = if others.contains(&at) {
+            Is::Another
+        } else {
+            Is::ItOrNew
+        };
         match found {
-            Found::Entry(entry) => take_entry(story, entry, taken.known, &mut changed),
-            Found::Attempt(told) => take_attempt(story, told, taken.known, &mut changed)?,
+            Found::Entry(entry) => take_entry(story, (entry, is), taken.known, &mut changed),
+            Found::Attempt(told) => take_attempt(story, (told, is), taken.known, &mut changed)?,
+            Found::Memory(memory) | Found::Retired(memory) if is == Is::Another => {
+                take_other_memory(story, memory);
+            }
             Found::Memory(memory) => take_memory(story, memory, taken.known, false, &mut changed),
             Found::Retired(memory) => take_memory(story, memory, taken.known, true, &mut changed),
         }
@@ -33,13 +43,55 @@ pub(super) fn take_file(story: &mut Story<'_>, taken: &TakenFile) -> Result<(), 
     Ok(())
 }
 
+/// What a thing is to the one that the journal knows by its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Is {
+    /// The same one, perhaps with other words, or the first of that name.
+    ItOrNew,
+    /// Another one, which stands in the same file beside it.
+    Another,
+}
+
+/// Of things that have one name in the file, all but one: the one that says
+/// what the journal says, or else the first.
+fn others(story: &Story<'_>, found: &[Found]) -> BTreeSet<usize> {
+    let mut others = BTreeSet::new();
+    for mut all in Found::namesakes(found) {
+        let own = all.iter().position(|at| is_known(story, &found[*at]));
+        all.remove(own.unwrap_or(0));
+        others.extend(all);
+    }
+    others
+}
+
+/// Whether the journal says the same under that name.
+fn is_known(story: &Story<'_>, found: &Found) -> bool {
+    let named = |space, name: &Option<String>| Some(&story.tables.named(space, name.as_ref()?)?.of);
+    let known = match found {
+        Found::Entry(entry) => match named(Space::Entry, &entry.name) {
+            Some(Named::Entry(at)) => story.tables.entry(*at).map(|row| is_same_entry(row, entry)),
+            Some(_) | None => None,
+        },
+        Found::Attempt(told) => match named(Space::Attempt, &told.name) {
+            Some(Named::Attempt(id)) => story
+                .tables
+                .attempt(*id)
+                .map(|row| is_same_attempt(row, told)),
+            Some(_) | None => None,
+        },
+        Found::Memory(memory) | Found::Retired(memory) => {
+            find_memory(story, memory).map(|row| says_the_same(row, memory))
+        }
+    };
+    known.unwrap_or(false)
+}
+
 fn ask(story: &mut Story<'_>, path: &str, changed: &[String]) {
-    story.ask_about_file(
-        crate::id::RunId::PROJECT,
-        path,
-        format!("{path} says something else than the journal"),
-        Some(format!("differs: {}", changed.join(", "))),
-    );
+    let question = format!("{path} says something else than the journal");
+    let details = format!("differs: {}", changed.join(", "));
+    let ways = || vec![Way::FileHolds, Way::PitonHolds, Way::Merged];
+    let run = crate::id::RunId::PROJECT;
+    story.ask_about_file(run, path, (question, Some(details)), ways);
 }
 
 /// A name for a thing of somebody else who used one that is taken.
@@ -49,7 +101,12 @@ fn other_name(story: &Story<'_>, space: Space, name: &str) -> String {
     free(name, &taken)
 }
 
-fn take_entry(story: &mut Story<'_>, entry: &Entry, known: KnownThings, changed: &mut Vec<String>) {
+fn take_entry(
+    story: &mut Story<'_>,
+    (entry, is): (&Entry, Is),
+    known: KnownThings,
+    changed: &mut Vec<String>,
+) {
     let is_marked = |mark| story.tables.named(Space::Mark, mark).is_some();
     if entry.mark.as_deref().is_some_and(is_marked) {
         return;
@@ -72,7 +129,7 @@ fn take_entry(story: &mut Story<'_>, entry: &Entry, known: KnownThings, changed:
     if is_same_entry(row, entry) {
         return;
     }
-    if is_same_time(row.timestamp, entry.at.as_deref()) {
+    if is == Is::ItOrNew && is_same_time(row.timestamp, entry.at.as_deref()) {
         match known {
             KnownThings::Ask => changed.push(name.clone()),
             KnownThings::Keep => {}
@@ -126,7 +183,7 @@ fn is_same_entry(row: &EntryRow, entry: &Entry) -> bool {
 
 fn take_attempt(
     story: &mut Story<'_>,
-    told: &ToldAttempt,
+    (told, is): (&ToldAttempt, Is),
     known: KnownThings,
     changed: &mut Vec<String>,
 ) -> Result<(), Refusal> {
@@ -147,7 +204,8 @@ fn take_attempt(
         return Ok(());
     }
     let times = row.ended_at.zip(told.ended_at);
-    if times.is_some_and(|(known, said)| is_same_instant(known, said)) {
+    let is_same_time = times.is_some_and(|(known, said)| is_same_instant(known, said));
+    if is == Is::ItOrNew && is_same_time {
         let revised = ToldAttempt {
             attempt: row.id,
             run: row.run,
@@ -194,6 +252,9 @@ fn is_same_attempt(row: &AttemptRow, told: &ToldAttempt) -> bool {
         && known.files == report.files
         && known.commits == report.commits
         && known.context == report.context
+        && report
+            .duration_s
+            .is_none_or(|told| row.duration_s().is_none_or(|known| known == told))
         && told.ended_at.is_none_or(|told| {
             row.ended_at
                 .is_some_and(|known| is_same_instant(known, told))
@@ -212,8 +273,22 @@ fn take_memory(
         None => keep_memory(story, memory),
         Some(row) => {
             let row = row.clone();
-            if !says_the_same(&row, memory) {
+            // Of a pattern no format says that it is not to be followed.
+            let is_revived =
+                !retired && row.retired.is_some() && row.memory.kind != MemoryKind::Pattern;
+            if is_revived || !says_the_same(&row, memory) {
                 match known {
+                    // What was retired stays so: it is followed again under an
+                    // id of its own.
+                    KnownThings::Take if is_revived => {
+                        let memory = Memory {
+                            id: None,
+                            native: None,
+                            ..memory.clone()
+                        };
+                        keep_memory(story, &memory);
+                        return;
+                    }
                     KnownThings::Take => revise(story, &row, memory),
                     KnownThings::Keep => {}
                     KnownThings::Ask => changed.push(row.id.clone()),
@@ -232,6 +307,20 @@ fn take_memory(
             why: Some("marked in the file".to_owned()),
         });
     }
+}
+
+/// Keeps what stands in the file under the id of something else, under an id of
+/// its own, unless that was done before.
+fn take_other_memory(story: &mut Story<'_>, memory: &Memory) {
+    let is_it = |row: &MemoryRow| row.memory.kind == memory.kind && says_the_same(row, memory);
+    if story.tables.memory().any(is_it) {
+        return;
+    }
+    let memory = Memory {
+        id: None,
+        ..memory.clone()
+    };
+    keep_memory(story, &memory);
 }
 
 /// What is remembered under the name that the file gives it.

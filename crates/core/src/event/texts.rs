@@ -115,6 +115,7 @@ impl Event {
                 file: _,
                 question,
                 details,
+                ways: _,
             } => {
                 each(Text::Free(question));
                 option(details, each);

@@ -1,5 +1,6 @@
 //! What somebody changes in the file of a plan by hand: case 16.
 
+use piton_core::command::Word;
 use piton_core::gate::Gate;
 use piton_core::item::Evidence;
 use piton_core::native::Native;
@@ -29,6 +30,7 @@ fn edits(world: &mut World, edits: Vec<Edit>) {
         token: None,
         file,
         edits,
+        word: Word::File,
     });
 }
 
@@ -224,7 +226,11 @@ fn what_does_not_fit_is_asked_about_and_stops_nothing() {
     for verb in [Verb::Retry, Verb::Skip, Verb::Answer, Verb::Approve] {
         let command = world.answer_to(question, verb, Some("x"));
         let kind = DecisionKind::FileConflict;
-        assert_eq!(world.refused(command), Refusal::WrongVerb { kind, verb });
+        let fits = vec![Verb::KeepPiton, Verb::Merge];
+        assert_eq!(
+            world.refused(command),
+            Refusal::WrongVerb { kind, verb, fits }
+        );
     }
     world.decide(Verb::KeepPiton, None);
     assert_eq!(world.tables.open_decisions(world.run).count(), 0);
@@ -237,8 +243,105 @@ fn a_file_that_fits_again_closes_its_question() {
     world.begin(token, "build/s1/a");
     edit(&mut world, prompt("build/s1/a", "x"));
     assert_eq!(left(&world).len(), 1);
+    let question = world.question();
     edits(&mut world, vec![]);
     assert_eq!(left(&world).len(), 0);
+    // Nobody said so, and nobody is said to have.
+    let verdict = world
+        .tables
+        .decision(question)
+        .and_then(|row| row.verdict.clone());
+    assert_eq!(verdict.map(|verdict| verdict.verb), Some(Verb::Settled));
+}
+
+fn says_person(world: &World, edits: Vec<Edit>, why: Option<&str>) -> Command {
+    Command::TakeEdits {
+        run: world.run,
+        token: None,
+        file: FILE.to_owned(),
+        edits,
+        word: Word::Person {
+            decision: world.question(),
+            why: why.map(str::to_owned),
+        },
+    }
+}
+
+#[test]
+fn what_is_done_is_done_again_when_a_person_says_so() {
+    let (mut world, token) = World::running("build\n  s1\n  s2\ntest after=build\ndocs\n");
+    for at in ["build/s1", "build/s2", "docs"] {
+        world.complete(token, at);
+    }
+    assert_eq!(world.states(&["build", "test"]), ["done", "ready"]);
+    let again = vec![set("build/s1", ItemState::Pending)];
+    edits(&mut world, again.clone());
+    assert_eq!(left(&world), ["`build/s1` is to be pending: it is done"]);
+    let row = world.tables.decision(world.question()).cloned();
+    assert_eq!(
+        row.map(|row| row.verbs()),
+        Some(vec![Verb::KeepFile, Verb::KeepPiton, Verb::Merge])
+    );
+    let command = says_person(&world, again, Some("it lost the flag"));
+    let told = world.ok(command);
+    let states = world.states(&["build", "build/s1", "build/s2", "test", "docs"]);
+    assert_eq!(states, ["working", "ready", "done", "pending", "done"]);
+    let item = world.item("build/s1");
+    assert_eq!((item.attempts, item.evidence.len()), (1, 0));
+    assert_eq!(item.answer.as_deref(), Some("it lost the flag"));
+    assert_eq!(world.tables.open_decisions(world.run).count(), 0);
+    let made = told.iter().find_map(|recorded| match &recorded.event {
+        Event::DecisionMade { verb, why, .. } => Some((*verb, why.clone())),
+        _ => None,
+    });
+    let why = Some("it lost the flag".to_owned());
+    assert_eq!(made, Some((Verb::KeepFile, why)));
+    for at in ["build/s1", "test"] {
+        assert_eq!(world.next(), Some(at));
+        world.complete(token, at);
+    }
+    assert_eq!(world.state(), RunState::Done);
+}
+
+#[test]
+fn a_run_that_is_done_goes_on_with_what_is_to_be_done_again() {
+    let (mut world, token) = World::running("build\n  s1\nrelease\n");
+    world.complete(token, "build/s1");
+    world.complete(token, "release");
+    assert_eq!(world.state(), RunState::Done);
+    let again = vec![
+        set("build", ItemState::Pending),
+        set("build/s1", ItemState::Pending),
+    ];
+    edits(&mut world, again.clone());
+    let command = says_person(&world, again, None);
+    world.ok(command);
+    assert_eq!(world.state(), RunState::Interrupted);
+    assert_eq!(world.states(&["build", "build/s1"]), ["working", "ready"]);
+}
+
+#[test]
+fn nothing_is_offered_that_would_be_refused() {
+    let both = [Verb::KeepPiton, Verb::Merge];
+    for (situation, edit) in [
+        ("a phase alone", set("build/s1", ItemState::Pending)),
+        ("another prompt", prompt("build/s1/a", "x")),
+        ("by hand at work", set("build/s1/b", ItemState::Working)),
+    ] {
+        let (mut world, token) = World::running(PLAN);
+        world.complete(token, "build/s1/a");
+        world.complete(token, "build/s1/b");
+        edits(&mut world, vec![edit.clone()]);
+        let row = world.tables.decision(world.question()).cloned();
+        assert_eq!(row.expect("asked").verbs(), both, "{situation}");
+        let command = says_person(&world, vec![edit], None);
+        let refusal = world.refused(command);
+        assert!(
+            matches!(refusal, Refusal::Unfit { .. }),
+            "{situation}: {refusal}"
+        );
+        assert_eq!(left(&world).len(), 1, "{situation}");
+    }
 }
 
 #[test]
@@ -507,6 +610,7 @@ fn the_runner_that_takes_edits_itself_is_not_taken_for_dead() {
         token: Some(token),
         file,
         edits: vec![set("build/s1/a", ItemState::Skipped)],
+        word: Word::File,
     });
     assert_eq!(world.state(), RunState::Running);
     assert!(world.item("build/s1/a").skip_asked);

@@ -156,3 +156,11 @@ fn draw_insert(items: &[&ItemRow], draw: Draw<'_>) -> Edit {
         items: new,
     }
 }
+
+/// The word of a person whose question is not there any more.
+pub(crate) fn a_persons() -> piton_core::command::Word {
+    piton_core::command::Word::Person {
+        decision: piton_core::DecisionId(uuid::Uuid::nil()),
+        why: None,
+    }
+}

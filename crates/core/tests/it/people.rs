@@ -271,7 +271,8 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
                 assert!(result.is_ok(), "{kind:?} {verb}: {result:?}");
                 assert_eq!(world.state(), RunState::Interrupted);
             } else {
-                assert_eq!(result, Err(Refusal::WrongVerb { kind, verb }));
+                let fits = kind.verbs().to_vec();
+                assert_eq!(result, Err(Refusal::WrongVerb { kind, verb, fits }));
             }
         }
     }

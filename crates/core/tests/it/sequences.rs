@@ -3,6 +3,7 @@
 
 use piton_core::attempt::Report;
 use piton_core::classify::Category;
+use piton_core::command::Word;
 use piton_core::gate::GateReport;
 
 use piton_core::policy::{Limits, Policy, Retry};
@@ -210,6 +211,11 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
                 token: (b % 2 == 0).then_some(token),
                 file: "PROGRESS.yaml".to_owned(),
                 edits,
+                word: if b % 3 == 0 {
+                    crate::edits::a_persons()
+                } else {
+                    Word::File
+                },
             }
         }
         20 => {

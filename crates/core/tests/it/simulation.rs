@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
 use piton_core::classify::Category;
+use piton_core::command::Word;
 
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
@@ -392,10 +393,17 @@ impl Sim {
     ) -> Result<Input, Crash> {
         let others = self.agents.values().filter(|agent| agent.alive).count();
         assert_eq!(others, 0, "two agents at once");
-        let done = self.world.journal.iter().any(|recorded| {
-            matches!(&recorded.event, Event::ItemMoved(moved)
-                if moved.node == *node && moved.to == ItemState::Done)
+        let mut moves = self.world.journal.iter().rev();
+        // A person may have said that it is to be done again.
+        let done = moves.find_map(|recorded| match &recorded.event {
+            Event::ItemMoved(moved) if moved.node == *node => match (moved.from, moved.to) {
+                (_, ItemState::Done) => Some(true),
+                (ItemState::Done, ItemState::Ready | ItemState::Pending) => Some(false),
+                _ => None,
+            },
+            _ => None,
         });
+        let done = done == Some(true);
         assert!(!done || role == Role::GateFix, "{node} was done before");
         let turn = self.turn(node, role);
         let seconds = self.script.seconds(node, turn);
@@ -547,12 +555,21 @@ impl Sim {
             self.rng = rng;
             let token = self.rng.percent(30).then(|| self.world.run_row().fence);
             let file = "PROGRESS.yaml".to_owned();
-            self.world.ok(Command::TakeEdits {
+            let by_person = self.rng.percent(30);
+            let command = Command::TakeEdits {
                 run,
                 token,
                 file,
                 edits,
-            });
+                word: if by_person {
+                    crate::edits::a_persons()
+                } else {
+                    Word::File
+                },
+            };
+            // A person is refused what cannot be done; a file is asked about.
+            let result = self.world.commit(&command);
+            assert!(by_person || result.is_ok(), "{result:?}");
             return;
         }
         let command = match self.rng.below(8) {

@@ -44,6 +44,13 @@ fn entry(name: &str, at: &str, description: &str) -> Found {
     }))
 }
 
+fn learning(id: &str, content: &str) -> Found {
+    Found::Memory(Box::new(Memory {
+        id: Some(id.to_owned()),
+        ..Memory::bare(MemoryKind::Learning, content)
+    }))
+}
+
 /// The names under which attempts and entries were kept.
 fn names(events: &[Recorded]) -> Vec<String> {
     let name = |recorded: &Recorded| match &recorded.event {
@@ -176,4 +183,74 @@ fn case_5_two_learnings_from_one_output_have_different_ids() {
         })
         .collect();
     assert_eq!(ids, ["learning-0001", "learning-0002"]);
+}
+
+#[test]
+fn two_things_of_one_name_in_one_file_are_both_kept_though_their_time_is_the_same() {
+    let mut world = World::empty();
+    let found = |world: &mut World| {
+        let attempts = ["one", "two"].map(|words| told(world, "auth-1", Some(NOON), words));
+        let entries = ["one", "two"].map(|words| entry("entry-1", NOON, words));
+        let learned = ["one", "two"].map(|words| learning("learning-0001", words));
+        let all = attempts.into_iter().chain(entries).chain(learned);
+        all.collect::<Vec<_>>()
+    };
+    let all = found(&mut world);
+    let first = take(&mut world, all);
+    assert_eq!(
+        names(&first),
+        ["auth-1", "auth-1-2", "entry-1", "entry-1-2"]
+    );
+    assert_eq!(questions(&first), 0);
+    let ids: Vec<_> = world.tables.memory().map(|row| row.id.clone()).collect();
+    assert_eq!(ids, ["learning-0001", "learning-0002"]);
+    // In whatever order they are found, they are what they are.
+    for _ in 0..3 {
+        let mut all = found(&mut world);
+        assert_eq!(take(&mut world, all.clone()), []);
+        all.reverse();
+        assert_eq!(take(&mut world, all), []);
+    }
+}
+
+#[test]
+fn what_is_followed_again_in_the_file_is_asked_about() {
+    let mut world = World::empty();
+    take(&mut world, vec![learning("learning-0001", "use make")]);
+    world.ok(Command::RetireMemory {
+        id: "learning-0001".to_owned(),
+        why: None,
+    });
+    let told = take(&mut world, vec![learning("learning-0001", "use make")]);
+    assert_eq!(questions(&told), 1);
+    let command = Command::TakeFile(Box::new(TakenFile {
+        path: ".ralph/progress.json".to_owned(),
+        found: vec![learning("learning-0001", "use make")],
+        known: KnownThings::Take,
+    }));
+    world.ok(command);
+    let rows: Vec<_> = world
+        .tables
+        .memory()
+        .map(|row| (row.id.as_str(), row.retired.is_some()))
+        .collect();
+    assert_eq!(rows, [("learning-0001", true), ("learning-0002", false)]);
+}
+
+#[test]
+fn another_duration_is_asked_about() {
+    let mut world = World::empty();
+    let took = |world: &mut World, seconds| {
+        let mut found = told(world, "auth-1", Some(NOON), "one");
+        if let Found::Attempt(told) = &mut found {
+            told.report.duration_s = Some(seconds);
+        }
+        vec![found]
+    };
+    let first = took(&mut world, 30);
+    take(&mut world, first);
+    let same = took(&mut world, 30);
+    assert_eq!(take(&mut world, same), []);
+    let other = took(&mut world, 99);
+    assert_eq!(questions(&take(&mut world, other)), 1);
 }

@@ -305,9 +305,14 @@ impl World {
                     .filter_map(|node| get(Key::Item(*run, node)))
                     .collect()
             }
+            Need::Memories(None) => {
+                let all = self.tables.memory();
+                all.filter_map(|row| get(Key::Memory(row.id.clone())))
+                    .collect()
+            }
             Need::NextDecision
             | Need::NextMemory
-            | Need::Memories(_)
+            | Need::Memories(Some(_))
             | Need::RecentAttempts(_)
             | Need::Faces
             | Need::Entry(_)

@@ -163,17 +163,26 @@ pub fn node(
     outcome(&session, &row)
 }
 
+/// What came of bringing the file of a run up to date.
+#[derive(Default)]
+pub(super) struct Shown {
+    /// What somebody should be told.
+    pub(super) said: Vec<String>,
+    /// That a person is asked about the file from now on.
+    pub(super) asked: Vec<String>,
+}
+
 /// Brings the native file of a run that nobody works on up to date. What
 /// keeps it from that is no reason to fail: what was asked is done.
-pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<String>, Failure> {
+pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Shown, Failure> {
     let newest = session
         .runs()?
         .into_iter()
         .rfind(|run| run.source == row.source);
     if newest.is_none_or(|newest| newest.id != row.id) {
-        return Ok(Vec::new());
+        return Ok(Shown::default());
     }
-    let mut said = Vec::new();
+    let mut shown = Shown::default();
     let mut mirror = None;
     // What was written into it comes first; what is stored for that shows then.
     for _ in 0..2 {
@@ -189,21 +198,24 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<St
             mirror = match Mirror::open(session, row, &rows.tables) {
                 Ok(mirror) => mirror,
                 Err(error) => {
-                    said.push(error.to_string());
+                    shown.said.push(error.to_string());
                     None
                 }
             };
         }
         let Some(mirror) = &mut mirror else { break };
         let looked = mirror.look(session, &rows.tables, None)?;
-        said.extend(looked.said);
+        shown.said.extend(looked.said);
+        shown.asked.extend(looked.warned);
         if !looked.taken {
             let trouble = mirror.write(&rows.tables, position, session.world.now());
-            said.extend(trouble.map(|trouble| trouble.to_string()));
+            shown
+                .said
+                .extend(trouble.map(|trouble| trouble.to_string()));
             break;
         }
     }
-    Ok(said)
+    Ok(shown)
 }
 
 /// How a run stands after somebody changed it.
@@ -215,11 +227,13 @@ pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome,
         row.state,
         piton_core::RunState::Interrupted | piton_core::RunState::New
     );
-    let mut warnings = if live {
-        Vec::new()
+    let shown = if live {
+        Shown::default()
     } else {
         show_in_file(session, &row)?
     };
+    let mut warnings = shown.said;
+    warnings.extend(shown.asked);
     warnings.extend(faces::follow(session).iter().map(ToString::to_string));
     Ok(Outcome {
         warnings,

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::control::show_in_file;
 use crate::exchange::stage;
-use crate::faces::{self, FILES};
+use crate::faces::{self, FILES, News};
 use crate::failure::{Failure, Findings, unreadable, unwritable};
 use crate::project::Project;
 use crate::session::Session;
@@ -320,12 +320,13 @@ pub fn sync(world: &World) -> Result<Synced, Failure> {
         );
     };
     let mut synced = Synced::default();
-    for news in faces::follow(&session) {
-        synced.said.push(news.to_string());
-    }
+    // That a person is asked is said once, of new and old questions alike.
+    let news = faces::follow(&session).into_iter();
+    let news = news.filter(|news| !matches!(news, News::Asked(_)));
+    synced.said.extend(news.map(|news| news.to_string()));
     for run in session.runs()? {
         if run.id != RunId::PROJECT {
-            synced.said.extend(show_in_file(&session, &run)?);
+            synced.said.extend(show_in_file(&session, &run)?.said);
         }
     }
     let rows = session.load(&[Need::OpenDecisions(None)])?;

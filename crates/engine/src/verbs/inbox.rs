@@ -1,14 +1,14 @@
 //! `piton inbox` and `piton decide`: everything that waits for a person.
 
-use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, Refusal, RunId, Verb};
+use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, Refusal, RunId, Verb, Way};
 use serde::Serialize;
 
 use super::control::{Outcome, outcome};
-use super::{Told, follow_faces};
-use crate::faces;
+use super::{Told, follow_faces, shown};
 use crate::failure::Failure;
 use crate::session::{Session, no_runs};
 use crate::world::World;
+use crate::{faces, mirror};
 
 /// A question that waits for a person.
 #[derive(Clone, Debug, Serialize)]
@@ -32,6 +32,9 @@ pub struct Open {
     pub since: jiff::Timestamp,
     /// What may be said.
     pub verbs: Vec<Verb>,
+    /// What each of them comes to, where that is not plain.
+    #[serde(skip)]
+    pub ways: Vec<Option<Way>>,
 }
 
 /// Everything that waits for a person, the oldest first.
@@ -52,6 +55,7 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
     let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
     Ok(open
         .map(|row| Open {
+            ways: row.verbs().into_iter().map(|verb| row.way(verb)).collect(),
             id: format!("d{}", row.number),
             kind: row.kind,
             run: name(row.run),
@@ -60,26 +64,37 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
             question: row.question.clone(),
             details: row.details.clone(),
             since: row.opened_at,
-            verbs: row.kind.verbs().to_vec(),
+            verbs: row.verbs(),
         })
         .collect())
 }
 
 /// What a decision came to.
 #[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-pub enum Decided {
+pub struct Decided {
+    /// What was decided about a file.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub file: Option<DecidedFile>,
     /// How the run stands that it was about.
-    Run(Outcome),
-    /// What was decided about a file of the project.
-    File {
-        /// What to type for the decision.
-        id: String,
-        /// The file, relative to the project.
-        file: String,
-        /// What was said.
-        verb: Verb,
-    },
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Outcome>,
+}
+
+/// What was decided about a file.
+#[derive(Clone, Debug, Serialize)]
+pub struct DecidedFile {
+    /// What to type for the decision.
+    pub id: String,
+    /// The file, relative to the project.
+    pub file: String,
+    /// What was said.
+    pub verb: Verb,
+    /// What that came to.
+    #[serde(skip)]
+    pub way: Option<Way>,
+    /// Where the version is kept that gave way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }
 
 /// Decides what is open. `id` is `d7`, `7`, or the whole id.
@@ -95,11 +110,20 @@ pub fn decide(
     why: Option<String>,
     told: &mut Told<'_>,
 ) -> Result<Decided, Failure> {
-    let (session, row) = open_decision(world, id)?;
+    let (session, mut row) = open_decision(world, id)?;
+    let mut kept = None;
     if row.file.is_some() {
+        // Nobody decides about a version that was not there when it was asked.
+        if row.verdict.is_none() {
+            row = looked_at_again(&session, row)?;
+        }
         // What the store would refuse must not have changed the file before.
         may_be_decided(&row, verb)?;
-        faces::decide(&session, &row, verb)?;
+        kept = if row.run == RunId::PROJECT {
+            faces::decide(&session, &row, verb)?
+        } else {
+            mirror::decide(&session, &row, (verb, why.as_deref()))?
+        };
     }
     // Keeping the file may have settled it.
     if !is_decided(&session, &row)? {
@@ -111,12 +135,16 @@ pub fn decide(
         })?;
     }
     follow_faces(&session, told);
-    if let Some(file) = row.file.filter(|_| row.run == RunId::PROJECT) {
-        return Ok(Decided::File {
-            id: format!("d{}", row.number),
-            file,
-            verb,
-        });
+    let way = row.way(verb);
+    let file = row.file.map(|file| DecidedFile {
+        id: format!("d{}", row.number),
+        file,
+        verb,
+        way,
+        kept: kept.map(|kept| shown(&session, &kept)),
+    });
+    if row.run == RunId::PROJECT {
+        return Ok(Decided { file, run: None });
     }
     let run = session
         .load(&[Need::Run(row.run)])?
@@ -124,7 +152,20 @@ pub fn decide(
         .run(row.run)
         .cloned()
         .ok_or_else(no_runs)?;
-    outcome(&session, &run).map(Decided::Run)
+    let run = Some(outcome(&session, &run)?);
+    Ok(Decided { file, run })
+}
+
+/// The question about a file, after the file was looked at once more: it may
+/// have been changed since, and another question be in the place of this one.
+fn looked_at_again(session: &Session<'_>, row: DecisionRow) -> Result<DecisionRow, Failure> {
+    if row.run == RunId::PROJECT {
+        faces::look_again(session, &row)?;
+    } else {
+        mirror::look_again(session, row.run)?;
+    }
+    let rows = session.load(&[Need::Decision(row.id)])?;
+    Ok(rows.tables.decision(row.id).cloned().unwrap_or(row))
 }
 
 /// Whether what was open when it was asked for is settled by now. A file is;
@@ -166,10 +207,12 @@ fn may_be_decided(row: &DecisionRow, verb: Verb) -> Result<(), Refusal> {
             verb: verdict.verb,
         });
     }
-    if !row.kind.verbs().contains(&verb) {
+    let fits = row.verbs();
+    if !fits.contains(&verb) {
         return Err(Refusal::WrongVerb {
             kind: row.kind,
             verb,
+            fits,
         });
     }
     Ok(())

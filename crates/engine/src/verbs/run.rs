@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
-use piton_core::{Command, ItemState, Need, RunId, RunRow, RunState};
+use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState};
 use piton_formats::sprint::{self, Progress};
 
 use self::plan_path::PlanPath;
@@ -20,7 +20,7 @@ use super::init::begin_faces;
 use crate::config::Config;
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
-use crate::mirror::{adopt, keep_copy};
+use crate::mirror::{adopt, keep_copy, still_asked};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock;
@@ -63,11 +63,20 @@ pub struct Request {
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// An invocation ended; the run as it left it.
-    Ran(Box<RunRow>),
+    Ran(Box<Ended>),
     /// There was nothing to do: the run is finished.
-    Finished(Box<RunRow>),
+    Finished(Box<Ended>),
     /// What would be done.
     Dry(Vec<DryNode>),
+}
+
+/// A run that nobody works on any more.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// As it was left.
+    pub row: RunRow,
+    /// The questions about its file and those of the project that are open.
+    pub asked: Vec<DecisionRow>,
 }
 
 /// A node that a run would work on.
@@ -152,7 +161,7 @@ pub fn run(
     // What was taken over may be finished already.
     let row = session.load(&[Need::Run(run)])?.tables.run(run).cloned();
     if let Some(row) = row.filter(|row| row.state == RunState::Done) {
-        return Ok(Answer::Finished(Box::new(row)));
+        return Ok(Answer::Finished(ended(&session, row)?));
     }
     fail::point("run.locked");
     let job = Job {
@@ -168,11 +177,29 @@ pub fn run(
     };
     let row = runner::work(&session, job, tell)?;
     drop(lock);
-    Ok(if row.state == RunState::Done && row.invocations == 0 {
-        Answer::Finished(Box::new(row))
+    let is_old = row.state == RunState::Done && row.invocations == 0;
+    let ended = ended(&session, row)?;
+    Ok(if is_old {
+        Answer::Finished(ended)
     } else {
-        Answer::Ran(Box::new(row))
+        Answer::Ran(ended)
     })
+}
+
+fn ended(session: &Session<'_>, row: RunRow) -> Result<Box<Ended>, Failure> {
+    let asked = open_questions(session, row.id)?;
+    Ok(Box::new(Ended { row, asked }))
+}
+
+/// The open questions about the file of a run and about those of the project.
+fn open_questions(session: &Session<'_>, run: RunId) -> Result<Vec<DecisionRow>, Failure> {
+    let needs = [run, RunId::PROJECT].map(|run| Need::OpenDecisions(Some(run)));
+    let rows = session.load(&needs)?;
+    let open = rows.tables.decisions();
+    Ok(open
+        .filter(|row| row.verdict.is_none() && row.file.is_some())
+        .cloned()
+        .collect())
 }
 
 /// Takes in what somebody wrote into the file of a run that nobody works on:
@@ -189,8 +216,19 @@ fn take_edits(
     let Some(session) = Session::write(world, &project.root)? else {
         return Ok(());
     };
-    for said in show_in_file(&session, row)? {
-        tell(Notice::Said(&said));
+    let shown = show_in_file(&session, row)?;
+    for said in &shown.said {
+        tell(Notice::Said(said));
+    }
+    for asked in &shown.asked {
+        tell(Notice::Warning(asked));
+    }
+    if shown.asked.is_empty() {
+        // Whoever was asked yesterday may have forgotten.
+        for asked in open_questions(&session, row.id)? {
+            let file = asked.file.unwrap_or_default();
+            tell(Notice::Warning(&still_asked(&file)));
+        }
     }
     if let Some(now) = session.load(&[Need::Run(row.id)])?.tables.run(row.id) {
         **row = now.clone();
@@ -237,7 +275,12 @@ fn at_rest(
         }
     }
     if row.state == RunState::Done {
-        return Ok(Some(Answer::Finished(Box::new(row.clone()))));
+        let asked = match Session::read(world, &project.root)? {
+            Some(session) => open_questions(&session, row.id)?,
+            None => Vec::new(),
+        };
+        let row = row.clone();
+        return Ok(Some(Answer::Finished(Box::new(Ended { row, asked }))));
     }
     refuse_state(world, project, row)?;
     Ok(None)

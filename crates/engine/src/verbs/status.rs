@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use piton_core::item::Evidence;
 use piton_core::observation::ObservationCategory;
 use piton_core::run::Pause;
-use piton_core::{DecisionRow, ItemRow, ItemState, Need, Outcome, RunRow, RunState, Tables};
+use piton_core::{DecisionRow, ItemRow, ItemState, Need, Outcome, RunId, RunRow, RunState, Tables};
 use serde::Serialize;
 
 use super::control::start;
@@ -181,6 +181,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         Need::Run(row.id),
         Need::Tree(row.id),
         Need::OpenDecisions(Some(row.id)),
+        Need::OpenDecisions(Some(RunId::PROJECT)),
     ])?;
     let tables = &rows.tables;
     let row = tables.run(row.id).unwrap_or(row);
@@ -196,6 +197,12 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
                     .is_some_and(|at| row.state != RunState::Done && at.is_within(&item.node)),
             )
         })
+        .collect();
+    // A file of the project shows every run: what holds it back concerns all.
+    let decisions: Vec<DecisionRow> = tables
+        .open_decisions(row.id)
+        .chain(tables.open_decisions(RunId::PROJECT))
+        .cloned()
         .collect();
     let now = session.world.now();
     let started = row.started_at.filter(|time| *time != Timestamp::UNIX_EPOCH);
@@ -218,9 +225,12 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
             .as_ref()
             .filter(|_| line.live)
             .map(|holder| holder.owner.clone()),
-        decisions: tables.open_decisions(row.id).cloned().collect(),
         warnings: warnings(session, row),
-        next: next(row, &line),
+        next: next(row, &line).or_else(|| {
+            let asked = !decisions.is_empty();
+            asked.then(|| "piton inbox".to_owned())
+        }),
+        decisions,
         nodes,
         line,
     })

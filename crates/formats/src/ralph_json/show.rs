@@ -164,6 +164,9 @@ fn show_memory(elements: &mut Elements, row: &MemoryRow) {
     let native = native_node(row.memory.native.as_ref(), FACE);
     let retired = row.retired.is_some();
     let is_there = elements.get(&row.id).is_some();
+    // It may have been taken from an element whose id another one has.
+    let given = native.as_ref().and_then(id_of);
+    let given = given.filter(|given| !is_there && *given != row.id);
     if retired && row.memory.kind == MemoryKind::Pattern && !is_there {
         // The format cannot say that a pattern is not to be followed.
         return;
@@ -179,6 +182,9 @@ fn show_memory(elements: &mut Elements, row: &MemoryRow) {
         ..row.memory.clone()
     };
     let wanted = memory_element(&memory, Some(row.learned_at()), valid);
+    if given.is_some_and(|given| elements.is_said_under(&given, native.as_ref(), &wanted)) {
+        return;
+    }
     let Some(named) = named(memory.kind) else {
         return;
     };
@@ -264,14 +270,12 @@ fn parts_of_row<'r>(row: &'r AttemptRow, native: Option<&Node>) -> Parts<'r> {
     let item = row.item.as_deref().unwrap_or(row.node.as_str());
     let report = row.report.as_ref();
     let ended = row.ended_at.unwrap_or(row.started_at);
-    let took = ended.as_second().saturating_sub(row.started_at.as_second());
-    let took = u64::try_from(took).ok().filter(|took| *took > 0);
     Parts {
         id: allowed_id(row, item, native),
         timestamp: Some(ended),
         item,
         number: Some(row.number.max(1)),
-        duration_s: report.and_then(|report| report.duration_s).or(took),
+        duration_s: row.duration_s(),
         summary: report.and_then(|report| summary(report, row.native.as_ref())),
         report,
     }

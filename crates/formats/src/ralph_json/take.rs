@@ -135,9 +135,19 @@ impl Taking<'_> {
             ("learnings", MemoryKind::Learning),
             ("patterns", MemoryKind::Pattern),
         ] {
+            let mut given = HashSet::new();
             for (index, node) in elements(root, key) {
                 match remembered(self.text, node, kind) {
-                    Some(found) => self.found(found),
+                    Some(mut found) => {
+                        if let Found::Memory(memory) | Found::Retired(memory) = &mut found
+                            && !given.insert(memory.id.clone())
+                        {
+                            // It gets an id of its own in the journal, and is
+                            // found again by the one that it has here.
+                            memory.native = native(self.text, node, FACE);
+                        }
+                        self.found(found);
+                    }
                     None => self.left(node, key, index, NAMELESS_MEMORY),
                 }
             }

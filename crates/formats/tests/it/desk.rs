@@ -118,6 +118,7 @@ impl Desk {
             token: None,
             file,
             edits: edits.clone(),
+            word: piton_core::command::Word::File,
         })
         .expect("the run is there");
         self.show();

@@ -146,6 +146,7 @@ impl Desk {
             token: None,
             file: "the file".to_owned(),
             edits: edits.clone(),
+            word: piton_core::command::Word::File,
         })
         .expect("the run is there");
         self.base.clone_from(&self.text);

@@ -291,6 +291,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         token: None,
         file: "PROGRESS.yaml".to_owned(),
         edits: vec![edit],
+        word: piton_core::command::Word::File,
     }
 }
 
