@@ -320,7 +320,7 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         }
         if let Some(file) = &question.file {
             text.push_str(&format!(
-                "    {DIM}or change {file} by hand, then{DIM:#} {CYAN}piton files sync{CYAN:#}\n"
+                "    {DIM}or change {file} by hand, then type{DIM:#} {CYAN}piton files sync{CYAN:#}\n"
             ));
         }
     }

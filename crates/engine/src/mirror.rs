@@ -108,9 +108,7 @@ impl Looked {
 
 /// That a person is asked about a file from now on.
 pub(crate) fn cannot_be_taken(file: &str) -> String {
-    format!(
-        "{file} says something that cannot be taken in, and is left as it is; see `piton inbox`"
-    )
+    format!("{file} cannot be taken in and is left as it is; see `piton inbox`")
 }
 
 /// That a person was asked about a file, and has not answered.

@@ -22,6 +22,7 @@ mod memory;
 mod old_writers;
 mod people;
 mod plans;
+mod questions;
 mod record;
 mod run;
 mod session;

@@ -1,7 +1,7 @@
 //! Sessions, files that wait for a decision, and issues.
 
 use piton_core::native::Native;
-use piton_core::{Command, ItemState, RunId};
+use piton_core::{Command, ItemState, RunId, Way};
 use piton_testkit::sketch;
 
 use crate::harness::Scratch;

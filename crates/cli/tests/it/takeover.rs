@@ -455,7 +455,7 @@ echo fine";
             .write("demo/PROGRESS.yaml", "phases: [\n")
             .write("go", "");
         let said = runner.end();
-        assert_eq!(said.exit, 0, "{}", said.err);
+        assert_eq!(said.exit, 3, "{}", said.err);
         assert!(said.err.contains("piton inbox"), "{}", said.err);
         assert_eq!(scratch.read("demo/PROGRESS.yaml"), "phases: [\n");
         let inbox = scratch.json(&["inbox"]);

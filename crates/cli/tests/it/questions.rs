@@ -1,0 +1,230 @@
+//! What a person is asked when a file and the journal disagree: only what can
+//! be done, once, and in words that stay true.
+
+use crate::harness::{Said, Scratch};
+
+const LIST: &str = r#"{"features": [
+  {"id": "a", "description": "do a", "steps": [], "passes": false},
+  {"id": "b", "description": "do b", "steps": [], "passes": false},
+  {"id": "c", "description": "do c", "steps": [], "passes": false, "may_depend_on": ["a"]}
+]}
+"#;
+const FILE: &str = ".ralph/progress.json";
+
+fn run(scratch: &Scratch, more: &[&str]) -> Said {
+    let all = [&["run", "prd.json", "--agent", "./agent.sh"], more].concat();
+    scratch.piton(&all)
+}
+
+fn passes(scratch: &Scratch) -> usize {
+    scratch.read("prd.json").matches("\"passes\": true").count()
+}
+
+/// A list of which one item is done, and unticked by hand.
+fn unticked() -> Scratch {
+    let scratch = Scratch::new();
+    scratch
+        .write("prd.json", LIST)
+        .agent("cat >>prompts\nsleep 0.4\necho done");
+    assert_eq!(run(&scratch, &["--max-iterations", "1"]).exit, 5);
+    assert_eq!(passes(&scratch), 1);
+    scratch.write("prd.json", LIST);
+    scratch
+}
+
+#[test]
+fn what_piton_did_while_a_question_is_open_is_nobodys_edit() {
+    let scratch = unticked();
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert_eq!(said.err.matches("prd.json").count(), 1, "{}", said.err);
+    let before = scratch.json(&["inbox"]);
+    assert_eq!(before[0]["details"], "`a` is to be pending: it is done");
+    let said = run(&scratch, &[]);
+    // Everything is done, and somebody has something to say about it.
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert!(!said.err.contains("took"), "{}", said.err);
+    let reminded = said.err.matches("1 question about prd.json waits").count();
+    assert_eq!(reminded, 2, "when it begins and when it ends: {}", said.err);
+    assert_eq!(scratch.json(&["inbox"]), before);
+    assert_eq!(scratch.read("prd.json"), LIST);
+    let status = scratch.piton(&["status"]);
+    assert!(status.out.contains("? d1: "), "{}", status.out);
+    assert!(status.out.contains("Next: piton inbox"), "{}", status.out);
+    // What is changed now is taken in once; what piton did is not undone by it.
+    scratch.write(
+        "prd.json",
+        &LIST.replace("do b", "do b better").replace(
+            "\n]}",
+            ",\n  {\"id\": \"d\", \"description\": \"do d\", \"steps\": [], \"passes\": false}\n]}",
+        ),
+    );
+    let said = scratch.piton(&["files", "sync"]);
+    assert!(
+        said.err.contains("took 1 edit of prd.json in"),
+        "{}",
+        said.err
+    );
+    let said = scratch.piton(&["files", "sync"]);
+    assert!(!said.err.contains("took"), "{}", said.err);
+    assert_eq!(scratch.json(&["inbox"]), before);
+}
+
+#[test]
+fn an_item_that_a_person_sets_back_is_done_again_with_their_words() {
+    let scratch = unticked();
+    assert_eq!(run(&scratch, &[]).exit, 3);
+    insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
+    d1  an edit of `prd.json` cannot be taken: which version holds?
+        `a` is to be pending: it is done
+        piton decide d1 keep-file   what the file says holds
+        piton decide d1 keep-piton  write it as piton has it; what is there now is kept beside it
+        piton decide d1 merge       take what is new in it; for the rest piton's word holds
+        or change prd.json by hand, then type piton files sync
+    [exit 0]
+    ");
+    let why = "it forgets the empty list";
+    insta::assert_snapshot!(scratch.shows(&["decide", "d1", "keep-file", "--why", why]), @r"
+    prd.json: what it says holds
+    run `prd` may go on
+    hint: go on with `piton run prd`
+    [exit 0]
+    ");
+    assert_eq!(passes(&scratch), 2);
+    let journal = scratch.piton(&["journal", "export"]).out;
+    let moved = journal
+        .lines()
+        .find(|line| line.contains("\"from\":\"done\",\"to\":\"ready\""))
+        .expect("it is an event");
+    assert!(moved.contains("person:"), "{moved}");
+    assert!(moved.contains(why), "{moved}");
+    let said = run(&scratch, &[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(said.err.contains("> a, attempt 2"), "{}", said.err);
+    assert_eq!(passes(&scratch), 3);
+    assert!(scratch.read("prompts").contains(why));
+}
+
+#[test]
+fn a_plan_that_cannot_be_read_offers_what_can_be_done_and_names_what_it_kept() {
+    let scratch = Scratch::new().with_fixed_clock();
+    scratch
+        .write("prd.json", LIST)
+        .agent("echo '{ torn' >prd.json\nsleep 0.4\necho done");
+    let said = run(&scratch, &[]);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    let told = said.err.matches("cannot be taken in").count();
+    assert_eq!(told, 1, "{}", said.err);
+    assert_eq!(run(&scratch, &[]).exit, 3, "still, when it is run again");
+    insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
+    d1  `prd.json` cannot be read: which version holds?
+        prd.json:1:3: error: the key `torn` without quotes [PRD_PARSE_ERROR]
+        prd.json:2:1: error: the end of the text where the `:` behind a key belongs [PRD_PARSE_ERROR]
+        piton decide d1 keep-piton  write it as piton has it; what is there now is kept beside it
+        or change prd.json by hand, then type piton files sync
+    [exit 0]
+    ");
+    for verb in ["keep-file", "merge"] {
+        let said = scratch.piton(&["decide", "d1", verb]);
+        assert_eq!(said.exit, 2, "{verb}: {}", said.err);
+    }
+    insta::assert_snapshot!(scratch.shows(&["decide", "d1", "keep-piton"]), @"");
+    assert_eq!(passes(&scratch), 3);
+    assert_eq!(run(&scratch, &[]).exit, 0);
+}
+
+#[test]
+fn nobody_decides_about_a_version_that_is_not_there_any_more() {
+    let scratch = unticked();
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    scratch.write("prd.json", "{ torn");
+    let said = scratch.piton(&["decide", "d1", "keep-file"]);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert!(said.err.contains("settled already"), "{}", said.err);
+    assert_eq!(scratch.json(&["inbox"])[0]["id"], "d2");
+    // What was asked about before is asked about again.
+    scratch.write("prd.json", LIST);
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    let inbox = scratch.json(&["inbox"]);
+    assert_eq!(inbox[0]["id"], "d3");
+    assert_eq!(inbox[0]["details"], "`a` is to be pending: it is done");
+    // Whoever takes it back has answered, in nobody's name.
+    let ticked = LIST.replacen("\"passes\": false", "\"passes\": true", 1);
+    scratch.write("prd.json", &ticked);
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
+    let journal = scratch.piton(&["journal", "export"]).out;
+    assert_eq!(journal.matches("\"verb\":\"settled\"").count(), 3);
+    assert_eq!(journal.matches("\"verb\":\"keep-file\"").count(), 0);
+}
+
+#[test]
+fn two_entries_of_one_id_are_both_kept_and_stand_in_the_file_once() {
+    let entry = |at: &str, words: &str| {
+        format!(
+            r#"{{"id": "auth-1", "timestamp": "2026-01-15T{at}:00:00Z", "prd_id": "auth", "iteration": 1, "status": "failed", "summary": "{words}", "observations": []}}"#
+        )
+    };
+    let learned = |words: &str| {
+        format!(
+            r#"{{"id": "learning-0001", "type": "codebase_pattern", "content": "{words}", "source_prd_id": "manual", "created_at": "2026-01-15T10:00:00Z"}}"#
+        )
+    };
+    let text = format!(
+        r#"{{"version": "1.0.0", "created_at": "2026-01-15T10:00:00Z", "project_name": "shop",
+"entries": [{}, {}, {}], "learnings": [{}, {}], "patterns": []}}
+"#,
+        entry("10", "one"),
+        entry("10", "two"),
+        entry("11", "three"),
+        learned("use make"),
+        learned("use just"),
+    );
+    let scratch = Scratch::new();
+    scratch.write(FILE, &text);
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    let known = |scratch: &Scratch| {
+        let past = scratch.json(&["recent", "--item", "auth"]);
+        past["attempts"].as_array().map(Vec::len)
+    };
+    assert_eq!(known(&scratch), Some(3));
+    assert_eq!(scratch.read(FILE), text, "all of it stands there already");
+    for nth in 0..3 {
+        // Somebody else writes, and everything is read again.
+        let other = text.replace("shop", &format!("shop {nth}"));
+        scratch.write(FILE, &other);
+        assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
+        assert_eq!(scratch.read(FILE), other);
+        assert_eq!(known(&scratch), Some(3));
+    }
+    assert_eq!(scratch.piton(&["record", "auth"]).exit, 0);
+    let file = scratch.read(FILE);
+    assert_eq!(file.matches("\"id\": \"auth-1\"").count(), 3, "{file}");
+    assert_eq!(file.matches("\"timestamp\"").count(), 4, "{file}");
+    assert_eq!(file.matches("\"content\"").count(), 2, "{file}");
+}
+
+#[test]
+fn what_stays_in_a_file_without_being_taken_in_is_told_once() {
+    let scratch = Scratch::new();
+    scratch.write(FILE, "");
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    assert_eq!(scratch.piton(&["record", "auth"]).exit, 0);
+    let nameless = |scratch: &Scratch, words: &str| {
+        let file = scratch.read(FILE);
+        let at = file.find("\"entries\": [").expect("a list") + "\"entries\": [".len();
+        let entry = format!("{{\"summary\": \"{words}\"}},");
+        scratch.write(FILE, &format!("{}{entry}{}", &file[..at], &file[at..]));
+    };
+    nameless(&scratch, "of nobody");
+    let said = scratch.piton(&["record", "auth"]);
+    assert!(
+        said.err.contains("[NOT_TAKEN]; give it an `id`"),
+        "{}",
+        said.err
+    );
+    for _ in 0..2 {
+        let said = scratch.piton(&["record", "auth"]);
+        assert!(!said.err.contains("NOT_TAKEN"), "{}", said.err);
+    }
+    assert!(scratch.read(FILE).contains("of nobody"));
+}
