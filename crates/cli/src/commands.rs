@@ -150,10 +150,9 @@ fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
                 output.note(&line);
             }
         }
-        Notice::Working(node, since, now, printed) => {
+        Notice::Working(working) => {
             if output.is_live() {
-                let line = show::progress::working(node, *since, *now, *printed);
-                output.live(&line);
+                output.live(&show::progress::working(working));
             }
         }
         Notice::Waiting(until) => {
@@ -396,13 +395,15 @@ fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
         return Exit::Done;
     }
     if let Some(decided) = &decided.file {
-        let what = match (decided.way, decided.verb) {
-            (Some(Way::LeftAlone), _) => {
+        let what = match decided.way {
+            Some(Way::LeftAlone) => {
                 "left alone, and not kept up to date any more; `piton init` begins to keep it again"
             }
-            (_, Verb::KeepFile) => "what it says holds",
-            (_, Verb::KeepPiton) => "piton's version holds",
-            _ => "what is new in it is taken; for the rest piton's version holds",
+            Some(Way::FileHolds) => "what it says holds",
+            Some(Way::PitonHolds) => "piton's version holds",
+            Some(Way::Merged) => "what is new in it is taken; for the rest piton's version holds",
+            // It was asked before questions said what can be done.
+            None => "decided",
         };
         let kept = decided.kept.as_ref();
         let kept = kept.map(|kept| format!("; what was there is kept as {kept}"));

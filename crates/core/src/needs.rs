@@ -237,7 +237,7 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
     if Found::namesakes(&taken.found)
         .iter()
         .flatten()
-        .any(|at| is_memory(at))
+        .any(is_memory)
     {
         rows.push(Need::Memories(None));
     }

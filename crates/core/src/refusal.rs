@@ -115,8 +115,8 @@ pub enum Refusal {
 
 /// How a decision fell that nobody can make any more.
 fn said(verb: Verb) -> String {
-    match verb {
-        Verb::Settled => "settled already: the file was changed since it was asked".to_owned(),
-        verb => format!("decided already: {verb}"),
+    if verb == Verb::Settled {
+        return "settled already: what was asked about has changed since".to_owned();
     }
+    format!("decided already: {verb}")
 }

@@ -5,6 +5,21 @@ use piton_core::{Node, Recorded, Tables};
 
 use crate::failure::Findings;
 
+/// An agent or a gate at work.
+#[derive(Debug)]
+pub struct Working<'a> {
+    /// The node.
+    pub node: &'a Node,
+    /// Since when.
+    pub since: Timestamp,
+    /// What time it is.
+    pub now: Timestamp,
+    /// What it printed, in bytes.
+    pub printed: u64,
+    /// The file of the run, while a person is asked about it.
+    pub asked: Option<&'a str>,
+}
+
 /// What a runner tells while it works.
 #[derive(Debug)]
 pub enum Notice<'a> {
@@ -16,8 +31,8 @@ pub enum Notice<'a> {
     Problems(&'a Findings),
     /// An event of the run, with the rows as it left them.
     Event(&'a Recorded, &'a Tables),
-    /// An agent or a gate works: the node, since when, what time it is, and what it printed in bytes.
-    Working(&'a Node, Timestamp, Timestamp, u64),
+    /// An agent or a gate works.
+    Working(&'a Working<'a>),
     /// Waiting: for a time, or for a person.
     Waiting(Option<Timestamp>),
 }

@@ -34,7 +34,7 @@ use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By};
 use crate::mirror::Mirror;
-use crate::notice::Notice;
+use crate::notice::{Notice, Working};
 use crate::process::{self, Exit, Stop};
 use crate::project::Project;
 use crate::prompt::Templates;
@@ -621,7 +621,14 @@ impl Runner<'_, '_> {
             self.follow(tell);
         }
         if let Some(work) = &self.work {
-            tell(Notice::Working(&work.node, work.since, now, work.printed));
+            let mirror = self.mirror.as_ref();
+            tell(Notice::Working(&Working {
+                node: &work.node,
+                since: work.since,
+                now,
+                printed: work.printed,
+                asked: mirror.and_then(|mirror| mirror.file_asked_about(self.lp.tables())),
+            }));
             if work.deadline.is_some_and(|deadline| now >= deadline) && work.asked.is_none() {
                 inputs.push(Input::Time);
             }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use piton_core::run::Pause;
 use piton_core::{Event, ItemState, Outcome, Recorded, Role, RunState, Tables};
+use piton_engine::notice::Working;
 
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 
@@ -194,16 +195,18 @@ pub(crate) fn wait(from: Timestamp, to: Timestamp) -> String {
 }
 
 /// The live line of a node that is being worked on.
-pub(crate) fn working(
-    node: &piton_core::Node,
-    since: Timestamp,
-    now: Timestamp,
-    printed: u64,
-) -> String {
-    let printed = if printed == 0 {
-        String::new()
-    } else {
-        format!(", {} printed", piton_core::amount::size(printed))
+pub(crate) fn working(working: &Working<'_>) -> String {
+    let printed = match working.printed {
+        0 => String::new(),
+        printed => format!(", {} printed", piton_core::amount::size(printed)),
     };
-    format!("  {node} {}{printed}", seconds(since, now))
+    let asked = working
+        .asked
+        .map(|file| format!("; 1 question about {file} waits: `piton inbox`"));
+    format!(
+        "  {} {}{printed}{}",
+        working.node,
+        seconds(working.since, working.now),
+        asked.unwrap_or_default()
+    )
 }

@@ -97,9 +97,10 @@ mod files {
         let scratch = asked();
         insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
         d1  notes/own.json cannot be read
-            piton decide d1 keep-file
-            piton decide d1 keep-piton
-            piton decide d1 merge
+            piton decide d1 keep-file   what the file says holds
+            piton decide d1 keep-piton  write it as piton has it; what is there now is kept beside it
+            piton decide d1 merge       take what is new in it; for the rest piton's word holds
+            or change notes/own.json by hand, then type piton files sync
         [exit 0]
         ");
         insta::assert_snapshot!(scratch.shows(&["decide", "d1", "retry"]), @r"
@@ -108,7 +109,7 @@ mod files {
         [exit 2]
         ");
         insta::assert_snapshot!(scratch.shows(&["decide", "d1", "keep-file"]), @r"
-        notes/own.json: the file holds
+        notes/own.json: what it says holds
         [exit 0]
         ");
         insta::assert_snapshot!(scratch.shows(&["decide", "d1", "merge"]), @r"
@@ -309,7 +310,7 @@ mod faces {
         assert_eq!(scratch.read(FILE), "{ cut off");
         // What cannot be done settles nothing.
         insta::assert_snapshot!(scratch.shows(&["decide", "d1", "merge"]), @r"
-        error: .ralph/progress.json cannot be read, so nothing of it can be merged [decision.wrong_verb]
+        error: a file-conflict decision cannot be answered with `merge` [decision.wrong_verb]
         hint: what fits is: keep-file, keep-piton
         [exit 2]
         ");
