@@ -230,7 +230,9 @@ impl Mirror {
         }
         let there = Look::at(self.keeper.target());
         let waits = there.is_some() && there == self.waits;
-        if waits || !self.keeper.may_be_foreign() {
+        // What is asked about a file that is piton's is to be settled.
+        let is_quiet = !self.keeper.may_be_foreign() && !self.is_asked(tables);
+        if waits || is_quiet {
             return Ok(Looked::default());
         }
         let Self {

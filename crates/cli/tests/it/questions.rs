@@ -1,6 +1,8 @@
 //! What a person is asked when a file and the journal disagree: only what can
 //! be done, once, and in words that stay true.
 
+use piton_core::{Command, Way};
+
 use crate::harness::{Said, Scratch};
 
 const LIST: &str = r#"{"features": [
@@ -128,7 +130,11 @@ fn a_plan_that_cannot_be_read_offers_what_can_be_done_and_names_what_it_kept() {
         let said = scratch.piton(&["decide", "d1", verb]);
         assert_eq!(said.exit, 2, "{verb}: {}", said.err);
     }
-    insta::assert_snapshot!(scratch.shows(&["decide", "d1", "keep-piton"]), @"");
+    insta::assert_snapshot!(scratch.shows(&["decide", "d1", "keep-piton"]), @r"
+    prd.json: piton's version holds; what was there is kept as prd.json.before-piton-20260115T090000Z
+    run `prd` is done
+    [exit 0]
+    ");
     assert_eq!(passes(&scratch), 3);
     assert_eq!(run(&scratch, &[]).exit, 0);
 }
@@ -155,6 +161,26 @@ fn nobody_decides_about_a_version_that_is_not_there_any_more() {
     let journal = scratch.piton(&["journal", "export"]).out;
     assert_eq!(journal.matches("\"verb\":\"settled\"").count(), 3);
     assert_eq!(journal.matches("\"verb\":\"keep-file\"").count(), 0);
+}
+
+/// As a crash leaves it between the writing of the file and the verdict.
+#[test]
+fn a_question_about_a_file_that_is_as_piton_wrote_it_is_settled() {
+    let scratch = Scratch::new();
+    scratch.write("prd.json", LIST).agent("echo done");
+    assert_eq!(run(&scratch, &[]).exit, 0);
+    let id = scratch.json(&["status"])["run"]["id"].clone();
+    let run = serde_json::from_value(id).expect("the id of a run");
+    scratch.commit(&Command::AskAboutFile {
+        run,
+        path: "prd.json".to_owned(),
+        question: "`prd.json` cannot be read".to_owned(),
+        details: None,
+        ways: vec![Way::PitonHolds],
+    });
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
 }
 
 #[test]

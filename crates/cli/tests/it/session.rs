@@ -316,7 +316,7 @@ mod faces {
         ");
         assert_eq!(scratch.json(&["inbox"])[0]["id"], "d1");
         insta::assert_snapshot!(scratch.shows(&["decide", "d1", "keep-piton"]), @r"
-        .ralph/progress.json: piton's version holds; the other one is kept beside it
+        .ralph/progress.json: piton's version holds; what was there is kept as .ralph/progress.json.before-piton-20260115T090000Z
         [exit 0]
         ");
         let entries = file(&scratch)["entries"].as_array().map(Vec::len);

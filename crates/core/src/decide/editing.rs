@@ -285,12 +285,12 @@ fn set_pending(story: &mut Story<'_>, run: RunId, by: &By<'_>, row: &ItemRow) ->
     let why = format!("reset in {}", by.file);
     match row.state {
         ItemState::Pending | ItemState::Ready => Ok(()),
+        ItemState::Done if !row.is_leaf() => {
+            unfit("it is done with all that it holds; set that back which is to be done again")
+        }
         ItemState::Done => match by.word {
             // A file that an old writer brought back says so as well.
             Word::File => unfit("it is done"),
-            Word::Person { .. } if !row.is_leaf() => {
-                unfit("it is done with all that it holds; set back what is to be done again")
-            }
             Word::Person { why: said, .. } => {
                 Ok(redo_item(story, run, row, (&why, said.as_deref()))?)
             }
