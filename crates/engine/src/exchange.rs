@@ -287,6 +287,27 @@ impl Staged {
     }
 }
 
+/// A copy of a version that came out of an exchange and went back.
+#[derive(Debug)]
+pub struct Copied {
+    bytes: Vec<u8>,
+    path: PathBuf,
+}
+
+impl Copied {
+    /// What it holds.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Removes it: what it holds is known.
+    pub fn remove(self) {
+        // What cannot be removed now is looked at again later.
+        fs::remove_file(&self.path).ok();
+    }
+}
+
 /// The version of a file that a new one took the place of.
 #[derive(Debug)]
 pub struct Displaced {
@@ -320,6 +341,18 @@ impl Displaced {
         self.old.as_ref().map(fs::read).transpose()
     }
 
+    /// A copy of it that stays beside its place, also when this process dies,
+    /// until [`Copied::remove`] says that it is of no use any more; none when there
+    /// was no file.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or the copy cannot be written.
+    pub fn copy(&self) -> io::Result<Option<Copied>> {
+        let bytes = self.read()?;
+        bytes.map(|bytes| copied(&self.target, bytes)).transpose()
+    }
+
     /// Keeps it under another name.
     ///
     /// # Errors
@@ -342,12 +375,12 @@ impl Displaced {
     /// its place.
     ///
     /// Somebody may have saved the file once more since: then that version is
-    /// in the place, and this one stays beside it, under the name that is given.
+    /// in the place, and this one stays beside it.
     ///
     /// # Errors
     ///
     /// When the place cannot be written; nothing is taken away then.
-    pub fn put_back(mut self, is_own: impl Fn(&Path) -> bool) -> io::Result<Option<String>> {
+    pub fn put_back(mut self, is_own: impl Fn(&Path) -> bool) -> io::Result<Option<Later>> {
         let Some(old) = self.old.take() else {
             return Ok(None);
         };
@@ -370,12 +403,30 @@ impl Displaced {
             fs::remove_file(&old)?;
             return Ok(None);
         }
+        // Whoever read the file in this moment does not know of the later version.
+        let copy = copied(&self.target, fs::read(&old)?)?;
         match swap(&old, &self.target) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,
         }
-        keep(&old).map(Some)
+        let beside = keep(&old)?;
+        Ok(Some(Later { beside, copy }))
     }
+}
+
+/// Somebody had saved the file once more when a version was to go back.
+#[derive(Debug)]
+pub struct Later {
+    /// The name of the version that was to go back.
+    pub beside: String,
+    /// The later one, which is in the place.
+    pub copy: Copied,
+}
+
+fn copied(target: &Path, bytes: Vec<u8>) -> io::Result<Copied> {
+    let copy = stage_as(target, &bytes, KEEP_END)?;
+    let path = copy.temp.keep().map_err(|failed| failed.error)?;
+    Ok(Copied { bytes, path })
 }
 
 #[cfg(target_os = "linux")]
@@ -440,10 +491,10 @@ mod tests {
             .and_then(Staged::exchange)
             .expect("written");
         assert_eq!(second.read().expect("read").as_deref(), Some(&b"one"[..]));
-        let kept = second
+        let later = second
             .put_back(|path| fs::read(path).is_ok_and(|bytes| bytes == b"two"))
             .expect("put back");
-        assert_eq!(kept, None);
+        assert!(later.is_none(), "{later:?}");
         assert_eq!(fs::read(&target).expect("read"), b"one");
         let names: Vec<_> = fs::read_dir(folder.path()).expect("listed").collect();
         assert_eq!(names.len(), 1, "{names:?}");
@@ -462,14 +513,16 @@ mod tests {
         let later = folder.path().join("progress.json.tmp");
         fs::write(&later, "theirs, later").expect("written");
         fs::rename(&later, &target).expect("renamed");
-        let kept = displaced
+        let later_one = displaced
             .put_back(|path| fs::read(path).is_ok_and(|bytes| bytes == b"ours"))
             .expect("put back")
             .expect("the version before is kept");
         assert_eq!(fs::read(&target).expect("read"), b"theirs, later");
+        assert_eq!(later_one.copy.bytes(), b"theirs, later");
+        later_one.copy.remove();
         let left = leftovers(&target).expect("listed");
         assert_eq!((left.len(), left[0].kept), (1, true), "{left:?}");
-        assert_eq!(left[0].name, kept);
+        assert_eq!(left[0].name, later_one.beside);
         assert_eq!(fs::read(&left[0].path).expect("read"), b"theirs");
     }
 

@@ -24,6 +24,7 @@ use piton_store::Store as _;
 
 pub use self::files::{FILES, FaceFile, file_at};
 use self::rows::{Behind, behind};
+use crate::exchange::Copied;
 use crate::fail;
 use crate::failure::Failure;
 use crate::keeper::{Keeper, Look, Present, Put, StampIs};
@@ -209,7 +210,7 @@ impl Following<'_, '_> {
                     keeper.accept(&bytes)?;
                     keeper.put(whole.as_bytes(), positions, None)?;
                     for displaced in keeper.take_displaced() {
-                        self.take_displaced(&displaced, &mut news)?;
+                        self.take_displaced(displaced, &mut news)?;
                     }
                     continue;
                 }
@@ -243,7 +244,7 @@ impl Following<'_, '_> {
                 return Ok(news);
             }
             for displaced in keeper.take_displaced() {
-                self.take_displaced(&displaced, &mut news)?;
+                self.take_displaced(displaced, &mut news)?;
             }
         }
         Err(Trouble(Failure::new(
@@ -336,10 +337,11 @@ impl Following<'_, '_> {
 
     /// What was in the place for a moment only may be gone before it is read.
     /// It is only looked at where it can be read: what cannot be is half written.
-    fn take_displaced(&self, displaced: &[u8], news: &mut Vec<News>) -> Result<(), Trouble> {
-        if self.read(displaced, None).is_readable() {
-            self.take_left(displaced, news)?;
+    fn take_displaced(&self, displaced: Copied, news: &mut Vec<News>) -> Result<(), Trouble> {
+        if self.read(displaced.bytes(), None).is_readable() {
+            self.take_left(displaced.bytes(), news)?;
         }
+        displaced.remove();
         Ok(())
     }
 
@@ -877,7 +879,7 @@ impl Following<'_, '_> {
                 let behind = self.without_archived(behind)?;
                 self.put(keeper, None, behind)?;
                 for displaced in keeper.take_displaced() {
-                    self.take_displaced(&displaced, &mut Vec::new())?;
+                    self.take_displaced(displaced, &mut Vec::new())?;
                 }
                 return Ok(Some(kept));
             }

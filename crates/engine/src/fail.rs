@@ -25,6 +25,7 @@ pub const POINTS: &[&str] = &[
     "mirror.staged",
     "mirror.stamped",
     "mirror.exchanged",
+    "mirror.put-back",
     "mirror.tidied",
     "mirror.edits-taken",
     "face.taken",

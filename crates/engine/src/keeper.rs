@@ -17,7 +17,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::{
-    Displaced, Staged, fresh, leftovers, sha256, stage, stage_on, stage_spliced, write_through,
+    Copied, Displaced, Staged, fresh, leftovers, sha256, stage, stage_on, stage_spliced,
+    write_through,
 };
 use crate::fail;
 
@@ -174,7 +175,7 @@ pub struct Keeper {
     /// crash before an exchange leaves the version before the last one there.
     found: Option<String>,
     /// Versions of others that came out of exchanges and went back.
-    displaced: Vec<Vec<u8>>,
+    displaced: Vec<Copied>,
 }
 
 /// What is remembered of a version of somebody else's.
@@ -498,6 +499,7 @@ impl Keeper {
         })?;
         fail::point("mirror.stamped");
         let own = staged.look();
+        let is_own = |look: &Look| own.is_some_and(|own| look.is_same_version(&own));
         let displaced = staged.exchange()?;
         fail::point("mirror.exchanged");
         let expected = match is_expected(&displaced, &old, &before) {
@@ -510,16 +512,20 @@ impl Keeper {
         };
         if !expected {
             // For a moment piton's version was there: whoever read that one does
-            // not know of this one, and may write over it before it is read.
-            self.displaced.extend(displaced.read()?);
-            let is_own = |path: &Path| {
-                let look = Look::at(path);
-                look.zip(own).is_some_and(|(a, b)| a.is_same_version(&b))
-            };
-            let left = displaced.put_back(is_own)?;
+            // not know of this one, and may write over it before it is read,
+            // also when this process dies. So a copy stays until it is. Of a plan
+            // it is the version in the place that counts.
+            if self.durability == StampIs::Written {
+                self.displaced.extend(displaced.copy()?);
+            }
+            let later =
+                displaced.put_back(|path| Look::at(path).is_some_and(|look| is_own(&look)))?;
+            fail::point("mirror.put-back");
+            let (beside, copy) = later.map(|later| (later.beside, later.copy)).unzip();
+            self.displaced.extend(copy);
             self.put_stamp(Stamp {
                 look: None,
-                temp: left.unwrap_or_default(),
+                temp: beside.unwrap_or_default(),
                 ..old
             })?;
             return Ok(Put::Overtaken);
@@ -537,7 +543,8 @@ impl Keeper {
             // Whoever brings the version before back brings back one that lacks
             // something: that is somebody else's doing.
             before: fresh.after.clone(),
-            look: Look::at(&self.target),
+            // Somebody may have written it again in the meantime: that is not ours.
+            look: Look::at(&self.target).filter(|look| is_own(look)),
             temp: String::new(),
             spare,
             ..fresh
@@ -548,7 +555,7 @@ impl Keeper {
     }
 
     /// The versions of others that came out of exchanges since this was asked.
-    pub fn take_displaced(&mut self) -> Vec<Vec<u8>> {
+    pub fn take_displaced(&mut self) -> Vec<Copied> {
         std::mem::take(&mut self.displaced)
     }
 
@@ -618,10 +625,11 @@ impl Keeper {
         if present.as_ref() == Some(&self.stamp.after) {
             let after = &self.stamp.after;
             let is_own = |path: &Path| fs::read(path).is_ok_and(|bytes| sha256(&bytes) == *after);
-            let kept = Displaced::left_at(left.path, &self.target).put_back(is_own)?;
-            if let Some(temp) = kept {
+            let later = Displaced::left_at(left.path, &self.target).put_back(is_own)?;
+            if let Some(later) = later {
+                self.displaced.push(later.copy);
                 self.put_stamp(Stamp {
-                    temp,
+                    temp: later.beside,
                     ..self.stamp.clone()
                 })?;
             }
@@ -792,6 +800,39 @@ mod tests {
         spliced(&mut keeper, "5");
         assert_eq!(fs::read_to_string(&link).expect("read"), linked);
         assert_eq!(text(&keeper), "[\n  1,\n  2,\n  3,\n  4,\n  5\n]\n");
+    }
+
+    /// It dies after it put somebody's version back, and somebody who had read
+    /// piton's version in between writes over it.
+    #[test]
+    fn what_was_displaced_is_kept_until_it_is_taken_in() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut keeper = kept(folder.path());
+        fs::write(keeper.target(), "[\n  8\n]\n").expect("written");
+        let put = keeper.put(b"[\n  2\n]\n", BTreeMap::new(), None);
+        assert_eq!(put.expect("put"), Put::Overtaken);
+        assert_eq!(text(&keeper), "[\n  8\n]\n");
+        drop(keeper);
+        let target = folder.path().join("list.json");
+        fs::write(&target, "[\n  2,\n  9\n]\n").expect("written");
+        let mut next =
+            Keeper::open(folder.path(), "list", &target, StampIs::Written).expect("opened");
+        let mut taken = Vec::new();
+        next.tidy(|left| {
+            taken.push(left.to_vec());
+            Ok::<_, io::Error>(true)
+        })
+        .expect("tidied");
+        assert_eq!(taken, [b"[\n  8\n]\n"]);
+        assert_eq!(leftovers(&target).expect("listed"), []);
+        // What is taken in at once leaves nothing.
+        let put = next.put(b"[\n  3\n]\n", BTreeMap::new(), None);
+        assert_eq!(put.expect("put"), Put::Overtaken);
+        for displaced in next.take_displaced() {
+            assert_eq!(displaced.bytes(), b"[\n  2,\n  9\n]\n");
+            displaced.remove();
+        }
+        assert_eq!(leftovers(&target).expect("listed"), []);
     }
 
     #[test]

@@ -25,7 +25,7 @@ use piton_formats::problem::Problem;
 use piton_store::{Committed, Store as _};
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::sync_folder;
+use crate::exchange::{Copied, sync_folder};
 use crate::faces::in_lines;
 use crate::fail;
 use crate::failure::Failure;
@@ -185,6 +185,7 @@ impl Mirror {
     pub fn tidy(&mut self) -> io::Result<()> {
         self.keeper.locked(|keeper| {
             keeper.put_back_left()?;
+            keeper.take_displaced().into_iter().for_each(Copied::remove);
             // A version that nobody put back is somebody's: it stays.
             keeper.tidy(|_| Ok::<_, io::Error>(false))
         })
@@ -342,7 +343,7 @@ impl Mirror {
             let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
             let put = keeper.put(text.as_bytes(), positions, None)?;
             // What came out went back into its place, and is looked at there.
-            drop(keeper.take_displaced());
+            keeper.take_displaced().into_iter().for_each(Copied::remove);
             *plain = (is_plain && put == Put::Done).then_some(text);
             Ok(put)
         })

@@ -17,6 +17,7 @@ const WITH_OTHERS: &[&str] = &[
     "exchange.splice-begun",
     "exchange.spare-taken",
     "mirror.edits-taken",
+    "mirror.put-back",
 ];
 /// Failpoints that only a run with `auto-commit` comes to.
 const WITH_COMMITS: &[&str] = &["run.before-commit", "run.after-commit", "git.staged"];
