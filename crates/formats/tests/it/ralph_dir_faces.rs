@@ -23,11 +23,14 @@ const CRLF: &str = include_str!("../corpus/markdown/progress_crlf.md");
 const SIGNS: &str = include_str!("../corpus/markdown/guardrails_seed.md");
 const LEARNED: &str = include_str!("../corpus/markdown/guardrails_loop.md");
 
+static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
+
 fn about(iteration: Option<u64>) -> About<'static> {
     About {
         file: "f",
         project: "yard",
         now: "2026-01-15T10:30:00Z".parse().unwrap(),
+        zone: &UTC,
         iteration,
     }
 }

@@ -3,7 +3,6 @@
 //! The file is taken into a journal of its own, in memory, and shown from
 //! there. What the other format has no place for is told.
 
-use std::fs;
 use std::path::PathBuf;
 
 use piton_core::attempt::{Outcome, Report, ToldAttempt};
@@ -19,6 +18,7 @@ use serde::Serialize;
 
 use crate::faces::{FILES, FaceFile};
 use crate::failure::{Failure, Findings, unreadable};
+use crate::input;
 use crate::project::Project;
 use crate::world::World;
 
@@ -80,7 +80,7 @@ pub fn convert(
     let (from, to) = (named(from)?, named(to)?);
     let project = Project::find(world, &world.cwd);
     let path = input.map_or_else(|| project.root.join(from.path), |input| world.path(input));
-    let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+    let text = input::read_text(&path).map_err(|error| unreadable(&path, error))?;
     let shown = path.display().to_string();
     let name = project
         .root
@@ -92,6 +92,7 @@ pub fn convert(
         file: &shown,
         project: &name,
         now: world.now(),
+        zone: world.zone(),
         iteration: None,
     };
     let took = (from.take)(&text, None, &about);
@@ -127,7 +128,7 @@ fn convert_plan(
         (None, Some(usual)) => project.root.join(usual),
         (None, None) => project.root.clone(),
     };
-    let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+    let text = input::read_text(&path).map_err(|error| unreadable(&path, error))?;
     let shown = path.display().to_string();
     let source = Source {
         name: &shown,
