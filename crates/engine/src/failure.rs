@@ -245,7 +245,7 @@ impl From<Fault> for Failure {
             ),
             FaultKind::Damaged => (
                 "store.damaged",
-                "bring a backup in with `piton store restore FILE`; the damaged file is kept beside it",
+                "see what is damaged with `piton journal verify`, save what can be read with `piton journal export`, and bring a backup in with `piton store restore FILE`: the damaged store is kept beside it",
             ),
             FaultKind::Newer => (
                 "store.newer",

@@ -390,6 +390,15 @@ impl Format {
         }
     }
 
+    /// What a text says and what it must be, where it is JSON or YAML.
+    pub(crate) fn document(&self, text: &str) -> Option<(Node, &'static Shape)> {
+        match self.strict {
+            Strict::Json(shape, _) => Some((json::parse(text).root?, shape)),
+            Strict::Yaml(shape, _) => Some((yaml::parse(text).root?, shape)),
+            Strict::Text(_) | Strict::None => None,
+        }
+    }
+
     /// Its JSON Schema, where it is JSON or YAML.
     #[must_use]
     pub fn schema(&self) -> Option<Json> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use piton_engine::verbs::files::{self, Grade, Standing};
 use piton_engine::verbs::init::{self, Init, Intent};
-use piton_engine::{Exit, Failure, World};
+use piton_engine::{Exit, Failure, Findings, World};
 
 use super::count;
 use crate::args::{FilesCommand, InitArgs};
@@ -187,7 +187,7 @@ fn check(world: &World, paths: &[std::path::PathBuf], grade: Grade, output: &mut
             "unread": unread,
         }));
     } else if checked.files > 0 {
-        output.findings(&checked.findings);
+        output.findings(&with_places(&checked.findings));
         let warnings = checked.findings.problems.len() - errors;
         let said = match (errors, warnings) {
             (0, 0) => format!(
@@ -210,6 +210,18 @@ fn check(world: &World, paths: &[std::path::PathBuf], grade: Grade, output: &mut
         output.failure(failure);
     }
     checked.exit()
+}
+
+/// The problems, each with its place in the document: in a long file a line does
+/// not tell which entry it is of.
+fn with_places(findings: &Findings) -> Findings {
+    let mut findings = findings.clone();
+    for problem in &mut findings.problems {
+        if !problem.path.is_empty() {
+            problem.message = format!("{}, at {}", problem.message, problem.path);
+        }
+    }
+    findings
 }
 
 fn sync(world: &World, output: &mut Output) -> Result<Exit, Failure> {
@@ -278,7 +290,7 @@ fn convert(
         let rows = converted
             .lost
             .iter()
-            .map(|lost| [format!("  {}", lost.count), lost.what.to_owned()]);
+            .map(|lost| [format!("  {}", lost.count), lost.what.clone()]);
         output.note(table::render(rows).trim_end());
     }
     Ok(Exit::Done)

@@ -81,6 +81,38 @@ mod check {
     }
 
     #[test]
+    fn a_problem_is_told_with_its_place_in_the_document() {
+        let scratch = Scratch::new();
+        let entry = "{\"id\": \"a-1\", \"timestamp\": \"soon\", \"prd_id\": \"a\", \"iteration\": 1, \"status\": \"completed\", \"summary\": \"x\", \"observations\": []}";
+        scratch.write(RALPH, &EMPTY.replace("[]", &format!("[{entry}]")));
+        insta::assert_snapshot!(scratch.shows(&["files", "check", "--strict", RALPH]), @r#"
+        error[INVALID_VALUE]: invalid value "soon", at progress.entries[0].timestamp
+         --> .ralph/progress.json:1:97
+          |
+        1 | ...", "entries": [{"id": "a-1", "timestamp": "soon", "prd_id": "a", "iteration": 1, "status":...
+          |                                              ^^^^^^
+          |
+          = help: write a time with its zone, such as "2026-01-15T10:30:00Z"
+
+        1 error
+        [exit 1]
+        "#);
+        scratch.write("other.json", "{\"a\": 1}");
+        insta::assert_snapshot!(scratch.shows(&["files", "check", "other.json"]), @r#"
+        error[FOREIGN]: this is a file that piton does not know
+         --> other.json:1:1
+          |
+        1 | {"a": 1}
+          | ^
+          |
+          = help: piton leaves it as it is; if it is meant to be a native file, see `piton files schema --help`
+
+        1 error
+        [exit 1]
+        "#);
+    }
+
+    #[test]
     fn a_file_that_is_too_large_is_refused_before_it_is_read() {
         let scratch = Scratch::new();
         scratch.write(RALPH, "");
@@ -315,6 +347,17 @@ mod recent {
     use super::*;
 
     #[test]
+    fn an_item_is_named_as_it_was_recorded_or_as_it_is_shown() {
+        let scratch = Scratch::new().with_fixed_clock();
+        fine(&scratch.piton(&["record", "a b/c", "--summary", "one"]));
+        for typed in ["a b/c", "a b%2Fc", "project:a b%2Fc"] {
+            let item = scratch.json(&["recent", "--item", typed]);
+            assert_eq!(item["node"], "a b%2Fc", "{typed}");
+            assert_eq!(item["attempts"][0]["summary"], "one", "{typed}");
+        }
+    }
+
+    #[test]
     fn attempts_that_a_file_told_of_are_shown_as_well() {
         let scratch = Scratch::new().with_fixed_clock();
         let entry = |id: &str, time: &str, status: &str| {
@@ -383,5 +426,45 @@ mod recent {
         ]);
         let log: Value = serde_json::from_str(&said.out).expect("JSON");
         assert_eq!(log["entries"][0]["timestamp"], "2025-03-01T00:00:00Z");
+    }
+}
+
+mod convert {
+    use super::*;
+
+    #[test]
+    fn what_a_plan_loses_is_told() {
+        let scratch = Scratch::new();
+        scratch.write(
+            "prd.json",
+            r#"{"branchName": "feat/yard", "userStories": [
+                {"id": "a", "title": "Lay it", "acceptanceCriteria": ["it floats"], "priority": 1, "passes": false},
+                {"id": "b", "title": "Build it", "acceptanceCriteria": ["it stands"], "priority": 2, "passes": false, "dependsOn": ["a"]}
+            ]}"#,
+        );
+        let to = |format: &str| {
+            let said =
+                scratch.piton(&["files", "convert", "--from", "prd-features", "--to", format]);
+            said.err
+        };
+        insta::assert_snapshot!(to("task-file"), @r"
+        task-file has no place for:
+          1  dependencies
+          2  acceptanceCriteria
+          1  branchName
+        ");
+        insta::assert_snapshot!(to("sdlc"), @r"
+        sdlc has no place for:
+          2  acceptanceCriteria
+          1  branchName
+        ");
+        insta::assert_snapshot!(to("sprint-progress"), @r"
+        sprint-progress has no place for:
+          1  branchName
+        ");
+        insta::assert_snapshot!(to("prd-features"), @r"
+        prd-features has no place for:
+          1  branchName
+        ");
     }
 }

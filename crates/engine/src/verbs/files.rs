@@ -13,7 +13,7 @@ use piton_core::{Need, RunId};
 pub use piton_formats::format::Grade;
 use piton_formats::format::{self, Format, Recognised};
 use piton_formats::plan_file::PlanFile;
-use piton_formats::problem::Source;
+use piton_formats::problem::{Problem, Source};
 use serde::Serialize;
 
 use super::control::show_in_file;
@@ -243,6 +243,10 @@ impl Checked {
     }
 }
 
+/// Nothing needs to be done about a file that nobody asked piton to keep.
+const FOREIGN_HINT: &str =
+    "piton leaves it as it is; if it is meant to be a native file, see `piton files schema --help`";
+
 /// Says what is wrong with files. One that cannot be read at all keeps none of
 /// the others from being judged.
 #[must_use]
@@ -277,10 +281,10 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
                 | Recognised::Unreadable(format),
             ) => format,
             Err(what) => {
-                checked
-                    .findings
-                    .problems
-                    .push(faces::foreign(&shown, &what));
+                checked.findings.problems.push(Problem {
+                    hint: FOREIGN_HINT.to_owned(),
+                    ..faces::foreign(&shown, &what)
+                });
                 checked.findings.sources.insert(shown, text);
                 continue;
             }
