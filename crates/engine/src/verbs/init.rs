@@ -361,8 +361,9 @@ const OF_PLANS: [(&str, &str); 2] = [
     ),
 ];
 
-/// Turns the faces on that belong to a run of this format, unless somebody has
-/// turned one off or another tool's file is in its place; which are new.
+/// Turns the faces on that belong to a run of this format, where their folder is
+/// there: nobody who only runs a plan asked for one. Unless somebody has turned
+/// one off, or another tool's file is in its place. Which are new.
 ///
 /// # Errors
 ///
@@ -378,7 +379,7 @@ pub(super) fn begin_faces(session: &Session<'_>, plan: &str) -> Result<Vec<&'sta
             Ok(text) => matches!((file.detect)(&text), Detected::Ours | Detected::Empty),
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         };
-        if known || !is_ours {
+        if known || !is_ours || !path.parent().is_some_and(Path::is_dir) {
             continue;
         }
         session.tell(&Command::TurnFace {
