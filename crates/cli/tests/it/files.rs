@@ -205,6 +205,20 @@ mod list {
     }
 
     #[test]
+    fn a_kept_file_that_grew_large_is_still_kept() {
+        let scratch = Scratch::new().with_fixed_clock();
+        scratch.write(RALPH, EMPTY);
+        fine(&scratch.piton(&["init", "--yes"]));
+        let file = fs::File::options()
+            .write(true)
+            .open(scratch.path().join(RALPH));
+        file.expect("opened").set_len(65 << 20).expect("grown");
+        assert_eq!(standings(&scratch), pairs(&[(RALPH, "face")]));
+        let init = scratch.json(&["init", "--dry-run"]);
+        assert_eq!(init["found"][0]["intent"], "kept", "{init}");
+    }
+
+    #[test]
     fn a_plan_that_is_gone_is_said_and_written_again() {
         let scratch = Scratch::new().with_fixed_clock();
         scratch.write("prd.json", FEATURES).agent("exit 1");

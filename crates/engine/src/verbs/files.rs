@@ -180,8 +180,14 @@ fn listed(project: &Project, path: &str, known: &Known) -> Option<Listed> {
         There::Nothing => return None,
         There::Text(text) => text,
         There::Unfit(what) => {
+            // What piton itself made large is kept up to date all the same.
+            let is_kept = is_face && look::blocked(&full).is_none();
             listed.about = what;
-            listed.standing = Standing::Unreadable;
+            listed.standing = if is_kept {
+                Standing::Face
+            } else {
+                Standing::Unreadable
+            };
             return Some(listed);
         }
     };

@@ -20,6 +20,7 @@ use super::files::{Elsewhere, elsewhere};
 use super::run::plan_path::PlanPath;
 use crate::faces::{self, FILES, FaceFile};
 use crate::failure::Failure;
+use crate::input;
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
@@ -139,7 +140,9 @@ fn project_files(project: &Project, kept: &[String]) -> Vec<Finding> {
         .filter_map(|file| {
             let (about, intent) = intent(project, file)?;
             let is_kept = kept.iter().any(|path| path == file.path);
-            let is_fine = [Intent::Adopt, Intent::Begin].contains(&intent);
+            // What piton itself made large is left alone by nobody.
+            let is_fine = [Intent::Adopt, Intent::Begin].contains(&intent)
+                || (intent == Intent::LeaveAlone && is_large(project, file));
             Some(Finding {
                 path: file.path.to_owned(),
                 about,
@@ -153,6 +156,11 @@ fn project_files(project: &Project, kept: &[String]) -> Vec<Finding> {
             })
         })
         .collect()
+}
+
+fn is_large(project: &Project, file: &FaceFile) -> bool {
+    let found = fs::metadata(project.absolute(file.path));
+    found.is_ok_and(|found| found.len() > input::BYTES_MAX)
 }
 
 fn intent(project: &Project, file: &FaceFile) -> Option<(String, Intent)> {
