@@ -5,6 +5,7 @@ mod learn;
 mod record;
 mod sessions;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -25,6 +26,13 @@ pub(crate) struct Args {
     pub(crate) json: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Whether what was typed asks for JSON, even where it is not understood.
+pub(crate) fn asks_for_json(typed: impl Iterator<Item = OsString>) -> bool {
+    typed
+        .take_while(|word| word != "--")
+        .any(|word| word == "--json")
 }
 
 const EXAMPLES: &str = "Examples:

@@ -19,7 +19,7 @@ use crate::output::Output;
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return output::usage(&error),
+        Err(error) => return output::usage(&error, args::asks_for_json(std::env::args_os())),
     };
     let mut output = Output::new(args.json);
     let exit = match World::real() {

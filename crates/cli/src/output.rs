@@ -197,8 +197,31 @@ pub(crate) fn width() -> usize {
 }
 
 /// What clap has to say: help to stdout, mistakes to stderr.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
+    if json && error.use_stderr() {
+        let failure = misunderstood(error);
+        Output::new(json).failure(&failure);
+        return ExitCode::from(failure.exit().code());
+    }
     // A closed pipe is no reason to say more.
     error.print().ok();
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+/// The first paragraph says what is wrong, those behind it what to type.
+fn misunderstood(error: &clap::Error) -> Failure {
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Failure::new("usage", "a command is missing")
+            .hint("see the commands with `piton --help`");
+    }
+    let text = error.render().to_string();
+    let mut paragraphs = text
+        .split("\n\n")
+        .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let first = paragraphs.next().unwrap_or_default();
+    let mut hints: Vec<String> = paragraphs
+        .filter(|text| !text.starts_with("For more information"))
+        .collect();
+    hints.push("`--help` behind the command shows what it takes".to_owned());
+    Failure::new("usage", first.trim_start_matches("error: ")).hint(hints.join("; "))
 }

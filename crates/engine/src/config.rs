@@ -110,7 +110,7 @@ impl Config {
         };
         let wrong = |what: String| {
             Failure::new("usage", format!("{}: {what}", path.display()))
-                .hint("the keys are listed in docs/guide/configuration.md")
+                .hint("mend the file, then repeat the command")
         };
         let config: Self = toml::from_str(&text)
             .map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;

@@ -288,6 +288,7 @@ impl Following<'_, '_> {
             file: path,
             project: "",
             now: self.session.world.now(),
+            zone: self.session.world.zone(),
             iteration: None,
         };
         piton_formats::agent_os::take_archive(&text, &about)
@@ -378,6 +379,7 @@ impl Following<'_, '_> {
             file: self.file.path,
             project,
             now: self.session.world.now(),
+            zone: self.session.world.zone(),
             iteration: None,
         }
     }

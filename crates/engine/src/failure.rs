@@ -10,8 +10,9 @@ use piton_core::run::{Pause, RunState};
 use piton_formats::problem::Problem;
 use piton_store::{CommitError, Fault, FaultKind};
 
-/// What a command ends with. The same for every command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What a command ends with. The same for every command; of several things the
+/// greatest is the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Exit {
     /// Done.
@@ -54,6 +55,7 @@ pub const CODES: &[(&str, Exit)] = &[
     ("decision.wrong_verb", Exit::Usage),
     ("file.conflict", Exit::No),
     ("file.exists", Exit::No),
+    ("file.missing", Exit::Usage),
     ("file.not_an_image", Exit::Usage),
     ("file.unreadable", Exit::Damaged),
     ("file.unwritable", Exit::Fault),
@@ -200,10 +202,23 @@ impl Error for Failure {
     }
 }
 
-/// A file that could not be read.
+/// A file that could not be read. One that is not there is no damage: whoever
+/// named it named another.
 pub fn unreadable(path: &std::path::Path, source: io::Error) -> Failure {
+    if source.kind() == io::ErrorKind::NotFound {
+        return Failure::new(
+            "file.missing",
+            format!("there is no file {}", path.display()),
+        )
+        .hint("see that the path is right; it is seen from the present folder");
+    }
+    let hint = if source.kind() == io::ErrorKind::PermissionDenied {
+        "see that you may read the file"
+    } else {
+        "name a file that can be read as a whole"
+    };
     Failure::new("file.unreadable", format!("cannot read {}", path.display()))
-        .hint("see that the file is there and that you may read it")
+        .hint(hint)
         .because(source)
 }
 
@@ -230,7 +245,7 @@ impl From<Fault> for Failure {
             ),
             FaultKind::Damaged => (
                 "store.damaged",
-                "bring a backup in with `piton store restore FILE`; the damaged file is kept beside it",
+                "see what is damaged with `piton journal verify`, save what can be read with `piton journal export`, and bring a backup in with `piton store restore FILE`: the damaged store is kept beside it",
             ),
             FaultKind::Newer => (
                 "store.newer",

@@ -12,6 +12,7 @@ pub mod faces;
 pub mod fail;
 pub mod failure;
 pub mod git;
+mod input;
 pub mod keeper;
 pub mod mirror;
 pub mod notice;

@@ -173,6 +173,12 @@ impl Mirror {
         self.keeper.target()
     }
 
+    /// Whether piton has written the file, or taken it over, before.
+    #[must_use]
+    pub fn was_written(&self) -> bool {
+        !self.keeper.stamp().is_new()
+    }
+
     /// Takes away what a crash in the middle of a write left beside the file.
     ///
     /// To be called when no other run keeps this file up to date.

@@ -222,14 +222,25 @@ impl<'w> Session<'w> {
     }
 
     /// The sources under which the journal may know the plan at a path: a file
-    /// itself, then the folder that it lies in. None where nothing is.
+    /// itself, also one that was taken away, then the folder that it lies in.
+    /// None where there is no such folder.
     #[must_use]
     pub fn sources_at(&self, text: &str) -> Vec<String> {
-        let Ok(path) = std::fs::canonicalize(self.world.path(text)) else {
+        let path = self.world.path(text);
+        let found = std::fs::canonicalize(&path).or_else(|gone| {
+            let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+                return Err(gone);
+            };
+            std::fs::canonicalize(folder).map(|folder| folder.join(name))
+        });
+        let Ok(path) = found else {
             return Vec::new();
         };
         let own = self.project.relative(&path);
         if path.is_dir() {
+            return vec![own];
+        }
+        if !path.exists() {
             return vec![own];
         }
         let folder = path.parent().map(|folder| self.project.relative(folder));

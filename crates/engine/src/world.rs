@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use piton_core::redact::Redactor;
 use piton_core::{Actor, DecisionId, Facts, HolderKnown};
 use uuid::Uuid;
@@ -23,6 +24,7 @@ pub struct World {
     /// The folder that the process was started in.
     pub cwd: PathBuf,
     fixed: Option<Timestamp>,
+    zone: TimeZone,
     begun: std::time::Instant,
 }
 
@@ -45,6 +47,7 @@ impl World {
             cwd: std::env::current_dir()?,
             env,
             begun: std::time::Instant::now(),
+            zone: TimeZone::system(),
             fixed,
         })
     }
@@ -57,6 +60,12 @@ impl World {
     )]
     pub fn now(&self) -> Timestamp {
         self.fixed.unwrap_or_else(Timestamp::now)
+    }
+
+    /// Where the clock on the wall is meant that people's files go by.
+    #[must_use]
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
     }
 
     /// How long this process has been at work, whatever the clock does.

@@ -5,6 +5,7 @@
 //! a thing that is known already change nothing.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use piton_core::AttemptRow;
 use piton_core::command::Found;
 use piton_core::entry::EntryRow;
@@ -32,6 +33,8 @@ pub struct About<'a> {
     pub project: &'a str,
     /// What time it is.
     pub now: Timestamp,
+    /// Where times are meant that a file gives without a zone.
+    pub zone: &'a TimeZone,
     /// Agents started in the latest run, where there is one.
     pub iteration: Option<u64>,
 }

@@ -166,7 +166,7 @@ pub const FORMATS: &[Format] = &[
         face: "sdlc",
         about: "the metrics of an Agentic SDLC run",
         paths: &["metrics.jsonl"],
-        detect: any_text,
+        detect: ralph_dir::face::detect_words,
         read: metrics,
         strict: Strict::None,
     },
@@ -175,7 +175,7 @@ pub const FORMATS: &[Format] = &[
         face: "ralph-dir",
         about: "the sessions of Ralph",
         paths: &[".ralph/progress.md"],
-        detect: any_text,
+        detect: ralph_dir::face::detect_words,
         read: |source| ralph_dir::progress::read(source).1,
         strict: Strict::None,
     },
@@ -184,7 +184,7 @@ pub const FORMATS: &[Format] = &[
         face: "ralph-dir",
         about: "the signs of Ralph",
         paths: &[".ralph/guardrails.md", "guardrails.md"],
-        detect: any_text,
+        detect: ralph_dir::face::detect_words,
         read: |source| ralph_dir::guardrails::read(source).1,
         strict: Strict::Text(ralph_dir::guardrails::check),
     },
@@ -193,7 +193,7 @@ pub const FORMATS: &[Format] = &[
         face: "ralph-dir",
         about: "what Ralph's agents did",
         paths: &[".ralph/activity.log"],
-        detect: any_text,
+        detect: ralph_dir::face::detect_words,
         read: |_| Vec::new(),
         strict: Strict::None,
     },
@@ -202,7 +202,7 @@ pub const FORMATS: &[Format] = &[
         face: "ralph-dir",
         about: "what went wrong for Ralph's agents",
         paths: &[".ralph/errors.log"],
-        detect: any_text,
+        detect: ralph_dir::face::detect_words,
         read: |_| Vec::new(),
         strict: Strict::None,
     },
@@ -211,7 +211,7 @@ pub const FORMATS: &[Format] = &[
         face: "ralph-dir",
         about: "how many agents were started",
         paths: &[".ralph/.iteration"],
-        detect: any_text,
+        detect: ralph_dir::face::detect_words,
         read: |source| ralph_dir::iteration::read(source).1,
         strict: Strict::None,
     },
@@ -220,26 +220,22 @@ pub const FORMATS: &[Format] = &[
         face: "task-file",
         about: "a task with criteria",
         paths: &["RALPH_TASK.md", ".md"],
-        detect: any_text,
+        detect: ralph_dir::face::detect_words,
         read: |source| task::read(source).1,
         strict: Strict::Text(task::check),
     },
 ];
+
+/// What is wrong with a file is the same everywhere.
+static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
 
 fn about<'a>(source: Source<'a>) -> About<'a> {
     About {
         file: source.name,
         project: "",
         now: jiff::Timestamp::UNIX_EPOCH,
+        zone: &UTC,
         iteration: None,
-    }
-}
-
-fn any_text(text: &str) -> Detected {
-    if text.trim().is_empty() {
-        Detected::Empty
-    } else {
-        Detected::Ours
     }
 }
 
@@ -341,6 +337,12 @@ pub fn recognise(path: &str, text: &str) -> Result<Recognised, String> {
     }
 }
 
+/// The format that belongs at a path, whatever is there.
+#[must_use]
+pub fn at(path: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.fits(path))
+}
+
 /// The format of that name; a family stands for its first format.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Format> {
@@ -385,6 +387,15 @@ impl Format {
             Strict::Yaml(shape, name) => shaped(yaml::parse(source.text).root, shape, name),
             Strict::Text(check) => check(source),
             Strict::None => Vec::new(),
+        }
+    }
+
+    /// What a text says and what it must be, where it is JSON or YAML.
+    pub(crate) fn document(&self, text: &str) -> Option<(Node, &'static Shape)> {
+        match self.strict {
+            Strict::Json(shape, _) => Some((json::parse(text).root?, shape)),
+            Strict::Yaml(shape, _) => Some((yaml::parse(text).root?, shape)),
+            Strict::Text(_) | Strict::None => None,
         }
     }
 

@@ -1,21 +1,23 @@
 //! A plan of one format in the form of another, and what that has no place for.
 
+mod lost;
+
 use jiff::Timestamp;
 use piton_core::event::{ItemPlanned, RunPlanned};
 use piton_core::journal::Stamp;
+use piton_core::native::Native;
 use piton_core::plan::{Plan, PlannedItem};
-use piton_core::{Actor, Event, EventId, ItemState, RunId, Tables};
+use piton_core::{Actor, Event, EventId, ItemState, Node as CoreNode, Place, RunId, Tables};
 
 use crate::json;
 use crate::problem::{Problem, Source};
 use crate::tree::Node;
 use crate::{prd, sdlc, sprint, task};
 
+pub use self::lost::{Lost, lost};
+
 /// A format of plans that can be turned into others.
 pub const NAMES: &[&str] = &["sprint-progress", "prd-features", "task-file", "sdlc"];
-
-/// What a format has no place for: what it is, and how many of them there are.
-pub type Lost = (&'static str, usize);
 
 /// The plan in a text of that format; none when it cannot be read.
 #[must_use]
@@ -60,23 +62,17 @@ fn title(task: &task::Task) -> String {
         .unwrap_or_else(|| "task".to_owned())
 }
 
-/// The text of a plan in that format, and what of it has no place there.
+/// The text of a plan in that format.
 #[must_use]
-pub fn write(format: &str, plan: &Plan, now: Timestamp) -> (String, Vec<Lost>) {
+pub fn write(format: &str, plan: &Plan, now: Timestamp) -> String {
     match format {
-        "prd-features" => (
-            list_of(plan),
-            lost(plan, &[NESTING, MODELS, BREAKS, STATES]),
-        ),
-        "task-file" => {
-            let lost = lost(plan, &[DEPENDENCIES, GATES, MODELS, BREAKS, STATES, WORDS]);
-            (task_of(plan), lost)
-        }
+        "prd-features" => list_of(&flattened(plan)),
+        "task-file" => task_of(plan),
         "sdlc" => {
-            let tables = tables(plan, sdlc::FACE, now);
+            let plan = issues_of(&flattened(plan));
+            let tables = tables(&plan, sdlc::FACE, now);
             let text = sdlc::show(None, &tables, plan.run, now).ok().flatten();
-            let lost = lost(plan, &[NESTING, GATES, MODELS, BREAKS, PROMPTS]);
-            (text.unwrap_or_default(), lost)
+            text.unwrap_or_default()
         }
         _ => {
             let tables = tables(plan, sprint::FACE, now);
@@ -88,7 +84,7 @@ pub fn write(format: &str, plan: &Plan, now: Timestamp) -> (String, Vec<Lost>) {
                 progress.last_activity = None;
                 sprint::render_progress(&progress)
             });
-            (text.unwrap_or_default(), Vec::new())
+            text.unwrap_or_default()
         }
     }
 }
@@ -134,45 +130,6 @@ fn is_leaf(plan: &Plan, item: &PlannedItem) -> bool {
         .any(|other| other.node.parent().as_ref() == Some(&item.node))
 }
 
-/// What may have no place in a format, and which items have it.
-type Feature = (&'static str, fn(&Plan, &PlannedItem) -> bool);
-
-const NESTING: Feature = ("items that hold others", |plan, item| !is_leaf(plan, item));
-const MODELS: Feature = ("models", |_, item| item.model.is_some());
-const BREAKS: Feature = ("breaks", |_, item| item.breakpoint);
-const DEPENDENCIES: Feature = ("items that wait for others", |_, item| {
-    !item.depends_on.is_empty()
-});
-const PROMPTS: Feature = ("prompts", |_, item| item.prompt.is_some());
-const STATES: Feature = ("states other than done and to be done", |_, item| {
-    !matches!(
-        item.state,
-        ItemState::Done | ItemState::Ready | ItemState::Pending
-    )
-});
-const WORDS: Feature = ("prompts of several lines", |_, item| {
-    item.prompt
-        .as_deref()
-        .is_some_and(|prompt| prompt.trim().lines().count() > 1)
-});
-const GATES: Feature = ("checks of single items", |plan, item| {
-    item.gate.is_some() && common_gate(plan).is_none()
-});
-
-fn lost(plan: &Plan, features: &[Feature]) -> Vec<Lost> {
-    let count = |(what, has): &Feature| {
-        (
-            *what,
-            plan.items.iter().filter(|item| has(plan, item)).count(),
-        )
-    };
-    features
-        .iter()
-        .map(count)
-        .filter(|(_, count)| *count > 0)
-        .collect()
-}
-
 /// The check that every item has that has one.
 fn common_gate(plan: &Plan) -> Option<&str> {
     let mut gates = plan.items.iter().filter_map(|item| item.gate.as_ref());
@@ -191,18 +148,65 @@ fn flat(item: &PlannedItem) -> String {
     }
 }
 
+/// The same work without levels: what only holds others is left out, and what
+/// it waits for is waited for by what it holds.
+fn flattened(plan: &Plan) -> Plan {
+    let leaves = plan.items.iter().filter(|item| is_leaf(plan, item));
+    let items = leaves.zip(0..).map(|(item, index)| {
+        let above = |other: &&PlannedItem| item.node.is_within(&other.node);
+        let on = plan.items.iter().filter(above);
+        let on = on
+            .flat_map(|other| &other.depends_on)
+            .flat_map(|on| lost::leaves_within(plan, on));
+        let mut depends_on: Vec<CoreNode> = Vec::new();
+        for node in on.map(|on| CoreNode::child(None, &flat(on), 1)) {
+            if !depends_on.contains(&node) {
+                depends_on.push(node);
+            }
+        }
+        PlannedItem {
+            node: CoreNode::child(None, &flat(item), 1),
+            id: flat(item),
+            place: Place::default().child(index),
+            depends_on,
+            ..item.clone()
+        }
+    });
+    Plan {
+        items: items.collect(),
+        ..plan.clone()
+    }
+}
+
+/// The plan with an issue for each item that was none.
+fn issues_of(plan: &Plan) -> Plan {
+    let issue = |item: &PlannedItem| {
+        let is_one = |native: &Native| native.face == sdlc::FACE;
+        if item.native.as_ref().is_some_and(is_one) {
+            return item.clone();
+        }
+        let on = plan.items.iter();
+        let on = on.filter(|other| item.depends_on.contains(&other.node));
+        let blocked_by = on.map(|other| other.id.clone()).collect();
+        PlannedItem {
+            native: Some(sdlc::issue(&item.id, &words_of(item), blocked_by)),
+            ..item.clone()
+        }
+    };
+    Plan {
+        items: plan.items.iter().map(issue).collect(),
+        ..plan.clone()
+    }
+}
+
 fn list_of(plan: &Plan) -> String {
     let feature = |item: &PlannedItem| {
-        let on = item.depends_on.iter().flat_map(|on| {
-            let below = plan
-                .items
-                .iter()
-                .filter(move |other| other.node.is_within(on) && is_leaf(plan, other));
-            below.map(|other| Node::string(flat(other)))
-        });
+        let ids = plan.items.iter();
+        let on = ids.filter(|other| item.depends_on.contains(&other.node));
+        let on = on.map(|other| Node::string(other.id.clone()));
         let gate = item.gate.as_ref().map(|gate| gate.script.trim().to_owned());
         let mut pairs = vec![
-            ("id", Node::string(flat(item))),
+            ("id", Node::string(item.id.clone())),
             (
                 "description",
                 Node::string(item.prompt.clone().unwrap_or_else(|| item.id.clone())),
@@ -214,9 +218,14 @@ fn list_of(plan: &Plan) -> String {
         pairs.extend(gate.map(|gate| ("verification", Node::seq(vec![Node::string(gate)]))));
         Node::map(pairs)
     };
-    let leaves = plan.items.iter().filter(|item| is_leaf(plan, item));
-    let features = Node::seq(leaves.map(feature).collect());
+    let features = Node::seq(plan.items.iter().map(feature).collect());
     json::render(&Node::map([("features", features)]))
+}
+
+/// What an item is, in a line.
+fn words_of(item: &PlannedItem) -> String {
+    let words = task::words_of(item).or_else(|| item.prompt.clone());
+    in_a_line(words.as_deref().unwrap_or(&item.id))
 }
 
 fn task_of(plan: &Plan) -> String {
@@ -235,11 +244,8 @@ fn task_of(plan: &Plan) -> String {
         } else {
             ' '
         };
-        let words = item.prompt.as_deref().unwrap_or(&item.id);
-        text.push_str(&format!(
-            "{indent}{number}. [{tick}] {}\n",
-            in_a_line(words)
-        ));
+        let words = words_of(item);
+        text.push_str(&format!("{indent}{number}. [{tick}] {words}\n"));
     }
     text
 }
@@ -254,40 +260,45 @@ fn in_a_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const LIST: &str = r#"{"features": [
-        {"id": "a", "description": "Lay it", "steps": ["x"], "passes": true, "may_depend_on": []},
+    const LIST: &str = r#"{"branchName": "feat/a-yard", "features": [
+        {"id": "a", "description": "Lay it", "steps": ["with care"], "passes": true, "may_depend_on": []},
         {"id": "b", "description": "Build it", "steps": [], "passes": false, "may_depend_on": ["a"],
          "verification": ["make test"]}
     ]}"#;
+    const TASK: &str = "---\ntask: A yard\nmax_iterations: 7\n---\n\n# A yard\n\nIn the open.\n\n1. [ ] It stands\n   1. [x] The keel is laid\n   2. [ ] It floats\n";
+    const STATE: &str = r#"{"run_id": "2026-01-15-x", "prd_url": "https://example.org/x", "phase": "EXECUTING",
+        "phase_status": "in_progress", "issues": {
+          "X-1": {"repo": "shop", "title": "Lay it", "status": "done", "pr": "org/shop#1", "blocked_by": []},
+          "X-2": {"repo": "shop", "title": "Build it", "status": "blocked", "pr": null, "blocked_by": ["X-1"]}
+        }}"#;
+    const SPRINT: &str = "sprint-id: s\nstatus: in-progress\nphases:\n  - id: dev\n    status: in-progress\n    steps:\n      - {id: one, prompt: Lay it, status: completed, model: opus, phases: []}\n      - {id: two, prompt: Build it, status: pending, break: true, phases: []}\ncurrent: {phase: 0, step: 1, sub-phase: null}\nstats: {}\n";
 
-    fn plan() -> Plan {
-        let run = RunId(RunId::PROJECT.0);
-        let (plan, problems) = read(
-            "prd-features",
-            Source {
-                name: "prd.json",
-                text: LIST,
-            },
-            run,
-        );
-        assert!(problems.is_empty(), "{problems:?}");
-        plan.expect("it can be read")
+    fn source(text: &str) -> Source<'_> {
+        Source { name: "x", text }
+    }
+
+    fn plan(format: &str, text: &str) -> Plan {
+        let (plan, problems) = read(format, source(text), RunId::PROJECT);
+        plan.unwrap_or_else(|| panic!("{format}: {problems:?}\n{text}"))
+    }
+
+    /// What is lost on the way, one a line.
+    fn on_the_way(from: &str, to: &str, text: &str) -> String {
+        let plan = plan(from, text);
+        let written = write(to, &plan, Timestamp::UNIX_EPOCH);
+        let lost = lost((from, text, &plan), (to, &written));
+        let lines = lost
+            .iter()
+            .map(|lost| format!("{} {}", lost.count, lost.what));
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     #[test]
     fn a_plan_in_any_other_format_is_a_plan_of_the_same_items() {
-        let plan = plan();
+        let plan = plan("prd-features", LIST);
         for format in NAMES {
-            let (text, _) = write(format, &plan, Timestamp::UNIX_EPOCH);
-            let (again, problems) = read(
-                format,
-                Source {
-                    name: "x",
-                    text: &text,
-                },
-                plan.run,
-            );
-            let again = again.unwrap_or_else(|| panic!("{format}: {problems:?}\n{text}"));
+            let text = write(format, &plan, Timestamp::UNIX_EPOCH);
+            let again = self::plan(format, &text);
             assert_eq!(again.items.len(), plan.items.len(), "{format}: {text}");
             let done = |plan: &Plan| {
                 plan.items
@@ -300,14 +311,92 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_is_counted() {
-        let (text, lost) = write("task-file", &plan(), Timestamp::UNIX_EPOCH);
-        assert!(text.contains("test_command: make test\n"), "{text}");
-        assert!(
-            lost.contains(&("items that wait for others", 1)),
-            "{lost:?}"
-        );
-        let (_, lost) = write("prd-features", &plan(), Timestamp::UNIX_EPOCH);
-        assert_eq!(lost, []);
+    fn a_list_keeps_what_it_says_in_a_list() {
+        insta::assert_snapshot!(on_the_way("prd-features", "prd-features", LIST), @r"
+        1 branchName
+        ");
+    }
+
+    #[test]
+    fn of_a_list_what_has_no_place_is_counted() {
+        insta::assert_snapshot!(on_the_way("prd-features", "task-file", LIST), @r"
+        1 dependencies
+        1 branchName
+        1 steps
+        ");
+        insta::assert_snapshot!(on_the_way("prd-features", "sdlc", LIST), @r"
+        1 checks
+        1 branchName
+        1 steps
+        1 verification
+        ");
+        insta::assert_snapshot!(on_the_way("prd-features", "sprint-progress", LIST), @r"
+        1 branchName
+        ");
+    }
+
+    #[test]
+    fn of_a_task_file_what_has_no_place_is_counted() {
+        insta::assert_snapshot!(on_the_way("task-file", "task-file", TASK), @r"
+        1 settings of retries, limits and commits
+        2 lines
+        ");
+        insta::assert_snapshot!(on_the_way("task-file", "prd-features", TASK), @r"
+        1 items that hold others
+        1 settings of retries, limits and commits
+        2 lines
+        ");
+        insta::assert_snapshot!(on_the_way("task-file", "sdlc", TASK), @r"
+        1 items that hold others
+        1 settings of retries, limits and commits
+        5 lines
+        ");
+        insta::assert_snapshot!(on_the_way("task-file", "sprint-progress", TASK), @r"
+        1 settings of retries, limits and commits
+        2 lines
+        ");
+    }
+
+    #[test]
+    fn of_a_state_what_has_no_place_is_counted() {
+        insta::assert_snapshot!(on_the_way("sdlc", "sdlc", STATE), @"");
+        insta::assert_snapshot!(on_the_way("sdlc", "prd-features", STATE), @r"
+        1 pr
+        1 prd_url
+        2 repo
+        1 run_id
+        ");
+        insta::assert_snapshot!(on_the_way("sdlc", "task-file", STATE), @r"
+        1 dependencies
+        1 blocked_by
+        1 pr
+        1 prd_url
+        2 repo
+        ");
+        insta::assert_snapshot!(on_the_way("sdlc", "sprint-progress", STATE), @r"
+        1 pr
+        1 prd_url
+        2 repo
+        ");
+    }
+
+    #[test]
+    fn of_a_sprint_what_has_no_place_is_counted() {
+        insta::assert_snapshot!(on_the_way("sprint-progress", "sprint-progress", SPRINT), @"");
+        insta::assert_snapshot!(on_the_way("sprint-progress", "prd-features", SPRINT), @r"
+        1 items that hold others
+        1 models
+        1 breaks
+        ");
+        insta::assert_snapshot!(on_the_way("sprint-progress", "task-file", SPRINT), @r"
+        1 models
+        1 breaks
+        2 id
+        ");
+        insta::assert_snapshot!(on_the_way("sprint-progress", "sdlc", SPRINT), @r"
+        1 items that hold others
+        1 models
+        1 breaks
+        ");
     }
 }

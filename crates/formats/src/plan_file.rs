@@ -171,19 +171,6 @@ pub(crate) fn gone(file: &str, row: &ItemRow) -> Problem {
     )
 }
 
-/// That an item that is worked on was marked as done.
-pub(crate) fn marked_too_early(file: &str, row: &ItemRow) -> Problem {
-    ignored(
-        file,
-        row.node.as_str(),
-        format!(
-            "`{}` is worked on, and is not done because the file says so",
-            row.node
-        ),
-        "nothing to do: piton marks it when its work has ended well",
-    )
-}
-
 /// Whether an agent or a check works on the item or on something below it, or
 /// was interrupted there: what the file says of it is then no evidence.
 pub(crate) fn is_worked_on(tables: &Tables, row: &ItemRow) -> bool {
@@ -211,9 +198,10 @@ impl Marked<'_> {
         let node = self.row.node.clone();
         match (self.before, self.now) {
             (Some(false) | None, true) if !done => {
-                if is_worked_on(shown.tables, self.row) {
-                    into.problems.push(marked_too_early(shown.file, self.row));
-                } else if self.before.is_some() || self.row.attempts == 0 {
+                // Agents mark what they work on: that is no evidence, and the
+                // mark is taken back without a word.
+                let is_worked_on = is_worked_on(shown.tables, self.row);
+                if !is_worked_on && (self.before.is_some() || self.row.attempts == 0) {
                     // Without a base, what was tried may bear an old mark.
                     let to = ItemState::Done;
                     into.edits.push(Edit::SetState { node, to });

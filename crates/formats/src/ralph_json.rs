@@ -21,7 +21,7 @@ mod take;
 pub use detect::detect;
 pub use migrate::from_progress_txt;
 pub use show::{element_of, show, told_again};
-pub use take::take;
+pub use take::{AGENT, take};
 
 /// What the format is called where things of several are kept.
 pub const FACE: &str = "ralph-json";

@@ -25,6 +25,7 @@ pub(crate) use layout::first_keys;
 pub use layout::{Layout, detect};
 pub use manifest::{Manifest, Repo, read_manifest};
 pub use metrics::{AgentRecord, MetricsLog, read_metrics};
+pub(crate) use plan::issue;
 pub use plan::{FACE, import};
 pub use read::read;
 pub use shape::SHAPE;

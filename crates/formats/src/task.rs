@@ -26,6 +26,7 @@ pub use check::check;
 pub use face::{edits, show};
 pub use front::Front;
 pub use pair::match_criteria;
+pub(crate) use plan::words_of;
 pub use plan::{FACE, import};
 
 /// What a task file says.

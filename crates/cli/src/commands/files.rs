@@ -5,7 +5,7 @@ use std::path::Path;
 
 use piton_engine::verbs::files::{self, Grade, Standing};
 use piton_engine::verbs::init::{self, Init, Intent};
-use piton_engine::{Exit, Failure, World};
+use piton_engine::{Exit, Failure, Findings, World};
 
 use super::count;
 use crate::args::{FilesCommand, InitArgs};
@@ -25,9 +25,14 @@ pub(super) fn init(world: &World, args: &InitArgs, output: &mut Output) -> Resul
         }
         return Ok(Exit::Done);
     }
-    if !args.yes && !output.json && std::io::stdin().is_terminal() && !is_agreed(output) {
+    let asks = looked.adopts() && !args.yes && !output.json;
+    let is_asked = asks && std::io::stdin().is_terminal();
+    if is_asked && !is_agreed(output) {
         output.note("nothing was done");
         return Ok(Exit::No);
+    }
+    if asks && !is_asked {
+        output.note("stdin is no terminal, so nobody is asked: this goes on as with `--yes`; `--dry-run` only looks");
     }
     let done = init::init(world, &mut |text| {
         output.note(&format!("{DIM}{text}{DIM:#}"))
@@ -38,6 +43,9 @@ pub(super) fn init(world: &World, args: &InitArgs, output: &mut Output) -> Resul
     }
     for said in &done.said {
         output.note(said);
+    }
+    if let Some(elsewhere) = &done.elsewhere {
+        output.warning(&elsewhere.to_string());
     }
     if !done.ignore.is_empty() {
         output.note("git need not see these; add them to .gitignore if you agree:");
@@ -67,9 +75,14 @@ fn show_found(looked: &Init, output: &mut Output) {
             Intent::Adopt => format!("{GREEN}adopted, and kept up to date{GREEN:#}"),
             Intent::Begin => "kept up to date as soon as there is something to show".to_owned(),
             Intent::Kept => "kept up to date already".to_owned(),
-            Intent::Run => format!("a plan: `piton run {}`", plan_of(&found.path)),
+            Intent::Run => "a plan".to_owned(),
             Intent::Migrate => "taken over by `piton files migrate`".to_owned(),
+            Intent::Ask => format!("{YELLOW}cannot be read, and is asked about{YELLOW:#}"),
             Intent::LeaveAlone => format!("{YELLOW}left alone{YELLOW:#}"),
+        };
+        let what = match &found.command {
+            Some(command) => format!("{what}: `{command}`"),
+            None => what,
         };
         [
             format!("{BOLD}{}{BOLD:#}", found.path),
@@ -80,23 +93,11 @@ fn show_found(looked: &Init, output: &mut Output) {
     output.data(&table::render(rows));
 }
 
-/// What to type for a plan: a sprint is run by its folder.
-fn plan_of(path: &str) -> &str {
-    for name in ["/SPRINT.yaml", "/PROGRESS.yaml"] {
-        if let Some(folder) = path.strip_suffix(name) {
-            return folder;
-        }
-    }
-    match path {
-        "SPRINT.yaml" | "PROGRESS.yaml" => ".",
-        path => path,
-    }
-}
-
 fn next(done: &Init) -> String {
-    let plan = done.found.iter().find(|found| found.intent == Intent::Run);
-    match plan {
-        Some(plan) => format!("next: `piton run {}`", plan_of(&plan.path)),
+    let mut found = done.found.iter();
+    let plan = found.find(|found| found.intent == Intent::Run);
+    match plan.and_then(|plan| plan.command.as_ref()) {
+        Some(command) => format!("next: `{command}`"),
         None => "next: `piton log session_started`, or `piton run PLAN`".to_owned(),
     }
 }
@@ -114,7 +115,7 @@ pub(super) fn files(
             } else {
                 Grade::Tolerant
             };
-            check(world, &files, grade, output)
+            Ok(check(world, &files, grade, output))
         }
         FilesCommand::Schema { format } => {
             let schema = files::schema(&format)?;
@@ -143,7 +144,12 @@ fn list(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         let standing = match (file.standing, &file.run) {
             (Standing::Face, _) => format!("{GREEN}kept up to date{GREEN:#}"),
             (Standing::Asked, _) => format!("{YELLOW}asked about, see `piton inbox`{YELLOW:#}"),
-            (Standing::Off, _) => "not kept up to date".to_owned(),
+            (Standing::Missing, _) => {
+                format!(
+                    "{YELLOW}not there: `piton files sync` writes what there is to show{YELLOW:#}"
+                )
+            }
+            (Standing::Off | Standing::Elsewhere, _) => "not kept up to date".to_owned(),
             (Standing::Plan, Some(run)) => format!("{GREEN}plan of run {run}{GREEN:#}"),
             (Standing::Plan, None) => "a plan".to_owned(),
             (Standing::Foreign, _) => "another tool's".to_owned(),
@@ -154,8 +160,10 @@ fn list(world: &World, output: &mut Output) -> Result<Exit, Failure> {
             (0, warnings) => count(warnings, "warning"),
             (errors, _) => count(errors, "error"),
         };
+        let link = file.link.as_ref();
+        let link = link.map(|to| format!(" -> {}", to.display()));
         [
-            format!("{BOLD}{}{BOLD:#}", file.path),
+            format!("{BOLD}{}{BOLD:#}{}", file.path, link.unwrap_or_default()),
             standing,
             problems,
             format!("{DIM}{}{DIM:#}", file.about),
@@ -168,21 +176,18 @@ fn list(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn check(
-    world: &World,
-    paths: &[std::path::PathBuf],
-    grade: Grade,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let checked = files::check(world, paths, grade)?;
+fn check(world: &World, paths: &[std::path::PathBuf], grade: Grade, output: &mut Output) -> Exit {
+    let checked = files::check(world, paths, grade);
     let errors = checked.findings.errors();
     if output.json {
+        let unread: Vec<&str> = checked.unread.iter().map(|(file, _)| &**file).collect();
         output.json(&serde_json::json!({
             "files": checked.files,
             "problems": checked.findings.problems,
+            "unread": unread,
         }));
-    } else {
-        output.findings(&checked.findings);
+    } else if checked.files > 0 {
+        output.findings(&with_places(&checked.findings));
         let warnings = checked.findings.problems.len() - errors;
         let said = match (errors, warnings) {
             (0, 0) => format!(
@@ -201,28 +206,56 @@ fn check(
         };
         output.note(&said);
     }
-    Ok(if errors == 0 { Exit::Done } else { Exit::No })
+    for (_, failure) in &checked.unread {
+        output.failure(failure);
+    }
+    checked.exit()
+}
+
+/// The problems, each with its place in the document: in a long file a line does
+/// not tell which entry it is of.
+fn with_places(findings: &Findings) -> Findings {
+    let mut findings = findings.clone();
+    for problem in &mut findings.problems {
+        if !problem.path.is_empty() {
+            problem.message = format!("{}, at {}", problem.message, problem.path);
+        }
+    }
+    findings
 }
 
 fn sync(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     let synced = files::sync(world)?;
     let waits = !synced.asked.is_empty();
+    let exit = if waits {
+        Exit::Waits
+    } else if synced.behind.is_empty() {
+        Exit::Done
+    } else {
+        Exit::No
+    };
     if output.json {
         output.json(&synced);
-    } else {
-        for said in &synced.said {
-            output.note(said);
-        }
-        if waits {
-            output.warning(&format!(
-                "a person is asked about {}; see `piton inbox`",
-                synced.asked.join(", ")
-            ));
-        } else {
-            output.note("all native files are up to date");
-        }
+        return Ok(exit);
     }
-    Ok(if waits { Exit::Waits } else { Exit::Done })
+    for said in &synced.said {
+        output.note(said);
+    }
+    for behind in &synced.behind {
+        output.warning(behind);
+    }
+    if waits {
+        output.warning(&format!(
+            "a person is asked about {}; see `piton inbox`",
+            synced.asked.join(", ")
+        ));
+    }
+    match &synced.elsewhere {
+        Some(elsewhere) => output.note(&elsewhere.to_string()),
+        None if exit == Exit::Done => output.note("all native files are up to date"),
+        None => {}
+    }
+    Ok(exit)
 }
 
 fn convert(
@@ -257,7 +290,7 @@ fn convert(
         let rows = converted
             .lost
             .iter()
-            .map(|lost| [format!("  {}", lost.count), lost.what.to_owned()]);
+            .map(|lost| [format!("  {}", lost.count), lost.what.clone()]);
         output.note(table::render(rows).trim_end());
     }
     Ok(Exit::Done)

@@ -84,6 +84,17 @@ fn describe(row: &EntryRow) -> String {
     )
 }
 
+/// The entry, with what it says where it has no description.
+fn in_words(row: &EntryRow) -> String {
+    const KEYS: [&str; 5] = ["focus", "reason", "resolution", "issue", "notes"];
+    let entry = &row.entry;
+    let said = KEYS.iter().find_map(|key| entry.text(key));
+    match said.filter(|_| !entry.data.contains_key("description")) {
+        Some(said) => format!("{} {}", describe(row), first_line(said)),
+        None => describe(row),
+    }
+}
+
 pub(super) fn recent(
     world: &World,
     args: &RecentArgs,
@@ -134,13 +145,15 @@ pub(super) fn recent(
 
 fn lately(recent: &Recent) -> String {
     let mut text = format!("{}\n", recent.summary);
-    for row in &recent.entries {
-        text.push_str(&format!(
-            "{DIM}{}{DIM:#}  {}\n",
-            local(row.timestamp),
-            describe(row)
-        ));
-    }
+    let entries = recent.entries.iter().map(|row| {
+        let line = format!("{DIM}{}{DIM:#}  {}\n", local(row.timestamp), in_words(row));
+        (Some(row.timestamp), line)
+    });
+    let attempts = recent.attempts.iter();
+    let attempts = attempts.map(|attempt| (attempt.ended_at, past_line(attempt)));
+    let mut lines: Vec<_> = entries.chain(attempts).collect();
+    lines.sort_by_key(|(time, _)| *time);
+    text.extend(lines.into_iter().map(|(_, line)| line));
     if let Some(task) = &recent.last_task {
         let spec = recent
             .last_spec
@@ -159,7 +172,7 @@ fn unresolved(blockers: &[EntryRow]) -> String {
     }
     let mut text = "Unresolved blockers:\n".to_owned();
     for row in blockers {
-        text.push_str(&format!("{YELLOW}!{YELLOW:#} {}\n", describe(row)));
+        text.push_str(&format!("{YELLOW}!{YELLOW:#} {}\n", in_words(row)));
     }
     text
 }
@@ -183,18 +196,23 @@ fn blockers(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// An attempt, and what was noticed in it.
-fn past(attempt: &Past) -> String {
+/// An attempt in a line.
+fn past_line(attempt: &Past) -> String {
     let name = attempt.name.as_deref().unwrap_or(&attempt.node);
     let said = attempt.summary.as_deref().or(attempt.error.as_deref());
     let said = said.map(|said| format!(": {}", first_line(said)));
     let when = attempt.ended_at.map(local).unwrap_or_default();
-    let mut text = format!(
+    format!(
         "{DIM}{when}{DIM:#}  {BOLD}{}{BOLD:#} {}{}\n",
         first_line(name),
         attempt.outcome.as_str(),
         said.unwrap_or_default()
-    );
+    )
+}
+
+/// An attempt, and what was noticed in it.
+fn past(attempt: &Past) -> String {
+    let mut text = past_line(attempt);
     for one in &attempt.observations {
         let about = one
             .category

@@ -135,7 +135,10 @@ fn each_format_is_found_and_adopted_alone() {
         ("progress.txt", "# Progress\n- did this\n", "migrate"),
     ] {
         let scratch = Scratch::new().with_fixed_clock();
-        scratch.write(file, text);
+        scratch.write(file, text).write(
+            ".claude/workflows/main.yaml",
+            "name: main\nschema-version: \"2.0\"\nphases:\n  - {id: a, prompt: x}\n",
+        );
         let init = scratch.json(&["init", "--yes"]);
         assert_eq!(
             intents(&init).get(file).map(String::as_str),
@@ -214,7 +217,8 @@ fn a_program_is_told_what_was_found_and_done() {
         {
           "path": "prd.json",
           "about": "a list of user stories",
-          "intent": "run"
+          "intent": "run",
+          "command": "piton run prd.json"
         }
       ],
       "ignore": [],
@@ -227,6 +231,68 @@ fn a_program_is_told_what_was_found_and_done() {
 }
 
 #[test]
+fn what_is_found_is_offered_only_where_it_can_be_used_and_typed_from_here() {
+    let scratch = Scratch::new().with_fixed_clock();
+    scratch
+        .write("web/prd.json", STORIES)
+        .write("prd.json", "{\"features\": []}")
+        .write("RALPH_TASK.md", "")
+        .write("demo/SPRINT.yaml", "workflow: nowhere\nsprint-id: s\n")
+        .write(
+            "state.json",
+            r#"{"run_id": "r", "phase": "IMPLEMENTATION", "phase_status": "x", "issues": {"A": {"status": "odd"}, "A": 1}}"#,
+        )
+        .write(RALPH, "{\"version\": \"1.0\", \"entries\": [");
+    let shows = |args: &[&str]| {
+        let output = scratch.command_in("web", args).output();
+        Said::of(&output.expect("piton starts")).shown(&scratch)
+    };
+    insta::assert_snapshot!(shows(&["init"]), @r"
+    .ralph/.iteration     kept up to date as soon as there is something to show  how many agents were started
+    .ralph/activity.log   kept up to date as soon as there is something to show  what Ralph's agents did
+    .ralph/errors.log     kept up to date as soon as there is something to show  what went wrong for Ralph's agents
+    .ralph/guardrails.md  kept up to date as soon as there is something to show  the signs of Ralph
+    .ralph/progress.json  cannot be read, and is asked about                     Ralph's progress: attempts, learnings, patterns
+    .ralph/progress.md    kept up to date as soon as there is something to show  the sessions of Ralph
+    RALPH_TASK.md         left alone                                             a task with criteria: an empty file
+    demo/SPRINT.yaml      left alone: `piton plan check ../demo`                 the definition of a sprint, which has errors
+    prd.json              left alone                                             a list of features, with nothing to do in it
+    state.json            left alone: `piton files check ../state.json`          the state of an Agentic SDLC run, which cannot be read
+    web/prd.json          a plan: `piton run prd.json`                           a list of user stories
+    stdin is no terminal, so nobody is asked: this goes on as with `--yes`; `--dry-run` only looks
+    keeping progress in SCRATCH/.piton
+    .ralph/progress.json cannot be taken in and is left as it is; see `piton inbox`
+    git need not see these; add them to .gitignore if you agree:
+      .ralph/activity.log
+      .ralph/errors.log
+      .ralph/.iteration
+    next: `piton run prd.json`
+    [exit 0]
+    ");
+    // What was adopted is not adopted again, and nothing is to be asked.
+    insta::assert_snapshot!(shows(&["init"]), @r"
+    .ralph/.iteration     kept up to date already                        how many agents were started
+    .ralph/activity.log   kept up to date already                        what Ralph's agents did
+    .ralph/errors.log     kept up to date already                        what went wrong for Ralph's agents
+    .ralph/guardrails.md  kept up to date already                        the signs of Ralph
+    .ralph/progress.json  cannot be read, and is asked about             Ralph's progress: attempts, learnings, patterns
+    .ralph/progress.md    kept up to date already                        the sessions of Ralph
+    RALPH_TASK.md         left alone                                     a task with criteria: an empty file
+    demo/SPRINT.yaml      left alone: `piton plan check ../demo`         the definition of a sprint, which has errors
+    prd.json              left alone                                     a list of features, with nothing to do in it
+    state.json            left alone: `piton files check ../state.json`  the state of an Agentic SDLC run, which cannot be read
+    web/prd.json          a plan: `piton run prd.json`                   a list of user stories
+    git need not see these; add them to .gitignore if you agree:
+      .ralph/activity.log
+      .ralph/errors.log
+      .ralph/.iteration
+    next: `piton run prd.json`
+    [exit 0]
+    ");
+    assert_eq!(scratch.piton(&["issue", "list"]).exit, 2);
+}
+
+#[test]
 fn without_a_terminal_nothing_is_asked() {
     let scratch = Scratch::new().with_fixed_clock();
     scratch.write(RALPH, ATTEMPTS);
@@ -234,6 +300,7 @@ fn without_a_terminal_nothing_is_asked() {
     let said = scratch.piton(&["init"]);
     fine(&said);
     assert!(!said.err.contains("[Y/n]"), "{}", said.err);
+    assert!(said.err.contains("nobody is asked"), "{}", said.err);
     assert_eq!(
         scratch.json(&["recent", "--item", "auth"])["attempts"][0]["name"],
         "auth-1"

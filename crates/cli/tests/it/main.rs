@@ -12,6 +12,7 @@ mod compile;
 mod conformance;
 mod crash;
 mod faults;
+mod files;
 mod guide;
 mod harness;
 mod init;

@@ -380,7 +380,7 @@ mod journal {
         let scratch = Scratch::new();
         insta::assert_snapshot!(scratch.shows(&["journal", "show"]), @r"
         error: nothing is recorded here [store.missing]
-        hint: a first `piton log` or `piton run PLAN` begins a journal; PITON_PROJECT names the folder of another
+        hint: `piton init`, `piton log` or `piton run PLAN` begins a journal; PITON_PROJECT names the folder of another
         [exit 1]
         ");
         insta::assert_snapshot!(scratch.shows(&["status"]), @r"

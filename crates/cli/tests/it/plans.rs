@@ -140,6 +140,23 @@ fn an_agent_that_says_passes_with_its_last_breath_is_not_believed() {
 }
 
 #[test]
+fn a_run_keeps_the_files_of_ralph_only_where_their_folder_is() {
+    let one = "{\"features\": [{\"id\": \"a\", \"description\": \"a\", \"passes\": false}]}";
+    let scratch = project("prd.json", one, "echo done");
+    assert_eq!(run(&scratch, "prd.json").exit, 0);
+    assert!(!scratch.has(".ralph"));
+    let scratch = project("prd.json", one, "echo done");
+    scratch.write(".ralph/notes", "");
+    let said = run(&scratch, "prd.json");
+    assert!(
+        said.err.contains("keeping .ralph/progress.json up to date"),
+        "{}",
+        said.err
+    );
+    assert!(scratch.has(".ralph/progress.json"));
+}
+
+#[test]
 fn a_person_ticks_and_adds_while_an_agent_works() {
     let agent = "echo $PITON_ITEM >>order\nwhile [ ! -f go ]; do sleep 0.05; done\necho done";
     let scratch = project("RALPH_TASK.md", TASK, agent);

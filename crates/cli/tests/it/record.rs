@@ -579,7 +579,7 @@ mod screenshots {
             scratch
                 .piton(&["record", "new", "--screenshot", "none.png"])
                 .exit,
-            6
+            2
         );
         assert_eq!(
             scratch.piton(&["recent", "--item", "new"]).exit,

@@ -269,7 +269,7 @@ mod agents {
         2 | uze = "x"
           | ^^^
         unknown field `uze`, expected one of `use`, `commands`, `wall-timeout`, `idle-timeout`, `grace`, `output-bytes-max` [usage]
-        hint: the keys are listed in docs/guide/configuration.md
+        hint: mend the file, then repeat the command
         [exit 2]
         "#);
     }

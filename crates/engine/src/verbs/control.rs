@@ -208,14 +208,30 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Shown,
         shown.said.extend(looked.said);
         shown.asked.extend(looked.warned);
         if !looked.taken {
+            let is_gone = mirror.was_written() && !mirror.target().exists();
             let trouble = mirror.write(&rows.tables, position, session.world.now());
             shown
                 .said
                 .extend(trouble.map(|trouble| trouble.to_string()));
+            if is_gone {
+                shown.said.push(missing_again(mirror, row));
+            }
             break;
         }
     }
     Ok(shown)
+}
+
+/// What became of a file that somebody took away.
+fn missing_again(mirror: &Mirror, row: &RunRow) -> String {
+    let file = PlanFile::path(row).unwrap_or_default();
+    if mirror.target().exists() {
+        return format!("{file} was not there any more, and is written again");
+    }
+    format!(
+        "{file} is not there any more, and what it said is not known to the letter; run `{}` goes on without it",
+        row.name
+    )
 }
 
 /// How a run stands after somebody changed it.

@@ -2,49 +2,34 @@
 //! date, turned into another format.
 
 mod convert;
+mod elsewhere;
+pub(crate) mod look;
 mod migrate;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton_core::{Need, RunId};
 pub use piton_formats::format::Grade;
 use piton_formats::format::{self, Format, Recognised};
 use piton_formats::plan_file::PlanFile;
-use piton_formats::problem::Source;
+use piton_formats::problem::{Problem, Source};
 use serde::Serialize;
 
 use super::control::show_in_file;
+use super::journal::missing;
 use crate::exchange::stage;
-use crate::faces::{self, FILES, News};
-use crate::failure::{Failure, Findings, unreadable, unwritable};
+use crate::faces::{self, News};
+use crate::failure::{Exit, Failure, Findings, unreadable, unwritable};
+use crate::input;
 use crate::project::Project;
-use crate::session::Session;
+use crate::session::{Session, open_runs};
 use crate::world::World;
 
 pub use self::convert::{Converted, Lost, convert};
+pub use self::elsewhere::{Elsewhere, elsewhere};
+use self::look::{There, look_for, there};
 pub use self::migrate::{Migrated, migrate};
-
-/// A larger file is not looked at as a whole to tell what it is.
-const BYTES_MAX: u64 = 512 << 20;
-/// How deep below the project native files are looked for.
-const DEPTH_MAX: usize = 4;
-/// Folders in which nobody keeps such files.
-const PASSED_OVER: [&str; 6] = [".git", ".piton", "node_modules", "target", "dist", ".venv"];
-/// Names and endings of files that may be native ones.
-const NAMES: [&str; 10] = [
-    "progress.json",
-    "progress.md",
-    "guardrails.md",
-    "prd.json",
-    "RALPH_TASK.md",
-    "PROGRESS.yaml",
-    "SPRINT.yaml",
-    "state.json",
-    "progress.txt",
-    "manifest.yaml",
-];
 
 /// Where a native file stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -52,6 +37,11 @@ const NAMES: [&str; 10] = [
 pub enum Standing {
     /// Kept up to date, and taken in when others write it.
     Face,
+    /// Kept up to date, and not there: there is nothing to show yet, or somebody
+    /// took it away.
+    Missing,
+    /// That of a second work tree: the file of the first one is kept.
+    Elsewhere,
     /// A person is asked what is to become of it.
     Asked,
     /// Not kept up to date.
@@ -78,6 +68,9 @@ pub struct Listed {
     /// The run whose plan it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
+    /// Where the link leads, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<PathBuf>,
     /// How many errors it has.
     pub errors: usize,
     /// How many warnings it has.
@@ -96,18 +89,19 @@ pub fn list(world: &World) -> Result<Vec<Listed>, Failure> {
     if let Some(session) = &session {
         known.load(session)?;
     }
-    let is_made = |path: &PathBuf| {
-        let shown = project.relative(path);
-        FILES
-            .iter()
-            .any(|file| file.derived_path() == Some(&*shown))
-    };
-    let mut listed: Vec<Listed> = look_for(&project)
+    let mut listed: Vec<Listed> = look_for(&project, &project.root)
         .into_iter()
-        // What is made of another file is nobody's to list.
-        .filter(|path| !is_made(path))
         .filter_map(|path| listed(&project, &path, &known))
         .collect();
+    let missing = known.kept().filter(|path| {
+        listed.iter().all(|file| file.path != **path)
+            && matches!(there(&project.absolute(path)), There::Nothing)
+    });
+    let missing: Vec<Listed> = missing.map(|path| listed_missing(path, &known)).collect();
+    listed.extend(missing);
+    if let Some(elsewhere) = elsewhere(&project) {
+        listed.extend(elsewhere.listed());
+    }
     listed.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(listed)
 }
@@ -118,11 +112,13 @@ struct Known {
     faces: BTreeMap<String, bool>,
     asked: Vec<String>,
     plans: BTreeMap<String, String>,
+    /// The plans whose run is not over.
+    open: Vec<String>,
 }
 
 impl Known {
     fn load(&mut self, session: &Session<'_>) -> Result<(), Failure> {
-        let rows = session.load(&[Need::Faces, Need::OpenDecisions(None), Need::Runs])?;
+        let rows = session.load(&[Need::Faces, Need::OpenDecisions(None)])?;
         for face in rows.tables.faces() {
             self.faces.insert(face.path.clone(), face.on);
         }
@@ -132,51 +128,89 @@ impl Known {
                 .filter(|row| row.verdict.is_none())
                 .filter_map(|row| row.file.clone()),
         );
-        for run in rows.tables.runs() {
+        let runs = session.runs()?;
+        for run in &runs {
             if let Some(path) = PlanFile::path(run) {
                 self.plans.insert(path, run.name.clone());
             }
         }
+        self.open
+            .extend(open_runs(&runs).filter_map(PlanFile::path));
         Ok(())
+    }
+
+    /// The paths of what is kept up to date.
+    fn kept(&self) -> impl Iterator<Item = &String> {
+        let faces = self.faces.iter().filter(|(_, on)| **on);
+        faces.map(|(path, _)| path).chain(&self.open)
     }
 }
 
-fn listed(project: &Project, path: &Path, known: &Known) -> Option<Listed> {
-    let shown = project.relative(path);
-    let bytes = fs::read(path).ok()?;
-    let run = known.plans.get(&shown).cloned();
-    let mut listed = Listed {
-        path: shown.clone(),
+fn bare(path: &str, known: &Known) -> Listed {
+    Listed {
+        path: path.to_owned(),
         format: None,
         about: String::new(),
         standing: Standing::Foreign,
-        run: run.clone(),
+        run: known.plans.get(path).cloned(),
+        link: None,
         errors: 0,
         warnings: 0,
+    }
+}
+
+fn listed_missing(path: &str, known: &Known) -> Listed {
+    let format = format::at(path);
+    Listed {
+        format: format.map(|format| format.name),
+        about: format.map_or("", |format| format.about).to_owned(),
+        standing: Standing::Missing,
+        ..bare(path, known)
+    }
+}
+
+fn listed(project: &Project, path: &str, known: &Known) -> Option<Listed> {
+    let full = project.absolute(path);
+    let mut listed = Listed {
+        link: look::link(&full),
+        ..bare(path, known)
     };
-    let Ok(text) = String::from_utf8(bytes) else {
-        listed.about = "no UTF-8 text".to_owned();
-        listed.standing = Standing::Unreadable;
-        return Some(listed);
+    let is_face = known.faces.get(path) == Some(&true);
+    let text = match there(&full) {
+        There::Nothing => return None,
+        There::Text(text) => text,
+        There::Unfit(what) => {
+            // What piton itself made large is kept up to date all the same.
+            let is_kept = is_face && look::blocked(&full).is_none();
+            listed.about = what;
+            listed.standing = if is_kept {
+                Standing::Face
+            } else {
+                Standing::Unreadable
+            };
+            return Some(listed);
+        }
     };
-    let (format, standing) = match format::recognise(&shown, &text) {
+    let (format, standing) = match format::recognise(path, &text) {
         Err(what) => {
             listed.about = what;
             return Some(listed);
         }
         Ok(Recognised::Unreadable(format)) => (format, Standing::Unreadable),
         Ok(Recognised::Format(format) | Recognised::Empty(format)) => {
-            let standing = match known.faces.get(&shown) {
-                Some(true) => Standing::Face,
-                Some(false) | None if run.is_some() => Standing::Plan,
-                Some(false) | None => Standing::Off,
+            let standing = if is_face {
+                Standing::Face
+            } else if listed.run.is_some() {
+                Standing::Plan
+            } else {
+                Standing::Off
             };
             (format, standing)
         }
     };
     let problems = format.check(
         Source {
-            name: &shown,
+            name: path,
             text: &text,
         },
         Grade::Tolerant,
@@ -185,61 +219,55 @@ fn listed(project: &Project, path: &Path, known: &Known) -> Option<Listed> {
     listed.about = format.about.to_owned();
     listed.errors = problems.iter().filter(|problem| problem.is_error()).count();
     listed.warnings = problems.len() - listed.errors;
-    listed.standing = if known.asked.contains(&shown) {
-        Standing::Asked
-    } else {
-        standing
-    };
+    let is_asked = known.asked.iter().any(|asked| asked == path);
+    listed.standing = if is_asked { Standing::Asked } else { standing };
     Some(listed)
 }
 
-/// The files of the project that may be native ones.
-pub(crate) fn look_for(project: &Project) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    look_in(&project.root, DEPTH_MAX, &mut found);
-    found
-}
-
-fn look_in(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let Ok(kind) = entry.file_type() else {
-            continue;
-        };
-        if kind.is_dir() && depth > 0 && !PASSED_OVER.contains(&&*name) {
-            look_in(&entry.path(), depth - 1, found);
-        }
-        let small = entry.metadata().is_ok_and(|found| found.len() <= BYTES_MAX);
-        if kind.is_file() && small && NAMES.contains(&&*name) {
-            found.push(entry.path());
-        }
-    }
-}
-
 /// What is wrong with files.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Checked {
     /// How many files were read.
     pub files: usize,
     /// What is wrong, with the texts.
     pub findings: Findings,
+    /// The files that could not be read at all, and why.
+    pub unread: Vec<(String, Failure)>,
 }
 
-/// Says what is wrong with files.
-///
-/// # Errors
-///
-/// When one cannot be read at all, or is none that piton knows.
-pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Result<Checked, Failure> {
+impl Checked {
+    /// What to end with: the worst that was met.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        let judged = if self.findings.errors() == 0 {
+            Exit::Done
+        } else {
+            Exit::No
+        };
+        let unread = self.unread.iter().map(|(_, failure)| failure.exit());
+        unread.chain([judged]).max().unwrap_or(judged)
+    }
+}
+
+/// Nothing needs to be done about a file that nobody asked piton to keep.
+const FOREIGN_HINT: &str =
+    "piton leaves it as it is; if it is meant to be a native file, see `piton files schema --help`";
+
+/// Says what is wrong with files. One that cannot be read at all keeps none of
+/// the others from being judged.
+#[must_use]
+pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
     let mut checked = Checked::default();
     for file in files {
         let path = world.path(file);
         let shown = file.display().to_string();
-        let bytes = fs::read(&path).map_err(|error| unreadable(&path, error))?;
+        let bytes = match input::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                checked.unread.push((shown, unreadable(file, error)));
+                continue;
+            }
+        };
         checked.files += 1;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -259,10 +287,10 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Result<Checked, 
                 | Recognised::Unreadable(format),
             ) => format,
             Err(what) => {
-                checked
-                    .findings
-                    .problems
-                    .push(faces::foreign(&shown, &what));
+                checked.findings.problems.push(Problem {
+                    hint: FOREIGN_HINT.to_owned(),
+                    ..faces::foreign(&shown, &what)
+                });
                 checked.findings.sources.insert(shown, text);
                 continue;
             }
@@ -277,7 +305,7 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Result<Checked, 
         checked.findings.problems.extend(problems);
         checked.findings.sources.insert(shown, text);
     }
-    Ok(checked)
+    checked
 }
 
 /// The JSON Schema of a format.
@@ -305,6 +333,11 @@ pub struct Synced {
     pub said: Vec<String>,
     /// Files about which a person is asked.
     pub asked: Vec<String>,
+    /// Files that could not be brought up to date, and why.
+    pub behind: Vec<String>,
+    /// The work tree whose files are kept, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
 }
 
 /// Takes in what others wrote into native files, and brings all up to date.
@@ -314,24 +347,33 @@ pub struct Synced {
 /// When nothing was ever recorded here, or the store fails.
 pub fn sync(world: &World) -> Result<Synced, Failure> {
     let Some(session) = Session::write(world, &world.cwd)? else {
-        return Err(
-            Failure::new("store.missing", "nothing was ever recorded here")
-                .hint("begin with `piton init`"),
-        );
+        return Err(missing());
     };
-    let mut synced = Synced::default();
-    // That a person is asked is said once, of new and old questions alike.
-    let news = faces::follow(&session).into_iter();
-    let news = news.filter(|news| !matches!(news, News::Asked(_)));
-    synced.said.extend(news.map(|news| news.to_string()));
+    let mut synced = Synced {
+        elsewhere: elsewhere(&session.project),
+        ..Synced::default()
+    };
+    for news in faces::follow(&session) {
+        match news {
+            News::Behind(..) => synced.behind.push(news.to_string()),
+            // That a person is asked is said once, of new and old questions alike.
+            News::Asked(_) => {}
+            News::TakenIn(..) | News::Left(_) => synced.said.push(news.to_string()),
+        }
+    }
     for run in session.runs()? {
         if run.id != RunId::PROJECT {
             synced.said.extend(show_in_file(&session, &run)?.said);
         }
     }
-    let rows = session.load(&[Need::OpenDecisions(None)])?;
-    let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
-    synced.asked = open.filter_map(|row| row.file.clone()).collect();
+    let mut known = Known::default();
+    known.load(&session)?;
+    for path in known.kept() {
+        let why = look::blocked(&session.project.absolute(path));
+        let why = why.map(|why| News::Behind(path.clone(), why).to_string());
+        synced.behind.extend(why);
+    }
+    synced.asked = known.asked;
     Ok(synced)
 }
 

@@ -6,16 +6,21 @@
 mod state;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use piton_core::Command;
 use piton_formats::face::Detected;
-use piton_formats::format::{self, Recognised};
+use piton_formats::format::{self, Format, Grade, Recognised};
+use piton_formats::problem::{Problem, Source};
 use serde::Serialize;
 
-use super::files::look_for;
+use super::compile::{check_sprint, sprint_path};
+use super::files::look::{There, look_for, there};
+use super::files::{Elsewhere, elsewhere};
+use super::run::plan_path::PlanPath;
 use crate::faces::{self, FILES, FaceFile};
 use crate::failure::Failure;
+use crate::input;
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
@@ -43,7 +48,9 @@ pub enum Intent {
     Run,
     /// `piton files migrate` takes it over.
     Migrate,
-    /// It is another tool's, or cannot be read: left alone.
+    /// It is to be kept up to date, and cannot be read: a person is asked.
+    Ask,
+    /// It is another tool's, cannot be used as it is, or is no file: left alone.
     LeaveAlone,
 }
 
@@ -56,6 +63,12 @@ pub struct Finding {
     pub about: String,
     /// What is done with it.
     pub intent: Intent,
+    /// What to type for it, seen from the present folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// It was adopted before.
+    #[serde(skip)]
+    known: bool,
 }
 
 /// What `piton init` found and did.
@@ -69,8 +82,21 @@ pub struct Init {
     pub ignore: Vec<&'static str>,
     /// What happened when they were adopted.
     pub said: Vec<String>,
+    /// The work tree whose files are kept, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
     /// Whether anything was done.
     pub done: bool,
+}
+
+impl Init {
+    /// Whether there is something to adopt that is not adopted yet.
+    #[must_use]
+    pub fn adopts(&self) -> bool {
+        let new = [Intent::Adopt, Intent::Begin, Intent::Ask];
+        let mut unknown = self.found.iter().filter(|found| !found.known);
+        unknown.any(|found| new.contains(&found.intent))
+    }
 }
 
 /// What there is, and what would be done. Writes nothing.
@@ -82,13 +108,14 @@ pub fn look(world: &World) -> Result<Init, Failure> {
     let project = Project::find(world, &world.cwd);
     let kept = kept(world)?;
     let mut found = project_files(&project, &kept);
-    found.extend(other_files(&project, &kept));
+    found.extend(other_files(world, &project, &kept));
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Init {
         home: project.home.display().to_string(),
         ignore: ignore(&project, &found),
         found,
         said: Vec::new(),
+        elsewhere: elsewhere(&project),
         done: false,
     })
 }
@@ -113,48 +140,47 @@ fn project_files(project: &Project, kept: &[String]) -> Vec<Finding> {
         .filter_map(|file| {
             let (about, intent) = intent(project, file)?;
             let is_kept = kept.iter().any(|path| path == file.path);
-            let intent = match intent {
-                Intent::Adopt | Intent::Begin if is_kept => Intent::Kept,
-                Intent::Adopt
-                | Intent::Begin
-                | Intent::Kept
-                | Intent::Run
-                | Intent::Migrate
-                | Intent::LeaveAlone => intent,
-            };
+            // What piton itself made large is left alone by nobody.
+            let is_fine = [Intent::Adopt, Intent::Begin].contains(&intent)
+                || (intent == Intent::LeaveAlone && is_large(project, file));
             Some(Finding {
                 path: file.path.to_owned(),
                 about,
-                intent,
+                intent: if is_kept && is_fine {
+                    Intent::Kept
+                } else {
+                    intent
+                },
+                command: None,
+                known: is_kept,
             })
         })
         .collect()
 }
 
+fn is_large(project: &Project, file: &FaceFile) -> bool {
+    let found = fs::metadata(project.absolute(file.path));
+    found.is_ok_and(|found| found.len() > input::BYTES_MAX)
+}
+
 fn intent(project: &Project, file: &FaceFile) -> Option<(String, Intent)> {
-    let path = project.root.join(file.path);
     let about = || {
-        let format = format::named(file.face);
-        let known = format::FORMATS
-            .iter()
-            .find(|format| format.paths.contains(&file.path));
-        known
-            .or(format)
-            .map_or(file.face, |format| format.about)
-            .to_owned()
+        let format = format::at(file.path).or_else(|| format::named(file.face));
+        format.map_or(file.face, |format| format.about).to_owned()
     };
-    if !path.is_file() {
-        let wanted = is_wanted(project, file);
-        return wanted.then(|| (about(), Intent::Begin));
-    }
-    let Ok(text) = fs::read_to_string(&path) else {
-        return Some(("no UTF-8 text".to_owned(), Intent::LeaveAlone));
+    let text = match there(&project.root.join(file.path)) {
+        There::Nothing => {
+            let wanted = is_wanted(project, file);
+            return wanted.then(|| (about(), Intent::Begin));
+        }
+        There::Unfit(what) => return Some((what, Intent::LeaveAlone)),
+        There::Text(text) => text,
     };
     Some(match (file.detect)(&text) {
-        Detected::Ours | Detected::Empty => (about(), Intent::Adopt),
+        Detected::Ours => (about(), Intent::Adopt),
+        Detected::Empty => (about(), Intent::Begin),
         Detected::Foreign(what) => (what, Intent::LeaveAlone),
-        // A person is asked about it: it may be mended.
-        Detected::Unreadable => (format!("{}, which cannot be read", about()), Intent::Adopt),
+        Detected::Unreadable => (about(), Intent::Ask),
     })
 }
 
@@ -165,54 +191,112 @@ fn is_wanted(project: &Project, file: &FaceFile) -> bool {
 }
 
 /// Plans, and what older layouts left.
-fn other_files(project: &Project, kept: &[String]) -> Vec<Finding> {
-    let found = look_for(project).into_iter().filter_map(|path| {
-        let shown = project.relative(&path);
-        if FILES
-            .iter()
-            .any(|file| file.path == shown || file.derived_path() == Some(&*shown))
-        {
-            return None;
-        }
-        if path.file_name().is_some_and(|name| name == "progress.txt") {
-            return Some(Finding {
-                path: shown,
-                about: "a progress file of earlier times".to_owned(),
-                intent: Intent::Migrate,
-            });
-        }
-        let mut found = other(&path, shown)?;
-        if found.intent == Intent::Adopt && kept.contains(&found.path) {
-            found.intent = Intent::Kept;
-        }
-        Some(found)
-    });
-    found.collect()
+fn other_files(world: &World, project: &Project, kept: &[String]) -> Vec<Finding> {
+    let found = look_for(project, &project.root).into_iter();
+    let others = found.filter(|path| faces::file_at(path).is_none());
+    others
+        .filter_map(|path| {
+            let mut found = other(world, project, &path)?;
+            if found.intent == Intent::Adopt && kept.contains(&found.path) {
+                found.intent = Intent::Kept;
+            }
+            Some(found)
+        })
+        .collect()
 }
 
-fn other(path: &Path, shown: String) -> Option<Finding> {
-    let text = fs::read_to_string(path).ok()?;
-    let (about, intent) = match format::recognise(&shown, &text) {
-        Ok(Recognised::Format(format)) => match format.name {
-            // A sprint is run by its folder.
-            "sprint" | "sprint-progress" | "prd-features" | "prd-user-stories" | "task-file" => {
-                (format.about.to_owned(), Intent::Run)
-            }
-            "sdlc" => (format.about.to_owned(), Intent::Adopt),
-            _ => return None,
-        },
-        Ok(Recognised::Empty(_)) => return None,
-        Ok(Recognised::Unreadable(format)) => (
-            format!("{}, which cannot be read", format.about),
-            Intent::LeaveAlone,
-        ),
-        Err(what) => (what, Intent::LeaveAlone),
-    };
-    Some(Finding {
-        path: shown,
+fn other(world: &World, project: &Project, path: &str) -> Option<Finding> {
+    let full = project.absolute(path);
+    let finding = |about: String, intent| Finding {
+        path: path.to_owned(),
         about,
         intent,
+        command: None,
+        known: false,
+    };
+    let left_alone = |about| Some(finding(about, Intent::LeaveAlone));
+    let text = match there(&full) {
+        There::Nothing => return None,
+        There::Text(text) => text,
+        There::Unfit(what) => return left_alone(what),
+    };
+    if path.ends_with("progress.txt") {
+        let about = "a progress file of earlier times".to_owned();
+        return Some(finding(about, Intent::Migrate));
+    }
+    let typed_as =
+        |verb: &str, at: &Path| Some(format!("piton {verb} {}", typed(world, at).display()));
+    let to_check = |format: &Format, why: &str| Finding {
+        command: typed_as("files check", &full),
+        ..finding(format!("{}, which {why}", format.about), Intent::LeaveAlone)
+    };
+    let format = match format::recognise(path, &text) {
+        Ok(Recognised::Format(format)) => format,
+        Ok(Recognised::Empty(format)) => {
+            return left_alone(format!("{}: an empty file", format.about));
+        }
+        Ok(Recognised::Unreadable(format)) => return Some(to_check(format, "cannot be read")),
+        Err(what) => return left_alone(what),
+    };
+    let about = || format.about.to_owned();
+    let to_run = |at: &Path| Finding {
+        command: typed_as("run", at),
+        ..finding(about(), Intent::Run)
+    };
+    // A sprint is run by its folder.
+    let folder = full.parent().unwrap_or(Path::new("/"));
+    let has_errors = || errors(format, path, &text) > 0;
+    Some(match format.name {
+        "sprint" if is_sprint(world, folder) => to_run(folder),
+        "sprint" => Finding {
+            command: typed_as("plan check", folder),
+            ..to_check(format, "has errors")
+        },
+        "sprint-progress" | "sdlc" | "prd-features" | "prd-user-stories" | "task-file"
+            if has_errors() =>
+        {
+            to_check(format, "has errors")
+        }
+        "sprint-progress" => to_run(folder),
+        "sdlc" => finding(about(), Intent::Adopt),
+        "prd-features" | "prd-user-stories" | "task-file" => {
+            let plan = PlanPath::at(world, &full);
+            if plan.is_some_and(|plan| plan.is_plan()) {
+                to_run(&full)
+            } else {
+                let about = format!("{}, with nothing to do in it", format.about);
+                finding(about, Intent::LeaveAlone)
+            }
+        }
+        _ => return None,
     })
+}
+
+fn errors(format: &Format, path: &str, text: &str) -> usize {
+    let problems = format.check(Source { name: path, text }, Grade::Tolerant);
+    problems.iter().filter(|one| Problem::is_error(one)).count()
+}
+
+/// Whether the sprint in a folder can be compiled.
+fn is_sprint(world: &World, folder: &Path) -> bool {
+    sprint_path(world, folder)
+        .is_ok_and(|sprint| check_sprint(world, &sprint, None, false).progress.is_some())
+}
+
+/// A path as one types it in the present folder.
+fn typed(world: &World, path: &Path) -> PathBuf {
+    let common = world
+        .cwd
+        .ancestors()
+        .zip(0..)
+        .find_map(|(above, up)| Some((path.strip_prefix(above).ok()?, up)));
+    match common {
+        Some((below, 0)) if below.as_os_str().is_empty() => PathBuf::from("."),
+        Some((below, up)) => std::iter::repeat_n(Path::new(".."), up)
+            .chain([below])
+            .collect(),
+        None => path.to_owned(),
+    }
 }
 
 /// The lines that `.gitignore` does not have.
@@ -228,7 +312,10 @@ fn ignore(project: &Project, found: &[Finding]) -> Vec<&'static str> {
     };
     let concerns = |line: &str| {
         let adopted = |finding: &&Finding| {
-            matches!(finding.intent, Intent::Adopt | Intent::Begin | Intent::Kept)
+            matches!(
+                finding.intent,
+                Intent::Adopt | Intent::Begin | Intent::Kept | Intent::Ask
+            )
         };
         let mut adopted = found.iter().filter(adopted);
         adopted.any(|finding| finding.path.starts_with(line))
@@ -255,7 +342,7 @@ pub fn init(world: &World, told: &mut dyn FnMut(&str)) -> Result<Init, Failure> 
         if finding.intent == Intent::Adopt && faces::file_at(&finding.path).is_none() {
             state::adopt(&session, &finding.path)?;
         }
-        if matches!(finding.intent, Intent::Adopt | Intent::Begin)
+        if matches!(finding.intent, Intent::Adopt | Intent::Begin | Intent::Ask)
             && let Some(file) = faces::file_at(&finding.path)
         {
             session.tell(&Command::TurnFace {
@@ -282,8 +369,9 @@ const OF_PLANS: [(&str, &str); 2] = [
     ),
 ];
 
-/// Turns the faces on that belong to a run of this format, unless somebody has
-/// turned one off or another tool's file is in its place; which are new.
+/// Turns the faces on that belong to a run of this format, where their folder is
+/// there: nobody who only runs a plan asked for one. Unless somebody has turned
+/// one off, or another tool's file is in its place. Which are new.
 ///
 /// # Errors
 ///
@@ -299,7 +387,7 @@ pub(super) fn begin_faces(session: &Session<'_>, plan: &str) -> Result<Vec<&'sta
             Ok(text) => matches!((file.detect)(&text), Detected::Ours | Detected::Empty),
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         };
-        if known || !is_ours {
+        if known || !is_ours || !path.parent().is_some_and(Path::is_dir) {
             continue;
         }
         session.tell(&Command::TurnFace {

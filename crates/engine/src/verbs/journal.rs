@@ -162,7 +162,7 @@ fn open(world: &World) -> Result<Session<'_>, Failure> {
 
 /// Nothing was ever recorded here.
 pub(crate) fn missing() -> Failure {
-    Failure::new("store.missing", "nothing is recorded here").hint("a first `piton log` or `piton run PLAN` begins a journal; PITON_PROJECT names the folder of another")
+    Failure::new("store.missing", "nothing is recorded here").hint("`piton init`, `piton log` or `piton run PLAN` begins a journal; PITON_PROJECT names the folder of another")
 }
 
 /// Checks everything that is stored.

@@ -1,13 +1,15 @@
 //! `piton recent`: what happened lately, and what is known of attempts.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use piton_core::entry::{EntryRow, EntryType};
 use piton_core::observation::{Observation, ObservationKind};
 use piton_core::{AttemptRow, Need, Outcome, RunId, Tables};
+use piton_formats::ralph_json;
 use serde::Serialize;
 
-use super::record::item::meant;
+use super::record::item::asked_about;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::world::World;
@@ -17,6 +19,9 @@ use crate::world::World;
 pub struct Recent {
     /// The last entries, the oldest first.
     pub entries: Vec<EntryRow>,
+    /// Of the same time, the attempts that no entry tells of: those that a file
+    /// told of. The oldest first.
+    pub attempts: Vec<Past>,
     /// In a sentence or two.
     pub summary: String,
     /// The spec of the last completed task.
@@ -38,32 +43,129 @@ pub fn recent(world: &World, start: &Path, count: usize) -> Result<Recent, Failu
         return Ok(nothing());
     };
     let rows = session.load(&[
-        Need::RecentEntries(count),
+        // One at least tells whether there is anything.
+        Need::RecentEntries(count.max(1)),
+        Need::RecentAttempts(count.max(1)),
         Need::LastEntry(EntryType::TaskCompleted),
         Need::Blockers,
+        Need::Runs,
     ])?;
-    let all: Vec<EntryRow> = rows.tables.entries().cloned().collect();
-    let completed = all
-        .iter()
-        .rev()
-        .find(|row| row.entry.kind == EntryType::TaskCompleted)
-        .cloned();
-    let entries: Vec<EntryRow> = all[all.len().saturating_sub(count)..].to_vec();
-    if entries.is_empty() {
+    let entries: Vec<&EntryRow> = rows.tables.entries().collect();
+    let attempts = untold(&over(&rows.tables), &entries);
+    if entries.is_empty() && attempts.is_empty() {
         return Ok(nothing());
     }
+    let mut lately: Vec<Lately<'_>> = entries.iter().copied().map(Lately::Entry).collect();
+    lately.extend(attempts.into_iter().map(Lately::Attempt));
+    // What was logged later stays behind what was logged before.
+    lately.sort_by_key(Lately::time);
+    let completed = lately.iter().rev().find(|one| one.is_completed());
+    let last_spec = completed.and_then(|one| one.spec(&rows.tables));
+    let last_task = completed.and_then(|one| one.task());
+    let last = &lately[lately.len().saturating_sub(count)..];
     Ok(Recent {
-        summary: summary(&entries),
-        last_spec: completed.as_ref().and_then(|row| row.entry.spec.clone()),
-        last_task: completed.and_then(|row| row.entry.task_id),
+        summary: summary(last),
+        last_spec,
+        last_task,
         unresolved_blockers: unresolved(&rows.tables),
-        entries,
+        entries: last.iter().filter_map(|one| one.entry().cloned()).collect(),
+        attempts: last
+            .iter()
+            .filter_map(|one| Some(past(&rows.tables, one.attempt()?)))
+            .collect(),
     })
+}
+
+/// The attempts that no entry tells of. Whoever records an attempt, or makes
+/// one, logs it at the same time; what a file told of is not logged again.
+fn untold<'t>(attempts: &[&'t AttemptRow], entries: &[&EntryRow]) -> Vec<&'t AttemptRow> {
+    let told: BTreeSet<(&str, i64)> = entries
+        .iter()
+        .filter_map(|row| Some((row.entry.task_id.as_deref()?, row.timestamp.as_second())))
+        .collect();
+    let is_told = |row: &AttemptRow| {
+        let at = row.ended_at.map_or(0, jiff::Timestamp::as_second);
+        row.agent != ralph_json::AGENT || told.contains(&(row.node.as_str(), at))
+    };
+    let attempts = attempts.iter().filter(|row| !is_told(row));
+    attempts.copied().collect()
+}
+
+/// One thing that happened lately.
+#[derive(Clone, Copy)]
+enum Lately<'t> {
+    Entry(&'t EntryRow),
+    Attempt(&'t AttemptRow),
+}
+
+impl<'t> Lately<'t> {
+    fn entry(&self) -> Option<&'t EntryRow> {
+        match self {
+            Self::Entry(row) => Some(row),
+            Self::Attempt(_) => None,
+        }
+    }
+
+    fn attempt(&self) -> Option<&'t AttemptRow> {
+        match self {
+            Self::Entry(_) => None,
+            Self::Attempt(row) => Some(row),
+        }
+    }
+
+    fn time(&self) -> Option<jiff::Timestamp> {
+        match self {
+            Self::Entry(row) => Some(row.timestamp),
+            Self::Attempt(row) => row.ended_at,
+        }
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        Some(self.attempt()?.report.as_ref()?.outcome)
+    }
+
+    fn is_completed(&self) -> bool {
+        let kind = self.entry().map(|row| row.entry.kind);
+        kind == Some(EntryType::TaskCompleted) || self.outcome() == Some(Outcome::Completed)
+    }
+
+    fn is_blocked(&self) -> bool {
+        let kind = self.entry().map(|row| row.entry.kind);
+        let blocked = [Outcome::Failed, Outcome::Blocked, Outcome::NeedsHuman].map(Some);
+        kind == Some(EntryType::TaskBlocked) || blocked.contains(&self.outcome())
+    }
+
+    fn spec(&self, tables: &Tables) -> Option<String> {
+        match self {
+            Self::Entry(row) => row.entry.spec.clone(),
+            Self::Attempt(row) => run_name(tables, row.run),
+        }
+    }
+
+    fn task(&self) -> Option<String> {
+        match self {
+            Self::Entry(row) => row.entry.task_id.clone(),
+            Self::Attempt(row) => Some(row.node.to_string()),
+        }
+    }
+
+    fn title(&self) -> String {
+        match self {
+            Self::Entry(row) => row.entry.title(),
+            Self::Attempt(row) => {
+                let report = row.report.as_ref();
+                let said = report.and_then(|report| report.summary.as_deref());
+                let outcome = report.map_or("", |report| report.outcome.as_str());
+                format!("{}: {}", row.node, said.unwrap_or(outcome))
+            }
+        }
+    }
 }
 
 fn nothing() -> Recent {
     Recent {
         entries: Vec::new(),
+        attempts: Vec::new(),
         summary: "No previous progress recorded.".to_owned(),
         last_spec: None,
         last_task: None,
@@ -71,30 +173,31 @@ fn nothing() -> Recent {
     }
 }
 
-fn summary(entries: &[EntryRow]) -> String {
-    let count = |kind| entries.iter().filter(|row| row.entry.kind == kind).count();
+fn summary(lately: &[Lately<'_>]) -> String {
     let plural =
         |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    let of = if entries.len() == 1 {
+    if lately.is_empty() {
+        return "Something is recorded, and nothing of it was asked for.".to_owned();
+    }
+    let of = if lately.len() == 1 {
         "Last entry".to_owned()
     } else {
-        format!("Last {} entries", entries.len())
+        format!("Last {} entries", lately.len())
     };
-    let mut text = format!(
-        "{of}: {} completed",
-        plural(count(EntryType::TaskCompleted), "task")
-    );
-    let blocked = count(EntryType::TaskBlocked);
+    let completed = lately.iter().filter(|one| one.is_completed()).count();
+    let mut text = format!("{of}: {} completed", plural(completed, "task"));
+    let blocked = lately.iter().filter(|one| one.is_blocked()).count();
     if blocked > 0 {
         text.push_str(&format!(", {}", plural(blocked, "blocker")));
     }
     text.push('.');
-    if let Some(last) = entries.last() {
+    if let Some(last) = lately.last() {
         text.push_str(&format!(
             " Most recent: {}.",
-            last.entry.title().trim_end_matches('.')
+            last.title().trim_end_matches('.')
         ));
-        if let Some(next) = last.entry.text("next_steps") {
+        let next = last.entry().and_then(|row| row.entry.text("next_steps"));
+        if let Some(next) = next {
             text.push_str(&format!(" Next: {next}"));
         }
     }
@@ -202,7 +305,7 @@ pub fn of_item(world: &World, item: &str) -> Result<ItemPast, Failure> {
             .hint("see what happened lately with `piton recent`, and the nodes with `piton status`")
     };
     let session = Session::read(world, &world.cwd)?.ok_or_else(unknown)?;
-    let meant = meant(&session, item)?;
+    let meant = asked_about(&session, item)?;
     if meant.is_new {
         return Err(unknown());
     }

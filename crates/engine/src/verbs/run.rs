@@ -20,6 +20,7 @@ use super::init::begin_faces;
 use crate::config::Config;
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
+use crate::input;
 use crate::mirror::{adopt, keep_copy, still_asked};
 use crate::notice::Notice;
 use crate::project::Project;
@@ -718,7 +719,7 @@ fn progress(
 ) -> Result<(Progress, Option<String>), Failure> {
     let (progress, taken_over) = if let Some(from) = &request.from {
         let path = world.path(from);
-        let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+        let text = input::read_text(&path).map_err(|error| unreadable(&path, error))?;
         (takeover::take_over(&path, &text)?, Some(text))
     } else if request.recompile {
         (compile(world, request, sprint, tell)?, None)

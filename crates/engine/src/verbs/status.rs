@@ -7,6 +7,7 @@ use piton_core::item::Evidence;
 use piton_core::observation::ObservationCategory;
 use piton_core::run::Pause;
 use piton_core::{DecisionRow, ItemRow, ItemState, Need, Outcome, RunId, RunRow, RunState, Tables};
+use piton_formats::plan_file::PlanFile;
 use serde::Serialize;
 
 use super::control::start;
@@ -291,9 +292,7 @@ fn counters(tables: &Tables, row: &RunRow) -> Counters {
 
 fn warnings(session: &Session<'_>, row: &RunRow) -> Vec<String> {
     let mut warnings = Vec::new();
-    let folder = session
-        .project
-        .absolute(piton_formats::plan_file::PlanFile::folder(row));
+    let folder = session.project.absolute(PlanFile::folder(row));
     if row.state != RunState::Done
         && fs::metadata(folder.join("PAUSE")).is_ok()
         && row.state != RunState::Paused
@@ -301,6 +300,15 @@ fn warnings(session: &Session<'_>, row: &RunRow) -> Vec<String> {
         warnings.push(format!(
             "there is a PAUSE file in {}: the run pauses at the next boundary",
             folder.display()
+        ));
+    }
+    let is_shown = !matches!(row.state, RunState::New | RunState::Done);
+    let file = PlanFile::path(row).filter(|_| is_shown);
+    if let Some(file) = file
+        && !session.project.absolute(&file).exists()
+    {
+        warnings.push(format!(
+            "{file} is not there any more; `piton files sync` writes it again"
         ));
     }
     warnings

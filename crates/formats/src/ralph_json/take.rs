@@ -25,7 +25,8 @@ use crate::understood::{
 };
 
 /// The agent of an attempt that stands in a file without one.
-const AGENT: &str = "file";
+/// Who made an attempt of which only a file tells.
+pub const AGENT: &str = "file";
 
 /// Greater numbers were not counted.
 const NUMBER_MAX: u64 = 1_000_000_000;

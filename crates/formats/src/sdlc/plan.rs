@@ -132,6 +132,16 @@ pub(super) fn of_issue(issue: &Issue) -> Native {
     pack(object.map(json::render).unwrap_or_default())
 }
 
+/// An issue that was none, as its item keeps it.
+pub(crate) fn issue(id: &str, title: &str, blocked_by: Vec<String>) -> Native {
+    of_issue(&Issue {
+        id: id.to_owned(),
+        title: Some(title.to_owned()),
+        blocked_by,
+        ..Issue::default()
+    })
+}
+
 /// The state that [`of_run`] kept.
 pub(super) fn run_of(native: Option<&Native>) -> State {
     let native = native.filter(|native| native.face == FACE);

@@ -217,7 +217,7 @@ fn check_graph(reader: &mut Reader<'_>, place: Place<'_>, issues: &[Issue]) {
                     "the issue `{}` is blocked, but nothing is left to wait for",
                     issue.id
                 ),
-                "it will be ready; nothing need be done",
+                "piton takes it for ready; write `ready` as its status to say so",
             );
             reader
                 .report

@@ -112,6 +112,11 @@ fn title(task: &Task, source: &str) -> String {
     title.unwrap_or(source).to_owned()
 }
 
+/// The words of the criterion that an item was planned of.
+pub(crate) fn words_of(item: &PlannedItem) -> Option<String> {
+    Kept::words_of(item.native.as_ref()?)
+}
+
 fn words(criterion: &Criterion) -> &str {
     match criterion.text.trim() {
         "" => &criterion.id,
@@ -219,6 +224,13 @@ impl Kept {
                 id: row.id.clone(),
                 ..Self::default()
             })
+    }
+
+    /// The words of a criterion; none of what was none.
+    pub(super) fn words_of(native: &Native) -> Option<String> {
+        let native = Some(native).filter(|native| native.face == FACE)?;
+        let kept: Self = serde_json::from_str(&native.body).ok()?;
+        Some(kept.text)
     }
 
     /// The criterion, as far as it must be known to find it again.

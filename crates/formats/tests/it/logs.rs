@@ -34,6 +34,8 @@ pub(crate) fn now() -> Timestamp {
     time("2026-03-01T12:00:00Z")
 }
 
+static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
+
 #[track_caller]
 pub(crate) fn time(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -44,6 +46,7 @@ pub(crate) fn about(file: &str) -> About<'_> {
         file,
         project: "tide-tables",
         now: now(),
+        zone: &UTC,
         iteration: None,
     }
 }

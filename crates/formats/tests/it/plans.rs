@@ -347,7 +347,8 @@ mod lists {
         let mine = "\"priority\": 1, \"passes\": ";
         desk.replace(&format!("{mine}false"), &format!("{mine}true"));
         assert_eq!(desk.take_in(), []);
-        assert_eq!(desk.problems.len(), 1, "{:?}", desk.problems);
+        // Agents do that all the time: nobody is warned of it.
+        assert!(desk.problems.is_empty(), "{:?}", desk.problems);
         desk.show();
         assert_eq!(desk.text, STORIES);
         desk.end(&begun, Outcome::Completed);
@@ -511,7 +512,7 @@ mod tasks {
         desk.replace("- [ ] in metres", "- [x] in metres");
         desk.replace("2. [ ]", "2. [x]");
         assert_eq!(desk.take_in(), []);
-        assert_eq!(desk.problems.len(), 2, "its own box and the one around it");
+        assert!(desk.problems.is_empty(), "{:?}", desk.problems);
         desk.end(&begun, Outcome::Failed);
         desk.show();
         assert_eq!(desk.text, TASK);

@@ -23,11 +23,14 @@ const CRLF: &str = include_str!("../corpus/markdown/progress_crlf.md");
 const SIGNS: &str = include_str!("../corpus/markdown/guardrails_seed.md");
 const LEARNED: &str = include_str!("../corpus/markdown/guardrails_loop.md");
 
+static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
+
 fn about(iteration: Option<u64>) -> About<'static> {
     About {
         file: "f",
         project: "yard",
         now: "2026-01-15T10:30:00Z".parse().unwrap(),
+        zone: &UTC,
         iteration,
     }
 }
@@ -296,7 +299,9 @@ fn both_dialects_are_taken() {
     let loops: Vec<_> = take_progress(LOOP, None)
         .iter()
         .map(|entry| {
-            assert_eq!(entry.at, None);
+            // What the file says, in the zone of whoever reads it: here UTC.
+            let said = entry.text("date").map(|date| date.replace(' ', "T") + "Z");
+            assert_eq!(entry.at, said);
             let data = serde_json::to_string(&entry.data).unwrap();
             format!("{} {data}", entry.kind.as_str())
         })
@@ -625,6 +630,22 @@ fn the_logs_say_once_what_ran_and_what_failed() {
     let shown = log(errors_log::show, Some(text), &rows);
     assert!(shown.starts_with("[10:00:00] SHELL a\r\nb\r\n[2026-01-15 10:31:01] ERROR:"));
     assert!(shown.ends_with("\r\n"));
+}
+
+#[test]
+fn two_attempts_that_began_in_one_second_are_two() {
+    let first = attempt("completed");
+    let mut second = attempt("completed");
+    second.ended_at = Some("2026-01-15T10:31:07Z".parse().unwrap());
+    // One after the other, and both at once.
+    let text = log(activity_log::show, None, &[&first]);
+    let text = log(activity_log::show, Some(&text), &[&second]);
+    assert_eq!(text.matches("SESSION START").count(), 2, "{text}");
+    assert_eq!(log(activity_log::show, None, &[&first, &second]), text);
+    assert_eq!(
+        log(activity_log::show, Some(&text), &[&first, &second]),
+        text
+    );
 }
 
 #[test]

@@ -3,7 +3,6 @@
 //! The file is taken into a journal of its own, in memory, and shown from
 //! there. What the other format has no place for is told.
 
-use std::fs;
 use std::path::PathBuf;
 
 use piton_core::attempt::{Outcome, Report, ToldAttempt};
@@ -12,13 +11,14 @@ use piton_core::entry::{Entry, EntryType};
 use piton_core::memory::MemoryKind;
 use piton_core::{AttemptId, Command, CommandId, HolderKnown, Need, Node, RunId, Tables};
 use piton_formats::face::{About, Shown};
+pub use piton_formats::plan_convert::Lost;
 use piton_formats::problem::{Problem, Source};
 use piton_formats::{format, plan_convert};
 use piton_store::{MemoryStore, Store as _};
-use serde::Serialize;
 
 use crate::faces::{FILES, FaceFile};
 use crate::failure::{Failure, Findings, unreadable};
+use crate::input;
 use crate::project::Project;
 use crate::world::World;
 
@@ -31,15 +31,6 @@ pub struct Converted {
     pub lost: Vec<Lost>,
     /// What was wrong with the file.
     pub findings: Findings,
-}
-
-/// What a format has no place for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Lost {
-    /// What it is: `guardrails`, `observations of attempts`.
-    pub what: &'static str,
-    /// How many of them there are.
-    pub count: usize,
 }
 
 /// The formats that can be turned into each other.
@@ -80,7 +71,7 @@ pub fn convert(
     let (from, to) = (named(from)?, named(to)?);
     let project = Project::find(world, &world.cwd);
     let path = input.map_or_else(|| project.root.join(from.path), |input| world.path(input));
-    let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+    let text = input::read_text(&path).map_err(|error| unreadable(&path, error))?;
     let shown = path.display().to_string();
     let name = project
         .root
@@ -92,6 +83,7 @@ pub fn convert(
         file: &shown,
         project: &name,
         now: world.now(),
+        zone: world.zone(),
         iteration: None,
     };
     let took = (from.take)(&text, None, &about);
@@ -127,7 +119,7 @@ fn convert_plan(
         (None, Some(usual)) => project.root.join(usual),
         (None, None) => project.root.clone(),
     };
-    let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+    let text = input::read_text(&path).map_err(|error| unreadable(&path, error))?;
     let shown = path.display().to_string();
     let source = Source {
         name: &shown,
@@ -141,13 +133,10 @@ fn convert_plan(
     let Some(plan) = plan else {
         return Err(cannot_read(&shown, findings));
     };
-    let (text, lost) = plan_convert::write(to, &plan, world.now());
+    let written = plan_convert::write(to, &plan, world.now());
     Ok(Converted {
-        text,
-        lost: lost
-            .into_iter()
-            .map(|(what, count)| Lost { what, count })
-            .collect(),
+        lost: plan_convert::lost((from, &text, &plan), (to, &written)),
+        text: written,
         findings,
     })
 }
@@ -247,8 +236,8 @@ fn lost(rows: &[Shown<'_>], to: &FaceFile) -> Vec<Lost> {
         to.face == piton_formats::ralph_json::FACE,
         to.face == piton_formats::agent_os::FACE,
     );
-    let count = |what, fits: &dyn Fn(&Shown<'_>) -> usize| Lost {
-        what,
+    let count = |what: &str, fits: &dyn Fn(&Shown<'_>) -> usize| Lost {
+        what: what.to_owned(),
         count: rows.iter().map(fits).sum(),
     };
     let memory = |kind: MemoryKind| {

@@ -18,6 +18,7 @@ use crate::exchange::sync_folder;
 use crate::faces;
 use crate::fail;
 use crate::failure::{Failure, unreadable, unwritable};
+use crate::input;
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
@@ -65,7 +66,7 @@ fn migrate_text(
     path: &Path,
     told: &mut dyn FnMut(&str),
 ) -> Result<Migrated, Failure> {
-    let bytes = fs::read(path).map_err(|error| unreadable(path, error))?;
+    let bytes = input::read(path).map_err(|error| unreadable(path, error))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let said_something = !ralph_dir::progress_txt::read(&text).untouched && !text.trim().is_empty();
     let session = Session::create(world, project.clone(), told)?;

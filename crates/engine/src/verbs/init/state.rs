@@ -1,14 +1,15 @@
 //! A `state.json` becomes a run of its own, which its file shows from then on.
 
-use std::fs;
 use std::path::Path;
 
-use piton_core::{Command, RunId};
+use piton_core::{Command, HolderKnown, Refusal, RunId};
 use piton_formats::problem::{Problem, Source};
 use piton_formats::sdlc;
+use piton_store::CommitError;
 
 use crate::exchange::sha256;
 use crate::failure::{Failure, unreadable, unwritable};
+use crate::input;
 use crate::mirror;
 use crate::session::Session;
 
@@ -19,12 +20,8 @@ use crate::session::Session;
 ///
 /// When the file cannot be read, or the store fails.
 pub(super) fn adopt(session: &Session<'_>, source: &str) -> Result<bool, Failure> {
-    let runs = session.runs()?;
-    if runs.iter().any(|run| run.source == source) {
-        return Ok(false);
-    }
     let path = session.project.absolute(source);
-    let bytes = fs::read(&path).map_err(|error| unreadable(&path, error))?;
+    let bytes = input::read(&path).map_err(|error| unreadable(&path, error))?;
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return Ok(false);
     };
@@ -33,15 +30,26 @@ pub(super) fn adopt(session: &Session<'_>, source: &str) -> Result<bool, Failure
         return Ok(false);
     };
     let run = RunId(session.world.id());
-    let name = name(&state, &path, &sha256(&bytes), |name| {
-        runs.iter().any(|run| run.name == name)
-    });
-    let plan = sdlc::import(&state, run, &name, source);
     // A crash in between leaves a stamp too many, and nothing else.
     mirror::adopt(&session.project.home, run, &path, &bytes)
         .map_err(|error| unwritable(&session.project.home, error))?;
-    session.tell(&Command::PlanRun(Box::new(plan)))?;
-    Ok(true)
+    loop {
+        let runs = session.runs()?;
+        if runs.iter().any(|run| run.source == source) {
+            return Ok(false);
+        }
+        let name = name(&state, &path, &sha256(&bytes), |name| {
+            runs.iter().any(|run| run.name == name)
+        });
+        let plan = sdlc::import(&state, run, &name, source);
+        let command = Command::PlanRun(Box::new(plan));
+        let facts = session.world.facts(HolderKnown::Nothing);
+        match session.commit(&command, &facts) {
+            // Somebody took the name since the runs were looked at.
+            Err(CommitError::Refused(Refusal::NameTaken(_))) => {}
+            done => return Ok(done.map(|_| true)?),
+        }
+    }
 }
 
 /// The id of the run in the file, `~2` and so on where there is one of that name.

@@ -105,6 +105,25 @@ fn own_item(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
     })
 }
 
+/// The item that `text` names, as it was recorded or, where nothing was recorded
+/// under that name, as it is shown: with `%2F` for a `/`.
+pub(crate) fn asked_about(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
+    let typed = meant(session, text)?;
+    if !typed.is_new {
+        return Ok(typed);
+    }
+    let node = Node::named(typed.item.clone());
+    let rows = session.load(&[Need::Line(typed.run, node.clone())])?;
+    match rows.tables.item(typed.run, &node) {
+        Some(_) => Ok(Meant {
+            node,
+            is_new: false,
+            ..typed
+        }),
+        None => Ok(typed),
+    }
+}
+
 fn known(session: &Session<'_>, run: RunId, node: Node) -> Result<Meant, Failure> {
     let rows = session.load(&[Need::Run(run), Need::Line(run, node.clone())])?;
     let number = rows.tables.item(run, &node).and_then(number_of);

@@ -11,6 +11,7 @@ use piton_formats::sdlc;
 use piton_formats::task::{self, Task};
 
 use crate::failure::{Failure, Findings, unreadable};
+use crate::input;
 use crate::notice::Notice;
 use crate::world::World;
 
@@ -72,7 +73,7 @@ impl PlanPath {
     /// When it is no plan, one that piton cannot work through, or one with
     /// mistakes in it.
     pub(super) fn read(&self) -> Result<(Document, String), Failure> {
-        let bytes = fs::read(&self.file).map_err(|error| unreadable(&self.shown, error))?;
+        let bytes = input::read(&self.file).map_err(|error| unreadable(&self.shown, error))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             Failure::new("plan.unreadable", self.is("is not UTF-8 text")).because(error)
         })?;

@@ -21,7 +21,7 @@ pub fn take(_text: &str, _base: Option<&str>, _about: &About<'_>) -> Took {
 }
 
 /// The text with a line for the start and one for the end of each attempt by
-/// an agent that piton ran. A line that stands there is not added again.
+/// an agent that piton ran. An attempt whose end stands there is not added again.
 ///
 /// # Errors
 ///
@@ -35,8 +35,8 @@ pub fn show(
         Shown::Attempt(row) => Some(*row),
         Shown::Entry(_) | Shown::Memory(_) => None,
     });
-    let lines: Vec<String> = attempts.flat_map(lines_of).collect();
-    Ok(appended(text, HEAD, &lines))
+    let groups: Vec<Vec<String>> = attempts.map(lines_of).collect();
+    Ok(appended(text, HEAD, &groups))
 }
 
 fn lines_of(row: &AttemptRow) -> Vec<String> {

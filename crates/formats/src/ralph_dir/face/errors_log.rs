@@ -35,7 +35,10 @@ pub fn show(
         Shown::Attempt(row) => Some(*row),
         Shown::Entry(_) | Shown::Memory(_) => None,
     });
-    let lines: Vec<String> = attempts.filter_map(line_of).collect();
+    let lines: Vec<Vec<String>> = attempts
+        .filter_map(line_of)
+        .map(|line| vec![line])
+        .collect();
     Ok(appended(text, HEAD, &lines))
 }
 

@@ -2,6 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use piton_core::command::Found;
 use piton_core::entry::{Entry, EntryType};
 use piton_core::native::Native;
@@ -17,7 +20,8 @@ use crate::ralph_dir::progress::{self, Blocker, Dialect, Done, Own, Progress, Se
 /// criteria, blockers and how they were resolved, and what is worked on.
 ///
 /// What piton wrote itself is passed over, with a base or without. Times in the
-/// file are local and without a zone, so they are kept as words, under `date`.
+/// file are local and without a zone: they are meant where the file is read, and
+/// kept as words as well, under `date`.
 #[must_use]
 pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
     let name = about.file;
@@ -39,7 +43,7 @@ pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
             let was_there = || thing.name.is_some_and(|name| focuses.contains(name));
             !thing.by_piton || (thing.is_focus() && was_there())
         })
-        .map(Thing::found)
+        .map(|thing| thing.found(about.zone))
         .collect();
     Took { found, problems }
 }
@@ -63,8 +67,10 @@ impl Thing<'_> {
         self.entry.kind == EntryType::ScopeOverride
     }
 
-    fn found(self) -> Found {
+    fn found(self, zone: &TimeZone) -> Found {
+        let at = self.entry.text("date").and_then(|date| time(date, zone));
         Found::Entry(Box::new(Entry {
+            at: at.map(|at| at.to_string()),
             mark: Some(self.mark),
             native: Some(Native {
                 face: FACE.to_owned(),
@@ -74,6 +80,12 @@ impl Thing<'_> {
             ..self.entry
         }))
     }
+}
+
+/// The time that a day, or a day and a time of day, is in a zone.
+fn time(words: &str, zone: &TimeZone) -> Option<Timestamp> {
+    let at: DateTime = words.trim().parse().ok()?;
+    Some(at.to_zoned(zone.clone()).ok()?.timestamp())
 }
 
 /// Everything that the file says, in its order.

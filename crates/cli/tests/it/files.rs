@@ -1,0 +1,484 @@
+//! `piton files`: what is named and is not there, is no file or lies elsewhere is
+//! said for what it is, and keeps nothing else from being done.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Said, Scratch};
+
+const RALPH: &str = ".ralph/progress.json";
+const PROGRESS_MD: &str = ".ralph/progress.md";
+const EMPTY: &str =
+    "{\"version\": \"1.0\", \"created_at\": \"2026-01-01T00:00:00Z\", \"entries\": []}\n";
+const FEATURES: &str = "{\"features\": [{\"id\": \"a\", \"description\": \"Lay it\", \"steps\": [], \"passes\": false}]}\n";
+
+#[track_caller]
+fn fine(said: &Said) {
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+}
+
+fn pipe(scratch: &Scratch, name: &str) {
+    let path = scratch.path().join(name);
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).expect("made");
+}
+
+/// Where each listed file stands.
+fn standings(scratch: &Scratch) -> Vec<(String, String)> {
+    let listed = scratch.json(&["files", "list"]);
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let listed = listed.as_array().expect("a list").iter();
+    listed
+        .map(|file| (text(&file["path"]), text(&file["standing"])))
+        .collect()
+}
+
+fn pairs(expect: &[(&str, &str)]) -> Vec<(String, String)> {
+    let pairs = expect.iter();
+    pairs
+        .map(|(path, standing)| ((*path).to_owned(), (*standing).to_owned()))
+        .collect()
+}
+
+mod check {
+    use super::*;
+
+    #[test]
+    fn every_file_is_judged_and_the_worst_is_what_it_ends_with() {
+        let scratch = Scratch::new();
+        scratch.write("prd.json", FEATURES).write("bad.json", "{");
+        fs::create_dir(scratch.path().join("folder")).expect("made");
+        pipe(&scratch, "pipe.json");
+        insta::assert_snapshot!(scratch.shows(&["files", "check", "nope.json", "prd.json"]), @r"
+        1 file: all is well
+        error: there is no file nope.json [file.missing]
+        hint: see that the path is right; it is seen from the present folder
+        [exit 2]
+        ");
+        let said = scratch.piton(&[
+            "files",
+            "check",
+            "pipe.json",
+            "prd.json",
+            "folder",
+            "nope.json",
+        ]);
+        assert_eq!(said.exit, 6, "{}", said.err);
+        for what in [
+            "1 file: all is well",
+            "no regular file",
+            "a folder",
+            "nope.json",
+        ] {
+            assert!(said.err.contains(what), "{what}: {}", said.err);
+        }
+        let checked = scratch.json(&["files", "check", "nope.json", "bad.json"]);
+        assert_eq!(checked["files"], 1);
+        assert_eq!(checked["unread"], json!(["nope.json"]));
+        assert_eq!(checked["problems"].as_array().map(Vec::len), Some(1));
+    }
+
+    #[test]
+    fn a_problem_is_told_with_its_place_in_the_document() {
+        let scratch = Scratch::new();
+        let entry = "{\"id\": \"a-1\", \"timestamp\": \"soon\", \"prd_id\": \"a\", \"iteration\": 1, \"status\": \"completed\", \"summary\": \"x\", \"observations\": []}";
+        scratch.write(RALPH, &EMPTY.replace("[]", &format!("[{entry}]")));
+        insta::assert_snapshot!(scratch.shows(&["files", "check", "--strict", RALPH]), @r#"
+        error[INVALID_VALUE]: invalid value "soon", at progress.entries[0].timestamp
+         --> .ralph/progress.json:1:97
+          |
+        1 | ...", "entries": [{"id": "a-1", "timestamp": "soon", "prd_id": "a", "iteration": 1, "status":...
+          |                                              ^^^^^^
+          |
+          = help: write a time with its zone, such as "2026-01-15T10:30:00Z"
+
+        1 error
+        [exit 1]
+        "#);
+        scratch.write("other.json", "{\"a\": 1}");
+        insta::assert_snapshot!(scratch.shows(&["files", "check", "other.json"]), @r#"
+        error[FOREIGN]: this is a file that piton does not know
+         --> other.json:1:1
+          |
+        1 | {"a": 1}
+          | ^
+          |
+          = help: piton leaves it as it is; if it is meant to be a native file, see `piton files schema --help`
+
+        1 error
+        [exit 1]
+        "#);
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_refused_before_it_is_read() {
+        let scratch = Scratch::new();
+        scratch.write(RALPH, "");
+        let file = fs::File::create(scratch.path().join(RALPH)).expect("made");
+        file.set_len(100 << 20).expect("grown");
+        let said = scratch.piton(&["files", "check", RALPH]);
+        assert_eq!(said.exit, 6, "{}", said.err);
+        assert!(said.err.contains("at most 64 MB"), "{}", said.err);
+        let init = scratch.json(&["init", "--yes"]);
+        assert_eq!(init["found"][0]["intent"], "leave-alone", "{init}");
+        let said = scratch.piton(&[
+            "files",
+            "convert",
+            "--from",
+            "ralph-json",
+            "--to",
+            "agent-os",
+        ]);
+        assert_eq!(said.exit, 6, "{}", said.err);
+    }
+}
+
+mod list {
+    use super::*;
+
+    #[test]
+    fn logs_links_and_what_is_no_file_are_listed_for_what_they_are() {
+        let scratch = Scratch::new();
+        scratch
+            .write("elsewhere.md", "# Ralph Guardrails (Signs)\n")
+            .write(".ralph/activity.log", "# Activity Log\n")
+            .write(PROGRESS_MD, "{\"a\": 1}\n")
+            .write(".ralph.orig/progress.md", "# Progress Log\n")
+            .write("src/state.json", "{\"a\": 1}\n")
+            .write("RALPH_TASK.md", "\u{0}\u{1}");
+        symlink(
+            "../elsewhere.md",
+            scratch.path().join(".ralph/guardrails.md"),
+        )
+        .expect("linked");
+        symlink("nowhere", scratch.path().join("prd.json")).expect("linked");
+        fs::create_dir(scratch.path().join(RALPH)).expect("made");
+        pipe(&scratch, ".ralph/errors.log");
+        insta::assert_snapshot!(scratch.shows(&["files", "list"]), @r"
+        .ralph/activity.log                      not kept up to date  what Ralph's agents did
+        .ralph/errors.log                        cannot be read       it is no regular file
+        .ralph/guardrails.md -> ../elsewhere.md  not kept up to date  the signs of Ralph
+        .ralph/progress.json                     cannot be read       it is a folder
+        .ralph/progress.md                       another tool's       a JSON document
+        RALPH_TASK.md                            another tool's       a binary file
+        prd.json -> nowhere                      cannot be read       it is a link to nowhere, where nothing is
+        [exit 0]
+        ");
+        let init = scratch.shows(&["init", "--yes"]);
+        insta::assert_snapshot!(init, @r"
+        .ralph/.iteration     kept up to date as soon as there is something to show  how many agents were started
+        .ralph/activity.log   adopted, and kept up to date                           what Ralph's agents did
+        .ralph/errors.log     left alone                                             it is no regular file
+        .ralph/guardrails.md  adopted, and kept up to date                           the signs of Ralph
+        .ralph/progress.json  left alone                                             it is a folder
+        .ralph/progress.md    left alone                                             a JSON document
+        RALPH_TASK.md         left alone                                             a binary file
+        prd.json              left alone                                             it is a link to nowhere, where nothing is
+        keeping progress in SCRATCH/.piton
+        git need not see these; add them to .gitignore if you agree:
+          .ralph/activity.log
+          .ralph/.iteration
+        next: `piton log session_started`, or `piton run PLAN`
+        [exit 0]
+        ");
+        assert!(
+            fs::metadata(scratch.path().join(RALPH))
+                .expect("there")
+                .is_dir()
+        );
+    }
+
+    #[test]
+    fn a_kept_file_that_is_gone_is_listed_and_written_again_by_a_sync() {
+        let scratch = Scratch::new().with_fixed_clock();
+        scratch.write(RALPH, EMPTY);
+        fine(&scratch.piton(&["init", "--yes"]));
+        fine(&scratch.piton(&["record", "auth", "--summary", "the first"]));
+        let before = scratch.read(RALPH);
+        fs::remove_file(scratch.path().join(RALPH)).expect("gone");
+        assert_eq!(standings(&scratch), pairs(&[(RALPH, "missing")]));
+        fine(&scratch.piton(&["files", "sync"]));
+        assert_eq!(scratch.read(RALPH), before);
+        assert_eq!(standings(&scratch), pairs(&[(RALPH, "face")]));
+    }
+
+    #[test]
+    fn a_kept_file_that_grew_large_is_still_kept() {
+        let scratch = Scratch::new().with_fixed_clock();
+        scratch.write(RALPH, EMPTY);
+        fine(&scratch.piton(&["init", "--yes"]));
+        let file = fs::File::options()
+            .write(true)
+            .open(scratch.path().join(RALPH));
+        file.expect("opened").set_len(65 << 20).expect("grown");
+        assert_eq!(standings(&scratch), pairs(&[(RALPH, "face")]));
+        let init = scratch.json(&["init", "--dry-run"]);
+        assert_eq!(init["found"][0]["intent"], "kept", "{init}");
+    }
+
+    #[test]
+    fn a_plan_that_is_gone_is_said_and_written_again() {
+        let scratch = Scratch::new().with_fixed_clock();
+        scratch.write("prd.json", FEATURES).agent("exit 1");
+        assert_eq!(
+            scratch
+                .piton(&["run", "prd.json", "--agent", "./agent.sh"])
+                .exit,
+            1
+        );
+        fs::remove_file(scratch.path().join("prd.json")).expect("gone");
+        let status = scratch.piton(&["status", "prd.json"]);
+        assert!(
+            status
+                .out
+                .contains("prd.json is not there any more; `piton files sync` writes it again"),
+            "{}{}",
+            status.out,
+            status.err
+        );
+        insta::assert_snapshot!(scratch.shows(&["files", "sync"]), @r"
+        prd.json was not there any more, and is written again
+        all native files are up to date
+        [exit 0]
+        ");
+        assert_eq!(scratch.read("prd.json"), FEATURES);
+        fs::remove_file(scratch.path().join("prd.json")).expect("gone");
+        insta::assert_snapshot!(scratch.shows(&["run", "prd.json", "--agent", "./agent.sh"]), @r"
+        prd.json was not there any more, and is written again
+        error: run `prd` is blocked at a [run.blocked]
+        hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+        [exit 1]
+        ");
+    }
+}
+
+mod sync {
+    use super::*;
+
+    #[test]
+    fn nothing_is_said_to_be_up_to_date_that_cannot_be_written() {
+        let scratch = Scratch::new().with_fixed_clock();
+        scratch.write(RALPH, EMPTY);
+        fine(&scratch.piton(&["init", "--yes"]));
+        fs::remove_file(scratch.path().join(RALPH)).expect("gone");
+        fs::create_dir(scratch.path().join(RALPH)).expect("made");
+        insta::assert_snapshot!(scratch.shows(&["files", "sync"]), @r"
+        warning: .ralph/progress.json is not kept up to date: it is a folder
+        [exit 1]
+        ");
+    }
+
+    #[test]
+    fn without_a_store_it_is_said_as_everywhere() {
+        let scratch = Scratch::new();
+        let said = scratch.piton(&["files", "sync"]);
+        let other = scratch.piton(&["store", "info"]);
+        assert_eq!((said.err, said.exit), (other.err, other.exit));
+    }
+}
+
+#[test]
+fn in_a_second_work_tree_it_is_said_whose_files_are_kept() {
+    let scratch = Scratch::new().with_fixed_clock();
+    scratch.write("main/x", "").write("main/.gitignore", "");
+    let git = |folder: &str, args: &[&str]| {
+        let path = scratch.path().join(folder);
+        let path = path.to_string_lossy();
+        scratch.git(&[&["-C", &path], args].concat())
+    };
+    scratch.git(&["init", "--quiet", "main"]);
+    scratch.write(&format!("main/{RALPH}"), EMPTY);
+    git("main", &["config", "user.name", "Ada"]);
+    git("main", &["config", "user.email", "ada@example.org"]);
+    git("main", &["add", "-A"]);
+    git("main", &["commit", "--quiet", "-m", "all"]);
+    git("main", &["worktree", "add", "--quiet", "../second"]);
+    let shows = |folder: &str, args: &[&str]| {
+        let output = scratch
+            .command_in(folder, args)
+            .output()
+            .expect("piton starts");
+        Said::of(&output).shown(&scratch)
+    };
+    insta::assert_snapshot!(shows("second", &["init", "--yes"]), @r"
+    .ralph/progress.json  adopted, and kept up to date  Ralph's progress: attempts, learnings, patterns
+    keeping progress in SCRATCH/main/.piton
+    warning: the native files of SCRATCH/main are kept; those of this work tree, SCRATCH/second, are neither read nor written: .ralph/progress.json
+    next: `piton log session_started`, or `piton run PLAN`
+    [exit 0]
+    ");
+    let listed = shows("second", &["files", "list", "--json"]);
+    assert!(
+        listed.contains("\"path\": \"SCRATCH/second/.ralph/progress.json\""),
+        "{listed}"
+    );
+    assert!(listed.contains("\"elsewhere\""), "{listed}");
+    insta::assert_snapshot!(shows("second", &["files", "sync"]), @r"
+    the native files of SCRATCH/main are kept; those of this work tree, SCRATCH/second, are neither read nor written: .ralph/progress.json
+    [exit 0]
+    ");
+    insta::assert_snapshot!(shows("main", &["files", "sync"]), @r"
+    all native files are up to date
+    [exit 0]
+    ");
+    assert_eq!(scratch.read(&format!("second/{RALPH}")), EMPTY);
+}
+
+mod usage {
+    use super::*;
+
+    #[test]
+    fn a_mistake_in_what_was_typed_is_told_as_data_where_data_is_asked_for() {
+        let scratch = Scratch::new();
+        for (args, what) in [
+            (&["status", "--nope", "--json"][..], "--nope"),
+            (&["--json", "nonsense"], "nonsense"),
+            (&["decide", "--json"], "<ID> <VERB>"),
+            (&["--json"], "command"),
+            (
+                &["run", "--max-iterations", "x", "--json"],
+                "max-iterations",
+            ),
+        ] {
+            let said = scratch.piton(args);
+            assert_eq!((said.exit, &*said.out), (2, ""), "{args:?}: {}", said.err);
+            let error: Value = serde_json::from_str(&said.err).expect("one object");
+            assert_eq!(error["error"]["code"], "usage");
+            assert_eq!(error["error"]["exit"], 2);
+            let message = error["error"]["message"].as_str().expect("a text");
+            assert!(message.contains(what), "{args:?}: {message}");
+        }
+        // What stands behind `--` is no option.
+        let said = scratch.piton(&["status", "--nope", "--", "--json"]);
+        assert!(said.err.starts_with("error: unexpected"), "{}", said.err);
+        fine(&scratch.piton(&["--help", "--json"]));
+    }
+}
+
+mod recent {
+    use super::*;
+
+    #[test]
+    fn an_item_is_named_as_it_was_recorded_or_as_it_is_shown() {
+        let scratch = Scratch::new().with_fixed_clock();
+        fine(&scratch.piton(&["record", "a b/c", "--summary", "one"]));
+        for typed in ["a b/c", "a b%2Fc", "project:a b%2Fc"] {
+            let item = scratch.json(&["recent", "--item", typed]);
+            assert_eq!(item["node"], "a b%2Fc", "{typed}");
+            assert_eq!(item["attempts"][0]["summary"], "one", "{typed}");
+        }
+    }
+
+    #[test]
+    fn attempts_that_a_file_told_of_are_shown_as_well() {
+        let scratch = Scratch::new().with_fixed_clock();
+        let entry = |id: &str, time: &str, status: &str| {
+            format!(
+                "{{\"id\": \"{id}-1\", \"timestamp\": \"{time}\", \"prd_id\": \"{id}\", \"iteration\": 1, \"status\": \"{status}\", \"summary\": \"did {id}\", \"observations\": []}}"
+            )
+        };
+        let entries = [
+            entry("auth", "2026-01-02T08:00:00Z", "completed"),
+            entry("oauth", "2026-01-03T08:00:00Z", "failed"),
+        ];
+        scratch.write(
+            RALPH,
+            &EMPTY.replace("[]", &format!("[{}]", entries.join(", "))),
+        );
+        fine(&scratch.piton(&["init", "--yes"]));
+        insta::assert_snapshot!(scratch.shows(&["recent"]), @r"
+        Last 2 entries: 1 task completed, 1 blocker. Most recent: oauth: did oauth.
+        2026-01-02 08:00  auth-1 completed: did auth
+        2026-01-03 08:00  oauth-1 failed: did oauth
+        Last task: auth
+        [exit 0]
+        ");
+        fine(&scratch.piton(&["record", "login", "--summary", "in"]));
+        fine(&scratch.piton(&["session", "focus", "the token"]));
+        fine(&scratch.piton(&["log", "session_ended", "--notes", "enough"]));
+        insta::assert_snapshot!(scratch.shows(&["recent", "4"]), @r"
+        Last 4 entries: 1 task completed, 1 blocker. Most recent: session_ended.
+        2026-01-03 08:00  oauth-1 failed: did oauth
+        2026-01-15 09:00  task_completed login: in
+        2026-01-15 09:00  scope_override Focus: the token
+        2026-01-15 09:00  session_ended enough
+        Last task: login
+        [exit 0]
+        ");
+        insta::assert_snapshot!(scratch.shows(&["recent", "0"]), @r"
+        Something is recorded, and nothing of it was asked for.
+        Last task: login
+        [exit 0]
+        ");
+    }
+
+    #[test]
+    fn sessions_of_a_file_happened_when_it_says() {
+        let scratch = Scratch::new().with_fixed_clock();
+        scratch.write(
+            PROGRESS_MD,
+            "# Progress Log\n\n## Session 1 (2025-03-01)\n\n### Completed\n- [x] Criterion 1 - Lay the keel\n\n### 2025-04-05 08:30:00\n**Session 1 ended** - enough\n",
+        );
+        fine(&scratch.piton(&["init", "--yes"]));
+        insta::assert_snapshot!(scratch.shows(&["recent"]), @r"
+        Last 3 entries: 1 task completed. Most recent: session_ended.
+        2025-03-01 00:00  session_started
+        2025-03-01 00:00  task_completed 1: Lay the keel
+        2025-04-05 08:30  session_ended enough
+        Last task: 1
+        [exit 0]
+        ");
+        let said = scratch.piton(&[
+            "files",
+            "convert",
+            "--from",
+            "ralph-progress",
+            "--to",
+            "agent-os",
+        ]);
+        let log: Value = serde_json::from_str(&said.out).expect("JSON");
+        assert_eq!(log["entries"][0]["timestamp"], "2025-03-01T00:00:00Z");
+    }
+}
+
+mod convert {
+    use super::*;
+
+    #[test]
+    fn what_a_plan_loses_is_told() {
+        let scratch = Scratch::new();
+        scratch.write(
+            "prd.json",
+            r#"{"branchName": "feat/yard", "userStories": [
+                {"id": "a", "title": "Lay it", "acceptanceCriteria": ["it floats"], "priority": 1, "passes": false},
+                {"id": "b", "title": "Build it", "acceptanceCriteria": ["it stands"], "priority": 2, "passes": false, "dependsOn": ["a"]}
+            ]}"#,
+        );
+        let to = |format: &str| {
+            let said =
+                scratch.piton(&["files", "convert", "--from", "prd-features", "--to", format]);
+            said.err
+        };
+        insta::assert_snapshot!(to("task-file"), @r"
+        task-file has no place for:
+          1  dependencies
+          2  acceptanceCriteria
+          1  branchName
+        ");
+        insta::assert_snapshot!(to("sdlc"), @r"
+        sdlc has no place for:
+          2  acceptanceCriteria
+          1  branchName
+        ");
+        insta::assert_snapshot!(to("sprint-progress"), @r"
+        sprint-progress has no place for:
+          1  branchName
+        ");
+        insta::assert_snapshot!(to("prd-features"), @r"
+        prd-features has no place for:
+          1  branchName
+        ");
+    }
+}

@@ -1,0 +1,72 @@
+//! A second work tree of one repository: all share the journal, and the native
+//! files of the first one are kept.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::look::look_for;
+use super::{Listed, Standing};
+use crate::project::Project;
+
+/// Two work trees: the one whose files are kept, and that which somebody is in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Elsewhere {
+    /// The folder whose native files are kept up to date.
+    pub kept: PathBuf,
+    /// The present work tree, whose files are not.
+    pub here: PathBuf,
+    /// The native files that lie here, seen from the work tree.
+    pub files: Vec<String>,
+}
+
+/// The work tree whose files are kept; none where it is the present one.
+pub fn elsewhere(project: &Project) -> Option<Elsewhere> {
+    let Project {
+        root, work_tree, ..
+    } = project;
+    // A project below the root of its work tree is in that work tree.
+    if root.starts_with(work_tree) {
+        return None;
+    }
+    Some(Elsewhere {
+        kept: root.clone(),
+        here: work_tree.clone(),
+        files: look_for(project, work_tree),
+    })
+}
+
+impl Elsewhere {
+    /// The files of this work tree, as they are listed.
+    pub(super) fn listed(&self) -> impl Iterator<Item = Listed> {
+        let files = self.files.iter();
+        files.map(|path| Listed {
+            path: self.here.join(path).display().to_string(),
+            format: None,
+            about: format!("of a second work tree; {} is kept", self.kept.display()),
+            standing: Standing::Elsewhere,
+            run: None,
+            link: None,
+            errors: 0,
+            warnings: 0,
+        })
+    }
+}
+
+impl fmt::Display for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kept, here) = (self.kept.display(), self.here.display());
+        match &*self.files {
+            [] => write!(
+                f,
+                "the native files of {kept} are kept, not those of {here}"
+            ),
+            files => write!(
+                f,
+                "the native files of {kept} are kept; those of this work tree, {here}, are neither read nor written: {}",
+                files.join(", ")
+            ),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Where native files lie, and what is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::faces::FILES;
+use crate::input;
+use crate::project::Project;
+
+/// How deep below the project native files are looked for.
+const DEPTH_MAX: usize = 4;
+/// Folders in which nobody keeps such files.
+const PASSED_OVER: [&str; 6] = [".git", ".piton", "node_modules", "target", "dist", ".venv"];
+
+/// Anywhere, as far as is looked.
+const ANYWHERE: &[&str] = &[];
+/// Where the state of an Agentic SDLC run lies, seen from the project.
+const SDLC: &[&str] = &["/", "/.sdlc", "/orchestrator"];
+
+/// Names of files that may be native ones, and the folders that they lie in:
+/// from the project on where it begins with `/`, else at any depth.
+const NAMES: [(&str, &[&str]); 13] = [
+    ("progress.json", &[".ralph", ".agent-os/progress"]),
+    ("progress.md", &[".ralph"]),
+    ("guardrails.md", &[".ralph"]),
+    ("activity.log", &[".ralph"]),
+    ("errors.log", &[".ralph"]),
+    (".iteration", &[".ralph"]),
+    ("progress.txt", &["/", "/.ralph"]),
+    ("prd.json", ANYWHERE),
+    ("RALPH_TASK.md", ANYWHERE),
+    ("PROGRESS.yaml", ANYWHERE),
+    ("SPRINT.yaml", ANYWHERE),
+    ("state.json", SDLC),
+    ("manifest.yaml", SDLC),
+];
+
+/// Whether a native file lies at this path, seen from the project.
+fn is_place(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let Some((_, places)) = NAMES.iter().find(|(known, _)| *known == name) else {
+        return false;
+    };
+    let fits = |place: &&str| match place.strip_prefix('/') {
+        Some(place) => folder == place,
+        None => Path::new(folder).ends_with(place),
+    };
+    places.is_empty() || places.iter().any(fits)
+}
+
+/// What lies in a folder where native files do, seen from that folder, whatever
+/// it is: folders, pipes and links as well. Sorted.
+pub(crate) fn look_for(project: &Project, root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let seen_from = Project {
+        root: root.to_owned(),
+        ..project.clone()
+    };
+    look_in(&seen_from, root, DEPTH_MAX, &mut found);
+    // What is made of another file is nobody's to look at.
+    found.retain(|path| {
+        FILES
+            .iter()
+            .all(|file| file.derived_path() != Some(&**path))
+    });
+    found.sort();
+    found
+}
+
+fn look_in(project: &Project, folder: &Path, depth: usize, found: &mut Vec<String>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = project.relative(&entry.path());
+        if is_place(&path) {
+            found.push(path);
+            continue;
+        }
+        let name = entry.file_name();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && depth > 0 && !PASSED_OVER.contains(&&*name.to_string_lossy()) {
+            look_in(project, &entry.path(), depth - 1, found);
+        }
+    }
+}
+
+/// What is at a path.
+pub(crate) enum There {
+    /// Nothing at all.
+    Nothing,
+    /// A text.
+    Text(String),
+    /// Something that cannot be read as one, in a few words.
+    Unfit(String),
+}
+
+/// Looks at what is there.
+pub(crate) fn there(path: &Path) -> There {
+    if fs::symlink_metadata(path).is_err() {
+        return There::Nothing;
+    }
+    if let Some(what) = leads_nowhere(path) {
+        return There::Unfit(what);
+    }
+    match input::read_text(path) {
+        Ok(text) => There::Text(text),
+        Err(error) => There::Unfit(error.to_string()),
+    }
+}
+
+fn leads_nowhere(path: &Path) -> Option<String> {
+    let to = link(path).filter(|_| !path.exists())?;
+    Some(format!(
+        "it is a link to {}, where nothing is",
+        to.display()
+    ))
+}
+
+/// Why there can be no file at this path; none where there is one, or nothing.
+pub(crate) fn blocked(path: &Path) -> Option<String> {
+    let found = fs::metadata(path).ok();
+    let other = found.filter(|found| !found.is_file());
+    let other = other.and_then(|found| input::unfit(&found));
+    other.or_else(|| leads_nowhere(path))
+}
+
+/// Where a link leads, as it says; none for what is no link.
+pub(crate) fn link(path: &Path) -> Option<PathBuf> {
+    fs::read_link(path).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_native_file_lies_where_its_format_keeps_it() {
+        for (path, lies) in [
+            (".ralph/progress.json", true),
+            ("web/.ralph/progress.json", true),
+            (".ralph.orig/progress.md", false),
+            ("docs/guardrails.md", false),
+            (".agent-os/progress/progress.json", true),
+            ("progress/progress.json", false),
+            ("state.json", true),
+            (".sdlc/state.json", true),
+            ("src/store/state.json", false),
+            ("deploy/manifest.yaml", false),
+            ("progress.txt", true),
+            ("docs/progress.txt", false),
+            ("a/b/prd.json", true),
+            ("prd.json.bak", false),
+        ] {
+            assert_eq!(is_place(path), lies, "{path}");
+        }
+    }
+}
