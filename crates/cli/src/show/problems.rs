@@ -1,16 +1,33 @@
 //! Problems in files, printed like a compiler does.
 
+use std::collections::BTreeMap;
+
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use piton_engine::Findings;
 use piton_engine::problem::{Problem, Severity};
+
+/// Of problems of one kind so many are shown: the others are only more of the
+/// same, and `--json` has them.
+const OF_A_KIND_MAX: usize = 20;
 
 /// The problems beside their source lines, each with its mend.
 pub(crate) fn render(findings: &Findings, width: usize) -> String {
     let renderer = Renderer::styled().term_width(width.max(40));
     let mut text = String::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for problem in &findings.problems {
-        text.push_str(&one(problem, findings, &renderer));
-        text.push_str("\n\n");
+        let count = counts.entry(problem.code.as_ref()).or_default();
+        *count += 1;
+        if *count <= OF_A_KIND_MAX {
+            text.push_str(&one(problem, findings, &renderer));
+            text.push_str("\n\n");
+        }
+    }
+    for (code, count) in counts {
+        if let Some(more) = count.checked_sub(OF_A_KIND_MAX).filter(|more| *more > 0) {
+            let line = format!("and {more} more of the kind {code}: `--json` has them all\n\n");
+            text.push_str(&line);
+        }
     }
     text
 }

@@ -113,6 +113,25 @@ mod check {
     }
 
     #[test]
+    fn of_many_problems_of_a_kind_some_are_shown_and_all_are_counted() {
+        let scratch = Scratch::new();
+        let item =
+            |id: usize| json!({"id": id.to_string(), "description": "Lay it", "passes": "no"});
+        let items: Vec<Value> = (0..30).map(item).collect();
+        scratch.write("prd.json", &json!({ "features": items }).to_string());
+        let said = scratch.piton(&["files", "check", "prd.json"]);
+        assert_eq!(said.err.matches("error[WRONG_TYPE]").count(), 20);
+        assert!(
+            said.err
+                .contains("and 10 more of the kind WRONG_TYPE: `--json` has them all")
+        );
+        let all = scratch.json(&["files", "check", "prd.json"]);
+        let of_kind = all["problems"].as_array().expect("a list").iter();
+        let of_kind = of_kind.filter(|problem| problem["code"] == "WRONG_TYPE");
+        assert_eq!(of_kind.count(), 30);
+    }
+
+    #[test]
     fn a_file_that_is_too_large_is_refused_before_it_is_read() {
         let scratch = Scratch::new();
         scratch.write(RALPH, "");

@@ -220,13 +220,15 @@ pub(super) fn warn_unchecked(plan: &Plan, tell: &mut dyn FnMut(Notice<'_>)) {
     if unchecked == 0 {
         return;
     }
-    let how_many = match (unchecked, open().count()) {
-        (_, 1) => "the item that is left has".to_owned(),
-        (some, all) if some == all => "its items have".to_owned(),
-        (some, all) => format!("{some} of its {all} open items have"),
+    let (who, is_one) = match (unchecked, open().count()) {
+        (_, 1) => ("the item that is left".to_owned(), true),
+        (some, all) if some == all => ("its items".to_owned(), false),
+        (some, all) => (format!("{some} of its {all} open items"), some == 1),
     };
-    tell(Notice::Warning(&format!(
-        "{}: {how_many} no command that verifies them, and count as done when the agent says so",
-        plan.source
-    )));
+    let what = if is_one {
+        "has no command that verifies it, and counts as done when the agent says so"
+    } else {
+        "have no command that verifies them, and count as done when the agent says so"
+    };
+    tell(Notice::Warning(&format!("{}: {who} {what}", plan.source)));
 }
