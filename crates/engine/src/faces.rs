@@ -240,7 +240,7 @@ impl Following<'_, '_> {
                     }
                 }
             }
-            if self.show(keeper)? == Put::Done {
+            if self.show(keeper, &mut news)? == Put::Done {
                 return Ok(news);
             }
             for displaced in keeper.take_displaced() {
@@ -536,7 +536,7 @@ impl Following<'_, '_> {
     }
 
     /// Shows what has moved since, if anything has.
-    fn show(&self, keeper: &mut Keeper) -> Result<Put, Trouble> {
+    fn show(&self, keeper: &mut Keeper, news: &mut Vec<News>) -> Result<Put, Trouble> {
         let missing = keeper.present()? == Present::Missing;
         let positions = if missing {
             BTreeMap::new()
@@ -561,11 +561,17 @@ impl Following<'_, '_> {
         } else {
             Some(read_text(keeper.target())?)
         };
-        let put = self.put(keeper, text.as_deref(), behind)?;
+        let put = self.put(keeper, text.as_deref(), behind, news)?;
         Ok(put)
     }
 
-    fn put(&self, keeper: &mut Keeper, text: Option<&str>, behind: Behind) -> Result<Put, Trouble> {
+    fn put(
+        &self,
+        keeper: &mut Keeper,
+        text: Option<&str>,
+        behind: Behind,
+        news: &mut Vec<News>,
+    ) -> Result<Put, Trouble> {
         let name = project_name(self.session);
         let about = About {
             iteration: behind.iteration,
@@ -576,7 +582,7 @@ impl Following<'_, '_> {
         // First what is made of the file: as long as the file is behind, a crash
         // leaves this to the next command.
         if !new.is_empty() {
-            self.derive(&new)?;
+            self.derive(&new, news)?;
         }
         if text == Some(new.as_str()) && keeper.target().is_file() {
             keeper.settle(behind.positions, large::tail(self.file, &new))?;
@@ -625,7 +631,7 @@ impl Following<'_, '_> {
     }
 
     /// Writes what is made of the file for people to read.
-    fn derive(&self, text: &str) -> Result<(), Trouble> {
+    fn derive(&self, text: &str, news: &mut Vec<News>) -> Result<(), Trouble> {
         let Some((path, render)) = self.file.derived else {
             return Ok(());
         };
@@ -643,7 +649,17 @@ impl Following<'_, '_> {
             }
             if let Present::Foreign(bytes) = keeper.present()? {
                 // Nobody reads it but people: what they wrote there is kept for them.
-                crate::mirror::keep_copy(&target, "before-piton")?;
+                let copy = crate::mirror::keep_copy(&target, "before-piton")?;
+                let copy = copy
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
+                news.push(News::Left(format!(
+                    "{path} is made of {}: what somebody wrote there is kept beside it as {copy}, \
+                     and is not taken in; record it with `piton log`",
+                    self.file.path
+                )));
                 keeper.accept(&bytes)?;
             }
             keeper.put(text.as_bytes(), BTreeMap::new(), None)?;
@@ -879,7 +895,7 @@ impl Following<'_, '_> {
                 keeper.accept(&bytes)?;
                 let behind = behind(self.session, &BTreeMap::new()).map_err(Trouble)?;
                 let behind = self.without_archived(behind)?;
-                self.put(keeper, None, behind)?;
+                self.put(keeper, None, behind, &mut Vec::new())?;
                 for displaced in keeper.take_displaced() {
                     self.take_displaced(displaced, &mut Vec::new())?;
                 }

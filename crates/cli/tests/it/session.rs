@@ -324,3 +324,21 @@ mod faces {
         assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
     }
 }
+
+#[test]
+fn what_somebody_wrote_into_a_file_that_is_made_of_another_is_kept_and_said() {
+    let scratch = Scratch::new();
+    let folder = ".agent-os/progress";
+    scratch.write(&format!("{folder}/progress.json"), "");
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    assert_eq!(scratch.piton(&["log", "session_started"]).exit, 0);
+    scratch.write(&format!("{folder}/progress.md"), "# By hand\n");
+    insta::assert_snapshot!(scratch.shows(&["log", "milestone_reached"]), @"
+    warning: .agent-os/progress/progress.md is made of .agent-os/progress/progress.json: what somebody wrote there is kept beside it as progress.md.before-piton, and is not taken in; record it with `piton log`
+    recorded milestone_reached
+    [exit 0]
+    ");
+    let copy = format!("{folder}/progress.md.before-piton");
+    assert_eq!(scratch.read(&copy), "# By hand\n");
+    assert!(scratch.read(&format!("{folder}/progress.md")).starts_with("# "));
+}
