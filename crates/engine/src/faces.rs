@@ -28,7 +28,7 @@ use crate::exchange::Copied;
 use crate::fail;
 use crate::failure::Failure;
 use crate::keeper::{Keeper, Look, Present, Put, StampIs};
-use crate::mirror::{cannot_be_taken, keep_beside};
+use crate::mirror::{cannot_be_taken, changed_meanwhile, keep_beside};
 use crate::session::Session;
 
 /// How often a file is tried again that others write at the same time.
@@ -39,6 +39,14 @@ const TRIES_TIME: std::time::Duration = std::time::Duration::from_secs(1);
 /// somebody may be in the middle of writing it.
 const READS: u32 = 3;
 const READ_PAUSE: std::time::Duration = std::time::Duration::from_millis(40);
+
+/// Problems of a file that mean that something in it is not taken in.
+const LEFT: [&str; 4] = [
+    "NOT_TAKEN",
+    "SIGN_TWICE",
+    "SIGN_WITHOUT_NAME",
+    "NOT_A_NUMBER",
+];
 
 /// What happened to a file that somebody should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -364,7 +372,7 @@ impl Following<'_, '_> {
             let problems = self.read(bytes, None).problems;
             let left = problems
                 .iter()
-                .filter(|problem| problem.code == "NOT_TAKEN");
+                .filter(|problem| LEFT.contains(&problem.code.as_ref()));
             left.map(|problem| format!("{problem}; {}", problem.hint))
                 .collect()
         };
@@ -670,7 +678,7 @@ impl Following<'_, '_> {
 
 /// Whether this is only the beginning of what piton wrote last: whoever wrote it
 /// fell, and all of it is known. A file of one line is as short as it likes.
-fn is_cut_short(keeper: &Keeper, bytes: &[u8]) -> bool {
+pub(crate) fn is_cut_short(keeper: &Keeper, bytes: &[u8]) -> bool {
     keeper.base().is_some_and(|whole| {
         let is_longer = whole.lines().nth(1).is_some() && whole.len() > bytes.len();
         is_longer && whole.as_bytes().starts_with(bytes)
@@ -865,29 +873,38 @@ pub(crate) fn decide(
         asked: None,
     };
     keeper
-        .locked(|keeper| following.decided(keeper, verb))
+        .locked(|keeper| following.decided(keeper, row, verb))
         .map_err(|Trouble(failure)| failure)
 }
 
 impl Following<'_, '_> {
-    fn decided(&self, keeper: &mut Keeper, verb: Verb) -> Result<Option<PathBuf>, Trouble> {
+    fn decided(
+        &self,
+        keeper: &mut Keeper,
+        row: &DecisionRow,
+        verb: Verb,
+    ) -> Result<Option<PathBuf>, Trouble> {
         let target = keeper.target().to_owned();
         let Ok(bytes) = std::fs::read(&target) else {
             return Ok(None);
         };
         let mut kept = None;
         let readable = self.read(&bytes, None).is_readable();
-        match verb {
-            Verb::KeepFile if readable => {
+        // What was offered is done, or nothing: somebody may be writing the file.
+        match row.way(verb).or_else(|| way_of(verb, readable)) {
+            Some(Way::FileHolds) if readable => {
                 self.take(&bytes, keeper.base().as_deref(), KnownThings::Take)?;
                 keeper.accept(&bytes)?;
             }
-            Verb::Merge if readable => {
+            Some(Way::Merged) if readable => {
                 kept = Some(keep_beside(self.session, &target)?);
                 self.take(&bytes, keeper.base().as_deref(), KnownThings::Keep)?;
                 keeper.accept(&bytes)?;
             }
-            Verb::KeepPiton => {
+            Some(Way::FileHolds | Way::Merged) => {
+                return Err(Trouble(changed_meanwhile(self.file.path)));
+            }
+            Some(Way::PitonHolds) => {
                 if readable {
                     self.take(&bytes, keeper.base().as_deref(), KnownThings::Keep)?;
                 }
@@ -901,7 +918,7 @@ impl Following<'_, '_> {
                 }
                 return Ok(Some(kept));
             }
-            Verb::KeepFile => {
+            Some(Way::LeftAlone) => {
                 let command = Command::TurnFace {
                     path: self.file.path.to_owned(),
                     face: self.file.face.to_owned(),
@@ -910,25 +927,21 @@ impl Following<'_, '_> {
                 self.session.tell(&command).map_err(Trouble)?;
                 return Ok(None);
             }
-            Verb::Merge
-            | Verb::Approve
-            | Verb::Answer
-            | Verb::Retry
-            | Verb::Skip
-            | Verb::Settled => {
-                return Err(Trouble(
-                    Failure::new(
-                        "decision.wrong_verb",
-                        format!(
-                            "{} cannot be read, so nothing of it can be merged",
-                            self.file.path
-                        ),
-                    )
-                    .hint("what fits is: keep-file, keep-piton"),
-                ));
-            }
+            // The store says what fits.
+            None => return Ok(None),
         }
         keeper.note(BTreeMap::new())?;
         Ok(kept)
+    }
+}
+
+/// What a verb comes to in a question of earlier times, which did not say.
+fn way_of(verb: Verb, readable: bool) -> Option<Way> {
+    match verb {
+        Verb::KeepFile if readable => Some(Way::FileHolds),
+        Verb::KeepFile => Some(Way::LeftAlone),
+        Verb::KeepPiton => Some(Way::PitonHolds),
+        Verb::Merge => Some(Way::Merged),
+        Verb::Approve | Verb::Answer | Verb::Retry | Verb::Skip | Verb::Settled => None,
     }
 }

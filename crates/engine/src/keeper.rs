@@ -26,6 +26,8 @@ use crate::fail;
 const STAMP_BYTES: usize = 512;
 /// A spare is left to whoever may still be reading it for so long.
 const SPARE_REST_NS: i64 = if cfg!(test) { 0 } else { 200_000_000 };
+/// What the name of what is remembered ends with.
+const ASKED: &str = "asked";
 /// Of files up to this size the last version is kept, to tell edits by.
 const BASE_BYTES_MAX: usize = 4 << 20;
 
@@ -212,7 +214,7 @@ impl Keeper {
             target: fs::canonicalize(target).unwrap_or_else(|_| target.to_owned()),
             base: folder.join(format!("{key}.base")),
             spare: folder.join(format!("{key}.spare")),
-            remembered: folder.join(format!("{key}.asked")),
+            remembered: folder.join(format!("{key}.{ASKED}")),
             stamp_file,
             stamp,
             durability,
@@ -304,8 +306,6 @@ impl Keeper {
     /// When the stamp cannot be kept.
     pub fn accept(&mut self, present: &[u8]) -> io::Result<()> {
         let hash = sha256(present);
-        // There is none, unless somebody was asked about the file.
-        fs::remove_file(&self.remembered).ok();
         self.keep_base(present);
         self.found = Some(hash.clone());
         let look = Look::at(&self.target);
@@ -313,7 +313,7 @@ impl Keeper {
         // when it does not, its hash is looked at before it is replaced.
         let look = look.filter(|look| look.bytes == present.len() as u64);
         let same = fs::read(&self.target).is_ok_and(|there| there == present);
-        self.put_stamp(Stamp {
+        let kept = self.put_stamp(Stamp {
             before: hash.clone(),
             after: hash,
             temp: String::new(),
@@ -321,7 +321,10 @@ impl Keeper {
             tail: None,
             spare: None,
             positions: self.stamp.positions.clone(),
-        })
+        });
+        // There is none, unless somebody was asked about the file.
+        fs::remove_file(&self.remembered).ok();
+        kept
     }
 
     /// Remembers something about somebody else's version, until another one is
@@ -714,6 +717,10 @@ pub fn rewind(home: &Path, is_read_again: impl Fn(&str) -> bool) -> io::Result<(
     }
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
+        // What was asked about is asked of the journal that there is.
+        if path.extension().is_some_and(|end| end == ASKED) {
+            fs::remove_file(&path)?;
+        }
         if path.extension().is_none_or(|end| end != "json") {
             continue;
         }

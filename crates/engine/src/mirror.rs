@@ -17,16 +17,17 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use piton_core::command::Word;
 use piton_core::{
-    Actor, Command, DecisionRow, Edit, Event, Facts, HolderKnown, Need, Recorded, RunId, RunRow,
-    StreamId, Tables, Verb, Way,
+    Actor, Command, CommandId, DecisionRow, Edit, Event, Facts, HolderKnown, Need, Recorded, RunId,
+    RunRow, StreamId, Tables, Verb, Way,
 };
 use piton_formats::plan_file::{Changed, PlanFile};
 use piton_formats::problem::Problem;
 use piton_store::{Committed, Store as _};
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
-use crate::exchange::{Copied, sync_folder};
-use crate::faces::in_lines;
+use crate::exchange::{Copied, sha256, sync_folder};
+use crate::faces::{in_lines, is_cut_short};
 use crate::fail;
 use crate::failure::Failure;
 use crate::keeper::{Keeper, Look, Present, Put, StampIs};
@@ -372,6 +373,9 @@ pub(crate) fn look_again(session: &Session<'_>, run: RunId) -> Result<(), Failur
     let Some(row) = rows.tables.run(run) else {
         return Ok(());
     };
+    if !session.keeps_its_file(row)? {
+        return settle_superseded(session, row);
+    }
     let mirror = Mirror::open(session, row, &rows.tables)
         .map_err(|error| Failure::new("file.unwritable", error.to_string()))?;
     match mirror {
@@ -426,6 +430,49 @@ pub(crate) fn decide(
     decided.map_err(|Stopped(failure)| failure)
 }
 
+/// Whether an edit stands in a question as one that could not be taken.
+fn names(question: &DecisionRow, edit: &Edit) -> bool {
+    let begin = format!("{edit}: ");
+    let mut lines = question.details.iter().flat_map(|text| text.lines());
+    lines.any(|line| line.starts_with(&begin))
+}
+
+fn names_any(question: &DecisionRow, edits: &[Edit]) -> bool {
+    edits.iter().any(|edit| names(question, edit))
+}
+
+/// Which edits could not be taken, as a question says. One that names none of
+/// them is about another version: all of them are told again.
+fn left_of(edits: Vec<Edit>, question: &DecisionRow) -> Vec<Edit> {
+    if !names_any(question, &edits) {
+        return edits;
+    }
+    edits
+        .into_iter()
+        .filter(|edit| names(question, edit))
+        .collect()
+}
+
+/// Settles what was asked about the file of a run that another run of the plan
+/// has now.
+///
+/// # Errors
+///
+/// When the store fails.
+pub(crate) fn settle_superseded(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+    let rows = session.load(&[Need::OpenDecisions(Some(row.id))])?;
+    let files = rows.tables.open_decisions(row.id);
+    let files: Vec<String> = files.filter_map(|asked| asked.file.clone()).collect();
+    for path in files {
+        session.tell(&Command::SettleFile {
+            run: row.id,
+            path,
+            why: "the plan was begun anew from the file as it stands".to_owned(),
+        })?;
+    }
+    Ok(())
+}
+
 /// What ended the taking in of a file.
 struct Stopped(Failure);
 
@@ -448,19 +495,38 @@ impl Taking<'_, '_, '_> {
     fn look(&self, keeper: &mut Keeper, plan: &mut PlanFile) -> Result<Looked, Stopped> {
         let mut present = keeper.present()?;
         let mut changed = self.found(keeper, plan, &present);
-        if matches!(changed, Some(Err(_))) {
+        let is_short = matches!(&present, Present::Foreign(bytes) if is_cut_short(keeper, bytes));
+        if is_short || matches!(changed, Some(Err(_))) {
             // Somebody may be in the middle of writing it.
             self.session.world.pause(READ_PAUSE);
             present = keeper.present()?;
             changed = self.found(keeper, plan, &present);
         }
         match (present, changed) {
+            (Present::Foreign(bytes), Some(Ok(_))) if is_cut_short(keeper, &bytes) => {
+                self.make_whole(keeper, &bytes)
+            }
             (Present::Foreign(bytes), Some(Ok(changed))) => self.take(keeper, &bytes, changed),
             (_, Some(Err(problems))) => self.ask(keeper, plan, &problems),
             // Whoever brought piton's own version back has answered.
-            (Present::Ours | Present::Missing, _) => self.settle(),
+            (Present::Ours, _) => self.settle("the file is as piton wrote it"),
+            (Present::Missing, _) => self.settle("the file was taken away"),
             (Present::Special | Present::Foreign(_), _) => Ok(Looked::default()),
         }
+    }
+
+    /// Whoever wrote only the beginning of what piton wrote last fell: what is
+    /// missing is known.
+    fn make_whole(&self, keeper: &mut Keeper, bytes: &[u8]) -> Result<Looked, Stopped> {
+        let whole = keeper.base().unwrap_or_default();
+        let positions = keeper.stamp().positions.clone();
+        keeper.accept(bytes)?;
+        keeper.put(whole.as_bytes(), positions, None)?;
+        let file = self.path;
+        Ok(Looked {
+            said: vec![format!("{file} was cut short, and is whole again")],
+            ..Looked::default()
+        })
     }
 
     fn found(
@@ -557,22 +623,42 @@ impl Taking<'_, '_, '_> {
         bytes: &[u8],
         Changed { edits, problems }: Changed,
     ) -> Result<Looked, Stopped> {
-        let left = self.left(&edits)?;
-        let taken = edits.len() - left.len();
-        let committed = self.commit(&self.take_edits(edits, Word::File), &self.facts())?;
+        let asked: Option<Asked> = keeper.remembered();
+        let is_known = asked.is_some_and(|asked| asked.seen.as_bytes() == bytes);
+        let question = self.session.question_about(self.run, self.path);
+        let is_asked = question
+            .map_err(Stopped)?
+            .is_some_and(|row| names_any(&row, &edits));
+        if is_known && is_asked && self.fits_nothing(&edits)? {
+            return Ok(Looked {
+                asked: true,
+                ..Looked::default()
+            });
+        }
+        let id = self.id_of(keeper, (bytes, is_known), &edits);
+        let command = self.take_edits(edits.clone(), Word::File);
+        let committed = self.session.commit_as(id, &command, &self.facts());
+        let committed = committed.map_err(|error| Stopped(error.into()))?;
+        // What is told a second time is known.
+        let events = if committed.repeated {
+            Vec::new()
+        } else {
+            committed.events
+        };
         fail::point("mirror.edits-taken");
-        let asked = self
-            .session
-            .is_asked_about(self.run, self.path)
-            .map_err(Stopped)?;
-        let mut looked = if asked {
+        let question = self.session.question_about(self.run, self.path);
+        let question = question.map_err(Stopped)?;
+        let of_all = edits.len();
+        let left = question.map(|row| left_of(edits, &row));
+        let taken = of_all - left.as_ref().map_or(0, Vec::len);
+        let mut looked = if let Some(left) = left {
             let seen = String::from_utf8_lossy(bytes).into_owned();
             keeper.remember(&Asked { seen, left });
-            Looked::asked(self.path, &committed.events)
+            Looked::asked(self.path, &events)
         } else {
             keeper.accept(bytes)?;
             Looked {
-                taken: !committed.events.is_empty(),
+                taken: !events.is_empty(),
                 ..Looked::default()
             }
         };
@@ -586,13 +672,35 @@ impl Taking<'_, '_, '_> {
         Ok(looked)
     }
 
-    /// Which of these edits cannot be taken in now.
-    fn left(&self, edits: &[Edit]) -> Result<Vec<Edit>, Stopped> {
+    /// Whether none of what was left of a version can be taken in now either.
+    fn fits_nothing(&self, edits: &[Edit]) -> Result<bool, Stopped> {
         let needs = piton_core::needs(&self.take_edits(Vec::new(), Word::File));
         let rows = self.session.load(&needs.rows).map_err(Stopped)?;
         let of = (self.run, self.token);
         let left = piton_core::edits_left(&rows, &self.facts(), of, self.path, edits);
-        Ok(left.into_iter().cloned().collect())
+        Ok(!edits.is_empty() && left.len() == edits.len())
+    }
+
+    /// The id under which these edits of this version are told: the first time,
+    /// or when some of what was left fits. Whoever tells them again, because it
+    /// is not known that they were, tells nothing: in between a person may have
+    /// said something else.
+    fn id_of(
+        &self,
+        keeper: &Keeper,
+        (bytes, is_known): (&[u8], bool),
+        edits: &[Edit],
+    ) -> CommandId {
+        let told = (
+            self.run.to_string(),
+            &keeper.stamp().after,
+            (sha256(bytes), is_known),
+            Look::at(keeper.target()),
+            edits,
+        );
+        let told = serde_json::to_vec(&told).map(|told| sha256(&told));
+        let id = told.ok().and_then(|told| Uuid::parse_str(&told[..32]).ok());
+        CommandId(id.unwrap_or_else(|| self.session.world.id()))
     }
 
     fn ask(
@@ -616,7 +724,7 @@ impl Taking<'_, '_, '_> {
     }
 
     /// There is nothing to ask about any more.
-    fn settle(&self) -> Result<Looked, Stopped> {
+    fn settle(&self, why: &str) -> Result<Looked, Stopped> {
         let mut open = self.tables.open_decisions(self.run);
         if !open.any(|row| row.file.as_deref() == Some(self.path)) {
             return Ok(Looked::default());
@@ -624,7 +732,7 @@ impl Taking<'_, '_, '_> {
         let command = Command::SettleFile {
             run: self.run,
             path: self.path.to_owned(),
-            why: "the file is as piton wrote it".to_owned(),
+            why: why.to_owned(),
         };
         let committed = self.commit(&command, &self.facts())?;
         Ok(Looked {
@@ -646,6 +754,11 @@ impl Taking<'_, '_, '_> {
             // It was taken away: there is nothing to keep.
             return Ok(None);
         };
+        let asked: Option<Asked> = keeper.remembered();
+        let is_other = asked.is_some_and(|asked| asked.seen.as_bytes() != bytes);
+        if is_other && verb != Verb::KeepPiton {
+            return Err(Stopped(changed_meanwhile(self.path)));
+        }
         match (verb, self.told(keeper, plan, &bytes)) {
             (Verb::KeepPiton, _) => self.put_own(keeper, plan, &bytes, position).map(Some),
             (Verb::Merge, Ok(changed)) => {
@@ -704,6 +817,15 @@ impl Taking<'_, '_, '_> {
         keeper.put(own.as_bytes(), positions, None)?;
         Ok(kept)
     }
+}
+
+/// Nobody decides about a version that they have not seen.
+pub(crate) fn changed_meanwhile(file: &str) -> Failure {
+    Failure::new(
+        "file.conflict",
+        format!("{file} was changed a moment ago: nothing is decided"),
+    )
+    .hint("see what it is about now with `piton inbox`")
 }
 
 /// What gives way is kept beside a file, under a name with the time.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use piton_core::{Command, CommandId, Facts, HolderKnown, Need, Rows, RunId, RunRow};
+use piton_core::{Command, CommandId, DecisionRow, Facts, HolderKnown, Need, Rows, RunId, RunRow};
 use piton_store::{
     Access, Clock, CommitError, Committed, Options, SqliteStore, Store as _, SystemClock,
 };
@@ -142,15 +142,29 @@ impl<'w> Session<'w> {
         })
     }
 
-    /// Whether a person is asked what is to become of a native file.
+    /// The question about a file that a person has not answered.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub fn is_asked_about(&self, run: RunId, file: &str) -> Result<bool, Failure> {
+    pub fn question_about(&self, run: RunId, file: &str) -> Result<Option<DecisionRow>, Failure> {
         let rows = self.load(&[Need::OpenDecisions(Some(run))])?;
         let mut open = rows.tables.open_decisions(run);
-        Ok(open.any(|row| row.file.as_deref() == Some(file)))
+        Ok(open.find(|row| row.file.as_deref() == Some(file)).cloned())
+    }
+
+    /// Whether a run is the last one of its plan, so that the file of the plan
+    /// shows it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn keeps_its_file(&self, row: &RunRow) -> Result<bool, Failure> {
+        let newest = self
+            .runs()?
+            .into_iter()
+            .rfind(|run| run.source == row.source);
+        Ok(newest.is_some_and(|newest| newest.id == row.id))
     }
 
     /// Carries out a command, asking again when the connection was lost.
@@ -159,7 +173,21 @@ impl<'w> Session<'w> {
     ///
     /// When it is refused, or the store fails.
     pub fn commit(&self, command: &Command, facts: &Facts) -> Result<Committed, CommitError> {
-        let id = CommandId(self.world.id());
+        self.commit_as(CommandId(self.world.id()), command, facts)
+    }
+
+    /// Carries out a command that others may carry out as well, under the same
+    /// id: whoever comes first does, and the others get what came of it.
+    ///
+    /// # Errors
+    ///
+    /// When it is refused, or the store fails.
+    pub fn commit_as(
+        &self,
+        id: CommandId,
+        command: &Command,
+        facts: &Facts,
+    ) -> Result<Committed, CommitError> {
         let mut asks = 1;
         loop {
             match self.store.commit(id, command, facts) {

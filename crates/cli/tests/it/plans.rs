@@ -376,3 +376,21 @@ fn signs_are_the_first_thing_an_agent_is_given() {
         assert!(prompt.contains("### Look first\n"), "{prompt}");
     }
 }
+
+#[test]
+fn an_issue_graph_that_was_adopted_is_not_run() {
+    let scratch = Scratch::new();
+    scratch.agent("echo done").write(
+        "state.json",
+        r#"{"project_id": "p", "epic_name": "orders", "current_phase": "execution", "issues": {
+          "A-1": {"id": "A-1", "title": "Lay it", "status": "ready", "blocked_by": []}}}"#,
+    );
+    scratch.piton(&["init", "--yes"]);
+    let runs = scratch.json(&["status"]);
+    for plan in [&["run", "state.json"][..], &["run"]] {
+        let said = scratch.piton(&[plan, &["--agent", "./agent.sh"]].concat());
+        assert_ne!(said.exit, 0, "{}{}", said.out, said.err);
+        assert!(!said.err.contains("> A-1"), "{}", said.err);
+    }
+    assert_eq!(scratch.json(&["status"]), runs);
+}

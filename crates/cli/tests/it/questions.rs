@@ -254,3 +254,112 @@ fn what_stays_in_a_file_without_being_taken_in_is_told_once() {
     }
     assert!(scratch.read(FILE).contains("of nobody"));
 }
+
+/// The plan was begun anew from the file as it stands, which answers the question.
+#[test]
+fn a_question_about_the_file_of_an_older_run_writes_nothing_into_that_of_the_new_one() {
+    let scratch = unticked();
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    scratch.agent("echo nothing works; exit 1");
+    assert_ne!(run(&scratch, &["--recompile"]).exit, 0);
+    let said = scratch.piton(&["decide", "d1", "keep-piton"]);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert!(said.err.contains("settled already"), "{}", said.err);
+    let synced = scratch.piton(&["files", "sync"]);
+    assert_eq!(synced.exit, 0, "{}{}", synced.out, synced.err);
+    assert_eq!(passes(&scratch), 0, "nothing was done");
+    let status = scratch.piton(&["status"]).out;
+    assert!(status.contains("0 of 3"), "{status}");
+}
+
+/// It dies behind taking edits in, and a person says otherwise: the same edits
+/// are not told once more.
+#[cfg(feature = "failpoints")]
+#[test]
+fn an_edit_that_was_taken_in_does_not_undo_what_a_person_said_since() {
+    let scratch = unticked();
+    // One edit fits, another is asked about.
+    let skipped = LIST.replace(
+        r#""description": "do b","#,
+        r#""description": "do b better","#,
+    );
+    scratch.write("prd.json", &skipped);
+    let mut sync = scratch.command(&["files", "sync"]);
+    sync.env("PITON_FAILPOINT", "mirror.edits-taken");
+    assert!(!sync.output().expect("piton starts").status.success());
+    assert_eq!(scratch.piton(&["plan", "skip", "b"]).exit, 0);
+    let events = || scratch.piton(&["journal", "export"]).out.lines().count();
+    let before = events();
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert_eq!(events(), before, "nothing is told again");
+}
+
+#[test]
+fn a_plan_that_cannot_be_written_is_not_said_to_be_up_to_date() {
+    let scratch = Scratch::new();
+    scratch
+        .write("lists/prd.json", LIST)
+        .agent("sleep 0.2\necho done");
+    let agent = format!("{}/agent.sh", scratch.path().display());
+    let args = [
+        "run",
+        "lists/prd.json",
+        "--agent",
+        &agent,
+        "--max-iterations",
+        "1",
+    ];
+    assert_eq!(scratch.piton(&args).exit, 5);
+    std::fs::rename(scratch.path().join("lists"), scratch.path().join("moved")).expect("moved");
+    scratch.write("lists", "no folder any more");
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 1, "{}{}", said.out, said.err);
+    assert!(!said.out.contains("up to date"), "{}", said.out);
+}
+
+/// Ids as lists of requirements have them, given twice by somebody who counts.
+#[test]
+fn entries_of_one_id_in_capitals_are_kept_and_stand_in_the_file_once() {
+    let scratch = Scratch::new();
+    let entry = |id: &str, summary: &str| {
+        serde_json::json!({"id": id, "timestamp": "2026-01-15T09:00:00Z", "prd_id": "US-0",
+            "iteration": 1, "status": "completed", "summary": summary, "observations": []})
+    };
+    let write = |entries: &[serde_json::Value]| {
+        let document = serde_json::json!({"version": "1.0", "created_at": "2026-01-01T00:00:00Z",
+            "entries": entries, "learnings": [], "patterns": []});
+        scratch.write(FILE, &document.to_string());
+    };
+    let ids = ["US-0-1", "US-0-1", "US-0-1", "Foo Bar", "Foo Bar"];
+    let entries: Vec<_> = ids
+        .iter()
+        .zip(["a", "b", "c", "d", "e"])
+        .map(|(id, s)| entry(id, s))
+        .collect();
+    write(&entries[..1]);
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    for count in 2..=entries.len() {
+        write(&entries[..count]);
+        let said = scratch.piton(&["files", "sync"]);
+        assert!(
+            said.err.contains("took 1 thing in"),
+            "{count}: {}{}",
+            said.out,
+            said.err
+        );
+    }
+    assert_eq!(
+        scratch.piton(&["record", "other", "--summary", "f"]).exit,
+        0
+    );
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
+    let document: serde_json::Value = serde_json::from_str(&scratch.read(FILE)).expect("JSON");
+    assert_eq!(
+        document["entries"].as_array().map(Vec::len),
+        Some(6),
+        "{document:#}"
+    );
+    let journal = scratch.piton(&["journal", "export"]).out;
+    assert_eq!(journal.matches("attempt-told").count(), 6);
+}

@@ -340,5 +340,39 @@ fn what_somebody_wrote_into_a_file_that_is_made_of_another_is_kept_and_said() {
     ");
     let copy = format!("{folder}/progress.md.before-piton");
     assert_eq!(scratch.read(&copy), "# By hand\n");
-    assert!(scratch.read(&format!("{folder}/progress.md")).starts_with("# "));
+    assert!(
+        scratch
+            .read(&format!("{folder}/progress.md"))
+            .starts_with("# ")
+    );
+}
+
+#[test]
+fn what_cannot_be_taken_in_of_a_file_is_said_and_stays() {
+    let scratch = Scratch::new();
+    let signs = ".ralph/guardrails.md";
+    let text = "# Signs\n\n## Core Signs\n\n### Sign: A\n- **Trigger**: x\n- **Instruction**: y\n- **Added after**: z\n";
+    scratch.write(signs, text).write(".ralph/.iteration", "0\n");
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    let twice = format!(
+        "{text}\n### Sign: A\n- **Trigger**: x\n- **Instruction**: other\n- **Added after**: z\n"
+    );
+    scratch
+        .write(signs, &twice)
+        .write(".ralph/.iteration", "banana\n");
+    let said = scratch.piton(&["files", "sync"]);
+    assert!(
+        said.err.contains("there is a sign `A` already"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    assert!(
+        said.err.contains("not a number"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    assert_eq!(scratch.read(".ralph/.iteration"), "banana\n");
+    assert!(scratch.read(signs).contains("other"));
 }

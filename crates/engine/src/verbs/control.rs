@@ -14,7 +14,7 @@ use super::run::plan_path::PlanPath;
 use crate::config::Config;
 use crate::faces;
 use crate::failure::{Failure, run_state, unwritable};
-use crate::mirror::Mirror;
+use crate::mirror::{Mirror, settle_superseded};
 use crate::notice::Notice;
 use crate::run_lock;
 use crate::runner;
@@ -170,16 +170,15 @@ pub(super) struct Shown {
     pub(super) said: Vec<String>,
     /// That a person is asked about the file from now on.
     pub(super) asked: Vec<String>,
+    /// Why the file is not up to date.
+    pub(super) behind: Vec<String>,
 }
 
 /// Brings the native file of a run that nobody works on up to date. What
 /// keeps it from that is no reason to fail: what was asked is done.
 pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Shown, Failure> {
-    let newest = session
-        .runs()?
-        .into_iter()
-        .rfind(|run| run.source == row.source);
-    if newest.is_none_or(|newest| newest.id != row.id) {
+    if !session.keeps_its_file(row)? {
+        settle_superseded(session, row)?;
         return Ok(Shown::default());
     }
     let mut shown = Shown::default();
@@ -198,7 +197,7 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Shown,
             mirror = match Mirror::open(session, row, &rows.tables) {
                 Ok(mirror) => mirror,
                 Err(error) => {
-                    shown.said.push(error.to_string());
+                    shown.behind.push(error.to_string());
                     None
                 }
             };
@@ -211,27 +210,23 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Shown,
             let is_gone = mirror.was_written() && !mirror.target().exists();
             let trouble = mirror.write(&rows.tables, position, session.world.now());
             shown
-                .said
+                .behind
                 .extend(trouble.map(|trouble| trouble.to_string()));
-            if is_gone {
-                shown.said.push(missing_again(mirror, row));
+            let file = PlanFile::path(row).unwrap_or_default();
+            if is_gone && mirror.target().exists() {
+                shown.said.push(format!(
+                    "{file} was not there any more, and is written again"
+                ));
+            } else if is_gone {
+                shown.behind.push(format!(
+                    "{file} is not there any more, and what it said is not known to the letter; run `{}` goes on without it",
+                    row.name
+                ));
             }
             break;
         }
     }
     Ok(shown)
-}
-
-/// What became of a file that somebody took away.
-fn missing_again(mirror: &Mirror, row: &RunRow) -> String {
-    let file = PlanFile::path(row).unwrap_or_default();
-    if mirror.target().exists() {
-        return format!("{file} was not there any more, and is written again");
-    }
-    format!(
-        "{file} is not there any more, and what it said is not known to the letter; run `{}` goes on without it",
-        row.name
-    )
 }
 
 /// How a run stands after somebody changed it.
@@ -250,6 +245,7 @@ pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome,
     };
     let mut warnings = shown.said;
     warnings.extend(shown.asked);
+    warnings.extend(shown.behind);
     warnings.extend(faces::follow(session).iter().map(ToString::to_string));
     Ok(Outcome {
         warnings,

@@ -363,7 +363,9 @@ pub fn sync(world: &World) -> Result<Synced, Failure> {
     }
     for run in session.runs()? {
         if run.id != RunId::PROJECT {
-            synced.said.extend(show_in_file(&session, &run)?.said);
+            let shown = show_in_file(&session, &run)?;
+            synced.said.extend(shown.said);
+            synced.behind.extend(shown.behind);
         }
     }
     let mut known = Known::default();

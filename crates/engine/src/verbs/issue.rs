@@ -11,7 +11,7 @@ use crate::session::{Session, open_runs};
 use crate::world::World;
 
 /// The native format whose items are issues.
-const FACE: &str = "sdlc";
+use piton_formats::sdlc::FACE;
 
 /// The states of an issue in the file's words.
 const FILE_STATES: [&str; 7] = [

@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
 use crate::input;
-use crate::mirror::{adopt, keep_copy, still_asked};
+use crate::mirror::{adopt, keep_copy, settle_superseded, still_asked};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock;
@@ -113,6 +113,9 @@ pub fn run(
         return dry_run(world, request, &target);
     }
     let mut prepared = prepare(world, request, &target, tell)?;
+    if let Prepared::Known(row) = &prepared {
+        refuse_graph(row)?;
+    }
     let grace = config.agent.limits().grace;
     if let Prepared::Known(row) = &mut prepared {
         take_edits(world, &target.project, row, tell)?;
@@ -178,6 +181,8 @@ pub fn run(
     };
     let row = runner::work(&session, job, tell)?;
     drop(lock);
+    // That the run is over is shown as well.
+    super::follow_faces(&session, tell);
     let is_old = row.state == RunState::Done && row.invocations == 0;
     let ended = ended(&session, row)?;
     Ok(if is_old {
@@ -221,8 +226,8 @@ fn take_edits(
     for said in &shown.said {
         tell(Notice::Said(said));
     }
-    for asked in &shown.asked {
-        tell(Notice::Warning(asked));
+    for warning in shown.asked.iter().chain(&shown.behind) {
+        tell(Notice::Warning(warning));
     }
     if shown.asked.is_empty() {
         // Whoever was asked yesterday may have forgotten.
@@ -457,6 +462,19 @@ fn existing(world: &World, name: &str, request: &Request) -> Result<RunRow, Fail
     session.run_named(name)
 }
 
+/// What was adopted to be read and checked is not run.
+fn refuse_graph(row: &RunRow) -> Result<(), Failure> {
+    if row.face != piton_formats::sdlc::FACE {
+        return Ok(());
+    }
+    let message = format!(
+        "{} is a graph of issues, which piton cannot run yet",
+        row.source
+    );
+    Err(Failure::new("plan.unsupported", message)
+        .hint("see its issues with `piton issue list`; a list of requirements or a task file can be run now"))
+}
+
 /// Whoever may not be run is told so before anything is taken.
 fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
     // One that waits for its answer is held all the same.
@@ -600,7 +618,16 @@ impl Fresh {
         if let Origin::Sprint(sprint, Some(_)) = &self.origin {
             takeover::set_aside(&sprint.progress(), tell)?;
         }
+        let source = self.plan.source.clone();
         session.tell(&Command::PlanRun(Box::new(self.plan)))?;
+        // What was asked about the file of an older run is answered by this one.
+        let runs = session.runs()?;
+        for older in runs
+            .iter()
+            .filter(|row| row.source == source && row.id != run)
+        {
+            settle_superseded(session, older)?;
+        }
         if let Origin::Sprint(sprint, _) = &self.origin {
             definition::note(home, run, sprint);
         }

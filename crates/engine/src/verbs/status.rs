@@ -308,7 +308,7 @@ fn warnings(session: &Session<'_>, row: &RunRow) -> Vec<String> {
         && !session.project.absolute(&file).exists()
     {
         warnings.push(format!(
-            "{file} is not there any more; `piton files sync` writes it again"
+            "{file} is not there any more; `piton files sync` writes it again, if what it said is known"
         ));
     }
     warnings
@@ -316,6 +316,9 @@ fn warnings(session: &Session<'_>, row: &RunRow) -> Vec<String> {
 
 /// What to type next: the way out of each state.
 fn next(row: &RunRow, line: &Line) -> Option<String> {
+    if row.face == piton_formats::sdlc::FACE {
+        return Some("piton issue list".to_owned());
+    }
     match row.state {
         RunState::Done => None,
         RunState::Running if line.live => Some(format!("piton status {} --watch", row.name)),

@@ -136,6 +136,15 @@ fn show_attempt(elements: &mut Elements, row: &AttemptRow) {
     let native = native_node(row.native.as_ref(), FACE);
     let mut wanted = parts_of_row(row, native.as_ref());
     if elements.get(name).is_none() {
+        // It may have been taken from an element whose id another one has.
+        let given = native
+            .as_ref()
+            .and_then(id_of)
+            .filter(|given| given != name);
+        let element = attempt_element(&wanted);
+        if given.is_some_and(|given| elements.is_said_under(&given, native.as_ref(), &element)) {
+            return;
+        }
         wanted.id = free_id(elements, &wanted);
     } else {
         // It stands there under a name that may be of no form at all.

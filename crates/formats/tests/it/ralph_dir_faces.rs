@@ -656,6 +656,8 @@ fn the_iteration_is_written_where_it_moved() {
     assert_eq!(show(Some("3"), Some(4)), "4");
     assert_eq!(show(Some("3\r\n"), Some(4)), "4\r\n");
     assert_eq!(show(Some("x"), None), "x");
+    assert_eq!(show(Some("banana\n"), Some(4)), "banana\n");
+    assert_eq!(show(Some("\n"), Some(4)), "4\n");
     assert_eq!(show(None, None), "");
     let took = iteration::take("x", None, &about(None));
     assert!(took.is_readable() && took.problems.len() == 1 && took.found.is_empty());

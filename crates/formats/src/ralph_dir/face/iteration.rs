@@ -21,7 +21,8 @@ pub fn take(text: &str, _base: Option<&str>, about: &About<'_>) -> Took {
 }
 
 /// The number, with the line end that was behind the one before; the text as
-/// it is where there is no number to show.
+/// it is where there is no number to show, or where it is no number itself:
+/// that is somebody else's.
 ///
 /// # Errors
 ///
@@ -36,8 +37,9 @@ pub fn show(
         name: about.file,
         text: old,
     });
+    let is_ours = said.0.is_some() || old.trim().is_empty();
     match about.iteration {
-        Some(number) if said.0 != Some(number) => Ok(iteration::write(text, number)),
+        Some(number) if is_ours && said.0 != Some(number) => Ok(iteration::write(text, number)),
         Some(_) | None => Ok(old.to_owned()),
     }
 }
