@@ -41,6 +41,7 @@ mod needs;
 pub mod observation;
 pub mod plan;
 pub mod policy;
+pub mod recall;
 pub mod redact;
 pub mod refusal;
 pub mod row;

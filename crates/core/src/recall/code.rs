@@ -1,0 +1,100 @@
+//! Codes that tools give to their failures.
+//!
+//! Two texts that name the same code speak of the same failure. Two that name
+//! different codes of one class speak of different ones, however many words
+//! they share: `SQLSTATE` 1451 is not 1452.
+
+use super::token::is_code;
+
+/// A code, and the class of codes in which it excludes the others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Code {
+    class: String,
+    name: String,
+}
+
+/// The codes that stand in a text, each once, in order.
+pub(super) fn codes<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<Code> {
+    let mut codes: Vec<Code> = lines
+        .flat_map(|line| line.split(|sign: char| !sign.is_alphanumeric() && sign != '_'))
+        .filter_map(code)
+        .collect();
+    codes.sort();
+    codes.dedup();
+    codes
+}
+
+fn code(name: &str) -> Option<Code> {
+    let class = if is_code(name) {
+        name.trim_end_matches(|sign: char| sign.is_ascii_digit())
+    } else if is_errno(name) {
+        "errno"
+    } else if is_exception(name) {
+        "exception"
+    } else if is_number(name) {
+        "number"
+    } else {
+        return None;
+    };
+    Some(Code {
+        class: class.to_owned(),
+        name: name.to_owned(),
+    })
+}
+
+/// `ECONNREFUSED`, and what other tools name in its manner, such as `ERESOLVE`.
+fn is_errno(name: &str) -> bool {
+    name.len() >= 5
+        && name.starts_with('E')
+        && name.bytes().all(|byte| byte.is_ascii_uppercase())
+        && !matches!(
+            name,
+            "ERROR" | "ERRORS" | "EXPECTED" | "EXCEPTION" | "EXIT" | "EMPTY" | "ENDED"
+        )
+}
+
+/// `NullPointerException`, `ModuleNotFoundError`.
+fn is_exception(name: &str) -> bool {
+    let rest = name
+        .strip_suffix("Error")
+        .or_else(|| name.strip_suffix("Exception"));
+    rest.is_some_and(|rest| rest.starts_with(|sign: char| sign.is_ascii_uppercase()))
+}
+
+/// Four or five digits: too many for a count, too few for a measure.
+fn is_number(name: &str) -> bool {
+    (4..=5).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// In how many classes both name codes, and none that both name.
+pub(super) fn different(one: &[Code], other: &[Code]) -> usize {
+    let mut classes: Vec<&str> = one.iter().map(|code| code.class.as_str()).collect();
+    classes.dedup();
+    let differs = |class: &&&str| {
+        let shared = |code: &&Code| code.class == **class && other.contains(code);
+        other.iter().any(|code| code.class == **class) && !one.iter().any(|code| shared(&code))
+    };
+    classes.iter().filter(differs).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(one: &str, other: &str, expected: usize) {
+        let one = codes([one].into_iter());
+        let other = codes([other].into_iter());
+        assert_eq!(different(&one, &other), expected);
+    }
+
+    #[test]
+    fn codes_of_one_class_exclude_each_other() {
+        check("error[E0117]: no", "E0119 conflicting", 1);
+        check("error[E0117]: no", "E0117 orphan rule", 0);
+        check("npm error code ERESOLVE", "npm error code EINTEGRITY", 1);
+        check("SQLSTATE: 1451 Cannot", "1452 Cannot add", 1);
+        check("error[E0117]", "TS2322", 0);
+        check("ERROR", "EXPECTED", 0);
+    }
+}
