@@ -71,13 +71,13 @@ pub struct Weights {
 
 /// From this chance on it is worth somebody's attention: wrong guidance costs
 /// an attempt, silence only leaves things as they were.
-pub const ADVISE_FROM: f64 = 0.65;
+pub const ADVISE_FROM: f64 = 0.62;
 
 impl Weights {
     /// The weights in use.
     pub const FITTED: Self = Self {
-        bias: -2.0,
-        features: [8.0, -2.0, -1.5, 0.4],
+        bias: -3.036,
+        features: [10.099, -0.902, -1.923, 0.505],
     };
 
     /// How likely one of the first three helps.
