@@ -8,3 +8,4 @@ pub mod data;
 pub mod figures;
 pub mod fit;
 pub mod ranking;
+pub mod report;

@@ -104,3 +104,57 @@ fn number(yes: bool) -> f64 {
 fn count(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recall::data::Ranked;
+
+    fn query(id: &str, relevant: &str) -> Query {
+        let text = format!(r#"{{"project":"p","id":"{id}","text":"","relevant":[{relevant}]}}"#);
+        serde_json::from_str(&text).expect("a query")
+    }
+
+    fn ranking(id: &str, found: &[&str], advise: bool) -> Ranking {
+        let ranked = |id: &&str| Ranked {
+            id: (*id).to_owned(),
+            score: 1.0,
+        };
+        Ranking {
+            project: "p".to_owned(),
+            id: id.to_owned(),
+            ranked: found.iter().map(ranked).collect(),
+            advise,
+        }
+    }
+
+    #[test]
+    fn each_figure_counts_what_it_says() {
+        let queries = [
+            query("first", r#"{"id":"a","grade":2},{"id":"b","grade":1}"#),
+            query("second", r#"{"id":"a","grade":2}"#),
+            query("nothing", ""),
+            query("quiet", ""),
+        ];
+        let rankings = [
+            ranking("first", &["a", "c", "d", "b"], true),
+            ranking("second", &["c", "a"], false),
+            ranking("nothing", &["a"], true),
+        ];
+        let found = figures(queries.iter(), &rankings);
+        let expected = [
+            (found.recall_1, 0.5),
+            (found.recall_3, 0.75),
+            (found.mrr, 0.75),
+            (found.wrong, 0.5),
+            (found.silent, 0.5),
+            (found.right, 0.5),
+        ];
+        for (found, expected) in expected {
+            assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+        }
+        let first = (3.0 + 1.0 / 5.0_f64.log2()) / (3.0 + 1.0 / 3.0_f64.log2());
+        let second = 1.0 / 3.0_f64.log2();
+        assert!((found.ndcg - (first + second) / 2.0).abs() < 1e-9);
+    }
+}
