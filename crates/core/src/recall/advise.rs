@@ -76,8 +76,8 @@ pub const ADVISE_FROM: f64 = 0.62;
 impl Weights {
     /// The weights in use.
     pub const FITTED: Self = Self {
-        bias: -3.036,
-        features: [10.099, -0.902, -1.923, 0.505],
+        bias: -2.972,
+        features: [9.748, -0.900, -1.960, 0.504],
     };
 
     /// How likely one of the first three helps.

@@ -4,10 +4,12 @@
 //! different codes of one class speak of different ones, however many words
 //! they share: `SQLSTATE` 1451 is not 1452.
 
+use serde::{Deserialize, Serialize};
+
 use super::token::is_code;
 
 /// A code, and the class of codes in which it excludes the others.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Code {
     class: String,
     name: String,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::code::{Code, codes};
 use super::token::{Kind, tokens};
 
@@ -11,7 +13,9 @@ const TITLE: f64 = 2.0;
 const CONTEXT: f64 = 0.3;
 
 /// Something remembered, as its tokens.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// Made once, when it is recorded, and stored; a recall makes none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     weights: BTreeMap<String, f64>,
     length: f64,

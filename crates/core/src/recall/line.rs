@@ -56,9 +56,10 @@ impl Class {
     }
 
     /// What its words are worth beside those of a line of which nothing is known.
+    /// Those of noise are not read at all.
     pub(super) fn weight(self) -> f64 {
         match self {
-            Self::Noise => 0.05,
+            Self::Noise => 0.0,
             Self::Trail => 0.2,
             Self::Frame => 0.35,
             Self::Code => 0.6,
@@ -103,7 +104,14 @@ pub(super) fn lines(text: &str) -> Vec<Line> {
             class,
         }
     });
-    classed.filter(|line| !line.text.is_empty()).collect()
+    let mut classed: Vec<Line> = classed.filter(|line| !line.text.is_empty()).collect();
+    // Somebody may ask about what is noise elsewhere.
+    if classed.iter().all(|line| line.class == Class::Noise) {
+        for line in &mut classed {
+            line.class = Class::Plain;
+        }
+    }
+    classed
 }
 
 /// What a line is by its form alone.
@@ -218,6 +226,12 @@ mod tests {
         let lines = lines(&text);
         assert_eq!(lines[0].class, Class::Noise);
         assert_eq!(lines[5].class, Class::Plain);
+    }
+
+    #[test]
+    fn where_all_is_noise_nothing_is() {
+        let lines = lines("   Compiling serde v1.0.210");
+        assert_eq!(lines[0].class, Class::Plain);
     }
 
     #[test]

@@ -7,9 +7,9 @@ use super::line::{Class, Line, lines};
 use super::token::{Kind, tokens};
 
 /// No more lines of a text are read, the last ones: a failure ends a run.
-const LINES_MAX: usize = 2_000;
+const LINES_MAX: usize = 1_000;
 /// No more tokens are weighed, the heaviest ones.
-const TERMS_MAX: usize = 300;
+const TERMS_MAX: usize = 150;
 
 /// A text as it is asked with.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ fn last_lines(text: &str) -> &str {
 fn terms(lines: &[Line]) -> Vec<Term> {
     let mut terms: Vec<Term> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
-    for line in lines {
+    for line in lines.iter().filter(|line| line.class != Class::Noise) {
         for token in tokens(&line.text) {
             let term = Term {
                 weight: line.class.weight() * token.kind.weight(),

@@ -20,6 +20,8 @@ const SATURATION: f64 = 1.2;
 /// How much a long text has to say a word more often. Less than usual: what is
 /// remembered at length is no less to the point.
 const LENGTH: f64 = 0.4;
+/// So many results are told: who reads on has found nothing.
+const RESULTS: usize = 20;
 /// So many reasons are told of each result.
 const REASONS: usize = 4;
 /// In so many days half of what being new counts is gone.
@@ -148,7 +150,7 @@ pub fn score(
         advise: Weights::FITTED.advises(chance),
         chance,
         features,
-        results: scored.into_iter().map(found).collect(),
+        results: scored.into_iter().take(RESULTS).map(found).collect(),
     }
 }
 
