@@ -14,6 +14,7 @@
 //! | what a command leads to, or why not | [`decide`](fn@decide) |
 //! | what has happened, and how it is chained | [`event`], [`journal`] |
 //! | what the read tables must change | [`views`](fn@views), [`tables`] |
+//! | what memory has to say about a failure | [`recall`] |
 //! | what the runner does next | [`run_loop`] |
 //!
 //! How events are stored: see `piton_store`. How the world is touched: see

@@ -268,14 +268,14 @@ fn is_random(names: &[&str]) -> bool {
 /// Words that hold a sentence together.
 fn stop_words() -> &'static HashSet<&'static str> {
     static WORDS: OnceLock<HashSet<&'static str>> = OnceLock::new();
-    WORDS.get_or_init(|| include_str!("stop.txt").split_whitespace().collect())
+    WORDS.get_or_init(|| include_str!("stop_words.txt").split_whitespace().collect())
 }
 
 /// Stems of words that stand in any text about programs.
 fn common_words() -> &'static HashSet<String> {
     static STEMS: OnceLock<HashSet<String>> = OnceLock::new();
     STEMS.get_or_init(|| {
-        include_str!("common.txt")
+        include_str!("everyday.txt")
             .split_whitespace()
             .map(stem)
             .collect()
