@@ -120,3 +120,56 @@ fn solve(mut rows: [[f64; SIZE]; SIZE], mut right: [f64; SIZE]) -> [f64; SIZE] {
     }
     right
 }
+
+#[cfg(test)]
+mod tests {
+    use piton_core::recall::Recall;
+
+    use super::*;
+    use crate::recall::data::Query;
+
+    #[test]
+    fn what_tells_the_cases_apart_gets_the_weight() {
+        let queries: Vec<Query> = (0..40)
+            .map(|at| {
+                let relevant = if at % 2 == 0 {
+                    r#"{"id":"m","grade":2}"#
+                } else {
+                    ""
+                };
+                let text = format!(
+                    r#"{{"project":"p{}","id":"q{at}","text":"","relevant":[{relevant}]}}"#,
+                    at % 4
+                );
+                serde_json::from_str(&text).expect("a query")
+            })
+            .collect();
+        let answers: Vec<Answer<'_>> = queries
+            .iter()
+            .enumerate()
+            .map(|(at, query)| {
+                let helps = f64::from(u8::from(at % 2 == 0));
+                let noise = f64::from(u8::from(at % 3 == 0));
+                let found = piton_core::recall::Found {
+                    id: "m".to_owned(),
+                    score: 1.0,
+                    why: Vec::new(),
+                };
+                Answer {
+                    query,
+                    recall: Recall {
+                        advise: false,
+                        chance: 0.0,
+                        features: Some(Features([helps, noise, 1.0, -noise])),
+                        results: vec![found],
+                    },
+                }
+            })
+            .collect();
+        let weights = fit(answers.iter());
+        assert!(weights.features[0] > 2.0, "{weights:?}");
+        assert!(weights.features[1].abs() < 0.5, "{weights:?}");
+        let chances = unseen(&answers);
+        assert!(chances[0] > 0.7 && chances[1] < 0.3, "{chances:?}");
+    }
+}

@@ -76,8 +76,8 @@ pub const ADVISE_FROM: f64 = 0.62;
 impl Weights {
     /// The weights in use.
     pub const FITTED: Self = Self {
-        bias: -2.972,
-        features: [9.748, -0.900, -1.960, 0.504],
+        bias: -2.938,
+        features: [9.659, -0.922, -1.946, 0.511],
     };
 
     /// How likely one of the first three helps.

@@ -186,6 +186,35 @@ mod tests {
         }
     }
 
+    /// A line that a form fits.
+    fn example(form: &str) -> String {
+        let mut line = String::new();
+        let mut signs = form.chars();
+        while let Some(sign) = signs.next() {
+            match sign {
+                '*' => line.push_str("any thing"),
+                '#' => line.push('7'),
+                '~' => line.push_str("word"),
+                '\\' => line.extend(signs.next()),
+                sign => line.push(sign),
+            }
+        }
+        line
+    }
+
+    #[test]
+    fn no_form_is_hidden_by_an_earlier_one_that_says_otherwise() {
+        let lines = include_str!("lines.txt").lines();
+        let rules = lines.filter(|line| !line.starts_with("# "));
+        let hidden: Vec<String> = rules
+            .filter_map(|rule| rule.split_once(' '))
+            .map(|(expected, form)| (expected, example(form)))
+            .filter(|(expected, line)| Some(class(line)) != Class::parse(expected))
+            .map(|(expected, line)| format!("`{line}` should be {expected}, is {:?}", class(&line)))
+            .collect();
+        assert_eq!(hidden, [] as [String; 0]);
+    }
+
     #[test]
     fn the_failure_is_told_from_what_surrounds_it() {
         check("   Compiling serde v1.0.210", Class::Noise);
