@@ -218,6 +218,7 @@ fn rounded(score: f64) -> f64 {
     clippy::cast_precision_loss,
     reason = "counts of memories are far below 2^52"
 )]
+/// Counts of memories are far below 2^52, from where on this would not be exact.
 fn as_float(count: u64) -> f64 {
     count as f64
 }
