@@ -17,23 +17,31 @@ pub(super) struct Code {
 
 /// The codes that stand in a text, each once, in order.
 pub(super) fn codes<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<Code> {
-    let mut codes: Vec<Code> = lines
-        .flat_map(|line| line.split(|sign: char| !sign.is_alphanumeric() && sign != '_'))
-        .filter_map(code)
-        .collect();
+    let mut codes: Vec<Code> = lines.flat_map(codes_of_line).collect();
     codes.sort();
     codes.dedup();
     codes
 }
 
-fn code(name: &str) -> Option<Code> {
+fn codes_of_line(line: &str) -> impl Iterator<Item = Code> {
+    let names = line.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
+    names.scan(0, |at, name| {
+        let before = &line[..*at];
+        let after = line[*at + name.len()..].chars().next();
+        *at += name.len() + after.map_or(0, char::len_utf8);
+        Some(code(before, name))
+    })
+    .flatten()
+}
+
+fn code(before: &str, name: &str) -> Option<Code> {
     let class = if is_code(name) {
         name.trim_end_matches(|sign: char| sign.is_ascii_digit())
     } else if is_errno(name) {
         "errno"
     } else if is_exception(name) {
         "exception"
-    } else if is_number(name) {
+    } else if is_number(name) && announces(before) {
         "number"
     } else {
         return None;
@@ -42,6 +50,17 @@ fn code(name: &str) -> Option<Code> {
         class: class.to_owned(),
         name: name.to_owned(),
     })
+}
+
+/// Whether a number that follows is a code and not a port, a size or a year:
+/// `violation: 1451`, `error 1364`, `[2002]`.
+fn announces(before: &str) -> bool {
+    let last = before.trim_end();
+    let word = last.rsplit(|sign: char| !sign.is_alphanumeric()).next();
+    let named = word.is_some_and(|word| {
+        ["error", "code", "errno"].iter().any(|name| word.eq_ignore_ascii_case(name))
+    });
+    named || last.ends_with(['[', '(']) || (last.ends_with(':') && last.len() < before.len())
 }
 
 /// `ECONNREFUSED`, and what other tools name in its manner, such as `ERESOLVE`.
@@ -63,7 +82,7 @@ fn is_exception(name: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with(|sign: char| sign.is_ascii_uppercase()))
 }
 
-/// Four or five digits: too many for a count, too few for a measure.
+/// As many digits as numbered errors have.
 fn is_number(name: &str) -> bool {
     (4..=5).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -95,8 +114,9 @@ mod tests {
         check("error[E0117]: no", "E0119 conflicting", 1);
         check("error[E0117]: no", "E0117 orphan rule", 0);
         check("npm error code ERESOLVE", "npm error code EINTEGRITY", 1);
-        check("SQLSTATE: 1451 Cannot", "1452 Cannot add", 1);
+        check("violation: 1451 Cannot", "violation: 1452 Cannot", 1);
         check("error[E0117]", "TS2322", 0);
+        check("listen on 127.0.0.1:3000 since 2025", "fuser -k 8080/tcp", 0);
         check("ERROR", "EXPECTED", 0);
     }
 }
