@@ -10,11 +10,11 @@
 //!
 //! | question | where |
 //! |---|---|
-//! | what of the text a terminal added | [`text`] |
-//! | which lines are the failure, which are noise | [`line`], a table in `lines.txt` |
-//! | what words, names and codes there are | [`token`], [`stem`], [`code`] |
-//! | what is said in other words | [`family`], a table in `families.txt` |
-//! | what a store keeps for finding a memory | [`document`] |
+//! | what of the text a terminal added | `text` |
+//! | which lines are the failure, which are noise | `line`, a table in `lines.txt` |
+//! | what words, names and codes there are | `token`, `stem`, `code` |
+//! | what is said in other words | `family`, a table in `families.txt` |
+//! | what a store keeps for finding a memory | [`Document`] |
 //! | how well a memory answers | [`score`](fn@score) |
 //! | whether to say anything at all | [`advise`] |
 //!

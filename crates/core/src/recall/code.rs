@@ -25,13 +25,14 @@ pub(super) fn codes<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<Code> {
 
 fn codes_of_line(line: &str) -> impl Iterator<Item = Code> {
     let names = line.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
-    names.scan(0, |at, name| {
-        let before = &line[..*at];
-        let after = line[*at + name.len()..].chars().next();
-        *at += name.len() + after.map_or(0, char::len_utf8);
-        Some(code(before, name))
-    })
-    .flatten()
+    names
+        .scan(0, |at, name| {
+            let before = &line[..*at];
+            let after = line[*at + name.len()..].chars().next();
+            *at += name.len() + after.map_or(0, char::len_utf8);
+            Some(code(before, name))
+        })
+        .flatten()
 }
 
 fn code(before: &str, name: &str) -> Option<Code> {
@@ -58,7 +59,9 @@ fn announces(before: &str) -> bool {
     let last = before.trim_end();
     let word = last.rsplit(|sign: char| !sign.is_alphanumeric()).next();
     let named = word.is_some_and(|word| {
-        ["error", "code", "errno"].iter().any(|name| word.eq_ignore_ascii_case(name))
+        ["error", "code", "errno"]
+            .iter()
+            .any(|name| word.eq_ignore_ascii_case(name))
     });
     named || last.ends_with(['[', '(']) || (last.ends_with(':') && last.len() < before.len())
 }
@@ -116,7 +119,11 @@ mod tests {
         check("npm error code ERESOLVE", "npm error code EINTEGRITY", 1);
         check("violation: 1451 Cannot", "violation: 1452 Cannot", 1);
         check("error[E0117]", "TS2322", 0);
-        check("listen on 127.0.0.1:3000 since 2025", "fuser -k 8080/tcp", 0);
+        check(
+            "listen on 127.0.0.1:3000 since 2025",
+            "fuser -k 8080/tcp",
+            0,
+        );
         check("ERROR", "EXPECTED", 0);
     }
 }
