@@ -14,6 +14,7 @@
 //! | what a command leads to, or why not | [`decide`](fn@decide) |
 //! | what has happened, and how it is chained | [`event`], [`journal`] |
 //! | what the read tables must change | [`views`](fn@views), [`tables`] |
+//! | what memory has to say about a failure | [`recall`] |
 //! | what the runner does next | [`run_loop`] |
 //!
 //! How events are stored: see `piton_store`. How the world is touched: see
@@ -41,6 +42,7 @@ mod needs;
 pub mod observation;
 pub mod plan;
 pub mod policy;
+pub mod recall;
 pub mod redact;
 pub mod refusal;
 pub mod row;
