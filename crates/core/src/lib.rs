@@ -14,7 +14,7 @@
 //! | what a command leads to, or why not | [`decide`](fn@decide) |
 //! | what has happened, and how it is chained | [`event`], [`journal`] |
 //! | what the read tables must change | [`views`](fn@views), [`tables`] |
-//! | what the runner does next | [`run_loop`] |
+//! | what the runner does next, and after a failure | [`run_loop`], [`recover`](mod@recover) |
 //!
 //! How events are stored: see `piton_store`. How the world is touched: see
 //! `piton_engine`.
@@ -41,6 +41,7 @@ mod needs;
 pub mod observation;
 pub mod plan;
 pub mod policy;
+pub mod recover;
 pub mod redact;
 pub mod refusal;
 pub mod row;
