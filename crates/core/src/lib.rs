@@ -15,6 +15,7 @@
 //! | what has happened, and how it is chained | [`event`], [`journal`] |
 //! | what the read tables must change | [`views`](fn@views), [`tables`] |
 //! | what the runner does next, and after a failure | [`run_loop`], [`recover`](mod@recover) |
+//! | what an agent should know before it begins | [`prepare`](mod@prepare) |
 //!
 //! How events are stored: see `piton_store`. How the world is touched: see
 //! `piton_engine`.
@@ -41,6 +42,7 @@ mod needs;
 pub mod observation;
 pub mod plan;
 pub mod policy;
+pub mod prepare;
 pub mod recover;
 pub mod redact;
 pub mod refusal;

@@ -142,7 +142,7 @@ mod tests {
             ("###TEST_FAILED:login###", failed(What::Test, "login")),
         ];
         for (said, signal) in cases {
-            assert_eq!(signals(said), [signal.clone()], "{said}");
+            assert_eq!(signals(said), std::slice::from_ref(&signal), "{said}");
             assert_eq!(
                 signals(&format!("I think\n{said}\nso.")),
                 [signal],
