@@ -23,6 +23,7 @@
 pub mod actor;
 pub mod amount;
 pub mod attempt;
+pub mod claim;
 pub mod classify;
 pub mod command;
 mod decide;
