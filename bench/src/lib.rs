@@ -11,6 +11,7 @@ pub mod figures;
 pub mod fill;
 pub mod floor;
 pub mod queue;
+pub mod recall;
 pub mod sample;
 pub mod seed000;
 pub mod sprint;

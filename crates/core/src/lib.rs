@@ -14,7 +14,9 @@
 //! | what a command leads to, or why not | [`decide`](fn@decide) |
 //! | what has happened, and how it is chained | [`event`], [`journal`] |
 //! | what the read tables must change | [`views`](fn@views), [`tables`] |
-//! | what the runner does next | [`run_loop`] |
+//! | what memory has to say about a failure | [`recall`] |
+//! | what the runner does next, and after a failure | [`run_loop`], [`recover`](mod@recover) |
+//! | what an agent should know before it begins | [`prepare`](mod@prepare) |
 //!
 //! How events are stored: see `piton_store`. How the world is touched: see
 //! `piton_engine`.
@@ -22,6 +24,7 @@
 pub mod actor;
 pub mod amount;
 pub mod attempt;
+pub mod claim;
 pub mod classify;
 pub mod command;
 mod decide;
@@ -41,6 +44,9 @@ mod needs;
 pub mod observation;
 pub mod plan;
 pub mod policy;
+pub mod prepare;
+pub mod recall;
+pub mod recover;
 pub mod redact;
 pub mod refusal;
 pub mod row;

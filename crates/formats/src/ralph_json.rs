@@ -14,13 +14,17 @@ use crate::shape::{Field, Named, Pattern, Rest, Shape, Text};
 
 mod detect;
 mod migrate;
+mod observed;
 pub mod queries;
 mod show;
+mod signal;
 mod take;
 
 pub use detect::detect;
 pub use migrate::from_progress_txt;
+pub use observed::{is_actionable, observations};
 pub use show::{element_of, show, told_again};
+pub use signal::{Failure, Signal, What, signals};
 pub use take::{AGENT, take};
 
 /// What the format is called where things of several are kept.

@@ -18,6 +18,7 @@ mod people;
 
 mod plans;
 mod pointer;
+mod recall;
 mod runner;
 mod sequences;
 mod simulation;

@@ -1,0 +1,493 @@
+//! What an agent should know before it begins: what holds, what was tried, what
+//! helps, what stands in the way. One function for the command and for the
+//! prompts of the loop.
+//!
+//! It is never longer than asked, whatever there is to say: what matters most
+//! comes first, and what does not fit is counted.
+
+use serde::{Serialize, Serializer};
+
+use crate::attempt::{AttemptRow, Outcome};
+use crate::memory::MemoryRow;
+use crate::observation::{ObservationCategory, ObservationKind};
+use crate::recover::tries_in_a_row;
+use crate::word::words;
+
+/// From more such observations among failures on, the tools are at fault.
+/// Source: `PrepareExecution` of seed 000.
+const FRICTION_MANY: usize = 3;
+
+/// The longest name of an item, in characters.
+const ITEM_CHARS_MAX: usize = 60;
+
+/// The longest text of one thing, in characters; what is longer is cut.
+const CHARS_MAX: usize = 1_200;
+
+/// What is asked for at least: below that not even the item can be named.
+pub const TOKENS_MIN: usize = 200;
+
+/// How many failures before this one are told.
+const FAILURES_TOLD: usize = 3;
+
+words! {
+    /// What a note is, in the order in which notes matter.
+    Section {
+        /// What to keep to, whatever happens.
+        Guardrails = "guardrails",
+        /// What is wrong in general.
+        Warnings = "warnings",
+        /// What was tried before, and what came of it.
+        Tried = "tried",
+        /// What is known that helps.
+        Learnings = "learnings",
+        /// What stands in the way and was not resolved.
+        Blockers = "blockers",
+        /// What was done that this builds on.
+        Done = "done",
+    }
+}
+
+impl Section {
+    fn heading(self) -> &'static str {
+        match self {
+            Self::Guardrails => "Keep to this",
+            Self::Warnings => "Mind this",
+            Self::Tried => "This was tried before",
+            Self::Learnings => "What is known that helps",
+            Self::Blockers => "What stands in the way",
+            Self::Done => "Done before",
+        }
+    }
+}
+
+/// One thing to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// What it is.
+    #[serde(skip)]
+    pub section: Section,
+    /// Under what id it is kept, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What it says.
+    pub text: String,
+    /// Why it is told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<String>,
+}
+
+impl Note {
+    fn bare(section: Section, text: impl Into<String>) -> Self {
+        Self {
+            section,
+            id: None,
+            text: cut(&text.into()),
+            why: Vec::new(),
+        }
+    }
+
+    /// Something that is remembered.
+    #[must_use]
+    pub fn of(section: Section, row: &MemoryRow, why: Vec<String>) -> Self {
+        let memory = &row.memory;
+        let title = memory.title.as_deref().filter(|title| !title.is_empty());
+        let when = memory
+            .context
+            .as_deref()
+            .filter(|_| section == Section::Guardrails);
+        let text = [title, when, Some(memory.content.as_str())];
+        let text: Vec<&str> = text.into_iter().flatten().collect();
+        Self {
+            id: Some(row.id.clone()),
+            why,
+            ..Self::bare(section, text.join(": "))
+        }
+    }
+
+    fn in_markdown(&self) -> String {
+        let id = self.id.as_ref().map(|id| format!(" [{id}]"));
+        let text = self.text.trim().replace('\n', "\n  ");
+        format!("- {text}{}\n", id.unwrap_or_default())
+    }
+}
+
+fn cut(text: &str) -> String {
+    cut_at(text, CHARS_MAX)
+}
+
+/// The beginning of a text that is too long.
+fn cut_at(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// What is known about an item that is about to be worked on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Situation<'a> {
+    /// The item.
+    pub item: &'a str,
+    /// The attempts at it, oldest first.
+    pub attempts: &'a [&'a AttemptRow],
+    /// The attempts of the project that did not complete, for what is wrong in
+    /// general.
+    pub failures: &'a [&'a AttemptRow],
+    /// Guardrails that are followed.
+    pub guardrails: &'a [&'a MemoryRow],
+    /// Learnings and patterns that help, best first, each with why.
+    pub helps: &'a [(&'a MemoryRow, Vec<String>)],
+    /// What stands in the way, each in a sentence.
+    pub blockers: &'a [&'a str],
+    /// What was done that the item builds on.
+    pub done: &'a [&'a str],
+}
+
+/// What an agent should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Prepared {
+    /// The item.
+    pub item: String,
+    /// Which attempt at it comes now, from 1.
+    pub iteration: usize,
+    /// How often it was tried in a row without being completed.
+    pub retry_count: usize,
+    /// What there is to know, what matters most first.
+    #[serde(flatten, serialize_with = "by_section")]
+    pub notes: Vec<Note>,
+    /// How many things did not fit.
+    pub left_out: usize,
+}
+
+fn by_section<S: Serializer>(notes: &[Note], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(Section::ALL.iter().map(|section| {
+        let of_it = notes.iter().filter(|note| note.section == *section);
+        (section.as_str(), of_it.collect::<Vec<_>>())
+    }))
+}
+
+/// About how many tokens a text is, rather too many than too few: a token of
+/// English or of code is three to four bytes.
+#[must_use]
+pub fn tokens(text: &str) -> usize {
+    text.len().div_ceil(3)
+}
+
+/// What an agent should know, in at most so many tokens as JSON and as Markdown;
+/// [`TOKENS_MIN`] if fewer are asked for.
+#[must_use]
+pub fn prepare(situation: &Situation<'_>, tokens_max: usize) -> Prepared {
+    let mut prepared = Prepared {
+        item: cut_at(situation.item, ITEM_CHARS_MAX),
+        iteration: iteration(situation.attempts),
+        retry_count: tries_in_a_row(situation.attempts),
+        notes: Vec::new(),
+        left_out: 0,
+    };
+    // Of what is left out, only the number grows.
+    let tokens_max = tokens_max.max(TOKENS_MIN);
+    let mut cost = cost(&Prepared {
+        left_out: usize::MAX,
+        ..prepared.clone()
+    });
+    for note in notes(situation) {
+        let more = cost_of(&note, &prepared.notes);
+        if cost + more > tokens_max {
+            prepared.left_out += 1;
+            continue;
+        }
+        cost += more;
+        prepared.notes.push(note);
+    }
+    prepared
+}
+
+/// Which attempt comes next: those that somebody interrupted do not count.
+fn iteration(attempts: &[&AttemptRow]) -> usize {
+    let over = attempts.iter().filter_map(|row| row.report.as_ref());
+    1 + over
+        .filter(|report| report.outcome != Outcome::Interrupted)
+        .count()
+}
+
+fn cost(prepared: &Prepared) -> usize {
+    let json = serde_json::to_string(prepared).unwrap_or_default();
+    tokens(&json).max(tokens(&prepared.in_markdown()))
+}
+
+/// What a note adds: itself, and its heading where it is the first.
+fn cost_of(note: &Note, before: &[Note]) -> usize {
+    let json = serde_json::to_string(note).unwrap_or_default();
+    let is_first = before
+        .last()
+        .is_none_or(|last| last.section != note.section);
+    let heading = if is_first {
+        note.section.heading().len() + "\n### \n\n".len()
+    } else {
+        0
+    };
+    // The comma between two of them.
+    tokens(&json).max(tokens(&note.in_markdown()) + heading.div_ceil(3)) + 1
+}
+
+/// Everything there is to know, what matters most first.
+fn notes(situation: &Situation<'_>) -> Vec<Note> {
+    let guardrails = situation.guardrails.iter();
+    let guardrails = guardrails.map(|row| Note::of(Section::Guardrails, row, Vec::new()));
+    let warnings = warnings(situation.failures);
+    let warnings = warnings.map(|text| Note::bare(Section::Warnings, text));
+    let helps = situation.helps.iter();
+    let helps = helps.map(|(row, why)| Note::of(Section::Learnings, row, why.clone()));
+    let each = |section, texts: &[&str]| -> Vec<Note> {
+        texts
+            .iter()
+            .map(|text| Note::bare(section, *text))
+            .collect()
+    };
+    guardrails
+        .chain(warnings)
+        .chain(tried(situation.attempts))
+        .chain(helps)
+        .chain(each(Section::Blockers, situation.blockers))
+        .chain(each(Section::Done, situation.done))
+        .collect()
+}
+
+/// The last attempts that did not complete, the latest first: what it was, and
+/// what had been done about the failure before.
+fn tried(attempts: &[&AttemptRow]) -> Vec<Note> {
+    let latest = attempts.iter().rev();
+    let over = latest.filter_map(|row| Some((*row, row.report.as_ref()?)));
+    over.take_while(|(_, report)| report.outcome != Outcome::Completed)
+        .filter(|(_, report)| report.outcome != Outcome::Interrupted)
+        .take(FAILURES_TOLD)
+        .map(|(row, report)| {
+            let mut text = format!("attempt {}: {}", row.number, report.outcome.as_str());
+            let why = report.error.as_ref().or(report.summary.as_ref());
+            text.extend(why.map(|why| format!(": {}", why.trim())));
+            let context = report.context.as_ref();
+            let guidance = context.and_then(|context| context.recovery_guidance.as_ref());
+            text.extend(guidance.map(|guidance| format!("\nIt had been told: {guidance}")));
+            Note {
+                id: row.name.clone(),
+                ..Note::bare(Section::Tried, text)
+            }
+        })
+        .collect()
+}
+
+fn warnings(failures: &[&AttemptRow]) -> impl Iterator<Item = String> {
+    let reports = failures.iter().filter_map(|row| row.report.as_ref());
+    let friction = reports
+        .flat_map(|report| &report.observations)
+        .filter(|seen| seen.kind != ObservationKind::Completion)
+        .filter(|seen| seen.category == Some(ObservationCategory::ToolingFriction))
+        .count();
+    let many = friction > FRICTION_MANY;
+    let warning = many.then(|| {
+        format!("the tools were in the way {friction} times when attempts failed: mend them first")
+    });
+    warning.into_iter()
+}
+
+impl Prepared {
+    /// As it stands in a prompt.
+    #[must_use]
+    pub fn in_markdown(&self) -> String {
+        let mut out = format!("## Before you begin with {}\n", self.item);
+        let failed = match self.retry_count {
+            0 => None,
+            1 => Some("it failed the last time".to_owned()),
+            count => Some(format!("it has failed {count} times in a row")),
+        };
+        if let Some(failed) = failed {
+            out.push_str(&format!(
+                "\nThis is attempt {}; {failed}.\n",
+                self.iteration
+            ));
+        }
+        let mut section = None;
+        for note in &self.notes {
+            if section.replace(note.section) != Some(note.section) {
+                out.push_str(&format!("\n### {}\n\n", note.section.heading()));
+            }
+            out.push_str(&note.in_markdown());
+        }
+        if self.left_out > 0 {
+            out.push_str(&format!("\n({} more did not fit.)\n", self.left_out));
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn attempt(number: u32, report: &serde_json::Value) -> AttemptRow {
+        serde_json::from_value(json!({
+            "id": "01900000-0000-7000-8000-000000000001",
+            "run": "01900000-0000-7000-8000-000000000002",
+            "node": "keel", "number": number, "role": "worker", "agent": "adze",
+            "iteration": number, "started_at": "2026-01-15T10:30:00Z",
+            "name": format!("keel-{number}"), "report": report,
+        }))
+        .expect("an attempt")
+    }
+
+    fn memory(kind: &str, id: &str, title: &str, content: &str) -> MemoryRow {
+        serde_json::from_value(json!({
+            "kind": kind, "id": id, "title": title, "content": content,
+            "context": "Before a cut", "number": 1, "position": 1,
+            "added_at": "2026-01-15T10:30:00Z", "by": "ada",
+        }))
+        .expect("a memory")
+    }
+
+    #[test]
+    fn what_matters_most_comes_first() {
+        let first = attempt(1, &json!({"outcome": "failed", "error": "it split"}));
+        let second = attempt(2, &json!({"outcome": "interrupted"}));
+        let third = attempt(
+            3,
+            &json!({"outcome": "failed", "error": "it split\nalong the grain",
+            "context": {"recovery_action": "retry", "recovery_guidance": "cut slower"}}),
+        );
+        let attempts = [&first, &second, &third];
+        let sign = memory("guardrail", "sign-0001", "Measure twice", "Measure again.");
+        let learning = memory("learning", "learning-0002", "Oak", "Steam it first.");
+        let prepared = prepare(
+            &Situation {
+                item: "keel",
+                attempts: &attempts,
+                guardrails: &[&sign],
+                helps: &[(&learning, vec!["split".to_owned()])],
+                blockers: &["no steam box"],
+                done: &["frames"],
+                ..Situation::default()
+            },
+            1_000,
+        );
+        insta::assert_snapshot!(prepared.in_markdown(), @r#"
+        ## Before you begin with keel
+
+        This is attempt 3; it has failed 2 times in a row.
+
+        ### Keep to this
+
+        - Measure twice: Before a cut: Measure again. [sign-0001]
+
+        ### This was tried before
+
+        - attempt 3: failed: it split
+          along the grain
+          It had been told: cut slower [keel-3]
+        - attempt 1: failed: it split [keel-1]
+
+        ### What is known that helps
+
+        - Oak: Steam it first. [learning-0002]
+
+        ### What stands in the way
+
+        - no steam box
+
+        ### Done before
+
+        - frames
+        "#);
+        let json = serde_json::to_string_pretty(&prepared).expect("JSON");
+        insta::assert_snapshot!(json, @r#"
+        {
+          "item": "keel",
+          "iteration": 3,
+          "retry_count": 2,
+          "guardrails": [
+            {
+              "id": "sign-0001",
+              "text": "Measure twice: Before a cut: Measure again."
+            }
+          ],
+          "warnings": [],
+          "tried": [
+            {
+              "id": "keel-3",
+              "text": "attempt 3: failed: it split\nalong the grain\nIt had been told: cut slower"
+            },
+            {
+              "id": "keel-1",
+              "text": "attempt 1: failed: it split"
+            }
+          ],
+          "learnings": [
+            {
+              "id": "learning-0002",
+              "text": "Oak: Steam it first.",
+              "why": [
+                "split"
+              ]
+            }
+          ],
+          "blockers": [
+            {
+              "text": "no steam box"
+            }
+          ],
+          "done": [
+            {
+              "text": "frames"
+            }
+          ],
+          "left_out": 0
+        }
+        "#);
+    }
+
+    #[test]
+    fn tools_that_are_in_the_way_are_warned_of() {
+        let friction = json!({"type": "finding", "title": "slow", "category": "tooling-friction"});
+        let failures = |count| {
+            attempt(
+                1,
+                &json!({"outcome": "failed", "observations": vec![friction.clone(); count]}),
+            )
+        };
+        for (count, warned) in [(3, 0), (4, 1)] {
+            let row = failures(count);
+            let warnings: Vec<String> = warnings(&[&row]).collect();
+            assert_eq!(warnings.len(), warned, "{count}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_never_longer_than_asked(
+            texts in prop::collection::vec("[a-z\"\n\u{e9} ]{0,1500}", 0..12),
+            item in "[a-z\"]{0,200}",
+            tokens_max in 0_usize..2_000,
+        ) {
+            let rows: Vec<MemoryRow> = texts
+                .iter()
+                .map(|text| memory("guardrail", "sign-0001", "", text))
+                .collect();
+            let rows: Vec<&MemoryRow> = rows.iter().collect();
+            let blockers: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let situation = Situation {
+                item: &item,
+                guardrails: &rows,
+                blockers: &blockers,
+                ..Situation::default()
+            };
+            let prepared = prepare(&situation, tokens_max);
+            let most = tokens_max.max(TOKENS_MIN);
+            prop_assert!(tokens(&prepared.in_markdown()) <= most);
+            prop_assert!(tokens(&serde_json::to_string(&prepared).expect("JSON")) <= most);
+            prop_assert_eq!(prepared.notes.len() + prepared.left_out, 2 * texts.len());
+            let sections: Vec<Section> = prepared.notes.iter().map(|note| note.section).collect();
+            prop_assert!(sections.is_sorted());
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Recall: what memory has to say about a text.
+//!
+//! After a failure, or before a task, what the project already knows is
+//! searched for what helps with this very text; or it is said that nothing
+//! recorded helps. No model, no download: words.
+//!
+//! ```text
+//! text --Query::of--> tokens --the store--> candidates, statistics --score--> advise, results
+//! ```
+//!
+//! | question | where |
+//! |---|---|
+//! | what of the text a terminal added | `text` |
+//! | which lines are the failure, which are noise | `line`, a table in `lines.txt` |
+//! | what words, names and codes there are | `token`, `stem`, `code` |
+//! | what is said in other words | `family`, a table in `families.txt` |
+//! | what a store keeps for finding a memory | [`Document`] |
+//! | how well a memory answers | [`score`](fn@score) |
+//! | whether to say anything at all | [`advise`] |
+//!
+//! Nothing here reads or stores. What a store must deliver, and how well all
+//! of it does: docs/design/0005-recall.md.
+
+pub mod advise;
+mod code;
+mod document;
+mod family;
+mod form;
+mod line;
+mod query;
+mod score;
+mod stem;
+mod text;
+mod token;
+
+pub use document::Document;
+pub use query::Query;
+pub use score::{Candidate, Found, Recall, Statistics, score};
+pub use token::{Kind, Token, tokens};

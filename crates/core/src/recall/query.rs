@@ -1,0 +1,133 @@
+//! What somebody asks: the text of a failure, or of a task before it begins.
+
+use std::collections::HashMap;
+
+use super::code::{Code, codes};
+use super::line::{Class, Line, lines};
+use super::token::{Kind, tokens};
+
+/// No more lines of a text are read, the last ones: a failure ends a run.
+const LINES_MAX: usize = 1_000;
+/// No more tokens are weighed, the heaviest ones.
+const TERMS_MAX: usize = 150;
+
+/// A text as it is asked with.
+#[derive(Debug)]
+pub struct Query {
+    pub(super) terms: Vec<Term>,
+    pub(super) codes: Vec<Code>,
+}
+
+/// A token of a query.
+#[derive(Debug)]
+pub(super) struct Term {
+    pub(super) text: String,
+    pub(super) kind: Kind,
+    /// How much it counts, by its kind and by its line.
+    pub(super) weight: f64,
+    /// Whether it stands in a line that is the failure itself.
+    pub(super) central: bool,
+    pub(super) said: String,
+}
+
+impl Query {
+    /// Reads a text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let lines = lines(last_lines(text));
+        let spoken = lines
+            .iter()
+            .filter(|line| !matches!(line.class, Class::Noise | Class::Trail | Class::Frame));
+        Self {
+            terms: terms(&lines),
+            codes: codes(spoken.map(|line| line.text.as_str())),
+        }
+    }
+
+    /// All tokens of which a store must know how many memories hold them.
+    pub fn tokens(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().map(|term| term.text.as_str())
+    }
+
+    /// The tokens by which a store finds candidates, the most telling first:
+    /// what helps shares at least one of them.
+    #[must_use]
+    pub fn telling(&self, most: usize) -> Vec<&str> {
+        let mut terms: Vec<&Term> = self
+            .terms
+            .iter()
+            .filter(|term| term.kind != Kind::Common)
+            .collect();
+        terms.sort_by(|one, other| heavier(one, other));
+        terms
+            .into_iter()
+            .take(most)
+            .map(|term| term.text.as_str())
+            .collect()
+    }
+}
+
+fn heavier(one: &Term, other: &Term) -> std::cmp::Ordering {
+    other
+        .weight
+        .total_cmp(&one.weight)
+        .then_with(|| one.text.cmp(&other.text))
+}
+
+fn last_lines(text: &str) -> &str {
+    let mut starts = text.rmatch_indices('\n').skip(LINES_MAX);
+    starts.next().map_or(text, |(at, _)| &text[at + 1..])
+}
+
+/// The tokens of the lines, each as heavy as where it counts most.
+fn terms(lines: &[Line]) -> Vec<Term> {
+    let mut terms: Vec<Term> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for line in lines.iter().filter(|line| line.class != Class::Noise) {
+        for token in tokens(&line.text) {
+            let term = Term {
+                weight: line.class.weight() * token.kind.weight(),
+                central: line.class == Class::Error,
+                kind: token.kind,
+                said: token.said,
+                text: token.text,
+            };
+            match known.get(&term.text) {
+                Some(at) if terms[*at].weight >= term.weight => {}
+                Some(at) => terms[*at] = term,
+                None => {
+                    known.insert(term.text.clone(), terms.len());
+                    terms.push(term);
+                }
+            }
+        }
+    }
+    terms.sort_by(heavier);
+    terms.truncate(TERMS_MAX);
+    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_failure_is_asked_for_before_what_surrounds_it() {
+        let query = Query::of(
+            "   Compiling hyper v1.4.1\nerror: pool timed out while waiting\n  --> src/cart.rs:1:2\n",
+        );
+        let telling = query.telling(3);
+        assert!(telling.contains(&"pool"), "{telling:?}");
+        assert!(!telling.contains(&"hyper"), "{telling:?}");
+    }
+
+    #[test]
+    fn of_a_long_text_the_end_is_read() {
+        let mut text = "alpha beta gamma\n".repeat(LINES_MAX + 10);
+        text.insert_str(0, "at the very beginning: zebra\n");
+        text += "error: the giraffe is gone";
+        let query = Query::of(&text);
+        assert!(query.tokens().any(|token| token == "giraff"));
+        assert!(!query.tokens().any(|token| token == "zebra"));
+    }
+}

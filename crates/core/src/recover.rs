@@ -1,0 +1,760 @@
+//! What to do after an attempt that did not complete: the recovery of seed 000,
+//! with the three actions that it names and never decides.
+//!
+//! The rules are a table, tried in their order; the first that fits decides.
+//! What was considered before it is told with the reason why it did not fit, so
+//! that whoever reads the answer sees what was known. Nothing here looks
+//! anything up: what helps comes from recall, what is wrong with the workspace
+//! from whoever looked at it.
+
+use crate::attempt::{AttemptRow, Outcome, RecoveryAction, Report};
+use crate::classify::{Category, classify};
+use crate::observation::ObservationKind;
+use crate::word::words;
+
+/// After so many attempts in a row without completion a person decides. Source:
+/// `DecideRecovery` of seed 000.
+pub const ATTEMPTS_MAX: usize = 3;
+
+/// From so many changed files on an attempt was at more than one thing. Ours.
+const FILES_MANY: usize = 20;
+
+/// An attempt that did not complete, and what is known around it.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure<'a> {
+    /// What the attempt, or whoever saw it, said of it.
+    pub detail: &'a str,
+    /// The attempts at the item, oldest first; the last is the one that failed.
+    pub attempts: &'a [&'a AttemptRow],
+    /// What recall advises for this failure, best first; nothing where it keeps
+    /// silent.
+    pub advice: &'a [Advice<'a>],
+    /// What is wrong with the workspace, each in a sentence: seen, not guessed.
+    pub workspace: &'a [&'a str],
+    /// The items that wait for this one.
+    pub needed_by: &'a [&'a str],
+}
+
+/// Something of the memory that helps.
+#[derive(Clone, Copy, Debug)]
+pub struct Advice<'a> {
+    /// The id of what says so.
+    pub id: &'a str,
+    /// What it is.
+    pub kind: AdviceKind,
+    /// What to do.
+    pub guidance: &'a str,
+}
+
+/// What says how to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdviceKind {
+    /// How a blocker like this one was resolved.
+    Resolution,
+    /// A learning, a pattern or a guardrail.
+    Memory,
+}
+
+words! {
+    /// Which rule decided.
+    Rule {
+        /// It was done before.
+        AlreadyDone = "already-done",
+        /// It was tried often enough.
+        AttemptsUsedUp = "attempts-used-up",
+        /// A blocker like it was resolved.
+        ResolvedBlocker = "resolved-blocker",
+        /// The memory has something against it.
+        KnownWorkaround = "known-workaround",
+        /// It comes and goes by itself.
+        PassingTrouble = "passing-trouble",
+        /// The workspace or the environment is at fault.
+        BrokenState = "broken-state",
+        /// The item is too large.
+        TooLarge = "too-large",
+        /// Nobody needs it.
+        NotNeeded = "not-needed",
+        /// Nothing else fits.
+        NothingKnown = "nothing-known",
+    }
+}
+
+/// What to do, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// What to do.
+    pub action: RecoveryAction,
+    /// Which rule says so.
+    pub rule: Rule,
+    /// What to tell the next attempt, or the person.
+    pub guidance: String,
+    /// What it rests on: ids of memories and attempts, or facts.
+    pub evidence: Vec<String>,
+    /// What was considered before, in its order.
+    pub rejected: Vec<Rejected>,
+}
+
+/// A rule that did not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// Which.
+    pub rule: Rule,
+    /// What it would have led to.
+    pub action: RecoveryAction,
+    /// Why it did not fit.
+    pub why: String,
+}
+
+/// What a rule says: what to do and what that rests on, or why it does not fit.
+type Judged = Result<(String, Vec<String>), String>;
+
+type Judge = fn(&Failure<'_>) -> Judged;
+
+/// The rules, in the order in which they are tried, each with what it leads to.
+/// Where none fits, a person decides.
+const RULES: &[(Rule, RecoveryAction, Judge)] = &[
+    (Rule::AlreadyDone, RecoveryAction::Skip, already_done),
+    (
+        Rule::AttemptsUsedUp,
+        RecoveryAction::Manual,
+        attempts_used_up,
+    ),
+    (
+        Rule::ResolvedBlocker,
+        RecoveryAction::Retry,
+        resolved_blocker,
+    ),
+    (
+        Rule::KnownWorkaround,
+        RecoveryAction::Retry,
+        known_workaround,
+    ),
+    (Rule::PassingTrouble, RecoveryAction::Retry, passing_trouble),
+    (Rule::BrokenState, RecoveryAction::FixState, broken_state),
+    (Rule::TooLarge, RecoveryAction::BreakChunks, too_large),
+    (Rule::NotNeeded, RecoveryAction::Skip, not_needed),
+];
+
+/// What to do after an attempt that did not complete.
+#[must_use]
+pub fn recover(failure: &Failure<'_>) -> Recovery {
+    recover_by(RULES, failure)
+}
+
+fn recover_by(rules: &[(Rule, RecoveryAction, Judge)], failure: &Failure<'_>) -> Recovery {
+    let mut rejected = Vec::new();
+    for &(rule, action, judge) in rules {
+        match judge(failure) {
+            Ok((guidance, evidence)) => {
+                return Recovery {
+                    action,
+                    rule,
+                    guidance,
+                    evidence,
+                    rejected,
+                };
+            }
+            Err(why) => rejected.push(Rejected { rule, action, why }),
+        }
+    }
+    Recovery {
+        action: RecoveryAction::Manual,
+        rule: Rule::NothingKnown,
+        guidance: "nothing recorded helps with this: somebody should look at it".to_owned(),
+        evidence: Vec::new(),
+        rejected,
+    }
+}
+
+/// How often the item was tried in a row without being completed. Attempts that
+/// somebody interrupted do not count, nor do those that have not ended.
+#[must_use]
+pub fn tries_in_a_row(attempts: &[&AttemptRow]) -> usize {
+    let outcomes = attempts.iter().rev().filter_map(|row| row.report.as_ref());
+    outcomes
+        .map(|report| report.outcome)
+        .filter(|outcome| *outcome != Outcome::Interrupted)
+        .take_while(|outcome| *outcome != Outcome::Completed)
+        .count()
+}
+
+impl Failure<'_> {
+    fn last(&self) -> Option<&Report> {
+        self.attempts.last()?.report.as_ref()
+    }
+
+    /// Whether the attempt that failed began with this action.
+    fn came_of(&self, action: RecoveryAction) -> bool {
+        let context = self.last().and_then(|report| report.context.as_ref());
+        context.and_then(|context| context.recovery_action) == Some(action)
+    }
+
+    /// The name of the attempt that was given this guidance and failed all the same.
+    fn tried(&self, guidance: &str) -> Option<String> {
+        let with_it = |row: &&&AttemptRow| {
+            let report = row.report.as_ref();
+            let context = report.and_then(|report| report.context.as_ref());
+            let given = context.and_then(|context| context.recovery_guidance.as_deref());
+            given.is_some_and(|given| given.contains(guidance.trim()))
+        };
+        let row = self.attempts.iter().find(with_it)?;
+        Some(name_of(row))
+    }
+
+    /// The best advice of a kind that was not tried yet.
+    fn advised(&self, kind: AdviceKind, none: &str) -> Judged {
+        let mut tried = Vec::new();
+        for advice in self.advice.iter().filter(|advice| advice.kind == kind) {
+            match self.tried(advice.guidance) {
+                Some(attempt) => tried.push(format!("{} was tried in {attempt}", advice.id)),
+                None => return Ok((advice.guidance.to_owned(), vec![advice.id.to_owned()])),
+            }
+        }
+        Err(if tried.is_empty() {
+            none.to_owned()
+        } else {
+            tried.join("; ")
+        })
+    }
+}
+
+fn name_of(row: &AttemptRow) -> String {
+    row.name
+        .clone()
+        .unwrap_or_else(|| format!("attempt {}", row.number))
+}
+
+fn already_done(failure: &Failure<'_>) -> Judged {
+    let observations = failure.last().map(|report| report.observations.as_slice());
+    let done = observations
+        .unwrap_or_default()
+        .iter()
+        .find(|seen| seen.kind == ObservationKind::Completion);
+    match done {
+        Some(seen) => Ok((
+            format!("it was done already: {}", seen.title),
+            vec![seen.title.clone()],
+        )),
+        None => Err("nothing says that it was done already".to_owned()),
+    }
+}
+
+fn attempts_used_up(failure: &Failure<'_>) -> Judged {
+    let tries = tries_in_a_row(failure.attempts);
+    if tries < ATTEMPTS_MAX {
+        return Err(format!(
+            "it failed {tries} of {ATTEMPTS_MAX} times in a row"
+        ));
+    }
+    let names = failure.attempts.iter().rev().take(tries).rev();
+    Ok((
+        format!("it has failed {tries} times in a row: somebody should look at it"),
+        names.map(|row| name_of(row)).collect(),
+    ))
+}
+
+fn resolved_blocker(failure: &Failure<'_>) -> Judged {
+    failure.advised(
+        AdviceKind::Resolution,
+        "no blocker like it is known to be resolved",
+    )
+}
+
+fn known_workaround(failure: &Failure<'_>) -> Judged {
+    failure.advised(AdviceKind::Memory, "nothing in the memory is about it")
+}
+
+fn passing_trouble(failure: &Failure<'_>) -> Judged {
+    let exit = failure
+        .last()
+        .and_then(|report| report.process.as_ref())
+        .and_then(|process| process.code);
+    if of_this_machine(failure.detail) {
+        return Err("what does not answer is a service of this machine".to_owned());
+    }
+    match classify(exit, failure.detail) {
+        category @ (Category::Network | Category::RateLimit) => Ok((
+            "nothing about the work is wrong: try it again a little later".to_owned(),
+            vec![format!(
+                "the failure is one of category {}",
+                category.as_str()
+            )],
+        )),
+        Category::Timeout | Category::Validation | Category::Logic => {
+            Err("neither the network nor a limit of a service is at fault".to_owned())
+        }
+    }
+}
+
+/// Whether the failure is that something on this machine does not answer.
+fn of_this_machine(detail: &str) -> bool {
+    let said = detail.to_lowercase();
+    let refused = ["econnrefused", "connection refused", "could not connect"];
+    let here = ["127.0.0.1", "localhost", "[::1]"];
+    let says = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
+    says(&refused) && says(&here)
+}
+
+/// Words of a workspace or an environment that is not as it should be, as
+/// shells, git, package managers, databases and file systems say it. Lower case.
+const STATE_SIGNS: &[&str] = &[
+    "command not found",
+    "not recognized as an internal or external command",
+    "executable file not found",
+    "no space left on device",
+    "disk quota exceeded",
+    "read-only file system",
+    "your local changes to the following files would be overwritten",
+    "you have unstaged changes",
+    "you have unmerged paths",
+    "needs merge",
+    "index.lock",
+    "dirty database version",
+    "migration failed to apply",
+    "partially applied",
+    "address already in use",
+    "cannot find module 'node_modules",
+    "no module named",
+    "modulenotfounderror",
+    "could not find a lock file",
+    "lock file needs to be updated",
+    "cannot connect to the docker daemon",
+];
+
+fn broken_state(failure: &Failure<'_>) -> Judged {
+    if failure.came_of(RecoveryAction::FixState) {
+        return Err("the state was mended before this attempt, and it failed again".to_owned());
+    }
+    let said = failure.detail.to_lowercase();
+    let sign = STATE_SIGNS.iter().find(|sign| said.contains(**sign));
+    let silent = of_this_machine(failure.detail);
+    let silent = silent.then(|| "a service of this machine does not answer".to_owned());
+    let evidence: Vec<String> = failure
+        .workspace
+        .iter()
+        .map(|fact| (*fact).to_owned())
+        .chain(silent)
+        .chain(sign.map(|sign| format!("the failure says \"{sign}\"")))
+        .collect();
+    if evidence.is_empty() {
+        return Err("nothing is wrong with the workspace that is known".to_owned());
+    }
+    let guidance = format!(
+        "first put the workspace in order, and nothing else: {}",
+        evidence.join("; ")
+    );
+    Ok((guidance, evidence))
+}
+
+/// Words of an agent that ran out of something. Lower case.
+const TOO_LARGE_SIGNS: &[&str] = &[
+    "context window",
+    "context length",
+    "prompt is too long",
+    "ran out of context",
+    "maximum number of turns",
+    "max turns",
+    "out of budget",
+    "budget exceeded",
+    "token budget",
+    "output limit",
+];
+
+fn too_large(failure: &Failure<'_>) -> Judged {
+    if failure.came_of(RecoveryAction::BreakChunks) {
+        return Err("it was to be split before this attempt".to_owned());
+    }
+    let said = failure.detail.to_lowercase();
+    let mut evidence = Vec::new();
+    if let Some(report) = failure.last() {
+        if report.outcome == Outcome::Partial {
+            evidence.push("a part of it was done".to_owned());
+        }
+        let files = report.files.as_ref().map_or(0, Vec::len);
+        if files >= FILES_MANY {
+            evidence.push(format!("{files} files were changed"));
+        }
+        let stopped = report
+            .process
+            .as_ref()
+            .and_then(|p| p.stopped_by.as_deref());
+        if files > 0 && matches!(stopped, Some("wall-timeout" | "output-limit")) {
+            evidence.push("it worked until it was stopped".to_owned());
+        }
+    }
+    let sign = TOO_LARGE_SIGNS.iter().find(|sign| said.contains(**sign));
+    evidence.extend(sign.map(|sign| format!("the failure says \"{sign}\"")));
+    if evidence.is_empty() {
+        return Err("nothing says that it is too large".to_owned());
+    }
+    let guidance = format!(
+        "split it into parts that can be done one by one: {}",
+        evidence.join("; ")
+    );
+    Ok((guidance, evidence))
+}
+
+/// Words that say that nobody needs it. Lower case.
+const NOT_NEEDED_SIGNS: &[&str] = &[
+    "no longer needed",
+    "not needed any more",
+    "not needed anymore",
+    "is obsolete",
+    "has been superseded",
+    "superseded by",
+    "is a duplicate of",
+    "out of scope",
+];
+
+fn not_needed(failure: &Failure<'_>) -> Judged {
+    let said = failure.detail.to_lowercase();
+    let Some(sign) = NOT_NEEDED_SIGNS.iter().find(|sign| said.contains(**sign)) else {
+        return Err("nothing says that it is not needed".to_owned());
+    };
+    if let Some(waiting) = failure.needed_by.first() {
+        return Err(format!("{waiting} waits for it"));
+    }
+    let evidence = vec![
+        format!("the failure says \"{sign}\""),
+        "no other item waits for it".to_owned(),
+    ];
+    Ok((
+        format!("it can be left out: {}", evidence.join("; ")),
+        evidence,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::{Context, ProcessEnd};
+    use crate::observation::Observation;
+
+    fn report(outcome: Outcome) -> Report {
+        serde_json::from_value(serde_json::json!({ "outcome": outcome })).expect("a report")
+    }
+
+    fn attempt(number: u32, report: Report) -> AttemptRow {
+        let mut row: AttemptRow = serde_json::from_value(serde_json::json!({
+            "id": "01900000-0000-7000-8000-000000000001",
+            "run": "01900000-0000-7000-8000-000000000002",
+            "node": "keel", "number": number, "role": "worker", "agent": "adze",
+            "iteration": number, "started_at": "2026-01-15T10:30:00Z",
+        }))
+        .expect("an attempt");
+        row.report = Some(report);
+        row
+    }
+
+    /// A failure about which nothing else is known.
+    #[derive(Default)]
+    struct Case {
+        detail: &'static str,
+        reports: Vec<Report>,
+        advice: Vec<Advice<'static>>,
+        workspace: Vec<&'static str>,
+        needed_by: Vec<&'static str>,
+    }
+
+    impl Case {
+        fn judged(&self, rules: &[(Rule, RecoveryAction, Judge)]) -> Recovery {
+            let reports = self.reports.iter().cloned();
+            let rows: Vec<AttemptRow> = (1..).zip(reports).map(|(n, r)| attempt(n, r)).collect();
+            let attempts: Vec<&AttemptRow> = rows.iter().collect();
+            recover_by(
+                rules,
+                &Failure {
+                    detail: self.detail,
+                    attempts: &attempts,
+                    advice: &self.advice,
+                    workspace: &self.workspace,
+                    needed_by: &self.needed_by,
+                },
+            )
+        }
+    }
+
+    const RESOLUTION: Advice<'_> = Advice {
+        id: "blocker-3",
+        kind: AdviceKind::Resolution,
+        guidance: "start the relay first",
+    };
+    const WORKAROUND: Advice<'_> = Advice {
+        id: "learning-0007",
+        kind: AdviceKind::Memory,
+        guidance: "use the other port",
+    };
+
+    fn failed() -> Case {
+        Case {
+            detail: "assertion failed: left == right",
+            reports: vec![report(Outcome::Failed)],
+            ..Case::default()
+        }
+    }
+
+    fn saying(detail: &'static str) -> Case {
+        Case { detail, ..failed() }
+    }
+
+    fn with(change: impl FnOnce(&mut Report)) -> Case {
+        let mut case = failed();
+        change(&mut case.reports[0]);
+        case
+    }
+
+    fn after(action: RecoveryAction, guidance: &str, case: Case) -> Case {
+        let mut case = case;
+        let last = case.reports.last_mut().expect("an attempt");
+        last.context = Some(Context {
+            recovery_action: Some(action),
+            recovery_guidance: Some(guidance.to_owned()),
+            ..Context::default()
+        });
+        case
+    }
+
+    fn advised(advice: &[Advice<'static>]) -> Case {
+        Case {
+            advice: advice.to_vec(),
+            ..failed()
+        }
+    }
+
+    fn outcomes(all: &[Outcome]) -> Case {
+        Case {
+            reports: all.iter().copied().map(report).collect(),
+            ..failed()
+        }
+    }
+
+    /// A case, the rule that decides it, what it leads to, and what stands in
+    /// the guidance.
+    fn cases() -> Vec<(Case, Rule, RecoveryAction, &'static str)> {
+        use Outcome::{Completed, Failed, Interrupted, Partial};
+        use RecoveryAction::{BreakChunks, FixState, Manual, Retry, Skip};
+        let done = Observation::bare(ObservationKind::Completion, "the keel is laid");
+        let done_thrice = Case {
+            reports: vec![report(Failed); 3],
+            ..failed()
+        };
+        vec![
+            (
+                with(|report| report.observations = vec![done.clone()]),
+                Rule::AlreadyDone,
+                Skip,
+                "the keel is laid",
+            ),
+            (done_thrice, Rule::AttemptsUsedUp, Manual, "3 times"),
+            (
+                Case {
+                    advice: vec![RESOLUTION],
+                    ..outcomes(&[Failed, Failed, Failed])
+                },
+                Rule::AttemptsUsedUp,
+                Manual,
+                "3 times",
+            ),
+            // Interrupted ones do not count, and a completed one begins anew.
+            (
+                outcomes(&[Failed, Failed, Interrupted]),
+                Rule::NothingKnown,
+                Manual,
+                "nothing recorded helps",
+            ),
+            (
+                outcomes(&[Failed, Interrupted, Failed, Failed]),
+                Rule::AttemptsUsedUp,
+                Manual,
+                "3 times",
+            ),
+            (
+                outcomes(&[Failed, Failed, Completed, Failed]),
+                Rule::NothingKnown,
+                Manual,
+                "nothing recorded helps",
+            ),
+            (
+                advised(&[WORKAROUND, RESOLUTION]),
+                Rule::ResolvedBlocker,
+                Retry,
+                "start the relay first",
+            ),
+            (
+                advised(&[WORKAROUND]),
+                Rule::KnownWorkaround,
+                Retry,
+                "use the other port",
+            ),
+            // What did not help is not offered again.
+            (
+                after(
+                    Retry,
+                    "start the relay first",
+                    advised(&[RESOLUTION, WORKAROUND]),
+                ),
+                Rule::KnownWorkaround,
+                Retry,
+                "use the other port",
+            ),
+            (
+                after(Retry, "use the other port", advised(&[WORKAROUND])),
+                Rule::NothingKnown,
+                Manual,
+                "nothing recorded helps",
+            ),
+            (
+                saying("connect ECONNREFUSED 10.2.0.7:443"),
+                Rule::PassingTrouble,
+                Retry,
+                "a little later",
+            ),
+            (
+                saying("connect ECONNREFUSED 127.0.0.1:5432"),
+                Rule::BrokenState,
+                FixState,
+                "a service of this machine",
+            ),
+            (
+                saying("HTTP 429 too many requests"),
+                Rule::PassingTrouble,
+                Retry,
+                "a little later",
+            ),
+            (
+                saying("sh: 1: cmake: command not found"),
+                Rule::BrokenState,
+                FixState,
+                "command not found",
+            ),
+            (
+                Case {
+                    workspace: vec!["migration 12 is half applied"],
+                    ..failed()
+                },
+                Rule::BrokenState,
+                FixState,
+                "migration 12 is half applied",
+            ),
+            (
+                after(
+                    FixState,
+                    "put it in order",
+                    saying("sh: 1: cmake: command not found"),
+                ),
+                Rule::NothingKnown,
+                Manual,
+                "nothing recorded helps",
+            ),
+            (
+                outcomes(&[Partial]),
+                Rule::TooLarge,
+                BreakChunks,
+                "a part of it was done",
+            ),
+            (
+                saying("Error: prompt is too long: 210000 tokens"),
+                Rule::TooLarge,
+                BreakChunks,
+                "prompt is too long",
+            ),
+            (
+                with(|report| {
+                    report.files = Some((0..FILES_MANY).map(|n| n.to_string()).collect());
+                }),
+                Rule::TooLarge,
+                BreakChunks,
+                "20 files",
+            ),
+            (
+                with(|report| {
+                    report.files = Some(vec!["a.rs".to_owned()]);
+                    report.process = Some(ProcessEnd {
+                        stopped_by: Some("wall-timeout".to_owned()),
+                        ..ProcessEnd::default()
+                    });
+                }),
+                Rule::TooLarge,
+                BreakChunks,
+                "until it was stopped",
+            ),
+            (
+                after(BreakChunks, "split it", outcomes(&[Partial])),
+                Rule::NothingKnown,
+                Manual,
+                "nothing recorded helps",
+            ),
+            (
+                saying("the export is no longer needed since 2.0"),
+                Rule::NotNeeded,
+                Skip,
+                "no longer needed",
+            ),
+            (
+                Case {
+                    needed_by: vec!["hull"],
+                    ..saying("the export is no longer needed since 2.0")
+                },
+                Rule::NothingKnown,
+                Manual,
+                "nothing recorded helps",
+            ),
+            (
+                failed(),
+                Rule::NothingKnown,
+                Manual,
+                "nothing recorded helps",
+            ),
+        ]
+    }
+
+    #[test]
+    fn each_failure_is_recovered_from_as_its_rule_says() {
+        for (case, rule, action, guidance) in cases() {
+            let recovery = case.judged(RULES);
+            let place = format!("{}: {recovery:?}", case.detail);
+            assert_eq!((recovery.rule, recovery.action), (rule, action), "{place}");
+            assert!(recovery.guidance.contains(guidance), "{place}");
+            let before = RULES.iter().take_while(|(have, ..)| *have != rule);
+            let before: Vec<Rule> = before.map(|(rule, ..)| *rule).collect();
+            let rejected: Vec<Rule> = recovery.rejected.iter().map(|r| r.rule).collect();
+            assert_eq!(rejected, before, "{place}");
+            assert!(recovery.rejected.iter().all(|r| !r.why.is_empty()));
+        }
+    }
+
+    #[test]
+    fn every_rule_has_a_case_that_needs_it() {
+        for rule in Rule::ALL {
+            let without: Vec<_> = RULES
+                .iter()
+                .filter(|(have, ..)| have != rule)
+                .copied()
+                .collect();
+            let needs = |(case, decided, ..): &(Case, Rule, RecoveryAction, &str)| {
+                let (with, without) = (case.judged(RULES), case.judged(&without));
+                decided == rule
+                    && (with.action, with.guidance) != (without.action, without.guidance)
+            };
+            // That nothing is known is what is left where no rule fits.
+            let needed = cases().iter().any(needs);
+            assert_eq!(needed, *rule != Rule::NothingKnown, "{rule}");
+        }
+    }
+
+    #[test]
+    fn what_is_tried_in_a_row_begins_anew_with_what_was_completed() {
+        use Outcome::{Blocked, Completed, Failed, Interrupted};
+        for (all, tries) in [
+            (&[][..], 0),
+            (&[Completed], 0),
+            (&[Failed, Blocked], 2),
+            (&[Failed, Completed, Blocked], 1),
+            (&[Failed, Interrupted, Blocked, Interrupted], 2),
+        ] {
+            let rows: Vec<AttemptRow> = all.iter().map(|o| attempt(1, report(*o))).collect();
+            let rows: Vec<&AttemptRow> = rows.iter().collect();
+            assert_eq!(tries_in_a_row(&rows), tries, "{all:?}");
+        }
+    }
+}

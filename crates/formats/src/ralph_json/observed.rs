@@ -1,0 +1,335 @@
+//! What an agent says that it noticed, in the three ways in which agents were
+//! asked to say it: see `docs/formats/ralph-json.md`.
+//!
+//! More is read than the originals read: `<` within a text, parts in any order,
+//! types that nobody knows. Words around it are nobody's concern.
+
+use piton_core::observation::{
+    ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
+};
+
+/// A part of an agent's output that is an observation is no longer than this.
+const BYTES_MAX: usize = 64 << 10;
+
+/// Everything that an agent says that it noticed, in its order.
+#[must_use]
+pub fn observations(text: &str) -> Vec<Observation> {
+    let mut found: Vec<(usize, Observation)> = elements(text);
+    found.extend(numbered(text));
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, seen)| seen).collect()
+}
+
+/// Whether there is something to be done about what was noticed: anything but
+/// that it was done already.
+#[must_use]
+pub fn is_actionable(observations: &[Observation]) -> bool {
+    observations
+        .iter()
+        .any(|seen| seen.kind != ObservationKind::Completion)
+}
+
+/// `<observation type="finding"><title>…</title><description>…</description></observation>`,
+/// and the older `<discovery type="bug" severity="high">` with `<detail>` and `<action>`.
+fn elements(text: &str) -> Vec<(usize, Observation)> {
+    let mut found = Vec::new();
+    for name in ["observation", "discovery"] {
+        let begin = format!("<{name}");
+        let end = format!("</{name}>");
+        let mut from = 0;
+        while let Some(at) = text[from..].find(&begin) {
+            let at = from + at;
+            from = at + begin.len();
+            let Some(inner) = element(&text[from..], &begin, &end) else {
+                continue;
+            };
+            if let Some(seen) = read(inner) {
+                found.push((at, seen));
+                from += inner.len();
+            }
+        }
+    }
+    found
+}
+
+/// What stands between a name and the end of its element; none when another
+/// one begins before, or no end is near.
+fn element<'t>(rest: &'t str, begin: &str, end: &str) -> Option<&'t str> {
+    if !rest.starts_with([' ', '\t', '\r', '\n', '>']) {
+        return None;
+    }
+    let mut near = rest.len().min(BYTES_MAX);
+    while !rest.is_char_boundary(near) {
+        near -= 1;
+    }
+    let (inner, _) = rest[..near].split_once(end)?;
+    (!inner.contains(begin)).then_some(inner)
+}
+
+fn read(inner: &str) -> Option<Observation> {
+    let (attributes, body) = inner.split_once('>')?;
+    let title = part(body, "title")?;
+    let mut seen = Observation::bare(ObservationKind::Finding, title);
+    if let Some(kind) = attribute(attributes, "type") {
+        match ObservationKind::parse(kind) {
+            Some(kind) => seen.kind = kind,
+            // The older form has what it is about for a type.
+            None => seen.category = ObservationCategory::parse(kind),
+        }
+    }
+    let category = attribute(attributes, "category").and_then(ObservationCategory::parse);
+    seen.category = category.or(seen.category);
+    seen.severity = attribute(attributes, "severity").and_then(Severity::parse);
+    seen.file = part(body, "file");
+    seen.description = part(body, "description").or_else(|| part(body, "detail"));
+    let action = part(body, "action");
+    seen.action_taken = action.as_deref().and_then(ActionTaken::parse);
+    if let (Some(action), None) = (action, seen.action_taken) {
+        // What it did about it, in its own words.
+        let before = seen.description.map(|text| text + "\n").unwrap_or_default();
+        seen.description = Some(before + &action);
+    }
+    Some(seen)
+}
+
+/// The value of `name="value"` or `name='value'`.
+fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
+    attributes.match_indices(name).find_map(|(at, _)| {
+        let is_whole = attributes[..at].ends_with(|c: char| c.is_whitespace());
+        let value = attributes[at + name.len()..]
+            .trim_start()
+            .strip_prefix('=')?;
+        let value = value.trim_start();
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        let (value, _) = value[1..].split_once(quote)?;
+        is_whole.then(|| value.trim())
+    })
+}
+
+/// What stands between `<name>` and `</name>`, if it says something.
+fn part(body: &str, name: &str) -> Option<String> {
+    let (_, rest) = body.split_once(&format!("<{name}>"))?;
+    let (words, _) = rest.split_once(&format!("</{name}>"))?;
+    let words = words.trim();
+    (!words.is_empty()).then(|| words.to_owned())
+}
+
+/// `**1. [Rule 2 - Bug] The title**` with `- **Issue:**`, `- **Fix:**` and
+/// `- **Files modified:**` below it.
+fn numbered(text: &str) -> Vec<(usize, Observation)> {
+    let mut found: Vec<(usize, Observation)> = Vec::new();
+    let mut at = 0;
+    let mut is_open = false;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let line = line.trim();
+        if let Some((rule, title)) = heading(line) {
+            let mut seen = Observation::bare(kind_of(rule), title);
+            seen.category = rule.rsplit(" - ").next().and_then(category_of);
+            found.push((start, seen));
+            is_open = true;
+        } else if line.starts_with('#') || line.starts_with("**") {
+            is_open = false;
+        } else if let Some((_, seen)) = found.last_mut().filter(|_| is_open) {
+            below(line, seen);
+        }
+    }
+    found
+}
+
+/// The rule and the title of `**1. [Rule 2 - Bug] The title**`.
+fn heading(line: &str) -> Option<(&str, &str)> {
+    let rest = line.strip_prefix("**")?.strip_suffix("**")?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = rest[digits..].strip_prefix('.').filter(|_| digits > 0)?;
+    let (rule, title) = rest.trim_start().strip_prefix('[')?.split_once(']')?;
+    let title = title.trim();
+    (!title.is_empty()).then_some((rule.trim(), title))
+}
+
+fn kind_of(words: &str) -> ObservationKind {
+    let words = words.to_lowercase();
+    if words.contains("blocker") {
+        ObservationKind::Blocker
+    } else if words.contains("completion") || words.contains("complete") {
+        ObservationKind::Completion
+    } else {
+        ObservationKind::Finding
+    }
+}
+
+/// `Scope creep` is `scope-creep`.
+fn category_of(words: &str) -> Option<ObservationCategory> {
+    ObservationCategory::parse(&words.trim().to_lowercase().replace([' ', '_'], "-"))
+}
+
+/// A line below a numbered observation.
+fn below(line: &str, seen: &mut Observation) {
+    if kind_of(line) == ObservationKind::Blocker {
+        seen.kind = ObservationKind::Blocker;
+    }
+    let Some((name, words)) = line
+        .trim_start_matches(['-', '*', ' '])
+        .split_once(":**")
+        .map(|(name, words)| (name.trim(), words.trim()))
+    else {
+        return;
+    };
+    match name.to_lowercase().as_str() {
+        "issue" | "fix" if !words.is_empty() => {
+            let before = seen.description.take().map(|text| text + "\n");
+            seen.description = Some(before.unwrap_or_default() + words);
+            if name.eq_ignore_ascii_case("fix") {
+                seen.action_taken = Some(ActionTaken::Fixed);
+            }
+        }
+        "files modified" | "file" => {
+            let first = words.split([',', ' ']).next().unwrap_or_default();
+            let first = first.trim_matches('`');
+            seen.file = (!first.is_empty()).then(|| first.to_owned());
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(kind: ObservationKind, title: &str, description: &str) -> Observation {
+        Observation {
+            description: Some(description.to_owned()),
+            ..Observation::bare(kind, title)
+        }
+    }
+
+    #[test]
+    fn case_7_both_forms_are_read_also_mixed() {
+        let text = "I began.\n<observation type=\"blocker\">\n  <title>No key</title>\n  \
+            <description>the relay wants one</description>\n</observation>\nThen\n\
+            <discovery type='api-issue' severity=\"high\"><title>It answers 200</title>\
+            <detail>with an error inside</detail><file>src/api.rs</file><action>deferred</action>\
+            </discovery> and <observation type=\"completion\" severity=\"low\"><title>Done</title>\
+            <detail>before</detail><action>left it as it is</action></observation>";
+        let found = observations(text);
+        assert_eq!(
+            found,
+            [
+                seen(ObservationKind::Blocker, "No key", "the relay wants one"),
+                Observation {
+                    file: Some("src/api.rs".to_owned()),
+                    category: Some(ObservationCategory::ApiIssue),
+                    severity: Some(Severity::High),
+                    action_taken: Some(ActionTaken::Deferred),
+                    ..seen(
+                        ObservationKind::Finding,
+                        "It answers 200",
+                        "with an error inside"
+                    )
+                },
+                Observation {
+                    severity: Some(Severity::Low),
+                    ..seen(
+                        ObservationKind::Completion,
+                        "Done",
+                        "before\nleft it as it is"
+                    )
+                },
+            ]
+        );
+    }
+
+    #[test]
+    fn case_7_a_text_may_hold_what_looks_like_markup() {
+        let text = "<observation type=\"finding\"><title>Vec<u8> or &str</title>\
+            <description>a < b && c > d</description></observation>";
+        assert_eq!(
+            observations(text),
+            [seen(
+                ObservationKind::Finding,
+                "Vec<u8> or &str",
+                "a < b && c > d"
+            )]
+        );
+    }
+
+    #[test]
+    fn case_7_a_type_that_nobody_knows_is_a_finding() {
+        let text = "<observation type=\"epiphany\"><title>Tides</title></observation>\
+            <observation><title>Moons</title><file></file></observation>";
+        let finding = |title| Observation::bare(ObservationKind::Finding, title);
+        assert_eq!(observations(text), [finding("Tides"), finding("Moons")]);
+    }
+
+    #[test]
+    fn what_is_no_observation_is_left_out() {
+        for text in [
+            "",
+            "<observation",
+            "<observation type=\"finding\">",
+            "<observation type=\"finding\"><description>no title</description></observation>",
+            "<observations><title>many</title></observations>",
+            "<observation type=\"finding\"><title>never closed</title>",
+            "**1. A heading without a rule**",
+            "**[Rule 1 - Bug] no number**",
+        ] {
+            assert_eq!(observations(text), [], "{text}");
+        }
+        // One that is never closed does not hide the next one.
+        let text = "<observation><title>a</title> <observation><title>b</title></observation>";
+        let titles: Vec<String> = observations(text).into_iter().map(|o| o.title).collect();
+        assert_eq!(titles, ["b"]);
+    }
+
+    #[test]
+    fn numbered_observations_of_a_summary_are_read() {
+        let text = "## Deviations\n\n**1. [Rule 1 - Bug] The date was wrong**\n\
+            - **Found during:** task 2\n- **Issue:** it had no zone\n- **Fix:** it has one\n\
+            - **Files modified:** `src/date.rs`, src/b.rs\n\n**2. [Rule 3 - Blocking] No tool**\n\
+            - **Issue:** a blocker: nothing to build with\n\n## Next\n- **Fix:** not theirs\n";
+        assert_eq!(
+            observations(text),
+            [
+                Observation {
+                    file: Some("src/date.rs".to_owned()),
+                    category: Some(ObservationCategory::Bug),
+                    action_taken: Some(ActionTaken::Fixed),
+                    ..seen(
+                        ObservationKind::Finding,
+                        "The date was wrong",
+                        "it had no zone\nit has one"
+                    )
+                },
+                seen(
+                    ObservationKind::Blocker,
+                    "No tool",
+                    "a blocker: nothing to build with"
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn only_what_is_not_done_already_asks_for_something() {
+        let of = |kinds: &[ObservationKind]| -> Vec<Observation> {
+            let bare = |kind: &ObservationKind| Observation::bare(*kind, "x");
+            kinds.iter().map(bare).collect()
+        };
+        use ObservationKind::{Blocker, Completion, Finding};
+        assert!(!is_actionable(&[]));
+        assert!(!is_actionable(&of(&[Completion, Completion])));
+        assert!(is_actionable(&of(&[Finding])));
+        assert!(is_actionable(&of(&[Blocker])));
+        assert!(is_actionable(&of(&[Completion, Finding])));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read(text in "(<observation|<discovery|</observation>|</discovery>|type=\"bug\"|>|<title>|</title>|\\*\\*1. \\[|\\]|x| |é|\n){0,60}") {
+            for seen in observations(&text) {
+                proptest::prop_assert!(!seen.title.is_empty());
+            }
+        }
+    }
+}
