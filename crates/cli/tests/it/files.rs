@@ -500,6 +500,33 @@ mod convert {
           1  branchName
         ");
     }
+
+    #[test]
+    fn a_plan_becomes_a_plan_and_a_log_a_log() {
+        let scratch = Scratch::new();
+        let shows =
+            |from: &str, to: &str| scratch.shows(&["files", "convert", "--from", from, "--to", to]);
+        insta::assert_snapshot!(shows("sdlc", "agent-os"), @r"
+        error: `sdlc` is a plan, and `agent-os` keeps a log: a plan becomes a plan, a log a log [usage]
+        hint: `sdlc` can become one of: sprint-progress, prd-features, task-file, sdlc
+        [exit 2]
+        ");
+        insta::assert_snapshot!(shows("ralph-progress", "task-file"), @r"
+        error: `ralph-progress` keeps a log, and `task-file` is a plan: a plan becomes a plan, a log a log [usage]
+        hint: `ralph-progress` can become one of: ralph-json, agent-os, ralph-progress
+        [exit 2]
+        ");
+        insta::assert_snapshot!(shows("sdlc", "guardrails"), @r"
+        error: `guardrails` cannot be converted [usage]
+        hint: the logs are: ralph-json, agent-os, ralph-progress; the plans are: sprint-progress, prd-features, task-file, sdlc
+        [exit 2]
+        ");
+        insta::assert_snapshot!(shows("sprint", "sdlc"), @r"
+        error: `sprint` cannot be converted [usage]
+        hint: the logs are: ralph-json, agent-os, ralph-progress; the plans are: sprint-progress, prd-features, task-file, sdlc
+        [exit 2]
+        ");
+    }
 }
 
 #[cfg(target_os = "linux")]
