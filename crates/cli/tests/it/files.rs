@@ -271,6 +271,29 @@ mod list {
         [exit 1]
         ");
     }
+
+    #[test]
+    fn what_older_layouts_left_is_listed_with_what_takes_it_over() {
+        let scratch = Scratch::new();
+        scratch
+            .write(".ralph/progress.txt", "# Progress\n- did this\n")
+            .write("RALPH_TASK.md", "\u{0}\u{1}");
+        insta::assert_snapshot!(scratch.shows(&["files", "list"]), @r"
+        .ralph/progress.txt  taken over by `piton files migrate`  a progress file of earlier times
+        RALPH_TASK.md        another tool's                       a binary file
+        [exit 0]
+        ");
+        assert_eq!(
+            scratch.json(&["files", "list"])[0]["about"],
+            "a progress file of earlier times"
+        );
+        fine(&scratch.piton(&["files", "migrate"]));
+        let listed = standings(&scratch);
+        assert!(
+            listed.iter().all(|(path, _)| path != ".ralph/progress.txt"),
+            "{listed:?}"
+        );
+    }
 }
 
 mod sync {
