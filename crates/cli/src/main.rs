@@ -35,5 +35,5 @@ fn main() -> ExitCode {
             Exit::Damaged
         }
     };
-    ExitCode::from(exit.code())
+    output.end(exit)
 }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use piton_engine::{Failure, Findings};
+use piton_engine::{Exit, Failure, Findings};
 use serde::Serialize;
 
 use crate::show::problems;
@@ -21,37 +21,30 @@ pub(crate) struct Output {
     /// Data is printed as JSON.
     pub(crate) json: bool,
     live: Option<String>,
+    /// Why data could not be written, the first time that it could not.
+    unwritten: Option<io::Error>,
 }
-
-/// Somebody stopped reading what is printed: nothing is wrong, nothing more is said.
-struct ReaderGone;
 
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, live: None }
+        Self {
+            json,
+            live: None,
+            unwritten: None,
+        }
     }
 
     /// Prints data; colours are left out where nobody sees them.
     pub(crate) fn data(&mut self, text: &str) -> Going {
         self.clear_live();
-        let mut stdout = anstream::stdout().lock();
-        going(
-            stdout
-                .write_all(text.as_bytes())
-                .and_then(|()| stdout.flush()),
-        )
+        self.write(anstream::stdout().lock(), text)
     }
 
     /// Prints one JSON value on one line.
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> Going {
         let mut text = serde_json::to_string(value).expect("what piton prints can be said in JSON");
         text.push('\n');
-        let mut stdout = io::stdout().lock();
-        going(
-            stdout
-                .write_all(text.as_bytes())
-                .and_then(|()| stdout.flush()),
-        )
+        self.write(io::stdout().lock(), &text)
     }
 
     /// Prints one JSON value for people to read as well.
@@ -59,12 +52,45 @@ impl Output {
         let mut text =
             serde_json::to_string_pretty(value).expect("what piton prints can be said in JSON");
         text.push('\n');
-        let mut stdout = io::stdout().lock();
-        going(
-            stdout
-                .write_all(text.as_bytes())
-                .and_then(|()| stdout.flush()),
+        self.write(io::stdout().lock(), &text)
+    }
+
+    fn write(&mut self, mut stdout: impl Write, text: &str) -> Going {
+        let written = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush());
+        self.going(written)
+    }
+
+    /// What a write to stdout says of those who read.
+    fn going(&mut self, written: io::Result<()>) -> Going {
+        let Err(error) = written else {
+            return Going::On;
+        };
+        // Somebody who stopped reading has read enough: nothing is wrong.
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            self.unwritten.get_or_insert(error);
+        }
+        Going::Over
+    }
+
+    /// What the process ends with. Data that could not be written is told of
+    /// here, once, whatever the command did after it.
+    pub(crate) fn end(&mut self, exit: Exit) -> ExitCode {
+        let Some(error) = self.unwritten.take() else {
+            return ExitCode::from(exit.code());
+        };
+        let failure = Failure::new(
+            "file.unwritable",
+            "the answer could not be written to stdout",
         )
+        .because(error)
+        .hint(
+            "see that there is room where the output goes, with `df -h`; what was recorded \
+                 stays recorded, and need not be recorded again",
+        );
+        self.failure(&failure);
+        ExitCode::from(exit.max(failure.exit()).code())
     }
 
     /// Says something that is not data.
@@ -158,20 +184,13 @@ impl Drop for Output {
     }
 }
 
-/// Whether somebody still reads what is printed.
+/// Whether there is still somewhere to print to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Going {
-    /// Somebody does.
+    /// There is.
     On,
-    /// Nobody does: a pipe was closed.
+    /// There is not: a pipe was closed, or a disk is full.
     Over,
-}
-
-fn going(result: io::Result<()>) -> Going {
-    match result.map_err(|_| ReaderGone) {
-        Ok(()) => Going::On,
-        Err(ReaderGone) => Going::Over,
-    }
 }
 
 /// Nothing can be said about a stderr that nobody reads.
@@ -198,14 +217,18 @@ pub(crate) fn width() -> usize {
 
 /// What clap has to say: help to stdout, mistakes to stderr.
 pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
-    if json && error.use_stderr() {
-        let failure = misunderstood(error);
-        Output::new(json).failure(&failure);
-        return ExitCode::from(failure.exit().code());
+    let mut output = Output::new(json);
+    if error.use_stderr() {
+        if json {
+            output.failure(&misunderstood(error));
+        } else {
+            // Nothing can be said about a stderr that nobody reads.
+            error.print().ok();
+        }
+        return output.end(Exit::Usage);
     }
-    // A closed pipe is no reason to say more.
-    error.print().ok();
-    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+    output.going(error.print().and_then(|()| io::stdout().flush()));
+    output.end(Exit::Done)
 }
 
 /// The first paragraph says what is wrong, those behind it what to type.

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
-use piton_engine::verbs::files::{self, Grade, Standing};
+use piton_engine::verbs::files::{self, Grade, Listed, Standing};
 use piton_engine::verbs::init::{self, Init, Intent};
 use piton_engine::{Exit, Failure, Findings, World};
 
@@ -76,7 +76,7 @@ fn show_found(looked: &Init, output: &mut Output) {
             Intent::Begin => "kept up to date as soon as there is something to show".to_owned(),
             Intent::Kept => "kept up to date already".to_owned(),
             Intent::Run => "a plan".to_owned(),
-            Intent::Migrate => "taken over by `piton files migrate`".to_owned(),
+            Intent::Migrate => TAKEN_OVER.to_owned(),
             Intent::Ask => format!("{YELLOW}cannot be read, and is asked about{YELLOW:#}"),
             Intent::LeaveAlone => format!("{YELLOW}left alone{YELLOW:#}"),
         };
@@ -135,7 +135,8 @@ pub(super) fn files(
 }
 
 fn list(world: &World, output: &mut Output) -> Result<Exit, Failure> {
-    let listed = files::list(world)?;
+    let mut listed = files::list(world)?;
+    let older = older_layouts(world, &mut listed)?;
     if output.json {
         output.json(&listed);
         return Ok(Exit::Done);
@@ -152,6 +153,7 @@ fn list(world: &World, output: &mut Output) -> Result<Exit, Failure> {
             (Standing::Off | Standing::Elsewhere, _) => "not kept up to date".to_owned(),
             (Standing::Plan, Some(run)) => format!("{GREEN}plan of run {run}{GREEN:#}"),
             (Standing::Plan, None) => "a plan".to_owned(),
+            (Standing::Foreign, _) if older.contains(&file.path) => TAKEN_OVER.to_owned(),
             (Standing::Foreign, _) => "another tool's".to_owned(),
             (Standing::Unreadable, _) => format!("{RED}cannot be read{RED:#}"),
         };
@@ -174,6 +176,29 @@ fn list(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         output.note("no native files were found here");
     }
     Ok(Exit::Done)
+}
+
+/// What happens to a file of an older layout.
+const TAKEN_OVER: &str = "taken over by `piton files migrate`";
+
+/// The listed files that are of an older layout. They belong to no format; what
+/// they are is said as `piton init` says it.
+fn older_layouts(world: &World, listed: &mut [Listed]) -> Result<Vec<String>, Failure> {
+    let mut foreign = listed
+        .iter_mut()
+        .filter(|file| file.standing == Standing::Foreign)
+        .peekable();
+    if foreign.peek().is_none() {
+        return Ok(Vec::new());
+    }
+    let mut older = init::look(world)?.found;
+    older.retain(|found| found.intent == Intent::Migrate);
+    for file in foreign {
+        if let Some(found) = older.iter().find(|found| found.path == file.path) {
+            file.about.clone_from(&found.about);
+        }
+    }
+    Ok(older.into_iter().map(|found| found.path).collect())
 }
 
 fn check(world: &World, paths: &[std::path::PathBuf], grade: Grade, output: &mut Output) -> Exit {

@@ -271,6 +271,29 @@ mod list {
         [exit 1]
         ");
     }
+
+    #[test]
+    fn what_older_layouts_left_is_listed_with_what_takes_it_over() {
+        let scratch = Scratch::new();
+        scratch
+            .write(".ralph/progress.txt", "# Progress\n- did this\n")
+            .write("RALPH_TASK.md", "\u{0}\u{1}");
+        insta::assert_snapshot!(scratch.shows(&["files", "list"]), @r"
+        .ralph/progress.txt  taken over by `piton files migrate`  a progress file of earlier times
+        RALPH_TASK.md        another tool's                       a binary file
+        [exit 0]
+        ");
+        assert_eq!(
+            scratch.json(&["files", "list"])[0]["about"],
+            "a progress file of earlier times"
+        );
+        fine(&scratch.piton(&["files", "migrate"]));
+        let listed = standings(&scratch);
+        assert!(
+            listed.iter().all(|(path, _)| path != ".ralph/progress.txt"),
+            "{listed:?}"
+        );
+    }
 }
 
 mod sync {
@@ -499,5 +522,95 @@ mod convert {
         prd-features has no place for:
           1  branchName
         ");
+    }
+
+    #[test]
+    fn a_plan_becomes_a_plan_and_a_log_a_log() {
+        let scratch = Scratch::new();
+        let shows =
+            |from: &str, to: &str| scratch.shows(&["files", "convert", "--from", from, "--to", to]);
+        insta::assert_snapshot!(shows("sdlc", "agent-os"), @r"
+        error: `sdlc` is a plan, and `agent-os` keeps a log: a plan becomes a plan, a log a log [usage]
+        hint: `sdlc` can become one of: sprint-progress, prd-features, task-file, sdlc
+        [exit 2]
+        ");
+        insta::assert_snapshot!(shows("ralph-progress", "task-file"), @r"
+        error: `ralph-progress` keeps a log, and `task-file` is a plan: a plan becomes a plan, a log a log [usage]
+        hint: `ralph-progress` can become one of: ralph-json, agent-os, ralph-progress
+        [exit 2]
+        ");
+        insta::assert_snapshot!(shows("sdlc", "guardrails"), @r"
+        error: `guardrails` cannot be converted [usage]
+        hint: the logs are: ralph-json, agent-os, ralph-progress; the plans are: sprint-progress, prd-features, task-file, sdlc
+        [exit 2]
+        ");
+        insta::assert_snapshot!(shows("sprint", "sdlc"), @r"
+        error: `sprint` cannot be converted [usage]
+        hint: the logs are: ralph-json, agent-os, ralph-progress; the plans are: sprint-progress, prd-features, task-file, sdlc
+        [exit 2]
+        ");
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod output {
+    use super::*;
+
+    /// What a command says on stderr, and how it ends, when its answer finds no room.
+    #[track_caller]
+    fn without_room(scratch: &Scratch, args: &[&str]) -> (String, i32) {
+        let full = fs::File::options().write(true).open("/dev/full");
+        let mut command = scratch.command(args);
+        command.stdout(full.expect("Linux has one"));
+        let said = Said::of(&command.output().expect("piton starts"));
+        (said.err, said.exit)
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_written_is_a_failure_of_every_command() {
+        let scratch = Scratch::new();
+        fine(&scratch.piton(&["log", "session_started"]));
+        for args in [
+            &["journal", "export"][..],
+            &["journal", "show"],
+            &["recent"],
+            &["completions", "bash"],
+            &["man"],
+            &["--help"],
+            &["--version"],
+        ] {
+            let (err, exit) = without_room(&scratch, args);
+            assert_eq!(exit, 7, "{args:?}: {err}");
+            assert_eq!(err.matches("No space left").count(), 1, "{args:?}: {err}");
+        }
+        insta::assert_snapshot!(without_room(&scratch, &["journal", "export"]).0, @r"
+        error: the answer could not be written to stdout [file.unwritable]
+          because: No space left on device (os error 28)
+        hint: see that there is room where the output goes, with `df -h`; what was recorded stays recorded, and need not be recorded again
+        ");
+        let (err, exit) = without_room(&scratch, &["status", "--json"]);
+        let error: Value = serde_json::from_str(&err).expect("one failure in JSON");
+        assert_eq!((exit, &error["error"]["exit"]), (7, &json!(7)));
+        assert_eq!(error["error"]["code"], "file.unwritable");
+    }
+
+    #[test]
+    fn what_was_recorded_stays_so_when_the_answer_finds_no_room() {
+        let scratch = Scratch::new();
+        let (err, exit) = without_room(&scratch, &["record", "auth", "--json"]);
+        assert_eq!(exit, 7, "{err}");
+        let recent = scratch.json(&["recent", "--item", "auth"]);
+        assert!(recent.to_string().contains("auth-1"), "{recent}");
+    }
+
+    #[test]
+    fn somebody_who_stops_reading_is_told_nothing() {
+        let scratch = Scratch::new();
+        fine(&scratch.piton(&["log", "session_started"]));
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = scratch.command(&["journal", "export"]);
+        let said = Said::of(&command.stdout(writer).output().expect("piton starts"));
+        assert_eq!((&*said.err, said.exit), ("", 0));
     }
 }

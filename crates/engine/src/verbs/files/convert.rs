@@ -33,23 +33,52 @@ pub struct Converted {
     pub findings: Findings,
 }
 
-/// The formats that can be turned into each other.
-fn names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = FILES
-        .iter()
-        .filter(|file| file.converts.is_some())
-        .filter_map(|file| file.converts)
-        .collect();
+/// What a format holds. A file becomes one of the same sort.
+#[derive(Clone, Copy)]
+enum Sort {
+    /// What happened.
+    Log(&'static FaceFile),
+    /// What is to be done.
+    Plan,
+}
+
+impl Sort {
+    fn of(name: &str) -> Option<Self> {
+        let log = FILES.iter().find(|file| file.converts == Some(name));
+        let is_plan = plan_convert::NAMES.contains(&name);
+        log.map(Self::Log).or(is_plan.then_some(Self::Plan))
+    }
+
+    /// What is said of a format of this sort.
+    fn says(self) -> &'static str {
+        match self {
+            Self::Log(_) => "keeps a log",
+            Self::Plan => "is a plan",
+        }
+    }
+
+    /// The formats of this sort.
+    fn names(self) -> Vec<&'static str> {
+        match self {
+            Self::Log(_) => logs(),
+            Self::Plan => plan_convert::NAMES.to_vec(),
+        }
+    }
+}
+
+fn logs() -> Vec<&'static str> {
+    let mut names: Vec<&str> = FILES.iter().filter_map(|file| file.converts).collect();
     names.dedup();
-    names.extend(plan_convert::NAMES);
     names
 }
 
-fn named(name: &str) -> Result<&'static FaceFile, Failure> {
-    let found = FILES.iter().find(|file| file.converts == Some(name));
-    found.ok_or_else(|| {
-        Failure::new("usage", format!("`{name}` cannot be converted"))
-            .hint(format!("the formats are: {}", names().join(", ")))
+fn sort(name: &str) -> Result<Sort, Failure> {
+    Sort::of(name).ok_or_else(|| {
+        Failure::new("usage", format!("`{name}` cannot be converted")).hint(format!(
+            "the logs are: {}; the plans are: {}",
+            logs().join(", "),
+            plan_convert::NAMES.join(", ")
+        ))
     })
 }
 
@@ -57,18 +86,28 @@ fn named(name: &str) -> Result<&'static FaceFile, Failure> {
 ///
 /// # Errors
 ///
-/// When there is no such format, or the file cannot be read.
+/// When there is no such format, they are of two sorts, or the file cannot be read.
 pub fn convert(
     world: &World,
     from: &str,
     to: &str,
     input: Option<&PathBuf>,
 ) -> Result<Converted, Failure> {
-    let is_plan = |name: &str| plan_convert::NAMES.contains(&name);
-    if is_plan(from) && is_plan(to) {
-        return convert_plan(world, from, to, input);
-    }
-    let (from, to) = (named(from)?, named(to)?);
+    let (from, to) = match (sort(from)?, sort(to)?) {
+        (Sort::Plan, Sort::Plan) => return convert_plan(world, from, to, input),
+        (Sort::Log(from), Sort::Log(to)) => (from, to),
+        (one, other) => {
+            let message = format!(
+                "`{from}` {}, and `{to}` {}: a plan becomes a plan, a log a log",
+                one.says(),
+                other.says()
+            );
+            return Err(Failure::new("usage", message).hint(format!(
+                "`{from}` can become one of: {}",
+                one.names().join(", ")
+            )));
+        }
+    };
     let project = Project::find(world, &world.cwd);
     let path = input.map_or_else(|| project.root.join(from.path), |input| world.path(input));
     let text = input::read_text(&path).map_err(|error| unreadable(&path, error))?;
