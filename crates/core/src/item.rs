@@ -68,8 +68,9 @@ impl ItemState {
             Pending => matches!(to, Ready | Done | Skipped),
             Ready => matches!(to, Pending | Working | Done | Skipped),
             Working => matches!(to, Ready | Waiting | Done | Failed | Skipped | Blocked),
-            Waiting => matches!(to, Ready | Working | Done | Skipped),
-            Failed | Blocked => matches!(to, Ready | Working | Done | Skipped),
+            Waiting | Failed | Blocked => {
+                matches!(to, Pending | Ready | Working | Done | Skipped)
+            }
             Skipped => matches!(to, Pending | Ready | Working | Done),
             Done => matches!(to, Pending | Ready | Working),
         }

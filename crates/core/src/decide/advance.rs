@@ -4,7 +4,7 @@
 use super::story::{About, Story};
 use crate::decision::DecisionKind;
 use crate::id::{Node, RunId};
-use crate::item::{Evidence, ItemState, Stage};
+use crate::item::{Evidence, ItemRow, ItemState, Stage};
 use crate::run::{Pause, RunState};
 
 /// The work on `node` is done: what comes next for it.
@@ -93,52 +93,45 @@ fn close_parent(story: &mut Story<'_>, run: RunId, parent: &Node) {
     }
 }
 
-/// What waited only for `node` becomes ready, with what lies below it and does
-/// not wait for anything else.
+/// What waited only for `node`, by itself or with what it is part of, becomes
+/// ready.
 ///
 /// An item that is left out counts like one that is done: whoever skips it
 /// says that the others can do without it.
 pub(super) fn release_dependents(story: &mut Story<'_>, run: RunId, node: &Node) {
-    let waiting: Vec<_> = story
+    // Those above stand before those below, so that one look is enough.
+    let waiting: Vec<ItemRow> = story
         .tables
         .tree(run)
-        .filter(|item| item.state == ItemState::Pending && item.depends_on.contains(node))
-        .filter(|item| {
-            item.depends_on.iter().all(|on| {
-                story
-                    .tables
-                    .item(run, on)
-                    .is_some_and(|row| row.state.is_finished())
-            })
-        })
-        .map(|item| item.place.clone())
+        .filter(|item| item.state == ItemState::Pending && waits_for(story, item, node))
+        .cloned()
         .collect();
-    for place in waiting {
-        let below: Vec<Node> = story
-            .tables
-            .subtree(run, &place)
-            .filter(|item| item.place == place || item.depends_on.is_empty())
-            .map(|item| item.node.clone())
-            .collect();
-        for node in below {
-            if is_pending(story, run, &node) && !is_held_up(story, run, &node) {
-                story.move_item(run, &node, ItemState::Ready, |_| {});
-            }
+    for item in waiting {
+        if !must_wait(story, run, &item) {
+            story.move_item(run, &item.node, ItemState::Ready, |_| {});
         }
     }
 }
 
-fn is_pending(story: &Story<'_>, run: RunId, node: &Node) -> bool {
-    story
-        .tables
-        .item(run, node)
-        .is_some_and(|item| item.state == ItemState::Pending)
+/// The item and those above it: what one of them waits for holds up all below.
+fn line<'s>(story: &'s Story<'_>, item: &'s ItemRow) -> impl Iterator<Item = &'s ItemRow> {
+    let above = item.node.ancestors();
+    std::iter::once(item).chain(above.filter_map(|node| story.tables.item(item.run, &node)))
 }
 
-/// Whether `node` stands below something that waits for others.
-pub(super) fn is_held_up(story: &Story<'_>, run: RunId, node: &Node) -> bool {
-    node.parent()
-        .is_some_and(|parent| is_pending(story, run, &parent))
+fn waits_for(story: &Story<'_>, item: &ItemRow, node: &Node) -> bool {
+    line(story, item).any(|row| row.depends_on.contains(node))
+}
+
+/// Whether something that is not finished must be before this may begin.
+pub(super) fn must_wait(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
+    let unfinished = |on| {
+        story
+            .tables
+            .item(run, on)
+            .is_none_or(|row| !row.state.is_finished())
+    };
+    line(story, item).any(|row| row.depends_on.iter().any(unfinished))
 }
 
 fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::advance::{after_work, complete_run, release_dependents};
+use super::advance::{after_work, complete_run, must_wait, release_dependents};
 use super::people::{
     ask_pause, bury_runner, is_under_way, redo_item, reopen_above, resume_run, retry_item,
     skip_item, wake,
@@ -674,10 +674,13 @@ fn settle_states(story: &Story<'_>, run: RunId, items: &mut [PlannedItem]) {
             let new = at.get(node).map(|index| items[*index].state);
             new.or_else(|| story.tables.item(run, node).map(|row| row.state))
         };
-        let held_up = items[index]
-            .node
-            .parent()
-            .is_some_and(|parent| state_of(&parent) == Some(ItemState::Pending));
+        let held_up = items[index].node.parent().is_some_and(|parent| {
+            let known = story.tables.item(run, &parent);
+            match at.get(&parent) {
+                Some(new) => items[*new].state == ItemState::Pending,
+                None => known.is_some_and(|row| must_wait(story, run, row)),
+            }
+        });
         let free = items[index]
             .depends_on
             .iter()

@@ -1,6 +1,6 @@
 //! What people may do, from any process, while a runner works or none does.
 
-use super::advance::{after_work, is_held_up, leave_out};
+use super::advance::{after_work, leave_out, must_wait};
 use super::recording::{about, log};
 use super::story::{About, Story};
 use crate::decision::{DecisionKind, Verb};
@@ -281,7 +281,6 @@ fn may_restart(leaf: &ItemRow, top: &ItemRow) -> bool {
 /// Starts an item again: at its work, or at the stage at which it failed when
 /// its work was done before.
 fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
-    let answer = answer.map(str::to_owned);
     let again_at = match (item.is_leaf(), item.state, item.stage) {
         (_, ItemState::Failed | ItemState::Blocked, Stage::Commit) => Some(Stage::Commit),
         (false, ItemState::Failed | ItemState::Blocked, Stage::Gate | Stage::Fix) => {
@@ -292,38 +291,26 @@ fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&st
         _ => None,
     };
     match again_at {
-        None if waits_for_others(story, run, item) => {
-            story.move_item(run, &item.node, ItemState::Pending, |moved| {
-                moved.stage = Some(Stage::Work);
-                moved.retries = Some(0);
-            });
-        }
         Some(stage) => story.move_item(run, &item.node, ItemState::Working, |moved| {
             moved.stage = Some(stage);
-            moved.answer = answer;
+            moved.answer = answer.map(str::to_owned);
         }),
-        None => story.move_item(run, &item.node, ItemState::Ready, |moved| {
-            moved.stage = Some(Stage::Work);
-            moved.retries = Some(0);
-            moved.answer = answer;
-        }),
+        None => begin_again(story, run, item, answer),
     }
 }
 
-/// Whether something that was left out has to wait again when it comes back.
-fn waits_for_others(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
-    item.state == ItemState::Skipped && must_wait(story, run, item)
-}
-
-/// Whether something that is not finished must be before this may begin.
-fn must_wait(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
-    let unfinished = |on| {
-        story
-            .tables
-            .item(run, on)
-            .is_none_or(|row| !row.state.is_finished())
+/// Starts an item again at its work, when what it waits for is finished.
+fn begin_again(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
+    let to = if must_wait(story, run, item) {
+        ItemState::Pending
+    } else {
+        ItemState::Ready
     };
-    is_held_up(story, run, &item.node) || item.depends_on.iter().any(unfinished)
+    story.move_item(run, &item.node, to, |moved| {
+        moved.stage = Some(Stage::Work);
+        moved.retries = Some(0);
+        moved.answer = answer.map(str::to_owned);
+    });
 }
 
 /// Somebody wants an item done again that is done. What was made of it stays
@@ -339,16 +326,7 @@ pub(super) fn redo_item(
         return Err(Refusal::BeingWorkedOn(busy.node.clone()));
     }
     reopen_above(story, run, &item.node);
-    let to = if must_wait(story, run, item) {
-        ItemState::Pending
-    } else {
-        ItemState::Ready
-    };
-    story.move_item(run, &item.node, to, |moved| {
-        moved.stage = Some(Stage::Work);
-        moved.retries = Some(0);
-        moved.answer = answer.map(str::to_owned);
-    });
+    begin_again(story, run, item, answer);
     // Those above stand before those below, so that one look is enough.
     let ready: Vec<ItemRow> = story
         .tables
@@ -393,7 +371,7 @@ pub(super) fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
             ItemState::Failed | ItemState::Blocked if another_is_broken(story, &above, node) => {
                 continue;
             }
-            ItemState::Skipped if waits_for_others(story, run, &above) => ItemState::Pending,
+            ItemState::Skipped if must_wait(story, run, &above) => ItemState::Pending,
             ItemState::Waiting
             | ItemState::Done
             | ItemState::Failed

@@ -27,14 +27,17 @@ pub(super) fn take_file(story: &mut Story<'_>, taken: &TakenFile) -> Result<(), 
         } else {
             Is::ItOrNew
         };
+        let known = taken.known;
         match found {
-            Found::Entry(entry) => take_entry(story, (entry, is), taken.known, &mut changed),
-            Found::Attempt(told) => take_attempt(story, (told, is), taken.known, &mut changed)?,
+            Found::Entry(entry) => take_entry(story, (found, entry, is), known, &mut changed),
+            Found::Attempt(told) => take_attempt(story, (found, told, is), known, &mut changed)?,
             Found::Memory(memory) | Found::Retired(memory) if is == Is::Another => {
-                take_other_memory(story, memory);
+                if !told_before(story, found) {
+                    take_other_memory(story, memory);
+                }
             }
-            Found::Memory(memory) => take_memory(story, memory, taken.known, false, &mut changed),
-            Found::Retired(memory) => take_memory(story, memory, taken.known, true, &mut changed),
+            Found::Memory(memory) => take_memory(story, memory, known, false, &mut changed),
+            Found::Retired(memory) => take_memory(story, memory, known, true, &mut changed),
         }
     }
     if !changed.is_empty() && taken.known == KnownThings::Ask {
@@ -53,12 +56,17 @@ enum Is {
 }
 
 /// Of things that have one name in the file, all but one: the one that says
-/// what the journal says, or else the first.
+/// what the journal says, or else the first that is not known by another name.
 fn others(story: &Story<'_>, found: &[Found]) -> BTreeSet<usize> {
     let mut others = BTreeSet::new();
     for mut all in Found::namesakes(found) {
-        let own = all.iter().position(|at| is_known(story, &found[*at]));
-        all.remove(own.unwrap_or(0));
+        let own = all
+            .iter()
+            .position(|at| is_known(story, &found[*at]))
+            .or_else(|| all.iter().position(|at| !told_before(story, &found[*at])));
+        if let Some(own) = own {
+            all.remove(own);
+        }
         others.extend(all);
     }
     others
@@ -66,24 +74,58 @@ fn others(story: &Story<'_>, found: &[Found]) -> BTreeSet<usize> {
 
 /// Whether the journal says the same under that name.
 fn is_known(story: &Story<'_>, found: &Found) -> bool {
-    let named = |space, name: &Option<String>| Some(&story.tables.named(space, name.as_ref()?)?.of);
-    let known = match found {
-        Found::Entry(entry) => match named(Space::Entry, &entry.name) {
-            Some(Named::Entry(at)) => story.tables.entry(*at).map(|row| is_same_entry(row, entry)),
-            Some(_) | None => None,
+    match named(found) {
+        Some((space, name)) => story
+            .tables
+            .named(space, name)
+            .is_some_and(|row| says_it(story, &row.of, found)),
+        None => match found {
+            Found::Memory(memory) | Found::Retired(memory) => {
+                find_memory(story, memory).is_some_and(|row| says_the_same(row, memory))
+            }
+            Found::Entry(_) | Found::Attempt(_) => false,
         },
-        Found::Attempt(told) => match named(Space::Attempt, &told.name) {
-            Some(Named::Attempt(id)) => story
-                .tables
-                .attempt(*id)
-                .map(|row| is_same_attempt(row, told)),
-            Some(_) | None => None,
-        },
-        Found::Memory(memory) | Found::Retired(memory) => {
-            find_memory(story, memory).map(|row| says_the_same(row, memory))
-        }
+    }
+}
+
+/// Whether it was kept before under another name, because the one that the file
+/// gives it was taken.
+fn told_before(story: &Story<'_>, found: &Found) -> bool {
+    if let Found::Memory(memory) | Found::Retired(memory) = found {
+        let is_it = |row: &MemoryRow| row.memory.kind == memory.kind && says_the_same(row, memory);
+        return story.tables.memory().any(is_it);
+    }
+    let Some((space, name)) = named(found) else {
+        return false;
     };
-    known.unwrap_or(false)
+    let start = format!("{name}-");
+    story.tables.names().any(|row| {
+        row.space == space && row.name.starts_with(&start) && says_it(story, &row.of, found)
+    })
+}
+
+/// The name that a file gives an entry or an attempt.
+fn named(found: &Found) -> Option<(Space, &String)> {
+    match found {
+        Found::Entry(entry) => Some((Space::Entry, entry.name.as_ref()?)),
+        Found::Attempt(told) => Some((Space::Attempt, told.name.as_ref()?)),
+        Found::Memory(_) | Found::Retired(_) => None,
+    }
+}
+
+/// Whether what has a name in the journal says what the file says.
+fn says_it(story: &Story<'_>, of: &Named, found: &Found) -> bool {
+    match (of, found) {
+        (Named::Entry(at), Found::Entry(entry)) => story
+            .tables
+            .entry(*at)
+            .is_some_and(|row| is_same_entry(row, entry)),
+        (Named::Attempt(id), Found::Attempt(told)) => story
+            .tables
+            .attempt(*id)
+            .is_some_and(|row| is_same_attempt(row, told)),
+        _ => false,
+    }
 }
 
 fn ask(story: &mut Story<'_>, path: &str, changed: &[String]) {
@@ -103,7 +145,7 @@ fn other_name(story: &Story<'_>, space: Space, name: &str) -> String {
 
 fn take_entry(
     story: &mut Story<'_>,
-    (entry, is): (&Entry, Is),
+    (found, entry, is): (&Found, &Entry, Is),
     known: KnownThings,
     changed: &mut Vec<String>,
 ) {
@@ -140,13 +182,7 @@ fn take_entry(
         }
         return;
     }
-    let told_before = story.tables.names().any(|other| {
-        other.space == Space::Entry
-            && other.name.starts_with(&format!("{name}-"))
-            && matches!(&other.of, Named::Entry(at)
-                if story.tables.entry(*at).is_some_and(|row| is_same_entry(row, entry)))
-    });
-    if !told_before {
+    if !told_before(story, found) {
         let entry = Entry {
             name: Some(other_name(story, Space::Entry, name)),
             ..entry.clone()
@@ -183,7 +219,7 @@ fn is_same_entry(row: &EntryRow, entry: &Entry) -> bool {
 
 fn take_attempt(
     story: &mut Story<'_>,
-    (told, is): (&ToldAttempt, Is),
+    (found, told, is): (&Found, &ToldAttempt, Is),
     known: KnownThings,
     changed: &mut Vec<String>,
 ) -> Result<(), Refusal> {
@@ -221,18 +257,7 @@ fn take_attempt(
         }
         return Ok(());
     }
-    let others: Vec<_> = story
-        .tables
-        .names()
-        .filter(|other| {
-            other.space == Space::Attempt && other.name.starts_with(&format!("{name}-"))
-        })
-        .filter_map(|other| match &other.of {
-            Named::Attempt(id) => story.tables.attempt(*id),
-            Named::Entry(_) | Named::Memory(_) => None,
-        })
-        .collect();
-    if others.iter().any(|row| is_same_attempt(row, told)) {
+    if told_before(story, found) {
         return Ok(());
     }
     let name = other_name(story, Space::Attempt, &name);
@@ -310,12 +335,8 @@ fn take_memory(
 }
 
 /// Keeps what stands in the file under the id of something else, under an id of
-/// its own, unless that was done before.
+/// its own.
 fn take_other_memory(story: &mut Story<'_>, memory: &Memory) {
-    let is_it = |row: &MemoryRow| row.memory.kind == memory.kind && says_the_same(row, memory);
-    if story.tables.memory().any(is_it) {
-        return;
-    }
     let memory = Memory {
         id: None,
         ..memory.clone()

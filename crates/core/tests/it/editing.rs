@@ -1,15 +1,18 @@
 //! What somebody changes in the file of a plan by hand: case 16.
 
+use piton_core::classify::Category;
 use piton_core::command::Word;
 use piton_core::gate::Gate;
 use piton_core::item::Evidence;
 use piton_core::native::Native;
 use piton_core::plan::PlannedItem;
 use piton_core::run::Pause;
-use piton_core::{Command, DecisionKind, Edit, Event, ItemState, Node, Refusal, RunState, Verb};
+use piton_core::{
+    Command, DecisionId, DecisionKind, Edit, Event, ItemState, Node, Refusal, RunState, Verb,
+};
 
 use crate::edits::new_item;
-use crate::world::{World, needs_human, node};
+use crate::world::{World, failure, needs_human, node};
 
 const PLAN: &str = "
 build
@@ -261,10 +264,27 @@ fn says_person(world: &World, edits: Vec<Edit>, why: Option<&str>) -> Command {
         file: FILE.to_owned(),
         edits,
         word: Word::Person {
-            decision: world.question(),
+            decision: about_the_file(world),
             why: why.map(str::to_owned),
         },
     }
+}
+
+/// The open question about the file, whatever else is asked.
+#[track_caller]
+fn about_the_file(world: &World) -> DecisionId {
+    let mut open = world.tables.open_decisions(world.run);
+    let about = open.find(|row| row.kind == DecisionKind::FileConflict);
+    about.expect("a question about the file").id
+}
+
+/// Sets back what is done, by a person's word.
+#[track_caller]
+fn set_back(world: &mut World, at: &str) {
+    let again = vec![set(at, ItemState::Pending)];
+    edits(world, again.clone());
+    let command = says_person(world, again, None);
+    world.ok(command);
 }
 
 #[test]
@@ -297,6 +317,81 @@ fn what_is_done_is_done_again_when_a_person_says_so() {
     let why = Some("it lost the flag".to_owned());
     assert_eq!(made, Some((Verb::KeepFile, why)));
     for at in ["build/s1", "test"] {
+        assert_eq!(world.next(), Some(at));
+        world.complete(token, at);
+    }
+    assert_eq!(world.state(), RunState::Done);
+}
+
+#[test]
+fn what_ended_badly_waits_again_for_what_is_to_be_done_again() {
+    let bare = piton_core::attempt::Report::bare;
+    for (ended, report) in [
+        ("failed", failure(Category::Logic, "it broke")),
+        ("blocked", bare(piton_core::Outcome::Blocked)),
+        ("waiting", needs_human("which one?")),
+    ] {
+        for (plan, at) in [
+            ("first\nthen after=first", "then"),
+            ("first\nthen after=first\n  s1\n  s2", "then/s1"),
+        ] {
+            let (mut world, token) = World::running(plan);
+            world.complete(token, "first");
+            world.work(token, at, report.clone());
+            assert_eq!(world.states(&[at]), [ended]);
+            set_back(&mut world, "first");
+            let question = world.question();
+            let answer = world.answer_to(question, Verb::Retry, None);
+            world.ok(answer);
+            assert_eq!(
+                world.states(&["first", at]),
+                ["ready", "pending"],
+                "{ended}"
+            );
+            let run = world.run;
+            world.ok(Command::ContinueRun { run, token });
+            assert_eq!(world.next(), Some("first"), "{ended}");
+            world.complete(token, "first");
+            assert_eq!(world.states(&[at]), ["ready"], "{ended}");
+            assert_eq!(world.next(), Some(at), "{ended}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_kept_while_what_it_is_for_waits_again() {
+    let (mut world, token) = World::running("first\nthen after=first");
+    world.complete(token, "first");
+    world.work(token, "then", needs_human("which one?"));
+    set_back(&mut world, "first");
+    world.decide(Verb::Answer, Some("the second"));
+    assert_eq!(world.states(&["then"]), ["pending"]);
+    let run = world.run;
+    world.ok(Command::ContinueRun { run, token });
+    world.complete(token, "first");
+    assert_eq!(world.states(&["then"]), ["ready"]);
+    assert_eq!(world.item("then").answer.as_deref(), Some("the second"));
+}
+
+#[test]
+fn a_step_that_has_not_begun_waits_for_what_its_phase_waits_for() {
+    let (mut world, token) = World::running("first\nthen after=first\n  s1\n  s2\n    x");
+    world.complete(token, "first");
+    world.complete(token, "then/s1");
+    set_back(&mut world, "first");
+    let nodes = ["then", "then/s1", "then/s2", "then/s2/x"];
+    assert_eq!(
+        world.states(&nodes),
+        ["working", "done", "pending", "pending"]
+    );
+    // So does what is set back itself, and what is new.
+    set_back(&mut world, "then/s1");
+    let step = vec![new_item(Some(&node("then")), "s3", ItemState::Ready)];
+    edit(&mut world, insert(Some("then"), Some("then/s2"), step));
+    assert_eq!(world.states(&["then/s1", "then/s3"]), ["pending"; 2]);
+    assert_eq!(world.next(), Some("first"));
+    world.complete(token, "first");
+    for at in ["then/s1", "then/s2/x", "then/s3"] {
         assert_eq!(world.next(), Some(at));
         world.complete(token, at);
     }

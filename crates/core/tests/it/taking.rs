@@ -214,6 +214,59 @@ fn two_things_of_one_name_in_one_file_are_both_kept_though_their_time_is_the_sam
 }
 
 #[test]
+fn of_two_things_of_one_name_the_one_that_was_edited_is_revised_wherever_it_stands() {
+    let mut world = World::empty();
+    let found = |world: &mut World, words: [&str; 2]| {
+        let attempts = words.map(|words| told(world, "auth-1", Some(NOON), words));
+        let entries = words.map(|words| entry("entry-1", NOON, words));
+        let learned = words.map(|words| learning("learning-0001", words));
+        let all = attempts.into_iter().chain(entries).chain(learned);
+        all.collect::<Vec<_>>()
+    };
+    let all = found(&mut world, ["one", "two"]);
+    take(&mut world, all);
+    let edited = found(&mut world, ["two", "one, mended"]);
+    let events = take(&mut world, edited.clone());
+    assert_eq!((questions(&events), names(&events).len()), (1, 0));
+    let command = Command::TakeFile(Box::new(TakenFile {
+        path: ".ralph/progress.json".to_owned(),
+        found: edited.clone(),
+        known: KnownThings::Take,
+    }));
+    let events = world.ok(command);
+    let kinds: Vec<_> = events.iter().map(|recorded| &recorded.event).collect();
+    assert!(
+        matches!(
+            kinds[..],
+            [
+                Event::AttemptRevised(_),
+                Event::EntryRevised { .. },
+                Event::MemoryRevised(_),
+            ]
+        ),
+        "{events:?}"
+    );
+    let attempts: Vec<_> = world
+        .tables
+        .attempts()
+        .filter_map(|row| row.report.as_ref()?.summary.as_deref())
+        .collect();
+    assert_eq!(attempts, ["one, mended", "two"]);
+    let entries = world.tables.entries();
+    let entries: Vec<_> = entries
+        .map(|row| row.entry.data["description"].clone())
+        .collect();
+    assert_eq!(entries, ["one, mended", "two"]);
+    let learned: Vec<_> = world
+        .tables
+        .memory()
+        .map(|row| row.memory.content.as_str())
+        .collect();
+    assert_eq!(learned, ["one, mended", "two"]);
+    assert_eq!(take(&mut world, edited), []);
+}
+
+#[test]
 fn what_is_followed_again_in_the_file_is_asked_about() {
     let mut world = World::empty();
     take(&mut world, vec![learning("learning-0001", "use make")]);
