@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::attempt::ToldAttempt;
-use crate::command::{Command, Found, TakenFile};
+use crate::command::{Command, Found, TakenFile, Word};
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::{Memory, MemoryKind};
 use crate::name::{Space, slug};
@@ -149,7 +149,14 @@ pub fn needs(command: &Command) -> Needs {
             logging(&mut rows, *run, node);
         }
         Command::EndCommit { run, node, .. } => finishing(&mut rows, *run, node),
-        Command::SkipItem { run, .. } | Command::TakeEdits { run, .. } => {
+        Command::SkipItem { run, .. } => {
+            changing(&mut rows, *run);
+            rows.push(Need::EntryNames);
+        }
+        Command::TakeEdits { run, word, .. } => {
+            if let Word::Person { decision, .. } = word {
+                rows.push(Need::Decision(*decision));
+            }
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);
         }

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::advance::{after_work, complete_run, must_wait, release_dependents};
 use super::people::{
-    ask_pause, bury_runner, is_under_way, redo_item, reopen_above, resume_run, retry_item,
-    skip_item, wake,
+    ask_pause, bury_runner, is_under_way, open_question, redo_item, reopen_above, resume_run,
+    retry_item, skip_item, wake,
 };
 use super::planning::{check_order, index, with_inherited};
 use super::story::{About, Story};
@@ -46,6 +46,9 @@ pub(super) fn take_edits(
     word: &Word,
 ) -> Result<(), Refusal> {
     story.asker = token;
+    if let Word::Person { decision, .. } = word {
+        check_question(story, run, file, *decision)?;
+    }
     bury_runner(story, run)?;
     let left = take_all(story, run, &By { file, word }, edits);
     match word {
@@ -60,6 +63,30 @@ pub(super) fn take_edits(
         Word::Person { .. } => Err(Refusal::Unfit {
             file: file.to_owned(),
             why: in_lines(&left),
+        }),
+    }
+}
+
+/// A person's word holds for the file that was asked about, as long as it is
+/// asked, and where that was offered.
+fn check_question(
+    story: &Story<'_>,
+    run: RunId,
+    file: &str,
+    decision: DecisionId,
+) -> Result<(), Refusal> {
+    let verb = Verb::KeepFile;
+    let row = open_question(story, decision, verb)?;
+    if row.run != run || row.file.as_deref() != Some(file) {
+        return Err(Refusal::NoSuchDecision(decision.to_string()));
+    }
+    // An old question does not say what its verbs come to.
+    match row.way(verb) {
+        None | Some(Way::FileHolds) => Ok(()),
+        Some(Way::LeftAlone | Way::PitonHolds | Way::Merged) => Err(Refusal::WrongVerb {
+            kind: row.kind,
+            verb,
+            fits: row.verbs(),
         }),
     }
 }

@@ -3,7 +3,7 @@
 use super::advance::{after_work, leave_out, must_wait};
 use super::recording::{about, log};
 use super::story::{About, Story};
-use crate::decision::{DecisionKind, Verb};
+use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::entry::EntryType;
 use crate::event::Event;
 use crate::id::{DecisionId, Node, RunId};
@@ -385,16 +385,16 @@ pub(super) fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
     }
 }
 
-pub(super) fn decide_open(
-    story: &mut Story<'_>,
+/// The decision, when it is open and this may be said to it.
+pub(super) fn open_question(
+    story: &Story<'_>,
     id: DecisionId,
     verb: Verb,
-    why: Option<&str>,
-) -> Result<(), Refusal> {
-    let Some(row) = story.tables.decision(id).cloned() else {
+) -> Result<DecisionRow, Refusal> {
+    let Some(row) = story.tables.decision(id) else {
         return Err(Refusal::NoSuchDecision(id.to_string()));
     };
-    if let Some(verdict) = row.verdict {
+    if let Some(verdict) = &row.verdict {
         return Err(Refusal::Decided {
             number: row.number,
             verb: verdict.verb,
@@ -408,6 +408,16 @@ pub(super) fn decide_open(
             fits,
         });
     }
+    Ok(row.clone())
+}
+
+pub(super) fn decide_open(
+    story: &mut Story<'_>,
+    id: DecisionId,
+    verb: Verb,
+    why: Option<&str>,
+) -> Result<(), Refusal> {
+    let row = open_question(story, id, verb)?;
     let why = why.map(str::trim).filter(|why| !why.is_empty());
     // What becomes of a file is seen to by whoever writes it.
     let Some(node) = row.node else {

@@ -258,15 +258,18 @@ fn a_file_that_fits_again_closes_its_question() {
 }
 
 fn says_person(world: &World, edits: Vec<Edit>, why: Option<&str>) -> Command {
+    let decision = about_the_file(world);
+    let why = why.map(str::to_owned);
+    says(world, FILE, edits, Word::Person { decision, why })
+}
+
+fn says(world: &World, file: &str, edits: Vec<Edit>, word: Word) -> Command {
     Command::TakeEdits {
         run: world.run,
         token: None,
-        file: FILE.to_owned(),
+        file: file.to_owned(),
         edits,
-        word: Word::Person {
-            decision: about_the_file(world),
-            why: why.map(str::to_owned),
-        },
+        word,
     }
 }
 
@@ -432,11 +435,63 @@ fn nothing_is_offered_that_would_be_refused() {
         let command = says_person(&world, vec![edit], None);
         let refusal = world.refused(command);
         assert!(
-            matches!(refusal, Refusal::Unfit { .. }),
+            matches!(refusal, Refusal::WrongVerb { .. }),
             "{situation}: {refusal}"
         );
         assert_eq!(left(&world).len(), 1, "{situation}");
     }
+}
+
+#[test]
+fn a_persons_word_holds_for_what_was_asked_and_only_once() {
+    let (mut world, token) = World::running(PLAN);
+    world.complete(token, "build/s1/a");
+    let again = vec![set("build/s1/a", ItemState::Pending)];
+    edits(&mut world, again.clone());
+    let asked = about_the_file(&world);
+    let of_person = |world: &World, decision, file| {
+        let why = None;
+        says(world, file, again.clone(), Word::Person { decision, why })
+    };
+    let (word, nobody) = (
+        of_person(&world, asked, FILE),
+        DecisionId(uuid::Uuid::nil()),
+    );
+    for (refused, unknown) in [
+        (of_person(&world, nobody, FILE), nobody),
+        (
+            of_person(&world, asked, "sprints/other/PROGRESS.yaml"),
+            asked,
+        ),
+    ] {
+        let refusal = world.refused(refused);
+        assert_eq!(refusal, Refusal::NoSuchDecision(unknown.to_string()));
+    }
+    world.ok(word.clone());
+    world.complete(token, "build/s1/a");
+    let refusal = world.refused(word);
+    assert!(matches!(refusal, Refusal::Decided { .. }), "{refusal}");
+    assert_eq!(world.states(&["build/s1/a"]), ["done"]);
+    // A question about something else is no word about the file.
+    world.work(token, "build/s1/b", needs_human("how?"));
+    let command = of_person(&world, world.question(), FILE);
+    let refusal = world.refused(command);
+    assert!(matches!(refusal, Refusal::WrongVerb { .. }), "{refusal}");
+}
+
+#[test]
+fn a_persons_word_that_cannot_be_carried_out_any_more_is_refused_as_a_whole() {
+    let (mut world, token) = World::running(PLAN);
+    world.complete(token, "build/s1/a");
+    let again = vec![set("build/s1/a", ItemState::Pending)];
+    edits(&mut world, again.clone());
+    let mut more = again;
+    more.push(set("build/s1/b", ItemState::Working));
+    let command = says_person(&world, more, None);
+    let refusal = world.refused(command);
+    assert!(matches!(refusal, Refusal::Unfit { .. }), "{refusal}");
+    assert_eq!(world.states(&["build/s1/a"]), ["done"]);
+    assert_eq!(left(&world).len(), 1);
 }
 
 #[test]

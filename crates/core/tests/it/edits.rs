@@ -1,9 +1,10 @@
 //! Edits out of nowhere, for worlds in which anything may happen.
 
+use piton_core::command::Word;
 use piton_core::gate::Gate;
 use piton_core::native::Native;
 use piton_core::plan::{Past, PlannedItem};
-use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunState};
+use piton_core::{DecisionId, DecisionKind, Edit, ItemRow, ItemState, Node, Place, RunState};
 
 use crate::world::{ALL_ITEM_STATES, World};
 
@@ -157,10 +158,13 @@ fn draw_insert(items: &[&ItemRow], draw: Draw<'_>) -> Edit {
     }
 }
 
-/// The word of a person whose question is not there any more.
-pub(crate) fn a_persons() -> piton_core::command::Word {
-    piton_core::command::Word::Person {
-        decision: piton_core::DecisionId(uuid::Uuid::nil()),
+/// The word of a person who was asked about the file, or whose question is not
+/// there any more.
+pub(crate) fn a_persons(world: &World) -> Word {
+    let mut open = world.tables.open_decisions(world.run);
+    let about = open.find(|row| row.kind == DecisionKind::FileConflict);
+    Word::Person {
+        decision: about.map_or(DecisionId(uuid::Uuid::nil()), |row| row.id),
         why: None,
     }
 }

@@ -212,7 +212,7 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
                 file: "PROGRESS.yaml".to_owned(),
                 edits,
                 word: if b % 3 == 0 {
-                    crate::edits::a_persons()
+                    crate::edits::a_persons(world)
                 } else {
                     Word::File
                 },

@@ -562,7 +562,7 @@ impl Sim {
                 file,
                 edits,
                 word: if by_person {
-                    crate::edits::a_persons()
+                    crate::edits::a_persons(&self.world)
                 } else {
                     Word::File
                 },
