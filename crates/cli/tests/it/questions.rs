@@ -363,3 +363,27 @@ fn entries_of_one_id_in_capitals_are_kept_and_stand_in_the_file_once() {
     let journal = scratch.piton(&["journal", "export"]).out;
     assert_eq!(journal.matches("attempt-told").count(), 6);
 }
+
+/// What was asked about was asked of the journal that there was then.
+#[test]
+fn after_a_restore_a_file_is_read_as_if_nobody_had_been_asked() {
+    let scratch = unticked();
+    scratch.write("prd.json", LIST);
+    let ticked = LIST.replace(
+        r#""do b", "steps": [], "passes": false"#,
+        r#""do b", "steps": [], "passes": true"#,
+    );
+    assert_eq!(scratch.piton(&["store", "backup", "copy.db"]).exit, 0);
+    scratch.write("prd.json", &ticked);
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    assert_eq!(scratch.piton(&["store", "restore", "copy.db"]).exit, 0);
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    let journal = scratch.piton(&["journal", "export"]).out;
+    let of_b = journal
+        .lines()
+        .filter(|line| line.contains("item-moved") && line.contains(r#""node":"b""#));
+    assert!(of_b.last().expect("it moved").contains(r#""to":"done""#));
+    assert_eq!(scratch.piton(&["decide", "d1", "keep-file"]).exit, 0);
+    assert_eq!(passes(&scratch), 1, "b alone");
+}
