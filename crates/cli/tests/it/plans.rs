@@ -353,22 +353,7 @@ fn signs_are_the_first_thing_an_agent_is_given() {
         ".ralph/guardrails.md",
         "# Guardrails (Signs)\n\n## Active Guardrails\n\n### Sign: Look first\n- **Trigger**: Before an edit\n- **Instruction**: Read the file\n- **Added after**: Session 1 - a mess\n\n## Resolved Guardrails\n",
     );
-    let learned = scratch.piton(&[
-        "learn",
-        "add",
-        "--kind",
-        "guardrail",
-        "--title",
-        "Look first",
-        "Read the file",
-    ]);
-    if learned.exit != 0 {
-        eprintln!(
-            "skipped: this piton learns nothing by command: {}",
-            learned.err
-        );
-        return;
-    }
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
     for plan in ["RALPH_TASK.md", "demo"] {
         assert_eq!(run(&scratch, plan).exit, 0);
         let prompt = scratch.read("prompt");
