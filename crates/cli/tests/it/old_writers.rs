@@ -218,7 +218,11 @@ fn race(race: &Race) {
     if synced.exit == 3 {
         for asked in scratch.json(&["inbox"]).as_array().into_iter().flatten() {
             let id = asked["id"].as_str().expect("an id");
-            assert_eq!(scratch.piton(&["decide", id, "keep-piton"]).exit, 0);
+            let said = scratch.piton(&["decide", id, "keep-piton"]);
+            // Looked at once more, it may fit: then there is nothing to decide.
+            let is_settled = said.err.contains("settled already");
+            assert!(said.exit == 0 || is_settled, "{asked}: {}", said.err);
+            eprintln!("asked in the end: {asked}: {}", said.err);
         }
         synced = scratch.piton(&["files", "sync"]);
     }

@@ -380,10 +380,9 @@ fn after_a_restore_a_file_is_read_as_if_nobody_had_been_asked() {
     let said = scratch.piton(&["files", "sync"]);
     assert_eq!(said.exit, 3, "{}", said.err);
     let journal = scratch.piton(&["journal", "export"]).out;
-    let of_b = journal
-        .lines()
-        .filter(|line| line.contains("item-moved") && line.contains(r#""node":"b""#));
-    assert!(of_b.last().expect("it moved").contains(r#""to":"done""#));
+    let is_of_b = |line: &&str| line.contains("item-moved") && line.contains(r#""node":"b""#);
+    let of_b = journal.lines().rfind(is_of_b);
+    assert!(of_b.expect("it moved").contains(r#""to":"done""#));
     assert_eq!(scratch.piton(&["decide", "d1", "keep-file"]).exit, 0);
     assert_eq!(passes(&scratch), 1, "b alone");
 }
