@@ -436,11 +436,12 @@ impl Following<'_, '_> {
             .commit(&command, &self.facts())
             .map_err(|error| Trouble(error.into()))?;
         fail::point("face.taken");
-        let still_asked = self.asked.is_some() && known == KnownThings::Ask;
         if let Question::New = Question::of(&committed.events) {
             return Ok(Taking::Asked(Question::New));
         }
-        if still_asked {
+        // Another process may have asked since this one looked.
+        let question = self.session.question_about(RunId::PROJECT, self.file.path);
+        if known == KnownThings::Ask && question.map_err(Trouble)?.is_some() {
             return self.settle_or_wait(bytes, base);
         }
         Ok(Taking::Taken(count(&committed.events)))

@@ -1,9 +1,11 @@
 //! What a person is asked when a file and the journal disagree: only what can
 //! be done, once, and in words that stay true.
 
+use std::time::Duration;
+
 use piton_core::{Command, Way};
 
-use crate::harness::{Said, Scratch};
+use crate::harness::{Running, Said, Scratch};
 
 const LIST: &str = r#"{"features": [
   {"id": "a", "description": "do a", "steps": [], "passes": false},
@@ -385,4 +387,31 @@ fn after_a_restore_a_file_is_read_as_if_nobody_had_been_asked() {
     assert!(of_b.expect("it moved").contains(r#""to":"done""#));
     assert_eq!(scratch.piton(&["decide", "d1", "keep-file"]).exit, 0);
     assert_eq!(passes(&scratch), 1, "b alone");
+}
+
+/// Two processes look at an edited file at once: the second one waits for the
+/// lock of the first, which asks about it, and must not write over what it asks.
+#[test]
+fn what_one_process_asks_about_another_does_not_write_over() {
+    let scratch = Scratch::new();
+    scratch.write(FILE, "");
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    assert_eq!(
+        scratch.piton(&["record", "auth", "--summary", "one"]).exit,
+        0
+    );
+    let edited = scratch.read(FILE).replace("one", "two");
+    scratch.write(FILE, &edited);
+    let stamp = scratch
+        .path()
+        .join(".piton/mirrors/_ralph_progress_json.json");
+    let lock = std::fs::File::open(stamp).expect("there is one");
+    lock.lock().expect("locked");
+    let both = [(); 2].map(|()| Running::start(scratch.command(&["files", "sync"])));
+    // Both have read the journal by now, in which nobody is asked yet.
+    std::thread::sleep(Duration::from_millis(500));
+    lock.unlock().expect("unlocked");
+    let exits = both.map(|sync| sync.end().exit);
+    assert_eq!(scratch.read(FILE), edited, "{exits:?}");
+    assert_eq!(exits, [3, 3]);
 }

@@ -196,14 +196,14 @@ fn is_same_time(time: jiff::Timestamp, at: Option<&str>) -> bool {
         .is_some_and(|at| is_same_instant(time, at))
 }
 
-/// Whether a file means this time: to the millisecond where it says so much,
-/// otherwise to the second.
+/// Whether a file means this time, as exactly as it tells it; the journal keeps
+/// microseconds. So two writers are told apart that give one name within a
+/// millisecond.
 fn is_same_instant(known: jiff::Timestamp, said: jiff::Timestamp) -> bool {
-    if said.subsec_nanosecond() == 0 {
-        said.as_second() == known.as_second()
-    } else {
-        said.as_millisecond() == known.as_millisecond()
-    }
+    const UNITS_NS: [i128; 3] = [1_000_000_000, 1_000_000, 1_000];
+    let tells_whole = |unit: &&i128| said.as_nanosecond() % **unit == 0;
+    let unit = UNITS_NS.iter().find(tells_whole).unwrap_or(&1_000);
+    known.as_nanosecond().div_euclid(*unit) == said.as_nanosecond().div_euclid(*unit)
 }
 
 /// Whether a file says of an entry what the journal says. What the journal has

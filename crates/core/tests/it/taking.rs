@@ -123,6 +123,26 @@ fn two_things_of_one_name_and_one_second_are_two_where_their_writer_is_more_exac
     assert_eq!(questions(&events), 0);
 }
 
+/// Whoever counts gives a name that another gives in the same moment.
+#[test]
+fn two_things_of_one_name_and_one_millisecond_are_two_where_their_writer_is_more_exact() {
+    let mut world = World::empty();
+    let known = "2026-01-15T12:00:00.356802Z";
+    let known = told(&mut world, "auth-1", Some(known), "piton's");
+    take(&mut world, vec![known]);
+    for (said, expect) in [
+        // As piton shows its own time, and as it knows it: somebody's edit.
+        ("2026-01-15T12:00:00.356Z", (1, 0)),
+        ("2026-01-15T12:00:00Z", (0, 0)),
+        ("2026-01-15T12:00:00.356963123Z", (0, 1)),
+        ("2026-01-15T12:00:00.356801Z", (0, 1)),
+    ] {
+        let other = told(&mut world, "auth-1", Some(said), &format!("at {said}"));
+        let events = take(&mut world, vec![other]);
+        assert_eq!((questions(&events), names(&events).len()), expect, "{said}");
+    }
+}
+
 #[test]
 fn the_same_name_and_second_with_other_contents_is_asked_about_once() {
     let mut world = World::empty();
