@@ -19,6 +19,7 @@ pub mod notice;
 pub mod process;
 pub mod project;
 pub mod prompt;
+pub mod recalling;
 pub mod run_lock;
 pub mod runner;
 pub mod session;
