@@ -7,5 +7,6 @@
 pub mod data;
 pub mod figures;
 pub mod fit;
+pub mod program;
 pub mod ranking;
 pub mod report;

@@ -9,12 +9,14 @@ use piton_bench::Result;
 use piton_bench::recall::data::{self, Query, Ranking};
 use piton_bench::recall::figures::figures;
 use piton_bench::recall::fit;
+use piton_bench::recall::program::rankings;
 use piton_bench::recall::ranking::answers;
 use piton_bench::recall::report::Report;
 use piton_core::recall::advise::ADVISE_FROM;
 
-const USAGE: &str = "usage: recall MEMORY.jsonl QUERIES.jsonl [--beside RANKING.jsonl]... [--write RANKING.jsonl] [--unseen RANKING.jsonl] [--misses] [--fit]
+const USAGE: &str = "usage: recall MEMORY.jsonl QUERIES.jsonl [--beside RANKING.jsonl]... [--write RANKING.jsonl] [--unseen RANKING.jsonl] [--through PITON] [--misses] [--fit]
 
+--through ask this program, with a store of its own for each project
 --beside  print the figures of a ranking that somebody else made, too
 --write   write the ranking for `score.py`, decided by the weights in use
 --unseen  the same, decided by weights that were fitted on the other projects
@@ -25,6 +27,7 @@ const USAGE: &str = "usage: recall MEMORY.jsonl QUERIES.jsonl [--beside RANKING.
 struct Asked {
     files: Vec<PathBuf>,
     beside: Vec<PathBuf>,
+    through: Option<PathBuf>,
     write: Option<PathBuf>,
     unseen: Option<PathBuf>,
     misses: bool,
@@ -36,10 +39,12 @@ fn main() -> Result<()> {
     let [memories, queries] = asked.files.as_slice() else {
         return Err(USAGE.into());
     };
-    let memories: Vec<data::Memory> = data::load(memories)?;
+    let set = memories;
+    let memories: Vec<data::Memory> = data::load(set)?;
     let queries: Vec<Query> = data::load(queries)?;
     let now = memories.iter().map(|memory| memory.created_at).max();
-    let answers = answers(&memories, &queries, now.unwrap_or(Timestamp::UNIX_EPOCH));
+    let now = now.unwrap_or(Timestamp::UNIX_EPOCH);
+    let answers = answers(&memories, &queries, now);
     let used: Vec<Ranking> = answers
         .iter()
         .map(|answer| answer.ranking(answer.recall.advise))
@@ -58,6 +63,13 @@ fn main() -> Result<()> {
         report.row(&name, &figures(queries.iter(), &rankings))?;
     }
     report.row("weights in use", &figures(queries.iter(), &used))?;
+    if let Some(program) = &asked.through {
+        let said = rankings(program, set, &queries, now)?;
+        report.row("the program", &figures(queries.iter(), &said))?;
+        if let Some(path) = &asked.write {
+            fs::write(path.with_extension("program.jsonl"), lines(&said)?)?;
+        }
+    }
     report.row("fitted on others", &figures(queries.iter(), &unseen))?;
     report.by("difficulty", &queries, &unseen, |query| &query.difficulty)?;
     report.by("source", &queries, &unseen, |query| &query.source)?;
@@ -83,6 +95,7 @@ fn asked(mut arguments: impl Iterator<Item = String>) -> Result<Asked> {
         let mut path = || arguments.next().map(PathBuf::from).ok_or(USAGE);
         match argument.as_str() {
             "--beside" => asked.beside.push(path()?),
+            "--through" => asked.through = Some(path()?),
             "--write" => asked.write = Some(path()?),
             "--unseen" => asked.unseen = Some(path()?),
             "--misses" => asked.misses = true,

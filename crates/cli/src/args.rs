@@ -2,6 +2,7 @@
 
 mod files;
 mod learn;
+mod recall;
 mod record;
 mod sessions;
 
@@ -12,6 +13,7 @@ use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::files::{FilesCommand, InitArgs};
 pub(crate) use self::learn::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
+pub(crate) use self::recall::RecallArgs;
 pub(crate) use self::record::{ActionArg, OutcomeArg, RecordArgs};
 pub(crate) use self::sessions::{IssueCommand, LogArgs, RecentArgs, SessionCommand};
 
@@ -129,6 +131,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  piton recent\n  piton recent 5 --json | jq .unresolved_blockers\n  piton recent --item auth-login\n  piton recent 10 --observations\n  piton recent --blockers"
     )]
     Recent(RecentArgs),
+    /// Say what is known that helps with a failure, or before a task
+    #[command(after_help = recall::EXAMPLES)]
+    Recall(RecallArgs),
     /// Add, list, show and retire what is worth knowing the next time
     #[command(
         subcommand,

@@ -97,6 +97,8 @@ pub enum Command {
         agent: String,
         /// The model it is asked to use.
         model: Option<String>,
+        /// The ids of what its prompt carries of the memory.
+        memories: Vec<String>,
     },
     /// Note what came of an attempt.
     EndAttempt {
@@ -209,7 +211,11 @@ pub enum Command {
         id: String,
         /// Why.
         why: Option<String>,
+        /// What takes its place, by its id.
+        superseded_by: Option<String>,
     },
+    /// Keep what was remembered elsewhere, each thing once.
+    ImportMemories(Vec<Memory>),
     /// Let a blocked task go on.
     ResolveBlocker {
         /// Its spec.
@@ -335,8 +341,15 @@ impl Command {
     #[must_use]
     pub fn streams(&self) -> Vec<StreamId> {
         match self {
-            Self::LogEntry(_) | Self::ResolveBlocker { .. } => vec![StreamId::sessions()],
-            Self::AddMemory(_) | Self::RetireMemory { .. } => vec![StreamId::memory()],
+            Self::LogEntry(_) | Self::ResolveBlocker { .. } => {
+                vec![StreamId::sessions(), StreamId::memory()]
+            }
+            Self::AddMemory(_) | Self::RetireMemory { .. } | Self::ImportMemories(_) => {
+                vec![StreamId::memory()]
+            }
+            Self::StartAttempt { run, memories, .. } if !memories.is_empty() => {
+                vec![StreamId::run(*run), StreamId::memory()]
+            }
             Self::TurnFace { .. } => vec![StreamId::files()],
             Self::TakeFile(_) => vec![
                 StreamId::sessions(),
@@ -346,12 +359,22 @@ impl Command {
             // What people and agents come to with an item is logged as well.
             Self::StartRun { run, .. }
             | Self::ReleaseRun { run, .. }
-            | Self::EndAttempt { run, .. }
+            | Self::SkipItem { run, .. } => vec![StreamId::run(*run), StreamId::sessions()],
+            // And what it teaches is remembered.
+            Self::EndAttempt { run, .. }
             | Self::EndGate { run, .. }
-            | Self::SkipItem { run, .. }
+            | Self::EndCommit { run, .. }
             | Self::TakeEdits { run, .. }
-            | Self::Decide { run, .. } => vec![StreamId::run(*run), StreamId::sessions()],
-            Self::TellAttempt(told) => vec![StreamId::run(told.run), StreamId::sessions()],
+            | Self::Decide { run, .. } => vec![
+                StreamId::run(*run),
+                StreamId::sessions(),
+                StreamId::memory(),
+            ],
+            Self::TellAttempt(told) => vec![
+                StreamId::run(told.run),
+                StreamId::sessions(),
+                StreamId::memory(),
+            ],
             Self::PlanRun(_)
             | Self::ContinueRun { .. }
             | Self::PauseRun { .. }
@@ -362,7 +385,6 @@ impl Command {
             | Self::StartAttempt { .. }
             | Self::StartGate { .. }
             | Self::StartCommit { .. }
-            | Self::EndCommit { .. }
             | Self::RetryItem { .. }
             | Self::AskAboutFile { .. }
             | Self::SettleFile { .. } => self.run().map(StreamId::run).into_iter().collect(),
@@ -377,6 +399,7 @@ impl Command {
             Self::LogEntry(_)
             | Self::AddMemory(_)
             | Self::RetireMemory { .. }
+            | Self::ImportMemories(_)
             | Self::ResolveBlocker { .. }
             | Self::TurnFace { .. }
             | Self::TakeFile(_) => None,

@@ -9,6 +9,7 @@ mod editing;
 mod people;
 mod planning;
 mod recording;
+mod remembering;
 mod runner;
 mod story;
 mod taking;
@@ -34,8 +35,13 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         Command::PlanRun(plan) => planning::plan_run(it, plan)?,
         Command::LogEntry(entry) => recording::log(it, (**entry).clone()),
         Command::TellAttempt(told) => recording::tell_attempt(it, told)?,
-        Command::AddMemory(memory) => recording::add_memory(it, memory)?,
-        Command::RetireMemory { id, why } => recording::retire_memory(it, id, why.as_deref())?,
+        Command::AddMemory(memory) => remembering::add(it, memory)?,
+        Command::RetireMemory {
+            id,
+            why,
+            superseded_by,
+        } => remembering::retire(it, id, why.as_deref(), superseded_by.as_deref())?,
+        Command::ImportMemories(memories) => remembering::import(it, memories),
         Command::ResolveBlocker {
             spec,
             task_id,
@@ -68,15 +74,10 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             role,
             agent,
             model,
+            memories,
         } => {
-            runner::start_attempt(
-                it,
-                (*run, *token),
-                node,
-                *role,
-                *attempt,
-                (agent, model.as_deref()),
-            )?;
+            let with = (agent.as_str(), model.as_deref(), memories.as_slice());
+            runner::start_attempt(it, (*run, *token), node, *role, *attempt, with)?;
         }
         Command::EndAttempt {
             run,

@@ -16,7 +16,7 @@ use crate::entry::Entry;
 use crate::gate::GateReport;
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{Evidence, ItemState, Stage};
-use crate::memory::Memory;
+use crate::memory::{Memory, Source};
 use crate::native::Native;
 use crate::plan::{PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
@@ -114,6 +114,9 @@ pub enum Event {
         /// The name that it has in `.ralph/progress.json`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
+        /// The ids of what its prompt carries of the memory.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        memories: Vec<String>,
     },
     /// An attempt ended: the one outcome of its intent.
     AttemptEnded {
@@ -249,6 +252,30 @@ pub enum Event {
         /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
+        /// What takes its place, by its id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        superseded_by: Option<String>,
+    },
+    /// What is remembered was learned once more.
+    MemoryConfirmed {
+        /// Its id.
+        id: String,
+        /// Where.
+        source: Source,
+    },
+    /// An attempt starts whose prompt carries these.
+    MemoryUsed {
+        /// Their ids.
+        ids: Vec<String>,
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// What came of an item whose last prompt carried these.
+    MemoryJudged {
+        /// Their ids.
+        ids: Vec<String>,
+        /// Whether the item was done; it failed otherwise.
+        helped: bool,
     },
     /// A blocked task can go on.
     BlockerResolved {
@@ -399,6 +426,9 @@ impl Event {
             Self::MemoryAdded(_) => "memory-added",
             Self::MemoryRevised(_) => "memory-revised",
             Self::MemoryRetired { .. } => "memory-retired",
+            Self::MemoryConfirmed { .. } => "memory-confirmed",
+            Self::MemoryUsed { .. } => "memory-used",
+            Self::MemoryJudged { .. } => "memory-judged",
             Self::BlockerResolved { .. } => "blocker-resolved",
             Self::FaceTurned { .. } => "face-turned",
         }

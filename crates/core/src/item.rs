@@ -212,6 +212,9 @@ pub struct ItemRow {
     /// Somebody asked to skip it while an agent works on it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip_asked: bool,
+    /// The ids of what the last prompt carried of the memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<String>,
 }
 
 impl ItemRow {

@@ -1,4 +1,5 @@
-//! Memory: what is worth knowing the next time. Learnings, patterns, guardrails.
+//! Memory: what is worth knowing the next time. Learnings, patterns, guardrails,
+//! and how what was in the way was resolved.
 //!
 //! What is remembered is added, revised and retired by events; nothing is ever
 //! taken out. Nothing here finds what helps: that is recall, built on these rows.
@@ -18,8 +19,13 @@ words! {
         Pattern = "pattern",
         /// What to do instead of what went wrong; seed 002 calls it a sign.
         Guardrail = "guardrail",
+        /// What was in the way once, and how it was resolved.
+        ResolvedBlocker = "resolved-blocker",
     }
 }
+
+/// How many kinds there are.
+pub const KINDS: usize = MemoryKind::ALL.len();
 
 impl MemoryKind {
     /// What ids of this kind begin with.
@@ -29,6 +35,7 @@ impl MemoryKind {
             Self::Learning => "learning",
             Self::Pattern => "pattern",
             Self::Guardrail => "sign",
+            Self::ResolvedBlocker => "blocker",
         }
     }
 
@@ -46,13 +53,13 @@ impl MemoryKind {
             .then(|| digits.parse().ok())?
     }
 
-    /// The types that fit, as seed 000 lists them; none for a guardrail.
+    /// The types that fit, as seed 000 lists them; none for the other kinds.
     #[must_use]
     pub fn types(self) -> &'static [&'static str] {
         match self {
             Self::Learning => LearningType::WORDS,
             Self::Pattern => PatternType::WORDS,
-            Self::Guardrail => &[],
+            Self::Guardrail | Self::ResolvedBlocker => &[],
         }
     }
 }
@@ -124,11 +131,12 @@ pub struct Memory {
     /// What it is about: one of [`MemoryKind::types`].
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
-    /// The name of a pattern or of a guardrail.
+    /// The name of a pattern or of a guardrail; what was in the way, of a
+    /// resolved blocker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What to know: a learning's content, a pattern's description, a
-    /// guardrail's instruction.
+    /// guardrail's instruction, how a blocker was resolved.
     pub content: String,
     /// Where it applies; a guardrail's trigger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,6 +162,9 @@ pub struct Memory {
     /// When it was learned, where that was before it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned_at: Option<Timestamp>,
+    /// The id that it had where it was imported from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
     /// How often it was used before it was taken over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times_referenced: Option<u64>,
@@ -180,9 +191,41 @@ impl Memory {
             source_item: None,
             source_attempt: None,
             learned_at: None,
+            external_id: None,
             times_referenced: None,
             native: None,
         }
+    }
+}
+
+/// Where something was learned once more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// The attempt, by its name in `.ralph/progress.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<String>,
+}
+
+/// What came of the attempts whose prompts carried something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uses {
+    /// How many started with it.
+    #[serde(default)]
+    pub referenced: u64,
+    /// At how many of them the item was done.
+    #[serde(default)]
+    pub helped: u64,
+    /// At how many it failed.
+    #[serde(default)]
+    pub failed: u64,
+}
+
+impl Uses {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -196,6 +239,9 @@ pub struct Retirement {
     pub by: String,
     /// When.
     pub at: Timestamp,
+    /// What takes its place, by its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
 }
 
 /// What the read tables know of something remembered.
@@ -219,6 +265,15 @@ pub struct MemoryRow {
     /// Why it is not followed any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retired: Option<Retirement>,
+    /// Where the same was learned again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<Source>,
+    /// What came of using it.
+    #[serde(default, skip_serializing_if = "Uses::is_none")]
+    pub uses: Uses,
+    /// How many attempts had failed with it when a person was asked about it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_at_failed: Option<u64>,
 }
 
 /// A row as it is stored.
@@ -232,6 +287,12 @@ struct StoredRow {
     memory: Memory,
     #[serde(default)]
     retired: Option<Retirement>,
+    #[serde(default)]
+    again: Vec<Source>,
+    #[serde(default)]
+    uses: Uses,
+    #[serde(default)]
+    asked_at_failed: Option<u64>,
 }
 
 impl From<StoredRow> for MemoryRow {
@@ -245,11 +306,51 @@ impl From<StoredRow> for MemoryRow {
             by: row.by,
             memory: row.memory,
             retired: row.retired,
+            again: row.again,
+            uses: row.uses,
+            asked_at_failed: row.asked_at_failed,
         }
     }
 }
 
 impl MemoryRow {
+    /// Something that was just recorded.
+    #[must_use]
+    pub fn bare(
+        id: String,
+        memory: Memory,
+        (position, added_at, by): (u64, Timestamp, String),
+    ) -> Self {
+        Self {
+            number: memory.kind.number(&id).unwrap_or(0),
+            id,
+            position,
+            added_at,
+            by,
+            memory,
+            retired: None,
+            again: Vec::new(),
+            uses: Uses::default(),
+            asked_at_failed: None,
+        }
+    }
+
+    /// Whether it is still followed.
+    #[must_use]
+    pub fn is_followed(&self) -> bool {
+        self.retired.is_none()
+    }
+
+    /// How often it was used, here and before it was taken over.
+    #[must_use]
+    pub fn times_referenced(&self) -> Option<u64> {
+        let here = Some(self.uses.referenced).filter(|count| *count > 0);
+        match (self.memory.times_referenced, here) {
+            (Some(before), Some(here)) => Some(before.saturating_add(here)),
+            (before, here) => before.or(here),
+        }
+    }
+
     /// When it was learned.
     #[must_use]
     pub fn learned_at(&self) -> Timestamp {
@@ -268,13 +369,16 @@ mod tests {
             ..Memory::bare(MemoryKind::Learning, "run `make gen` first")
         };
         let row = MemoryRow {
-            id: "learning-0007".to_owned(),
-            number: 7,
-            position: 3,
-            added_at: Timestamp::UNIX_EPOCH,
-            by: "person:ada".to_owned(),
-            memory,
-            retired: None,
+            uses: Uses {
+                referenced: 3,
+                helped: 1,
+                failed: 2,
+            },
+            ..MemoryRow::bare(
+                "learning-0007".to_owned(),
+                memory,
+                (3, Timestamp::UNIX_EPOCH, "person:ada".to_owned()),
+            )
         };
         let text = serde_json::to_string(&row).expect("a row can be said in JSON");
         assert_eq!(text.matches("\"id\"").count(), 1, "{text}");

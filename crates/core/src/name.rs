@@ -27,6 +27,8 @@ words! {
         Sign = "sign",
         /// Entries, by what they are known by in a text that gives no names.
         Mark = "mark",
+        /// Memories, by the ids that they had where they were imported from.
+        External = "external",
     }
 }
 

@@ -68,6 +68,9 @@ pub enum Need {
     Memory(String),
     /// Everything remembered, of one kind or of all.
     Memories(Option<MemoryKind>),
+    /// The followed memories that share most with these tokens: among them
+    /// stands what says the same, if something does.
+    MemoriesNear(Vec<String>),
     /// The number that the next memory of each kind will have.
     NextMemory,
     /// The last attempts that are over, at most so many.
@@ -102,8 +105,8 @@ pub struct Rows {
     pub next_decision: u64,
     /// When the lease on the run runs out; none when nothing is known of it.
     pub lease_expires: Option<Timestamp>,
-    /// The numbers that the next learning, pattern and guardrail will have.
-    pub next_memory: [u64; 3],
+    /// The numbers that the next memory of each kind will have.
+    pub next_memory: [u64; crate::memory::KINDS],
 }
 
 /// Which rows `command` wants to see.
@@ -169,6 +172,7 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::EntryNames);
         }
         Command::LogEntry(entry) => {
+            rows.push(Need::NextMemory);
             rows.push(Need::Blocker {
                 spec: entry.spec.clone(),
                 task_id: entry.task_id.clone(),
@@ -177,8 +181,19 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::TellAttempt(told) => telling(&mut rows, told),
         Command::AddMemory(memory) => remembering(&mut rows, memory),
-        Command::RetireMemory { id, .. } => rows.push(Need::Memory(id.clone())),
+        Command::RetireMemory {
+            id, superseded_by, ..
+        } => {
+            rows.push(Need::Memory(id.clone()));
+            rows.extend(superseded_by.clone().map(Need::Memory));
+        }
+        Command::ImportMemories(memories) => {
+            memories
+                .iter()
+                .for_each(|memory| remembering(&mut rows, memory));
+        }
         Command::ResolveBlocker { spec, task_id, .. } => {
+            rows.push(Need::NextMemory);
             rows.push(Need::Blocker {
                 spec: spec.clone(),
                 task_id: task_id.clone(),
@@ -231,6 +246,8 @@ fn remembering(rows: &mut Vec<Need>, memory: &Memory) {
         let title = memory.title.clone();
         rows.extend(title.map(|title| Need::Name(Space::Sign, title)));
     }
+    let external = memory.external_id.clone();
+    rows.extend(external.map(|id| Need::Name(Space::External, id)));
 }
 
 fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
@@ -281,11 +298,13 @@ fn finishing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::Line(run, node.clone()));
     rows.push(Need::Dependents(run, node.clone()));
     rows.push(Need::NextDecision);
+    rows.push(Need::NextMemory);
 }
 
 /// What may have to be known when a person changes an item: whatever waits for
 /// anything below it, and whatever it waits for itself, wherever that stands.
 fn changing(rows: &mut Vec<Need>, run: RunId) {
+    rows.push(Need::NextMemory);
     rows.push(Need::Tree(run));
     rows.push(Need::NextDecision);
     rows.push(Need::OpenDecisions(Some(run)));

@@ -15,6 +15,7 @@
 //! | what words, names and codes there are | `token`, `stem`, `code` |
 //! | what is said in other words | `family`, a table in `families.txt` |
 //! | what a store keeps for finding a memory | [`Document`] |
+//! | which memories are looked at more closely | [`choose`](fn@choose) |
 //! | how well a memory answers | [`score`](fn@score) |
 //! | whether to say anything at all | [`advise`] |
 //!
@@ -22,6 +23,7 @@
 //! of it does: docs/design/0005-recall.md.
 
 pub mod advise;
+mod choose;
 mod code;
 mod document;
 mod family;
@@ -30,10 +32,13 @@ mod line;
 mod query;
 mod score;
 mod stem;
+mod tables;
 mod text;
 mod token;
 
+pub use choose::{CANDIDATES_MAX, Candidates, Indexed, Postings, choose, choose_alike, statistics};
 pub use document::Document;
 pub use query::Query;
 pub use score::{Candidate, Found, Recall, Statistics, score};
+pub use tables::{NEAR_MAX, TableIndex};
 pub use token::{Kind, Token, tokens};

@@ -660,6 +660,8 @@ impl RunLoop {
             role,
             agent: self.options.agent.clone(),
             model: self.model(item).map(str::to_owned),
+            // Whoever carries it out knows what the prompt will say.
+            memories: Vec::new(),
         };
         self.commit(command, Next::Effect(effect))
     }

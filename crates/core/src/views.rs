@@ -59,7 +59,12 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         Event::EntryRevised { position, .. } => vec![Key::Entry(*position)],
         Event::AttemptRevised(told) => vec![Key::Attempt(told.attempt)],
         Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => memory_keys(memory),
-        Event::MemoryRetired { id, .. } => vec![Key::Memory(id.clone())],
+        Event::MemoryRetired { id, .. } | Event::MemoryConfirmed { id, .. } => {
+            vec![Key::Memory(id.clone())]
+        }
+        Event::MemoryUsed { ids, .. } | Event::MemoryJudged { ids, .. } => {
+            ids.iter().cloned().map(Key::Memory).collect()
+        }
         Event::BlockerResolved { spec, task_id, .. } => {
             vec![Key::Blocker(spec.clone(), task_id.clone())]
         }
@@ -110,6 +115,8 @@ fn memory_keys(memory: &Memory) -> Vec<Key> {
         let title = memory.title.clone();
         keys.extend(title.map(|title| Key::Name(Space::Sign, title)));
     }
+    let external = memory.external_id.clone();
+    keys.extend(external.map(|id| Key::Name(Space::External, id)));
     keys
 }
 
@@ -230,6 +237,9 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
         | Event::MemoryRetired { .. }
+        | Event::MemoryConfirmed { .. }
+        | Event::MemoryUsed { .. }
+        | Event::MemoryJudged { .. }
         | Event::BlockerResolved { .. }
         | Event::FaceTurned { .. } => {}
     }
@@ -316,9 +326,12 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.children += 1;
             row.open_children += u32::from(!child.item.state.is_finished());
         }
-        Event::AttemptStarted { attempt, .. } => {
+        Event::AttemptStarted {
+            attempt, memories, ..
+        } => {
             row.attempts += 1;
             row.attempt = Some(*attempt);
+            row.carried.clone_from(memories);
         }
         Event::AttemptTold(told) => {
             row.attempts = row.attempts.max(told.number.unwrap_or(row.attempts + 1));
@@ -384,6 +397,9 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
         | Event::MemoryRetired { .. }
+        | Event::MemoryConfirmed { .. }
+        | Event::MemoryUsed { .. }
+        | Event::MemoryJudged { .. }
         | Event::BlockerResolved { .. }
         | Event::FaceTurned { .. } => {}
     }
@@ -493,6 +509,7 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         },
         attempt: None,
         skip_asked: false,
+        carried: Vec::new(),
     }
 }
 
@@ -507,6 +524,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
         model,
         iteration,
         name,
+        memories: _,
     } = event
     {
         return Some(AttemptRow {
@@ -660,16 +678,8 @@ fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Bloc
 
 fn memory_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<MemoryRow> {
     if let Event::MemoryAdded(memory) = event {
-        let id = memory.id.clone()?;
-        return Some(MemoryRow {
-            number: memory.kind.number(&id).unwrap_or(0),
-            id,
-            position: stamp.position,
-            added_at: stamp.time,
-            by: stamp.actor.to_string(),
-            memory: (**memory).clone(),
-            retired: None,
-        });
+        let by = (stamp.position, stamp.time, stamp.actor.to_string());
+        return Some(MemoryRow::bare(memory.id.clone()?, (**memory).clone(), by));
     }
     let Some(Row::Memory(row)) = before else {
         return None;
@@ -678,12 +688,26 @@ fn memory_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Memor
     if let Event::MemoryRevised(memory) = event {
         row.memory = (**memory).clone();
     }
-    if let Event::MemoryRetired { why, .. } = event {
+    if let Event::MemoryRetired {
+        why, superseded_by, ..
+    } = event
+    {
         row.retired = Some(Retirement {
             why: why.clone(),
             by: stamp.actor.to_string(),
             at: stamp.time,
+            superseded_by: superseded_by.clone(),
         });
+    }
+    if let Event::MemoryConfirmed { source, .. } = event {
+        row.again.push(source.clone());
+    }
+    if let Event::MemoryUsed { .. } = event {
+        row.uses.referenced += 1;
+    }
+    if let Event::MemoryJudged { helped, .. } = event {
+        row.uses.helped += u64::from(*helped);
+        row.uses.failed += u64::from(!*helped);
     }
     Some(row)
 }

@@ -367,18 +367,11 @@ mod tests {
     }
 
     fn sign_row(number: u64, content: &str) -> MemoryRow {
-        MemoryRow {
-            id: format!("sign-{number:04}"),
-            number,
-            position: number,
-            added_at: jiff::Timestamp::UNIX_EPOCH,
-            by: "somebody".to_owned(),
-            memory: piton_core::memory::Memory::bare(
-                piton_core::memory::MemoryKind::Guardrail,
-                content,
-            ),
-            retired: None,
-        }
+        MemoryRow::bare(
+            format!("sign-{number:04}"),
+            piton_core::memory::Memory::bare(piton_core::memory::MemoryKind::Guardrail, content),
+            (number, jiff::Timestamp::UNIX_EPOCH, "somebody".to_owned()),
+        )
     }
 
     #[test]

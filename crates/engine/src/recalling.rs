@@ -2,10 +2,10 @@
 //! by the core.
 
 use jiff::Timestamp;
+use piton_core::Need;
 use piton_core::memory::MemoryRow;
-
-use crate::failure::Failure;
-use crate::session::Session;
+use piton_core::recall::{Candidate, Indexed, Query, score};
+use piton_store::{Fault, Store};
 
 /// What the memory has to say.
 #[derive(Clone, Debug, Default)]
@@ -27,11 +27,29 @@ pub struct Remembered {
     pub why: Vec<String>,
 }
 
-/// What the memory has to say about a text, as of a time.
+/// What the memory of a store has to say about a text, as of a time.
 ///
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn recall(_: &Session<'_>, _: &str, _: Timestamp) -> Result<Recalled, Failure> {
-    Ok(Recalled::default())
+pub fn recall(store: &dyn Store, text: &str, now: Timestamp) -> Result<Recalled, Fault> {
+    let query = Query::of(text);
+    let candidates = store.candidates(&query)?;
+    let scored: Vec<Candidate<'_>> = candidates.found.iter().map(Indexed::candidate).collect();
+    let recall = score(&query, &candidates.statistics, &scored, now);
+    let ids = recall.results.iter().map(|found| found.id.clone());
+    let rows = store.load(&ids.map(Need::Memory).collect::<Vec<_>>())?;
+    let results = recall.results.into_iter().filter_map(|found| {
+        // Somebody may have retired it since.
+        let row = rows.tables.remembered(&found.id)?;
+        row.is_followed().then(|| Remembered {
+            row: row.clone(),
+            score: found.score,
+            why: found.why,
+        })
+    });
+    Ok(Recalled {
+        advise: recall.advise,
+        results: results.collect(),
+    })
 }

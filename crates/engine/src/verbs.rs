@@ -4,12 +4,14 @@
 pub mod compile;
 pub mod control;
 pub mod files;
+pub mod import;
 pub mod inbox;
 pub mod init;
 pub mod issue;
 pub mod journal;
 pub mod learn;
 pub mod log;
+pub mod recall;
 pub mod recent;
 pub mod record;
 pub mod run;

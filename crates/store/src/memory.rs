@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::{Record, Recorded};
 use piton_core::memory::MemoryKind;
+use piton_core::recall::{Candidates, Query, TableIndex};
 use piton_core::redact::Redactor;
 use piton_core::{Command, Facts, Need, Rows, Tables, decide, needs};
 
@@ -162,6 +163,10 @@ impl Store for MemoryStore {
 
     fn load(&self, needs: &[Need]) -> Result<Rows, Fault> {
         Ok(self.kept().rows(needs, whole_micros(self.clock.now())))
+    }
+
+    fn candidates(&self, query: &Query) -> Result<Candidates, Fault> {
+        Ok(TableIndex::of(&self.kept().tables).candidates(query))
     }
 
     fn heads(&self) -> Result<Vec<Head>, Fault> {

@@ -124,6 +124,9 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
         | Event::MemoryRetired { .. }
+        | Event::MemoryConfirmed { .. }
+        | Event::MemoryUsed { .. }
+        | Event::MemoryJudged { .. }
         | Event::BlockerResolved { .. }
         | Event::FaceTurned { .. } => None,
     }

@@ -8,6 +8,7 @@
 mod backup;
 mod commit;
 mod fault;
+mod index;
 mod journal;
 mod load;
 mod place;
@@ -22,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::Record;
+use piton_core::recall::{Candidates, Query};
 use piton_core::redact::Redactor;
 use piton_core::{Command, Facts, Need, Rows};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
@@ -407,6 +409,10 @@ impl Store for SqliteStore {
     fn load(&self, needs: &[Need]) -> Result<Rows, Fault> {
         let now = whole_micros(self.options.clock.now());
         self.read(|connection| load::load(connection, needs, now))
+    }
+
+    fn candidates(&self, query: &Query) -> Result<Candidates, Fault> {
+        self.read(|connection| index::candidates(connection, query))
     }
 
     fn heads(&self) -> Result<Vec<Head>, Fault> {

@@ -6,6 +6,7 @@ use std::fmt;
 use jiff::Timestamp;
 use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::{Hash, Record, Recorded};
+use piton_core::recall::{Candidates, Query};
 use piton_core::{Command, Facts, Need, Refusal, Rows};
 use thiserror::Error;
 
@@ -39,6 +40,15 @@ pub trait Store: Send + Sync {
     ///
     /// When the store cannot be read.
     fn load(&self, needs: &[Need]) -> Result<Rows, Fault>;
+
+    /// What the memory has to say to a query, as of one moment: what there is
+    /// to know of all that is followed, and what may help. The same contents
+    /// give the same answer in every store.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn candidates(&self, query: &Query) -> Result<Candidates, Fault>;
 
     /// The head of every stream, by name.
     ///

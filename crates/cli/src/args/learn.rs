@@ -28,6 +28,27 @@ pub(crate) enum LearnCommand {
         /// Its id, as `piton learn list` shows it
         id: String,
     },
+    /// Say that something else takes the place of something; both stay on record
+    #[command(after_help = "Example:\n  piton learn supersede learning-0003 --by learning-0009")]
+    Supersede {
+        /// The id of what is superseded
+        id: String,
+        /// The id of what takes its place
+        #[arg(long, value_name = "ID")]
+        by: String,
+        /// Why
+        #[arg(long)]
+        why: Option<String>,
+    },
+    /// Take in what was remembered elsewhere, each thing once
+    #[command(after_help = IMPORT)]
+    Import {
+        /// A file with a JSON object a line; `-` reads it from stdin
+        file: std::path::PathBuf,
+        /// Only what is of this project, where the lines name several
+        #[arg(long)]
+        project: Option<String>,
+    },
     /// Say that something is not to be followed any more; it stays on record
     #[command(
         after_help = "Example:\n  piton learn retire learning-0003 --why 'the build does it now'"
@@ -41,8 +62,17 @@ pub(crate) enum LearnCommand {
     },
 }
 
+const IMPORT: &str =
+    "A line holds `id`, `kind` (learning, pattern, guardrail, resolved-blocker) and `content`,
+and may hold `type`, `title`, `context`, `created_at`, `superseded_by` and `project`.
+
+Examples:
+  piton learn import memory.jsonl
+  piton learn import - --project ledger < memory.jsonl";
+
 const ADD: &str =
-    "A learning needs --type, a pattern --type and --title, a guardrail --title and --trigger.
+    "A learning needs --type, a pattern --type and --title, a guardrail --title and --trigger,
+a resolved blocker --title.
 
 Types of learnings: codebase-pattern, build-command, test-pattern, api-convention,
 error-workaround, tool-usage, architecture-constraint, dependency-quirk.
@@ -98,6 +128,8 @@ pub(crate) enum KindArg {
     Pattern,
     /// What to do instead of what went wrong
     Guardrail,
+    /// What was in the way once, and how it was resolved
+    ResolvedBlocker,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

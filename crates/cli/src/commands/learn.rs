@@ -4,6 +4,7 @@ use std::path::Path;
 
 use piton_core::Actor;
 use piton_core::memory::{Confidence, Memory, MemoryKind, MemoryRow};
+use piton_engine::verbs::import;
 use piton_engine::verbs::learn::{self, Filter};
 use piton_engine::{Exit, Failure, World};
 
@@ -50,8 +51,41 @@ pub(super) fn learn(
             }
             Ok(Exit::Done)
         }
+        LearnCommand::Supersede { id, by, why } => {
+            let by = by.trim().to_owned();
+            let row = learn::retire(world, &id, (why, Some(by.clone())), &mut |notice| {
+                notify(world, &notice, output)
+            })?;
+            if output.json {
+                output.json(&row);
+            } else {
+                output.note(&format!("{} is superseded by {by}", row.id));
+            }
+            Ok(Exit::Done)
+        }
+        LearnCommand::Import { file, project } => {
+            let (name, text) = read_text(world, &file)?;
+            let imported =
+                import::import(world, (&name, &text), project.as_deref(), &mut |notice| {
+                    notify(world, &notice, output)
+                })?;
+            if output.json {
+                output.json(&serde_json::json!({
+                    "added": imported.added,
+                    "revised": imported.revised,
+                    "known": imported.known,
+                    "superseded": imported.superseded,
+                }));
+            } else {
+                output.note(&format!(
+                    "imported {} new, {} revised, {} known before, {} superseded since",
+                    imported.added, imported.revised, imported.known, imported.superseded
+                ));
+            }
+            Ok(Exit::Done)
+        }
         LearnCommand::Retire { id, why } => {
-            let row = learn::retire(world, &id, why, &mut |notice| {
+            let row = learn::retire(world, &id, (why, None), &mut |notice| {
                 notify(world, &notice, output)
             })?;
             if output.json {
@@ -162,6 +196,7 @@ impl From<KindArg> for MemoryKind {
             KindArg::Learning => Self::Learning,
             KindArg::Pattern => Self::Pattern,
             KindArg::Guardrail => Self::Guardrail,
+            KindArg::ResolvedBlocker => Self::ResolvedBlocker,
         }
     }
 }

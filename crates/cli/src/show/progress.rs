@@ -90,6 +90,9 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
         | Event::MemoryRetired { .. }
+        | Event::MemoryConfirmed { .. }
+        | Event::MemoryUsed { .. }
+        | Event::MemoryJudged { .. }
         | Event::BlockerResolved { .. }
         | Event::FaceTurned { .. } => None,
     }

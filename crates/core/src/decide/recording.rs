@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
+use super::remembering::keep_resolution;
 use super::story::Story;
 use crate::attempt::{Outcome, Report, ToldAttempt};
 use crate::entry::{Entry, EntryType};
 use crate::event::{Event, ItemPlanned, RunPlanned};
 use crate::id::{Node, Place, RunId};
 use crate::item::{Evidence, ItemState};
-use crate::memory::{Memory, MemoryKind};
 use crate::name::{Space, entry_name, free, slug};
 use crate::plan::{Past, PlannedItem};
 use crate::policy::Policy;
@@ -25,6 +25,18 @@ pub(super) fn log(story: &mut Story<'_>, mut entry: Entry) {
     if entry.name.is_none() {
         let taken = names(story, Space::Entry);
         entry.name = Some(entry_name(story.rows.now, chance(story), &taken));
+    }
+    tell_entry(story, entry);
+}
+
+/// Keeps an entry, and what it says of how something was resolved.
+pub(super) fn tell_entry(story: &mut Story<'_>, entry: Entry) {
+    let problem = entry.text("issue").or_else(|| entry.text("description"));
+    let resolved = problem.zip(entry.text("resolution"));
+    if entry.kind == EntryType::DebugResolved
+        && let Some(resolved) = resolved
+    {
+        keep_resolution(story, resolved, entry.task_id.as_deref());
     }
     story.tell(Event::EntryLogged(Box::new(entry)));
 }
@@ -206,67 +218,6 @@ fn move_own(story: &mut Story<'_>, node: &Node, report: &Report) {
     });
 }
 
-/// Keeps something worth knowing under its own id, or under the next one.
-pub(super) fn add_memory(story: &mut Story<'_>, memory: &Memory) -> Result<(), Refusal> {
-    if let Some(title) = sign_title(memory)
-        && let Some(known) = story.tables.named(Space::Sign, title)
-        && let crate::name::Named::Memory(id) = &known.of
-        && story
-            .tables
-            .remembered(id)
-            .is_none_or(|row| row.retired.is_none())
-    {
-        return Err(Refusal::Remembered {
-            title: title.to_owned(),
-            id: id.clone(),
-        });
-    }
-    keep_memory(story, memory);
-    Ok(())
-}
-
-fn sign_title(memory: &Memory) -> Option<&str> {
-    let title = memory.title.as_deref();
-    title.filter(|_| memory.kind == MemoryKind::Guardrail)
-}
-
-/// Keeps it, and says under which id.
-pub(super) fn keep_memory(story: &mut Story<'_>, memory: &Memory) -> String {
-    let own = memory
-        .id
-        .clone()
-        .filter(|id| memory.kind.number(id).is_some() && story.tables.remembered(id).is_none());
-    let id = own.unwrap_or_else(|| {
-        let nth = memory.kind as usize;
-        let known = story.tables.next_memory(memory.kind);
-        memory.kind.id(known.max(story.rows.next_memory[nth]))
-    });
-    let memory = Memory {
-        id: Some(id.clone()),
-        ..memory.clone()
-    };
-    story.tell(Event::MemoryAdded(Box::new(memory)));
-    id
-}
-
-pub(super) fn retire_memory(
-    story: &mut Story<'_>,
-    id: &str,
-    why: Option<&str>,
-) -> Result<(), Refusal> {
-    let Some(row) = story.tables.remembered(id) else {
-        return Err(Refusal::NotRemembered(id.to_owned()));
-    };
-    if row.retired.is_some() {
-        return Err(Refusal::Retired(id.to_owned()));
-    }
-    story.tell(Event::MemoryRetired {
-        id: id.to_owned(),
-        why: why.map(str::to_owned),
-    });
-    Ok(())
-}
-
 pub(super) fn resolve_blocker(
     story: &mut Story<'_>,
     spec: Option<&str>,
@@ -276,11 +227,14 @@ pub(super) fn resolve_blocker(
     let known = story
         .tables
         .blockers()
-        .any(|row| row.spec.as_deref() == spec && row.task_id.as_deref() == task_id);
-    if !known {
+        .find(|row| row.spec.as_deref() == spec && row.task_id.as_deref() == task_id);
+    let Some(known) = known else {
         let task = task_id.or(spec).unwrap_or("without a task");
         return Err(Refusal::NotBlocked(task.to_owned()));
-    }
+    };
+    let last = known.entries.last().map(|row| &row.entry);
+    let said = last.and_then(|entry| entry.text("issue").or_else(|| entry.text("description")));
+    let issue = said.unwrap_or("a blocker was resolved").to_owned();
     story.tell(Event::BlockerResolved {
         spec: spec.map(str::to_owned),
         task_id: task_id.map(str::to_owned),
@@ -291,6 +245,7 @@ pub(super) fn resolve_blocker(
         task_id: task_id.map(str::to_owned),
         ..Entry::bare(EntryType::DebugResolved)
             .saying("description", "a blocker was resolved")
+            .saying("issue", issue)
             .saying("resolution", resolution)
     };
     log(story, entry);

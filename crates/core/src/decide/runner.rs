@@ -3,6 +3,7 @@
 use super::advance::{after_gate, after_work, finish, give_up, leave_out};
 use super::people::ask_again;
 use super::recording::{about, attempt_name, log, log_attempt};
+use super::remembering;
 use super::story::{About, Story};
 use crate::attempt::{Outcome, Report, Role};
 use crate::classify::Category;
@@ -175,7 +176,7 @@ pub(super) fn start_attempt(
     node: &Node,
     role: Role,
     attempt: AttemptId,
-    (agent, model): (&str, Option<&str>),
+    (agent, model, memories): (&str, Option<&str>, &[String]),
 ) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
@@ -221,7 +222,9 @@ pub(super) fn start_attempt(
         model: model.map(str::to_owned),
         iteration,
         name: Some(name),
+        memories: memories.to_vec(),
     });
+    remembering::used(story, attempt, memories);
     Ok(())
 }
 

@@ -2,6 +2,8 @@
 
 use uuid::Uuid;
 
+use super::remembering;
+
 use crate::command::{Facts, HolderKnown};
 use crate::decision::{DecisionKind, DecisionRow, Verb, Way};
 use crate::event::{Event, ItemMoved};
@@ -75,9 +77,12 @@ impl<'a> Story<'a> {
             Event::EntryLogged(_) | Event::EntryRevised { .. } | Event::BlockerResolved { .. } => {
                 StreamId::sessions()
             }
-            Event::MemoryAdded(_) | Event::MemoryRevised(_) | Event::MemoryRetired { .. } => {
-                StreamId::memory()
-            }
+            Event::MemoryAdded(_)
+            | Event::MemoryRevised(_)
+            | Event::MemoryRetired { .. }
+            | Event::MemoryConfirmed { .. }
+            | Event::MemoryUsed { .. }
+            | Event::MemoryJudged { .. } => StreamId::memory(),
             Event::FaceTurned { .. } => StreamId::files(),
             Event::RunPlanned(_)
             | Event::ItemPlanned(_)
@@ -185,7 +190,9 @@ impl<'a> Story<'a> {
         );
         let mut moved = ItemMoved::bare(run, node.clone(), row.state, to);
         more(&mut moved);
+        let (before, is_retry) = (row.clone(), moved.retries.is_some());
         self.tell(Event::ItemMoved(Box::new(moved)));
+        remembering::learn_from(self, &before, (to, is_retry));
     }
 
     pub(super) fn stage(&mut self, run: RunId, node: &Node, stage: Stage) {

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::recording::{keep_found_attempt, keep_memory, log};
+use super::recording::{keep_found_attempt, log, tell_entry};
+use super::remembering;
 use super::story::Story;
 use crate::attempt::{AttemptRow, ToldAttempt};
 use crate::command::{Found, KnownThings, TakenFile};
@@ -162,7 +163,7 @@ fn take_entry(
         .named(Space::Entry, name)
         .map(|row| row.of.clone());
     let Some(Named::Entry(position)) = named else {
-        story.tell(Event::EntryLogged(Box::new(entry.clone())));
+        tell_entry(story, entry.clone());
         return;
     };
     let Some(row) = story.tables.entry(position) else {
@@ -187,7 +188,7 @@ fn take_entry(
             name: Some(other_name(story, Space::Entry, name)),
             ..entry.clone()
         };
-        story.tell(Event::EntryLogged(Box::new(entry)));
+        tell_entry(story, entry);
     }
 }
 
@@ -295,7 +296,7 @@ fn take_memory(
 ) {
     let row = find_memory(story, memory);
     let id = match row {
-        None => keep_memory(story, memory),
+        None => remembering::keep(story, memory),
         Some(row) => {
             let row = row.clone();
             // Of a pattern no format says that it is not to be followed.
@@ -311,7 +312,7 @@ fn take_memory(
                             native: None,
                             ..memory.clone()
                         };
-                        keep_memory(story, &memory);
+                        remembering::keep(story, &memory);
                         return;
                     }
                     KnownThings::Take => revise(story, &row, memory),
@@ -330,6 +331,7 @@ fn take_memory(
         story.tell(Event::MemoryRetired {
             id,
             why: Some("marked in the file".to_owned()),
+            superseded_by: None,
         });
     }
 }
@@ -341,7 +343,7 @@ fn take_other_memory(story: &mut Story<'_>, memory: &Memory) {
         id: None,
         ..memory.clone()
     };
-    keep_memory(story, &memory);
+    remembering::keep(story, &memory);
 }
 
 /// What is remembered under the name that the file gives it.

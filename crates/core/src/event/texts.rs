@@ -13,7 +13,7 @@ use super::{
 use crate::attempt::{Context, HumanNeeded, Report, ToldAttempt};
 use crate::entry::Entry;
 use crate::gate::{Gate, GateReport};
-use crate::memory::Memory;
+use crate::memory::{Memory, MemoryKind};
 use crate::native::Native;
 use crate::observation::Observation;
 use crate::plan::{Past, PlannedItem};
@@ -87,6 +87,7 @@ impl Event {
                 model: _,
                 iteration: _,
                 name: _,
+                memories: _,
             } => each(Text::Free(agent)),
             Self::AttemptEnded {
                 attempt: _,
@@ -141,7 +142,14 @@ impl Event {
             Self::AttemptTold(told) | Self::AttemptRevised(told) => attempt_told(told, each),
             Self::EntryRevised { position: _, entry } => entry_logged(entry, each),
             Self::MemoryAdded(memory) | Self::MemoryRevised(memory) => remembered(memory, each),
-            Self::MemoryRetired { id: _, why } => option(why, each),
+            Self::MemoryRetired {
+                id: _,
+                why,
+                superseded_by: _,
+            } => option(why, each),
+            Self::MemoryConfirmed { id: _, source: _ }
+            | Self::MemoryUsed { ids: _, attempt: _ }
+            | Self::MemoryJudged { ids: _, helped: _ } => {}
             Self::BlockerResolved {
                 spec: _,
                 task_id: _,
@@ -341,12 +349,11 @@ fn attempt_told(told: &mut ToldAttempt, each: Each<'_>) {
 }
 
 fn remembered(memory: &mut Memory, each: Each<'_>) {
-    // A guardrail is found again by its title: it is a name.
     let Memory {
-        kind: _,
+        kind,
         id: _,
         topic: _,
-        title: _,
+        title,
         content,
         context,
         evidence,
@@ -356,9 +363,14 @@ fn remembered(memory: &mut Memory, each: Each<'_>) {
         source_item: _,
         source_attempt: _,
         learned_at: _,
+        external_id: _,
         times_referenced: _,
         native,
     } = memory;
+    // A guardrail is found again by its title: it is a name.
+    if *kind != MemoryKind::Guardrail {
+        option(title, each);
+    }
     each(Text::Free(content));
     option(context, each);
     option(evidence, each);

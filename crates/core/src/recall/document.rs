@@ -2,23 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::code::{Code, codes};
 use super::token::{Kind, tokens};
+use crate::memory::Memory;
 
 /// How much a word of a title counts beside one of the content.
 const TITLE: f64 = 2.0;
 /// How much a word of the context does: often it only says where somebody was.
 const CONTEXT: f64 = 0.3;
+/// How long a word is, in tenths, and one of the context.
+const WORD_TENTHS: u64 = 10;
+const CONTEXT_TENTHS: u64 = 3;
 
 /// Something remembered, as its tokens.
 ///
 /// Made once, when it is recorded, and stored; a recall makes none.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     weights: BTreeMap<String, f64>,
-    length: f64,
+    /// In tenths of a word, so that sums are the same in every order.
+    tenths: u64,
     pub(super) codes: Vec<Code>,
 }
 
@@ -27,17 +30,17 @@ impl Document {
     #[must_use]
     pub fn of(title: &str, content: &str, context: &str) -> Self {
         let mut document = Self::default();
-        document.take(title, TITLE, 1.0);
-        document.take(content, 1.0, 1.0);
-        document.take(context, CONTEXT, CONTEXT);
+        document.take(title, TITLE, WORD_TENTHS);
+        document.take(content, 1.0, WORD_TENTHS);
+        document.take(context, CONTEXT, CONTEXT_TENTHS);
         document.codes = codes([title, content].into_iter());
         document
     }
 
-    fn take(&mut self, text: &str, weight: f64, length: f64) {
+    fn take(&mut self, text: &str, weight: f64, tenths: u64) {
         for token in sentences(text).flat_map(tokens) {
             if matches!(token.kind, Kind::Word | Kind::Common) {
-                self.length += length;
+                self.tenths += tenths;
             }
             *self.weights.entry(token.text).or_default() += weight;
         }
@@ -48,10 +51,62 @@ impl Document {
         self.weights.keys().map(String::as_str)
     }
 
+    /// The tokens of something remembered. What has no title begins with its
+    /// content.
+    #[must_use]
+    pub fn of_memory(memory: &Memory) -> Self {
+        let said = |text: &Option<String>| text.clone().unwrap_or_default();
+        Self::of(
+            &said(&memory.title),
+            &memory.content,
+            &said(&memory.context),
+        )
+    }
+
     /// How long it is, in words.
     #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "no text has 2^52 words")]
     pub fn length(&self) -> f64 {
-        self.length
+        self.tenths as f64 / 10.0
+    }
+
+    /// How long it is, in tenths of a word.
+    #[must_use]
+    pub fn tenths(&self) -> u64 {
+        self.tenths
+    }
+
+    /// As a store keeps it: the length, the codes as JSON, then a line for each
+    /// token with what it weighs. See `docs/formats/journal.md`.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let codes = serde_json::to_string(&self.codes).unwrap_or_default();
+        let mut text = format!("{}\n{codes}\n", self.tenths);
+        for (token, weight) in &self.weights {
+            text.push_str(&format!("{token} {weight}\n"));
+        }
+        text
+    }
+
+    /// What [`Document::to_text`] made, with the tokens alone that `asks` for:
+    /// one that lacks others answers the same. None for a text that is none.
+    #[must_use]
+    pub fn of_text(text: &str, asks: impl Fn(&str) -> bool) -> Option<Self> {
+        let mut lines = text.lines();
+        let tenths = lines.next()?.parse().ok()?;
+        let codes = serde_json::from_str(lines.next()?).ok()?;
+        let mut weights = BTreeMap::new();
+        for line in lines {
+            let (token, weight) = line.split_once(' ')?;
+            if asks(token) {
+                weights.insert(token.to_owned(), weight.parse().ok()?);
+            }
+        }
+        Some(Self {
+            weights,
+            tenths,
+            codes,
+        })
     }
 
     /// How often it holds a token, where that in a title counts more.
@@ -88,6 +143,20 @@ mod tests {
         let found = sentences("use a.b: it is v1.2. Then c\nd").filter(|s| !s.is_empty());
         let found: Vec<&str> = found.map(str::trim).collect();
         assert_eq!(found, ["use a.b:", "it is v1.2.", "Then c", "d"]);
+    }
+
+    #[test]
+    fn a_document_is_read_as_it_was_stored() {
+        let document = Document::of("E0382 in café", "use of a moved value: `lot-7`", "src/a.rs");
+        let text = document.to_text();
+        assert_eq!(Document::of_text(&text, |_| true), Some(document.clone()));
+        let asked = Document::of_text(&text, |token| token == "lot").expect("a document");
+        assert_eq!(asked.tenths(), document.tenths());
+        assert!(asked.tokens().count() <= 1);
+        for token in document.tokens() {
+            assert!(!token.contains(char::is_whitespace), "{token:?}");
+        }
+        assert_eq!(Document::of_text("no document", |_| true), None);
     }
 
     #[test]

@@ -49,10 +49,10 @@ impl Query {
         self.terms.iter().map(|term| term.text.as_str())
     }
 
-    /// The tokens by which a store finds candidates, the most telling first:
-    /// what helps shares at least one of them.
+    /// The tokens by which a store finds candidates, the most telling first, and
+    /// how much each of them counts: what helps shares at least one of them.
     #[must_use]
-    pub fn telling(&self, most: usize) -> Vec<&str> {
+    pub fn weighed(&self, most: usize) -> Vec<(&str, f64)> {
         let mut terms: Vec<&Term> = self
             .terms
             .iter()
@@ -62,8 +62,15 @@ impl Query {
         terms
             .into_iter()
             .take(most)
-            .map(|term| term.text.as_str())
+            .map(|term| (term.text.as_str(), term.weight))
             .collect()
+    }
+
+    /// The tokens of [`Query::weighed`] alone.
+    #[must_use]
+    pub fn telling(&self, most: usize) -> Vec<&str> {
+        let weighed = self.weighed(most);
+        weighed.into_iter().map(|(token, _)| token).collect()
     }
 }
 

@@ -42,17 +42,30 @@ impl Statistics {
     /// The statistics of these memories.
     #[must_use]
     pub fn of<'a>(documents: impl Iterator<Item = &'a Document>) -> Self {
-        let mut statistics = Self::default();
-        let mut length = 0.0;
+        let mut holding: BTreeMap<String, u64> = BTreeMap::new();
+        let (mut memories, mut tenths) = (0, 0);
         for document in documents {
-            statistics.memories += 1;
-            length += document.length();
+            memories += 1;
+            tenths += document.tenths();
             for token in document.tokens() {
-                *statistics.holding.entry(token.to_owned()).or_default() += 1;
+                *holding.entry(token.to_owned()).or_default() += 1;
             }
         }
-        statistics.average_length = length / as_float(statistics.memories.max(1));
-        statistics
+        Self {
+            holding,
+            ..Self::summed(memories, tenths)
+        }
+    }
+
+    /// The statistics of so many memories that are so long together, without
+    /// what is known of their tokens.
+    #[must_use]
+    pub fn summed(memories: u64, tenths: u64) -> Self {
+        Self {
+            memories,
+            average_length: as_float(tenths) / 10.0 / as_float(memories.max(1)),
+            holding: BTreeMap::new(),
+        }
     }
 
     /// How rare a token is.

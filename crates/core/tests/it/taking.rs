@@ -291,6 +291,7 @@ fn what_is_followed_again_in_the_file_is_asked_about() {
     let mut world = World::empty();
     take(&mut world, vec![learning("learning-0001", "use make")]);
     world.ok(Command::RetireMemory {
+        superseded_by: None,
         id: "learning-0001".to_owned(),
         why: None,
     });

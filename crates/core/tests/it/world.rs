@@ -7,6 +7,7 @@
 use piton_core::gate::{Gate, GateReport};
 use piton_core::memory::MemoryKind;
 use piton_core::name::{Space, entry_prefix};
+use piton_core::recall::TableIndex;
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
@@ -182,7 +183,7 @@ impl World {
             now: self.now,
             next_decision: NOT_ASKED_FOR,
             lease_expires: None,
-            next_memory: [NOT_ASKED_FOR; 3],
+            next_memory: [NOT_ASKED_FOR; piton_core::memory::KINDS],
         };
         for need in wanted {
             match need {
@@ -198,13 +199,13 @@ impl World {
         rows
     }
 
-    fn next_memory(&self) -> [u64; 3] {
+    fn next_memory(&self) -> [u64; piton_core::memory::KINDS] {
         MemoryKind::ALL
             .iter()
             .map(|kind| self.tables.next_memory(*kind))
             .collect::<Vec<_>>()
             .try_into()
-            .expect("there are three kinds")
+            .expect("there are as many kinds")
     }
 
     fn names_from(&self, space: Space, start: &str) -> Vec<Row> {
@@ -309,6 +310,11 @@ impl World {
                 let all = self.tables.memory();
                 all.filter_map(|row| get(Key::Memory(row.id.clone())))
                     .collect()
+            }
+            Need::MemoriesNear(tokens) => {
+                let near = TableIndex::of(&self.tables).near(tokens);
+                let near = near.into_iter().map(Key::Memory);
+                near.filter_map(get).collect()
             }
             Need::NextDecision
             | Need::NextMemory
@@ -735,6 +741,7 @@ pub(crate) fn start_attempt(
     role: Role,
 ) -> Command {
     Command::StartAttempt {
+        memories: Vec::new(),
         run,
         token,
         attempt,

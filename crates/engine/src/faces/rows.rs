@@ -164,7 +164,12 @@ impl Wanted {
             Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => {
                 self.memory.extend(memory.id.clone());
             }
-            Event::MemoryRetired { id, .. } => drop(self.memory.insert(id.clone())),
+            Event::MemoryRetired { id, .. } | Event::MemoryConfirmed { id, .. } => {
+                self.memory.insert(id.clone());
+            }
+            // How often it was used is shown; what came of it is not.
+            Event::MemoryUsed { ids, .. } => self.memory.extend(ids.iter().cloned()),
+            Event::MemoryJudged { .. } => {}
             Event::RunPlanned(_)
             | Event::ItemPlanned(_)
             | Event::LeaseTaken { .. }

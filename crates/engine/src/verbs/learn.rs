@@ -69,6 +69,10 @@ fn checked(world: &World, memory: Memory) -> Result<Memory, Failure> {
             &["--title", "--trigger", "CONTENT"],
             &["--type", "--example", "--confidence"],
         ),
+        MemoryKind::ResolvedBlocker => (
+            &["--title", "CONTENT"],
+            &["--type", "--example", "--confidence", "--added-after"],
+        ),
     };
     let is_given = |name: &str| given.iter().any(|(given, known)| *given && *known == name);
     let missing: Vec<&str> = needed
@@ -123,6 +127,7 @@ fn example(kind: MemoryKind) -> String {
             "write `piton learn add --kind guardrail --title NAME --trigger WHEN INSTRUCTION`"
                 .to_owned()
         }
+        MemoryKind::ResolvedBlocker => "write `piton learn add --kind resolved-blocker --title 'WHAT WAS IN THE WAY' 'HOW IT WAS RESOLVED'`".to_owned(),
     }
 }
 
@@ -142,7 +147,7 @@ fn check_type(kinds: &[MemoryKind], topic: &str) -> Result<(), Failure> {
         _ => String::new(),
     };
     let hint = if types.is_empty() {
-        "a guardrail has no type; leave `--type` out".to_owned()
+        "it has no type; leave `--type` out".to_owned()
     } else {
         format!("the types{of} are: {}", in_words(&types))
     };
@@ -205,16 +210,16 @@ fn remembered(session: &Session<'_>, id: &str) -> Result<MemoryRow, Failure> {
     row.ok_or_else(|| Refusal::NotRemembered(id.to_owned()).into())
 }
 
-/// Notes that something remembered is not to be followed any more. It stays
-/// where it is.
+/// Notes that something remembered is not to be followed any more, or that
+/// something else takes its place. It stays where it is.
 ///
 /// # Errors
 ///
-/// When nothing is remembered under that id, or it is retired already.
+/// When nothing is remembered under those ids, or it is retired already.
 pub fn retire(
     world: &World,
     id: &str,
-    why: Option<String>,
+    (why, superseded_by): (Option<String>, Option<String>),
     told: &mut Told<'_>,
 ) -> Result<MemoryRow, Failure> {
     let id = id.trim();
@@ -224,6 +229,7 @@ pub fn retire(
     session.tell(&Command::RetireMemory {
         id: id.to_owned(),
         why: said(why),
+        superseded_by: said(superseded_by),
     })?;
     let row = remembered(&session, id)?;
     follow_faces(&session, told);

@@ -125,7 +125,7 @@ fn list_of(kind: MemoryKind) -> Option<usize> {
     match kind {
         MemoryKind::Learning => Some(1),
         MemoryKind::Pattern => Some(2),
-        MemoryKind::Guardrail => None,
+        MemoryKind::Guardrail | MemoryKind::ResolvedBlocker => None,
     }
 }
 

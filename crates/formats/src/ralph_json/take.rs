@@ -392,6 +392,6 @@ pub(super) fn named(kind: MemoryKind) -> Option<&'static Named> {
     match kind {
         MemoryKind::Learning => Some(&LEARNING),
         MemoryKind::Pattern => Some(&PATTERN),
-        MemoryKind::Guardrail => None,
+        MemoryKind::Guardrail | MemoryKind::ResolvedBlocker => None,
     }
 }

@@ -73,7 +73,7 @@ impl Desk {
             now: self.now,
             next_decision: self.tables.next_decision(),
             lease_expires: None,
-            next_memory: [1; 3],
+            next_memory: [1; piton_core::memory::KINDS],
         };
         for draft in decide(&rows, command, &facts)? {
             let stamp = Stamp {
@@ -162,6 +162,7 @@ impl Desk {
         let attempt = AttemptId(self.id());
         let (run, token) = (self.run, self.token());
         self.commit(&Command::StartAttempt {
+            memories: Vec::new(),
             run,
             token,
             attempt,

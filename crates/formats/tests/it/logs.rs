@@ -101,17 +101,13 @@ pub(crate) fn attempt(told: &ToldAttempt) -> AttemptRow {
 pub(crate) fn remembered(memory: &Memory, retired: bool) -> MemoryRow {
     let id = memory.id.clone().unwrap();
     MemoryRow {
-        number: memory.kind.number(&id).unwrap(),
-        id,
-        position: 1,
-        added_at: now(),
-        by: "cli:test".to_owned(),
-        memory: memory.clone(),
         retired: retired.then(|| Retirement {
             why: None,
             by: "cli:test".to_owned(),
             at: now(),
+            superseded_by: None,
         }),
+        ..MemoryRow::bare(id, memory.clone(), (1, now(), "cli:test".to_owned()))
     }
 }
 

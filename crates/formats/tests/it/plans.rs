@@ -93,7 +93,7 @@ impl Desk {
             now: self.now,
             next_decision: self.tables.next_decision(),
             lease_expires: None,
-            next_memory: [1; 3],
+            next_memory: [1; piton_core::memory::KINDS],
         };
         for draft in decide(&rows, command, &facts)? {
             let stamp = Stamp {
@@ -190,6 +190,7 @@ impl Desk {
             .clone();
         let attempt = AttemptId(self.id());
         self.commit(&Command::StartAttempt {
+            memories: Vec::new(),
             run: RUN,
             token: self.token(),
             attempt,
@@ -317,6 +318,7 @@ mod lists {
         // It is tried again, with another agent.
         let fix = AttemptId(desk.id());
         desk.commit(&Command::StartAttempt {
+            memories: Vec::new(),
             run: RUN,
             token: desk.token(),
             attempt: fix,

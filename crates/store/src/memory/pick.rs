@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use piton_core::id::{Node, RunId};
 use piton_core::name::{Space, entry_prefix};
+use piton_core::recall::TableIndex;
 use piton_core::{Key, Need, Tables};
 
 /// The rows of `all` that `wanted` asks for.
@@ -128,6 +129,10 @@ impl Picked<'_> {
                     .memory()
                     .filter(|row| kind.is_none_or(|kind| row.memory.kind == kind));
                 self.keys(fits.map(|row| Key::Memory(row.id.clone())));
+            }
+            Need::MemoriesNear(tokens) => {
+                let near = TableIndex::of(all).near(tokens);
+                self.keys(near.into_iter().map(Key::Memory));
             }
             Need::RecentAttempts(limit) => {
                 let mut over: Vec<_> = all

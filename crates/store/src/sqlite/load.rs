@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use piton_core::id::{Node, Place, RunId};
-use piton_core::memory::MemoryKind;
+use piton_core::memory::{KINDS, MemoryKind};
 use piton_core::name::{Space, entry_prefix};
 use piton_core::{Key, Need, Row, Rows, Tables};
 use rusqlite::{Connection, OptionalExtension, Params, Result, params};
 
+use super::index;
 use super::rows::{get, number, parse_column};
 
 /// Loads what is asked for, within the transaction that is open.
@@ -17,7 +18,7 @@ pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> 
         connection,
         tables: Tables::default(),
         lease_expires: None,
-        next_memory: [1; 3],
+        next_memory: [1; KINDS],
         now,
     };
     for need in wanted {
@@ -44,7 +45,7 @@ struct Loader<'c> {
     connection: &'c Connection,
     tables: Tables,
     lease_expires: Option<Timestamp>,
-    next_memory: [u64; 3],
+    next_memory: [u64; KINDS],
     now: Timestamp,
 }
 
@@ -115,6 +116,11 @@ impl Loader<'_> {
                 self.rows("memory", sql, [kind.as_str()])
             }
             Need::Memories(None) => self.rows("memory", "SELECT body FROM memory", []),
+            Need::MemoriesNear(tokens) => {
+                let near = index::near(self.connection, tokens)?;
+                let mut near = near.into_iter();
+                near.try_for_each(|id| self.key(&Key::Memory(id)))
+            }
             Need::NextMemory => self.next_memory(),
             Need::RecentAttempts(limit) => {
                 let limit = i64::try_from(*limit).unwrap_or(i64::MAX);

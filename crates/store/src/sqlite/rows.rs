@@ -10,6 +10,8 @@ use rusqlite::{Connection, OptionalExtension, Result, params, params_from_iter};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::index;
+
 /// A table of a view.
 pub(super) struct Table {
     pub(super) name: &'static str,
@@ -211,6 +213,9 @@ pub(super) fn change(
                 .prepare_cached(sql)?
                 .execute(params_from_iter(values))?;
         }
+    }
+    if let Key::Memory(_) = key {
+        index::change(connection, before, after)?;
     }
     change_dependencies(connection, before, after)
 }

@@ -209,6 +209,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
     let node = item.node.clone();
     let attempt = AttemptId(Uuid::from_u128(9_000 + pair.opened));
     let begin = |role| Command::StartAttempt {
+        memories: Vec::new(),
         run,
         token,
         attempt,

@@ -1,0 +1,21 @@
+//! What can be typed to ask the memory.
+
+use clap::Args as ClapArgs;
+use jiff::Timestamp;
+
+pub(crate) const EXAMPLES: &str =
+    "Says what is known that helps with this, or that nothing recorded helps.
+
+Examples:
+  piton recall 'connection refused on port 5433'
+  make test 2>&1 | piton recall -
+  piton recall - --json < failure.log | jq -r '.results[0].content'";
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RecallArgs {
+    /// What failed, or what is to be done; `-` reads it from stdin
+    pub(crate) text: String,
+    /// As of this time, such as 2026-01-15T10:30:00Z [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<Timestamp>,
+}

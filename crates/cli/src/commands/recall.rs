@@ -1,0 +1,90 @@
+//! `piton recall`.
+
+use piton_engine::recalling::{Recalled, Remembered};
+use piton_engine::verbs::recall;
+use piton_engine::{Exit, Failure, World};
+use serde_json::{Value, json};
+
+use super::read_stdin;
+use crate::args::RecallArgs;
+use crate::output::{BOLD, DIM, Output};
+use crate::show::progress::first_line;
+
+/// So many results are shown to people; `--json` has all.
+const SHOWN: usize = 3;
+
+pub(super) fn recall(
+    world: &World,
+    args: RecallArgs,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let text = if args.text == "-" {
+        let bytes = read_stdin();
+        let bytes = bytes.map_err(|error| {
+            piton_engine::failure::unreadable(std::path::Path::new("stdin"), error)
+        })?;
+        // What a tool prints need not be text.
+        String::from_utf8_lossy(&bytes).into_owned()
+    } else {
+        args.text
+    };
+    let recalled = recall::recall(world, &text, args.now)?;
+    if output.json {
+        output.json(&in_json(&recalled));
+        return Ok(Exit::Done);
+    }
+    if recalled.advise {
+        let shown = recalled.results.iter().take(SHOWN).map(in_text);
+        output.data(&shown.collect::<Vec<_>>().join("\n"));
+    } else {
+        output.data("nothing recorded helps with this\n");
+        if let Some(nearest) = recalled.results.first() {
+            let title = title(nearest);
+            output.note(&format!(
+                "nearest, and probably about something else: {} {title}",
+                nearest.row.id
+            ));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn in_json(recalled: &Recalled) -> Value {
+    let results = recalled.results.iter().map(|found| {
+        let memory = &found.row.memory;
+        json!({
+            "id": found.row.id,
+            "external_id": memory.external_id,
+            "kind": memory.kind,
+            "title": memory.title,
+            "content": memory.content,
+            "score": found.score,
+            "why": found.why,
+        })
+    });
+    json!({ "advise": recalled.advise, "results": results.collect::<Vec<_>>() })
+}
+
+fn title(found: &Remembered) -> String {
+    let memory = &found.row.memory;
+    first_line(memory.title.as_deref().unwrap_or(&memory.content))
+}
+
+fn in_text(found: &Remembered) -> String {
+    let row = &found.row;
+    let mut text = format!("{BOLD}{}{BOLD:#}  {}\n", row.id, title(found));
+    if row.memory.title.is_some() {
+        for line in row.memory.content.trim_end().lines() {
+            // What it says may come from anywhere, and a terminal obeys.
+            let clean = line.chars().filter(|c| !c.is_control() || *c == '\t');
+            text.push_str("  ");
+            text.extend(clean);
+            text.push('\n');
+        }
+    }
+    if !found.why.is_empty() {
+        let why: Vec<String> = found.why.iter().map(|word| first_line(word)).collect();
+        text.push_str(&format!("  {DIM}speaks of: {}{DIM:#}\n", why.join(", ")));
+    }
+    text
+}

@@ -1,0 +1,159 @@
+//! What is remembered: kept, used, judged, retired.
+
+use super::story::Story;
+use crate::event::Event;
+use crate::id::AttemptId;
+use crate::item::{ItemRow, ItemState};
+use crate::memory::{Memory, MemoryKind};
+use crate::name::{Named, Space};
+use crate::refusal::Refusal;
+
+/// Keeps something worth knowing under its own id, or under the next one.
+pub(super) fn add(story: &mut Story<'_>, memory: &Memory) -> Result<(), Refusal> {
+    if let Some(title) = sign_title(memory)
+        && let Some(known) = story.tables.named(Space::Sign, title)
+        && let Named::Memory(id) = &known.of
+        && story
+            .tables
+            .remembered(id)
+            .is_none_or(|row| row.retired.is_none())
+    {
+        return Err(Refusal::Remembered {
+            title: title.to_owned(),
+            id: id.clone(),
+        });
+    }
+    keep(story, memory);
+    Ok(())
+}
+
+fn sign_title(memory: &Memory) -> Option<&str> {
+    let title = memory.title.as_deref();
+    title.filter(|_| memory.kind == MemoryKind::Guardrail)
+}
+
+/// Keeps it, and says under which id.
+pub(super) fn keep(story: &mut Story<'_>, memory: &Memory) -> String {
+    let own = memory
+        .id
+        .clone()
+        .filter(|id| memory.kind.number(id).is_some() && story.tables.remembered(id).is_none());
+    let id = own.unwrap_or_else(|| {
+        let nth = memory.kind as usize;
+        let known = story.tables.next_memory(memory.kind);
+        memory.kind.id(known.max(story.rows.next_memory[nth]))
+    });
+    let memory = Memory {
+        id: Some(id.clone()),
+        ..memory.clone()
+    };
+    story.tell(Event::MemoryAdded(Box::new(memory)));
+    id
+}
+
+pub(super) fn retire(
+    story: &mut Story<'_>,
+    id: &str,
+    why: Option<&str>,
+    superseded_by: Option<&str>,
+) -> Result<(), Refusal> {
+    let other = superseded_by.map(|by| story.tables.remembered(by).ok_or(by));
+    if let Some(Err(unknown)) = other {
+        return Err(Refusal::NotRemembered(unknown.to_owned()));
+    }
+    let Some(row) = story.tables.remembered(id) else {
+        return Err(Refusal::NotRemembered(id.to_owned()));
+    };
+    if row.retired.is_some() {
+        return Err(Refusal::Retired(id.to_owned()));
+    }
+    story.tell(Event::MemoryRetired {
+        id: id.to_owned(),
+        why: why.map(str::to_owned),
+        superseded_by: superseded_by.map(str::to_owned),
+    });
+    Ok(())
+}
+
+/// Keeps what was remembered elsewhere. What is known by the id that it had
+/// there is passed over, or revised where it says something else by now.
+pub(super) fn import(story: &mut Story<'_>, memories: &[Memory]) {
+    for memory in memories {
+        let external = memory.external_id.as_deref();
+        let known = external
+            .and_then(|id| story.tables.named(Space::External, id))
+            .and_then(|row| match &row.of {
+                Named::Memory(id) => story.tables.remembered(id),
+                Named::Attempt(_) | Named::Entry(_) => None,
+            });
+        let Some(row) = known else {
+            keep(story, memory);
+            continue;
+        };
+        let now = Memory {
+            id: Some(row.id.clone()),
+            ..memory.clone()
+        };
+        if row.memory != now {
+            story.tell(Event::MemoryRevised(Box::new(now)));
+        }
+    }
+}
+
+/// Notes that an attempt starts whose prompt carries these.
+pub(super) fn used(story: &mut Story<'_>, attempt: AttemptId, ids: &[String]) {
+    if !ids.is_empty() {
+        let ids = ids.to_vec();
+        story.tell(Event::MemoryUsed { ids, attempt });
+    }
+}
+
+/// What the memory learns from a move of an item that was worked on: whether
+/// what its last prompt carried helped, and how what was in the way was resolved.
+pub(super) fn learn_from(
+    story: &mut Story<'_>,
+    before: &ItemRow,
+    (to, is_retry): (ItemState, bool),
+) {
+    if before.state != ItemState::Working {
+        return;
+    }
+    let helped = match to {
+        ItemState::Done => Some(true),
+        ItemState::Failed | ItemState::Blocked => Some(false),
+        ItemState::Waiting => is_retry.then_some(false),
+        ItemState::Pending | ItemState::Ready | ItemState::Working | ItemState::Skipped => None,
+    };
+    if let Some(helped) = helped.filter(|_| !before.carried.is_empty()) {
+        let ids = before.carried.clone();
+        story.tell(Event::MemoryJudged { ids, helped });
+    }
+    if let (ItemState::Done, Some(error), Some(answer)) = (to, &before.error, &before.answer) {
+        keep_resolution(story, (error, answer), Some(before.node.as_str()));
+    }
+}
+
+/// So many characters of what was in the way are its title.
+const TITLE_CHARS: usize = 200;
+
+/// Keeps how something that was in the way was resolved.
+pub(super) fn keep_resolution(
+    story: &mut Story<'_>,
+    (problem, resolution): (&str, &str),
+    item: Option<&str>,
+) {
+    let (problem, resolution) = (problem.trim(), resolution.trim());
+    if problem.is_empty() || resolution.is_empty() {
+        return;
+    }
+    let line = problem.lines().next().unwrap_or_default();
+    let title: String = line.chars().take(TITLE_CHARS).collect();
+    let context = (title != problem).then(|| problem.to_owned());
+    let memory = Memory {
+        title: Some(title),
+        context,
+        source_item: item.map(str::to_owned),
+        ..Memory::bare(MemoryKind::ResolvedBlocker, resolution)
+    };
+    keep(story, &memory);
+}

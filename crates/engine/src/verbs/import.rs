@@ -1,0 +1,186 @@
+//! `piton learn import`: what was remembered elsewhere, a JSON object a line.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use piton_core::memory::{Memory, MemoryKind, MemoryRow};
+use piton_core::name::{Named, Space};
+use piton_core::{Command, Event, Need};
+use serde::Deserialize;
+
+use super::{Told, follow_faces, session};
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::world::World;
+
+/// So many memories are kept at once.
+const CHUNK: usize = 1_000;
+/// So many mistakes are told at once.
+const MISTAKES_TOLD: usize = 10;
+
+/// A memory as another program or project wrote it.
+#[derive(Debug, Deserialize)]
+struct Line {
+    id: String,
+    kind: MemoryKind,
+    #[serde(default)]
+    project: Option<String>,
+    #[serde(default, rename = "type")]
+    topic: Option<String>,
+    #[serde(default)]
+    title: Option<String>,
+    content: String,
+    #[serde(default)]
+    context: Option<String>,
+    #[serde(default)]
+    created_at: Option<Timestamp>,
+    #[serde(default)]
+    superseded_by: Option<String>,
+}
+
+/// What became of an import.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// How many were new.
+    pub added: usize,
+    /// How many were known and say something else now.
+    pub revised: usize,
+    /// How many were known.
+    pub known: usize,
+    /// How many are superseded since.
+    pub superseded: usize,
+}
+
+/// Keeps what stands in `text`, each thing once however often it is imported;
+/// of one project alone where one is named.
+///
+/// # Errors
+///
+/// When a line is no memory: nothing is kept then; or the store fails.
+pub fn import(
+    world: &World,
+    (name, text): (&str, &str),
+    project: Option<&str>,
+    told: &mut Told<'_>,
+) -> Result<Imported, Failure> {
+    let mut lines = read(name, text)?;
+    if let Some(project) = project {
+        lines.retain(|line| line.project.as_deref() == Some(project));
+        if lines.is_empty() {
+            return Err(Failure::new(
+                "usage",
+                format!("{name} holds nothing of project {project}"),
+            )
+            .hint("see which projects it names in `project`, or leave `--project` out"));
+        }
+    }
+    let session = session(world, told)?;
+    let redactor = world.redactor();
+    let mut imported = Imported::default();
+    for chunk in lines.chunks(CHUNK) {
+        // As the journal keeps them, so that what is known is known again.
+        let redact = |text: &str| redactor.redact(text).into_owned();
+        let memories: Vec<Memory> = chunk.iter().map(|line| memory(line, &redact)).collect();
+        let committed = session.tell(&Command::ImportMemories(memories))?;
+        let kinds = committed.events.iter().map(|recorded| &recorded.event);
+        let added = kinds
+            .clone()
+            .filter(|event| matches!(event, Event::MemoryAdded(_)));
+        let revised = kinds.filter(|event| matches!(event, Event::MemoryRevised(_)));
+        let (added, revised) = (added.count(), revised.count());
+        imported.added += added;
+        imported.revised += revised;
+        imported.known += chunk.len() - added - revised;
+    }
+    for chunk in lines.chunks(CHUNK) {
+        imported.superseded += supersede(&session, chunk)?;
+    }
+    follow_faces(&session, told);
+    Ok(imported)
+}
+
+/// The lines as memories; all that is wrong with them where something is.
+fn read(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
+    let mut lines = Vec::new();
+    let mut mistakes = Vec::new();
+    for (number, text) in (1..).zip(text.lines()) {
+        if text.trim().is_empty() {
+            continue;
+        }
+        match serde_json::from_str::<Line>(text) {
+            Ok(line) if line.id.trim().is_empty() => {
+                mistakes.push(format!("{name}:{number}: `id` is empty"));
+            }
+            Ok(line) if line.content.trim().is_empty() => {
+                mistakes.push(format!("{name}:{number}: `content` is empty"));
+            }
+            Ok(line) => lines.push(line),
+            Err(error) => mistakes.push(format!("{name}:{number}: {error}")),
+        }
+    }
+    if mistakes.is_empty() {
+        return Ok(lines);
+    }
+    let more = mistakes.len().saturating_sub(MISTAKES_TOLD);
+    mistakes.truncate(MISTAKES_TOLD);
+    if more > 0 {
+        mistakes.push(format!("and {more} more"));
+    }
+    Err(Failure::new(
+        "file.unreadable",
+        format!("nothing was imported: {}", mistakes.join("; ")),
+    )
+    .hint("each line is an object with `id`, `kind` (learning, pattern, guardrail, resolved-blocker) and `content`; mend these lines, then import again"))
+}
+
+fn memory(line: &Line, redact: &impl Fn(&str) -> String) -> Memory {
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    let said = |text: &Option<String>| given(text).map(|text| redact(&text));
+    Memory {
+        topic: given(&line.topic),
+        title: said(&line.title),
+        context: said(&line.context),
+        learned_at: line.created_at,
+        external_id: Some(line.id.clone()),
+        ..Memory::bare(line.kind, redact(&line.content))
+    }
+}
+
+/// Retires what something else takes the place of; how many.
+fn supersede(session: &Session<'_>, lines: &[Line]) -> Result<usize, Failure> {
+    let pairs: Vec<(&str, &str)> = lines
+        .iter()
+        .filter_map(|line| Some((line.id.as_str(), line.superseded_by.as_deref()?)))
+        .collect();
+    if pairs.is_empty() {
+        return Ok(0);
+    }
+    let names = pairs.iter().flat_map(|(old, new)| [*old, *new]);
+    let needs: Vec<Need> = names
+        .map(|id| Need::Name(Space::External, id.to_owned()))
+        .collect();
+    let rows = session.load(&needs)?;
+    let of = |external: &str| -> Option<MemoryRow> {
+        let Named::Memory(id) = &rows.tables.named(Space::External, external)?.of else {
+            return None;
+        };
+        rows.tables.remembered(id).cloned()
+    };
+    let by: BTreeMap<&str, &str> = pairs.into_iter().collect();
+    let mut count = 0;
+    for (old, new) in by {
+        let (Some(old), new_row) = (of(old), of(new)) else {
+            continue;
+        };
+        if !old.is_followed() {
+            continue;
+        }
+        session.tell(&Command::RetireMemory {
+            id: old.id,
+            why: Some(format!("superseded by {new}")),
+            superseded_by: new_row.map(|row| row.id),
+        })?;
+        count += 1;
+    }
+    Ok(count)
+}

@@ -1,0 +1,219 @@
+//! What the memory is found by: the tokens of what is followed.
+//!
+//! The index is made of the rows of the memory alone, by the same function that
+//! changes them, so that it is never older than they are.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use piton_core::Row;
+use piton_core::memory::MemoryRow;
+use piton_core::recall::{
+    Candidates, Document, Indexed, NEAR_MAX, Postings, Query, choose, choose_alike, statistics,
+};
+use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, OptionalExtension as _, Result, params};
+
+use super::rows::{number, parse};
+
+/// Brings the index from `before` to `after`, of one row.
+pub(super) fn change(
+    connection: &Connection,
+    before: Option<&Row>,
+    after: Option<&Row>,
+) -> Result<()> {
+    let (old, new) = (followed(before), followed(after));
+    match (old, new) {
+        (None, None) => Ok(()),
+        (Some(old), None) => take_out(connection, old.position),
+        (None, Some(new)) => put_in(connection, new),
+        (Some(old), Some(new)) if says(old) == says(new) => mark(connection, new),
+        (Some(old), Some(new)) => {
+            take_out(connection, old.position)?;
+            put_in(connection, new)
+        }
+    }
+}
+
+fn followed(row: Option<&Row>) -> Option<&MemoryRow> {
+    match row {
+        Some(Row::Memory(row)) => Some(&**row).filter(|row| row.is_followed()),
+        _ => None,
+    }
+}
+
+/// What its document is made of.
+fn says(row: &MemoryRow) -> (Option<&str>, &str, Option<&str>) {
+    let memory = &row.memory;
+    (
+        memory.title.as_deref(),
+        &memory.content,
+        memory.context.as_deref(),
+    )
+}
+
+/// The columns that change without a change of words.
+fn standing(row: &MemoryRow) -> (i64, i64, i64) {
+    let learned = row.learned_at().as_microsecond();
+    (learned, number(row.uses.helped), number(row.uses.failed))
+}
+
+fn mark(connection: &Connection, row: &MemoryRow) -> Result<()> {
+    let (learned, helped, failed) = standing(row);
+    let sql = "UPDATE documents SET learned = ?2, helped = ?3, failed = ?4 WHERE position = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.execute(params![number(row.position), learned, helped, failed])?;
+    Ok(())
+}
+
+fn put_in(connection: &Connection, row: &MemoryRow) -> Result<()> {
+    let document = Document::of_memory(&row.memory);
+    let position = number(row.position);
+    let (learned, helped, failed) = standing(row);
+    let sql = "INSERT INTO documents (position, id, learned, helped, failed, body) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    connection.prepare_cached(sql)?.execute(params![
+        position,
+        row.id,
+        learned,
+        helped,
+        failed,
+        document.to_text()
+    ])?;
+    let hold = "INSERT INTO tokens (token, holding) VALUES (?1, 1) \
+                ON CONFLICT (token) DO UPDATE SET holding = holding + 1 RETURNING id";
+    let mut hold = connection.prepare_cached(hold)?;
+    let mut post =
+        connection.prepare_cached("INSERT INTO postings (token, position) VALUES (?1, ?2)")?;
+    for token in document.tokens() {
+        let id: i64 = hold.query_row([token], |row| row.get(0))?;
+        post.execute([id, position])?;
+    }
+    count(connection, 1, number(document.tenths()))
+}
+
+fn take_out(connection: &Connection, position: u64) -> Result<()> {
+    let position = number(position);
+    let sql = "SELECT body FROM documents WHERE position = ?1";
+    let body: Option<String> = connection
+        .prepare_cached(sql)?
+        .query_row([position], |row| row.get(0))
+        .optional()?;
+    let Some(document) = body.and_then(|body| Document::of_text(&body, |_| true)) else {
+        return Ok(());
+    };
+    // By what was stored, whatever a document would be made of today.
+    let leave = "UPDATE tokens SET holding = holding - 1 WHERE token = ?1 RETURNING id";
+    let mut leave = connection.prepare_cached(leave)?;
+    let mut unpost =
+        connection.prepare_cached("DELETE FROM postings WHERE token = ?1 AND position = ?2")?;
+    for token in document.tokens() {
+        let id: Option<i64> = leave.query_row([token], |row| row.get(0)).optional()?;
+        if let Some(id) = id {
+            unpost.execute([id, position])?;
+        }
+    }
+    connection
+        .prepare_cached("DELETE FROM documents WHERE position = ?1")?
+        .execute([position])?;
+    count(connection, -1, -number(document.tenths()))
+}
+
+fn count(connection: &Connection, documents: i64, tenths: i64) -> Result<()> {
+    let sql = "UPDATE totals SET documents = documents + ?1, tenths = tenths + ?2";
+    connection
+        .prepare_cached(sql)?
+        .execute([documents, tenths])?;
+    Ok(())
+}
+
+/// Makes the index of all rows that there are, anew.
+pub(super) fn rebuild(connection: &Connection) -> Result<()> {
+    connection.execute_batch(
+        "DELETE FROM postings; DELETE FROM tokens; DELETE FROM documents; \
+         UPDATE totals SET documents = 0, tenths = 0",
+    )?;
+    let mut statement = connection.prepare("SELECT body FROM memory ORDER BY kind, number")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let row = parse("memory", row.get_ref(0)?.as_str()?).map_err(FromSqlError::other)?;
+        change(connection, None, Some(&row))?;
+    }
+    Ok(())
+}
+
+/// The index, as the core asks it.
+pub(super) struct Index<'c> {
+    pub(super) connection: &'c Connection,
+}
+
+impl Postings for Index<'_> {
+    type Error = rusqlite::Error;
+
+    fn totals(&mut self) -> Result<(u64, u64)> {
+        let sql = "SELECT documents, tenths FROM totals";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_row([], |row| Ok((unsigned(row.get(0)?), unsigned(row.get(1)?))))
+    }
+
+    fn holding(&mut self, token: &str) -> Result<u64> {
+        let sql = "SELECT holding FROM tokens WHERE token = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let holding = statement.query_row([token], |row| row.get(0)).optional()?;
+        Ok(holding.map_or(0, unsigned))
+    }
+
+    fn holders(&mut self, token: &str, most: usize) -> Result<Vec<u64>> {
+        let sql = "SELECT position FROM postings \
+                   WHERE token = (SELECT id FROM tokens WHERE token = ?1) \
+                   ORDER BY position DESC LIMIT ?2";
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement.query_map(params![token, most], |row| row.get(0).map(unsigned))?;
+        found.collect()
+    }
+}
+
+/// Counts and positions are never below 0.
+fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+/// What the index has to say to a query.
+pub(super) fn candidates(connection: &Connection, query: &Query) -> Result<Candidates> {
+    let mut index = Index { connection };
+    let statistics = statistics(query, &mut index)?;
+    let chosen = choose(query, &statistics, &mut index)?;
+    let asked: HashSet<&str> = query.tokens().collect();
+    let sql = "SELECT id, learned, helped, failed, body FROM documents WHERE position = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = Vec::with_capacity(chosen.len());
+    for position in chosen {
+        let mut rows = statement.query([number(position)])?;
+        let Some(row) = rows.next()? else {
+            continue;
+        };
+        let body = row.get_ref(4)?.as_str()?;
+        let document = Document::of_text(body, |token| asked.contains(token));
+        let no_document = || FromSqlError::InvalidType;
+        found.push(Indexed {
+            id: row.get(0)?,
+            learned_at: Timestamp::from_microsecond(row.get(1)?).map_err(FromSqlError::other)?,
+            helped: unsigned(row.get(2)?),
+            failed: unsigned(row.get(3)?),
+            document: document.ok_or_else(no_document)?,
+        });
+    }
+    Ok(Candidates { statistics, found })
+}
+
+/// The ids of the memories that share most with these tokens.
+pub(super) fn near(connection: &Connection, tokens: &[String]) -> Result<Vec<String>> {
+    let chosen = choose_alike(tokens, &mut Index { connection }, NEAR_MAX)?;
+    let sql = "SELECT id FROM documents WHERE position = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    chosen
+        .into_iter()
+        .map(|position| statement.query_row([number(position)], |row| row.get(0)))
+        .collect()
+}
