@@ -3,7 +3,7 @@
 //! The index is made of the rows of the memory alone, by the same function that
 //! changes them, so that it is never older than they are.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use piton_core::Row;
@@ -216,4 +216,88 @@ pub(super) fn near(connection: &Connection, tokens: &[String]) -> Result<Vec<Str
         .into_iter()
         .map(|position| statement.query_row([number(position)], |row| row.get(0)))
         .collect()
+}
+
+/// What the index must hold, as `verify` learns it from the rows.
+#[derive(Default)]
+pub(super) struct Expected {
+    documents: i64,
+    tenths: i64,
+    /// Of each token, how many hold it, and the sum of their positions.
+    tokens: HashMap<String, (i64, i64)>,
+}
+
+impl Expected {
+    /// Takes a row in, and says what is wrong with its document.
+    pub(super) fn row(
+        &mut self,
+        connection: &Connection,
+        row: &MemoryRow,
+    ) -> Result<Option<String>> {
+        if !row.is_followed() {
+            return Ok(None);
+        }
+        let document = Document::of_memory(&row.memory);
+        let position = number(row.position);
+        self.documents += 1;
+        self.tenths += number(document.tenths());
+        for token in document.tokens() {
+            let (holding, sum) = self.tokens.entry(token.to_owned()).or_default();
+            *holding += 1;
+            *sum = sum.wrapping_add(position);
+        }
+        let sql = "SELECT body, id, learned, helped, failed FROM documents WHERE position = ?1";
+        let mut statement = connection.prepare_cached(sql)?;
+        let kept = statement.query_row([position], |kept| {
+            let standing = (kept.get(2)?, kept.get(3)?, kept.get(4)?);
+            Ok((
+                kept.get::<_, String>(0)?,
+                kept.get::<_, String>(1)?,
+                standing,
+            ))
+        });
+        let kept = kept.optional()?;
+        let is_as_it_should_be = kept == Some((document.to_text(), row.id.clone(), standing(row)));
+        Ok((!is_as_it_should_be).then(|| format!("memory {} is not found as it reads", row.id)))
+    }
+
+    /// What is wrong with the rest of the index.
+    pub(super) fn rest(self, connection: &Connection) -> Result<Vec<String>> {
+        let mut wrong = Vec::new();
+        let (documents, tenths): (i64, i64) =
+            connection.query_row("SELECT documents, tenths FROM totals", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        let stored: i64 =
+            connection.query_row("SELECT count(*) FROM documents", [], |row| row.get(0))?;
+        if (documents, stored, tenths) != (self.documents, self.documents, self.tenths) {
+            wrong.push("the memories are not counted right".to_owned());
+        }
+        let mut expected = self.tokens;
+        let sql = "SELECT token, holding, (SELECT count(*) FROM postings WHERE token = tokens.id), \
+                   (SELECT total(position) FROM postings WHERE token = tokens.id) FROM tokens";
+        let mut statement = connection.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let token: String = row.get(0)?;
+            let (holding, count): (i64, i64) = (row.get(1)?, row.get(2)?);
+            let sum: f64 = row.get(3)?;
+            let (should, sum_should) = expected.remove(&token).unwrap_or_default();
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "compared with a sum of the same kind"
+            )]
+            let is_right = (holding, count) == (should, should) && sum == sum_should as f64;
+            if !is_right {
+                wrong.push(format!("`{token}` does not lead to what holds it"));
+            }
+        }
+        wrong.extend(
+            expected
+                .into_keys()
+                .map(|token| format!("`{token}` leads nowhere")),
+        );
+        wrong.truncate(20);
+        Ok(wrong)
+    }
 }

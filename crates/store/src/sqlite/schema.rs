@@ -201,6 +201,16 @@ fn fill(new: &Path) -> Result<(), Fault> {
         .map_err(create)?;
     use_wal(&connection, new)?;
     migrate(&mut connection, new)?;
+    // Closing would write the log back as well, and say nothing when it cannot.
+    let (busy, log, back): (i64, i64, i64) = connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .map_err(create)?;
+    if (busy, log) != (0, back) {
+        let what = format!("cannot write the log of {} back", new.display());
+        return Err(Fault::bare(FaultKind::Io, what));
+    }
     fail::point("create.filled");
     connection.close().map_err(|(_, error)| create(error))?;
     flush(new)

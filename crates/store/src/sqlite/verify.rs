@@ -9,6 +9,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::fault;
+use super::index;
 use super::journal::{ALL, AT, heads, record};
 use super::rows::{TABLES, Table, columns, number, parse};
 use crate::audit::{Audit, name_of};
@@ -29,8 +30,9 @@ pub(super) fn verify(connection: &Connection, db: &Path) -> Result<Verdict, Faul
     events(&tx, expected, &mut audit);
     audit.heads(&kept);
     let mut dependencies = BTreeSet::new();
+    let mut index = index::Expected::default();
     for table in &TABLES {
-        if let Err(error) = rows(&tx, table, &mut dependencies, &mut audit) {
+        if let Err(error) = rows(&tx, table, (&mut dependencies, &mut index), &mut audit) {
             audit.damage(table.name, format!("cannot be read to its end: {error}"));
         }
     }
@@ -39,6 +41,12 @@ pub(super) fn verify(connection: &Connection, db: &Path) -> Result<Verdict, Faul
             "dependencies",
             format!("cannot be read to its end: {error}"),
         );
+    }
+    match index.rest(&tx) {
+        Ok(wrong) => wrong
+            .into_iter()
+            .for_each(|what| audit.damage("documents", what)),
+        Err(error) => audit.damage("documents", format!("cannot be read to its end: {error}")),
     }
     if let Err(error) = integrity(&tx, &mut audit) {
         audit.damage("file", format!("cannot be checked: {error}"));
@@ -143,7 +151,7 @@ type Dependency = (Vec<u8>, String, String);
 fn rows(
     connection: &Connection,
     table: &Table,
-    dependencies: &mut BTreeSet<Dependency>,
+    (dependencies, index): (&mut BTreeSet<Dependency>, &mut index::Expected),
     audit: &mut Audit,
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!(
@@ -192,6 +200,11 @@ fn rows(
                 )
             };
             dependencies.extend(item.depends_on.iter().map(of));
+        }
+        if let Row::Memory(memory) = &row
+            && let Some(wrong) = index.row(connection, memory)?
+        {
+            audit.damage("documents", wrong);
         }
         audit.row(&row);
     }

@@ -13,6 +13,7 @@ mod model;
 mod old_versions;
 mod opening;
 mod reading;
+mod recall;
 mod syscalls;
 
 store_contract!(memory, contract::memory);
