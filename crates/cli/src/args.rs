@@ -131,6 +131,15 @@ pub(crate) enum Command {
         after_help = "Examples:\n  piton recent\n  piton recent 5 --json | jq .unresolved_blockers\n  piton recent --item auth-login\n  piton recent 10 --observations\n  piton recent --blockers"
     )]
     Recent(RecentArgs),
+    /// Say what somebody should know who begins with an item
+    #[command(after_help = recall::PREPARE)]
+    Prepare {
+        /// The item, as `piton status` or `piton recent` shows it
+        item: String,
+        /// No longer than so many tokens (of three bytes; at least 200)
+        #[arg(long, value_name = "N")]
+        max_tokens: Option<usize>,
+    },
     /// Say what is known that helps with a failure, or before a task
     #[command(after_help = recall::EXAMPLES)]
     Recall(RecallArgs),

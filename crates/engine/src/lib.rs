@@ -16,6 +16,7 @@ mod input;
 pub mod keeper;
 pub mod mirror;
 pub mod notice;
+pub mod preparing;
 pub mod process;
 pub mod project;
 pub mod prompt;

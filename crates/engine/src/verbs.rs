@@ -11,6 +11,7 @@ pub mod issue;
 pub mod journal;
 pub mod learn;
 pub mod log;
+pub mod prepare;
 pub mod recall;
 pub mod recent;
 pub mod record;

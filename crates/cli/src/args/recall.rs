@@ -19,3 +19,12 @@ pub(crate) struct RecallArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Timestamp>,
 }
+
+pub(crate) const PREPARE: &str =
+    "What holds, what was tried, what helps, what stands in the way, what was done: as the
+block that stands in the prompts of `piton run`.
+
+Examples:
+  piton prepare auth-login
+  piton prepare development/step-2 --max-tokens 800
+  piton prepare auth-login --json | jq -r '.learnings[].text'";

@@ -1,7 +1,7 @@
-//! `piton recall`.
+//! `piton recall` and `piton prepare`.
 
 use piton_engine::recalling::{Recalled, Remembered};
-use piton_engine::verbs::recall;
+use piton_engine::verbs::{prepare, recall};
 use piton_engine::{Exit, Failure, World};
 use serde_json::{Value, json};
 
@@ -45,6 +45,29 @@ pub(super) fn recall(
                 nearest.row.id
             ));
         }
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn prepare(
+    world: &World,
+    item: &str,
+    max_tokens: Option<usize>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let prepared = prepare::prepare(world, item, max_tokens)?;
+    if output.json {
+        output.json(&prepared);
+    } else {
+        // What it says may come from anywhere, and a terminal obeys.
+        let clean = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+        output.data(
+            &prepared
+                .in_markdown()
+                .chars()
+                .filter(clean)
+                .collect::<String>(),
+        );
     }
     Ok(Exit::Done)
 }

@@ -1,0 +1,163 @@
+//! What is known about an item that is about to be worked on, gathered for
+//! [`piton_core::prepare`]: for `piton prepare` and for the prompts of the loop.
+
+use jiff::Timestamp;
+use piton_core::attempt::{Outcome, Report};
+use piton_core::entry::BlockerRow;
+use piton_core::memory::{MemoryKind, MemoryRow};
+use piton_core::prepare::{Prepared, Situation, prepare as notes};
+use piton_core::{AttemptRow, ItemRow, Need, Node, RunId, Tables};
+use piton_store::{Fault, Store};
+
+use crate::recalling::recall;
+
+/// So many tokens of what is known go into a prompt.
+pub const TOKENS: usize = 4_000;
+/// Of what a text recalls so much is told.
+const HELPS_MAX: usize = 3;
+/// Among so many attempts of the project is looked for what is wrong in general.
+const ATTEMPTS_READ: usize = 50;
+/// So many blockers of other items are told.
+const BLOCKERS_MAX: usize = 10;
+
+/// What somebody who begins with an item should know, in at most so many tokens.
+/// Counts nothing: that is done when an attempt starts.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn prepare(
+    store: &dyn Store,
+    (run, node): (RunId, &Node),
+    now: Timestamp,
+    tokens_max: usize,
+) -> Result<Prepared, Fault> {
+    let rows = store.load(&[
+        Need::Line(run, node.clone()),
+        Need::AttemptsAt(run, node.clone()),
+        Need::Memories(Some(MemoryKind::Guardrail)),
+        Need::Blockers,
+    ])?;
+    let tables = &rows.tables;
+    let item = tables.item(run, node);
+    let mut attempts: Vec<&AttemptRow> = tables.attempts().collect();
+    attempts.sort_by_key(|row| row.number);
+    let mut guardrails: Vec<&MemoryRow> = followed(tables).collect();
+    guardrails.sort_by_key(|row| row.position);
+    let helps = helps(store, (node, item, &attempts), now)?;
+    let helps: Vec<(&MemoryRow, Vec<String>)> = helps
+        .iter()
+        .filter(|(row, _)| row.memory.kind != MemoryKind::Guardrail)
+        .map(|(row, why)| (row, why.clone()))
+        .collect();
+    let failures = failures(store)?;
+    let failures: Vec<&AttemptRow> = failures.iter().collect();
+    let blockers = blockers(tables, node);
+    let done = done(store, run, item)?;
+    let situation = Situation {
+        item: node.as_str(),
+        attempts: &attempts,
+        failures: &failures,
+        guardrails: &guardrails,
+        helps: &helps,
+        blockers: &blockers.iter().map(String::as_str).collect::<Vec<_>>(),
+        done: &done.iter().map(String::as_str).collect::<Vec<_>>(),
+    };
+    Ok(notes(&situation, tokens_max))
+}
+
+fn followed(tables: &Tables) -> impl Iterator<Item = &MemoryRow> {
+    tables.memory().filter(|row| row.is_followed())
+}
+
+/// What helps against the last failure, then what helps with the task; each
+/// only where the memory is sure enough to advise.
+fn helps(
+    store: &dyn Store,
+    (node, item, attempts): (&Node, Option<&ItemRow>, &[&AttemptRow]),
+    now: Timestamp,
+) -> Result<Vec<(MemoryRow, Vec<String>)>, Fault> {
+    let failed = attempts.iter().rev().find_map(|row| failure_of(row));
+    let task = item.and_then(|item| item.prompt.clone());
+    let task = task.or_else(|| Some(node.as_str().to_owned()));
+    let mut helps: Vec<(MemoryRow, Vec<String>)> = Vec::new();
+    for text in [failed, task].into_iter().flatten() {
+        let recalled = recall(store, &text, now)?;
+        if !recalled.advise {
+            continue;
+        }
+        for found in recalled.results.into_iter().take(HELPS_MAX) {
+            if helps.iter().all(|(row, _)| row.id != found.row.id) {
+                helps.push((found.row, found.why));
+            }
+        }
+    }
+    Ok(helps)
+}
+
+/// What an attempt that did not complete says of its failure.
+fn failure_of(row: &AttemptRow) -> Option<String> {
+    let report = row.report.as_ref()?;
+    match report.outcome {
+        Outcome::Failed | Outcome::Blocked | Outcome::Partial => Some(words_of(report)),
+        Outcome::Completed | Outcome::NeedsHuman | Outcome::Interrupted => None,
+    }
+}
+
+/// The words of a report that something may be known about.
+pub(crate) fn words_of(report: &Report) -> String {
+    let said = report.error.iter().chain(&report.summary).cloned();
+    let noticed = report.observations.iter().flat_map(|seen| {
+        let title = std::iter::once(seen.title.clone());
+        title.chain(seen.description.clone())
+    });
+    said.chain(noticed).collect::<Vec<_>>().join("\n")
+}
+
+/// The last attempts of the project that did not complete.
+fn failures(store: &dyn Store) -> Result<Vec<AttemptRow>, Fault> {
+    let rows = store.load(&[Need::RecentAttempts(ATTEMPTS_READ)])?;
+    let attempts = rows.tables.attempts();
+    Ok(attempts
+        .filter(|row| failure_of(row).is_some())
+        .cloned()
+        .collect())
+}
+
+/// What stands in the way: of the item itself first.
+fn blockers(tables: &Tables, node: &Node) -> Vec<String> {
+    let of_item = |row: &&BlockerRow| row.task_id.as_deref() == Some(node.as_str());
+    let (own, others): (Vec<&BlockerRow>, Vec<&BlockerRow>) = tables.blockers().partition(of_item);
+    let told = own.into_iter().chain(others).take(BLOCKERS_MAX);
+    told.map(|row| {
+        let entry = row.entries.last().map(|row| &row.entry);
+        let said = entry.and_then(|entry| entry.text("issue").or(entry.text("description")));
+        let task = row.task_id.as_deref().or(row.spec.as_deref());
+        match task {
+            Some(task) => format!("{task}: {}", said.unwrap_or("blocked")),
+            None => said.unwrap_or("something is blocked").to_owned(),
+        }
+    })
+    .collect()
+}
+
+/// What the item waited for and was done.
+fn done(store: &dyn Store, run: RunId, item: Option<&ItemRow>) -> Result<Vec<String>, Fault> {
+    let on: Vec<Node> = item.map(|item| item.depends_on.clone()).unwrap_or_default();
+    if on.is_empty() {
+        return Ok(Vec::new());
+    }
+    let needs: Vec<Need> = on
+        .iter()
+        .map(|node| Need::Line(run, node.clone()))
+        .collect();
+    let rows = store.load(&needs)?;
+    let done = on.iter().filter_map(|node| rows.tables.item(run, node));
+    Ok(done
+        .filter(|item| item.state.is_finished())
+        .map(|item| match &item.summary {
+            Some(summary) => format!("{}: {summary}", item.node),
+            None => item.node.to_string(),
+        })
+        .collect())
+}
