@@ -5,6 +5,7 @@ mod commit;
 mod compile;
 mod mirror;
 mod read;
+mod recall;
 mod run;
 
 use crate::Result;
@@ -15,13 +16,14 @@ use crate::figure::Figure;
 pub type Measurement = (&'static [&'static str], fn(&Bed) -> Result<Vec<Figure>>);
 
 /// All of them, in the order of their numbers.
-pub const ALL: [Measurement; 10] = [
+pub const ALL: [Measurement; 11] = [
     (&["P1"], append::flat),
     (&["P1"], mirror::small),
     (&["P2"], append::practice),
     (&["P3"], commit::in_process),
     (&["P4"], commit::many_at_once),
     (&["P5"], read::at_rest),
+    (&["P6"], recall::among_many),
     (&["P7"], mirror::large),
     (&["P8"], compile::compile),
     (&["P9"], run::per_node),
