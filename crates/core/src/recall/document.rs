@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::code::{Code, codes};
+use super::mark::Marks;
 use super::token::{Kind, tokens};
 
 /// How much a word of a title counts beside one of the content.
@@ -20,6 +21,9 @@ pub struct Document {
     weights: BTreeMap<String, f64>,
     length: f64,
     pub(super) codes: Vec<Code>,
+    /// Of no use for finding; for telling whether two say the same.
+    #[serde(default, skip_serializing_if = "Marks::is_empty")]
+    pub(super) marks: Marks,
 }
 
 impl Document {
@@ -31,6 +35,7 @@ impl Document {
         document.take(content, 1.0, 1.0);
         document.take(context, CONTEXT, CONTEXT);
         document.codes = codes([title, content].into_iter());
+        document.marks = Marks::of(&[title, content]);
         document
     }
 
@@ -52,6 +57,11 @@ impl Document {
     #[must_use]
     pub fn length(&self) -> f64 {
         self.length
+    }
+
+    /// Whether title or content hold a token: in the context it counts less.
+    pub(super) fn says(&self, token: &str) -> bool {
+        self.weight(token) >= 1.0
     }
 
     /// How often it holds a token, where that in a title counts more.

@@ -265,6 +265,22 @@ fn is_random(names: &[&str]) -> bool {
         })
 }
 
+/// Whether a word, in small letters, only holds a sentence together.
+pub(super) fn is_stop_word(word: &str) -> bool {
+    stop_words().contains(word)
+}
+
+/// Whether a stem is that of a word which stands in any text about programs.
+pub(super) fn is_everyday(stem: &str) -> bool {
+    common_words().contains(stem)
+}
+
+/// Whether a word is a date, a hash or a random id: of one run or one machine.
+pub(super) fn is_dated_or_random(word: &str) -> bool {
+    let names: Vec<&str> = word.split(is_joint).collect();
+    is_date(&names) || is_random(&names) || is_hex(word)
+}
+
 /// Words that hold a sentence together.
 fn stop_words() -> &'static HashSet<&'static str> {
     static WORDS: OnceLock<HashSet<&'static str>> = OnceLock::new();
