@@ -15,6 +15,7 @@
 //! | what has happened, and how it is chained | [`event`], [`journal`] |
 //! | what the read tables must change | [`views`](fn@views), [`tables`] |
 //! | what memory has to say about a failure | [`recall`] |
+//! | what an attempt leaves to remember and how far to trust it | [`extract`], [`trust`] |
 //! | what the runner does next, and after a failure | [`run_loop`], [`recover`](mod@recover) |
 //! | what an agent should know before it begins | [`prepare`](mod@prepare) |
 //!
@@ -32,6 +33,7 @@ pub mod decision;
 pub mod edit;
 pub mod entry;
 pub mod event;
+pub mod extract;
 pub mod face;
 pub mod gate;
 pub mod id;
@@ -53,6 +55,7 @@ pub mod row;
 pub mod run;
 pub mod run_loop;
 pub mod tables;
+pub mod trust;
 mod views;
 mod word;
 

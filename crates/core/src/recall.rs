@@ -17,7 +17,7 @@
 //! | what a store keeps for finding a memory | [`Document`] |
 //! | how well a memory answers | [`score`](fn@score) |
 //! | whether to say anything at all | [`advise`] |
-//! | whether two memories say the same | [`alike`](fn@alike), with `mark`, `names`, `rival` |
+//! | whether two memories say the same | [`alike`](fn@alike), with `sense`, `names`, `rival` |
 //!
 //! Nothing here reads or stores. What a store must deliver, and how well all
 //! of it does: docs/design/0005-recall.md.
@@ -29,18 +29,17 @@ mod document;
 mod family;
 mod form;
 mod line;
-mod mark;
 mod names;
 mod query;
 mod rival;
 mod score;
+mod sense;
 mod stem;
 mod text;
 mod token;
 
 pub use alike::{ALIKE_FROM, alike};
 pub use document::Document;
-pub(crate) use names::{bare, name, without_line};
 pub use query::Query;
 pub use score::{Candidate, Found, Recall, Statistics, score};
 pub use token::{Kind, Token, tokens};

@@ -7,7 +7,8 @@
 //! it says where somebody was.
 //!
 //! Wrongly keeping two costs a few words of a prompt. Wrongly taking two for one
-//! loses one of them: in doubt they are different.
+//! loses one of them: in doubt they are different. Another way to say it, in
+//! other words, is not seen.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,10 @@ use super::rival::are_rivals;
 use super::stem::stem;
 use super::token::is_everyday;
 
-/// From here on two memories say the same.
+/// From here on two memories say the same. Of 394 memories of twelve projects no
+/// two of one project come to more than 0.21 unless one replaced the other, and
+/// those to no more than 0.45; one that is said again with small changes comes
+/// to 0.8 and more.
 pub const ALIKE_FROM: f64 = 0.8;
 
 /// What a word counts that stands in any text about programs.
@@ -33,41 +37,58 @@ const APART: f64 = 0.5;
 /// words. See [`ALIKE_FROM`]. The order does not matter.
 #[must_use]
 pub fn alike(one: &Document, other: &Document) -> f64 {
-    let (first, second) = (said(one), said(other));
-    let sum = |words: &mut dyn Iterator<Item = &&str>| words.map(|word| worth(word)).sum::<f64>();
-    let shared = sum(&mut first.intersection(&second));
-    if shared == 0.0 {
-        return 0.0;
-    }
-    let only_first: Vec<&str> = first.difference(&second).copied().collect();
-    let only_second: Vec<&str> = second.difference(&first).copied().collect();
-    let (one_more, other_more) = (sum(&mut only_first.iter()), sum(&mut only_second.iter()));
-    let replaced = one_more.min(other_more);
-    let added = one_more.max(other_more) - replaced;
-    let likeness = shared / (shared + REPLACED * replaced + ADDED * added);
-    let are_apart = different(&one.codes, &other.codes) > 0
-        || are_rivals(&only_first, &only_second)
-        || names_differ(one, other)
-        || turns(one, other)
-        || turns(other, one)
-        || one.marks.exceptions != other.marks.exceptions;
-    if are_apart {
-        likeness * APART
-    } else {
-        likeness
-    }
+    Said::of(one).alike(&Said::of(other))
 }
 
-/// The words and names of title and content. A word of the context counts less
-/// than one; numbers are names, and compared as such.
-fn said(document: &Document) -> BTreeSet<&str> {
-    let words = document.tokens().filter(|token| {
-        document.says(token)
-            && !token.starts_with('=')
-            && !token.bytes().all(|byte| byte.is_ascii_digit())
-            && !are_neighbours(document, token)
-    });
-    words.collect()
+/// What a document says, made ready for being compared with many.
+pub(crate) struct Said<'d> {
+    document: &'d Document,
+    /// The words and names of title and content. A word of the context counts
+    /// less than one; numbers are names, and compared as such.
+    words: BTreeSet<&'d str>,
+}
+
+impl<'d> Said<'d> {
+    pub(crate) fn of(document: &'d Document) -> Self {
+        let words = document.tokens().filter(|token| {
+            document.says(token)
+                && !token.starts_with('=')
+                && !token.bytes().all(|byte| byte.is_ascii_digit())
+                && !are_neighbours(document, token)
+        });
+        Self {
+            document,
+            words: words.collect(),
+        }
+    }
+
+    /// See [`alike`](fn@alike).
+    pub(crate) fn alike(&self, other: &Self) -> f64 {
+        let sum =
+            |words: &mut dyn Iterator<Item = &&str>| words.map(|word| worth(word)).sum::<f64>();
+        let shared = sum(&mut self.words.intersection(&other.words));
+        if shared == 0.0 {
+            return 0.0;
+        }
+        let mine: Vec<&str> = self.words.difference(&other.words).copied().collect();
+        let yours: Vec<&str> = other.words.difference(&self.words).copied().collect();
+        let (my_more, your_more) = (sum(&mut mine.iter()), sum(&mut yours.iter()));
+        let replaced = my_more.min(your_more);
+        let added = my_more.max(your_more) - replaced;
+        let likeness = shared / (shared + REPLACED * replaced + ADDED * added);
+        let (one, other) = (self.document, other.document);
+        let are_apart = different(&one.codes, &other.codes) > 0
+            || are_rivals(&mine, &yours)
+            || names_differ(one, other)
+            || turns(one, other)
+            || turns(other, one)
+            || one.sense.exceptions != other.sense.exceptions;
+        if are_apart {
+            likeness * APART
+        } else {
+            likeness
+        }
+    }
 }
 
 /// Whether a token is two others side by side: their order may be another.
@@ -85,9 +106,9 @@ fn worth(word: &str) -> f64 {
 /// the place of another.
 fn names_differ(one: &Document, other: &Document) -> bool {
     let (mine, yours) = (names_beyond(one, other), names_beyond(other, one));
-    let is_new = |(_, held): &(u32, bool)| !held;
+    let any_new = |names: &[(u32, bool)]| names.iter().any(|(_, held)| !held);
     let times = |names: &[(u32, bool)]| names.iter().map(|(times, _)| times).sum::<u32>();
-    let both_new = mine.iter().any(|name| is_new(name)) && yours.iter().any(|name| is_new(name));
+    let both_new = any_new(&mine) && any_new(&yours);
     // "6 of 7" and "7 of 7" name the same but for how often.
     let replaced = times(&mine) > 0 && times(&mine) == times(&yours);
     both_new || replaced
@@ -96,8 +117,8 @@ fn names_differ(one: &Document, other: &Document) -> bool {
 /// The names that the first has more often than the second: how much more
 /// often, and whether the second has them at all.
 fn names_beyond(first: &Document, second: &Document) -> Vec<(u32, bool)> {
-    let beyond = first.marks.names.iter().filter_map(|(name, times)| {
-        let held = second.marks.names.get(name).copied().unwrap_or_default();
+    let beyond = first.sense.names.iter().filter_map(|(name, times)| {
+        let held = second.sense.names.get(name).copied().unwrap_or_default();
         // "PostgreSQL" is a name, "postgresql" a word.
         let is_word = second.says(name) || second.says(&stem(name));
         let more = times.saturating_sub(held);
@@ -109,8 +130,8 @@ fn names_beyond(first: &Document, second: &Document) -> Vec<(u32, bool)> {
 /// Whether a word that both say is turned otherwise in the first: "commit it"
 /// is not "do not commit it".
 fn turns(first: &Document, second: &Document) -> bool {
-    first.marks.turned.iter().any(|(word, ways)| {
-        let other = second.marks.turned.get(word);
+    first.sense.turned.iter().any(|(word, ways)| {
+        let other = second.sense.turned.get(word);
         other.map_or_else(|| second.says(word), |other| other != ways)
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::code::{Code, codes};
-use super::mark::Marks;
+use super::sense::Sense;
 use super::token::{Kind, tokens};
 
 /// How much a word of a title counts beside one of the content.
@@ -22,8 +22,8 @@ pub struct Document {
     length: f64,
     pub(super) codes: Vec<Code>,
     /// Of no use for finding; for telling whether two say the same.
-    #[serde(default, skip_serializing_if = "Marks::is_empty")]
-    pub(super) marks: Marks,
+    #[serde(default, skip_serializing_if = "Sense::is_empty")]
+    pub(super) sense: Sense,
 }
 
 impl Document {
@@ -35,7 +35,7 @@ impl Document {
         document.take(content, 1.0, 1.0);
         document.take(context, CONTEXT, CONTEXT);
         document.codes = codes([title, content].into_iter());
-        document.marks = Marks::of(&[title, content]);
+        document.sense = Sense::of(&[title, content]);
         document
     }
 

@@ -46,7 +46,7 @@ impl Kind {
     }
 
     /// Whether it is a word or a name that the text itself holds.
-    pub(super) fn is_said(self) -> bool {
+    pub(crate) fn is_said(self) -> bool {
         matches!(self, Self::Identifier | Self::Word | Self::Common)
     }
 }

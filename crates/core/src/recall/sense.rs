@@ -1,4 +1,5 @@
-//! What a text turns on: the names in it, and the small words that turn its sense.
+//! What the sense of a text turns on: the names in it, and the small words that
+//! turn others.
 //!
 //! Recall leaves them out, because they help to find nothing. Two texts that
 //! differ in nothing else say different things all the same.
@@ -51,9 +52,9 @@ pub(super) const PLAIN: &str = "plain";
 /// Words that turn all of it.
 const EXCEPTIONS: &[&str] = &["except", "unless", "off"];
 
-/// What a text turns on.
+/// What the sense of a text turns on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Marks {
+pub(super) struct Sense {
     /// The words that are turned somewhere, and all ways in which each is said.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) turned: BTreeMap<String, BTreeSet<String>>,
@@ -65,19 +66,19 @@ pub(super) struct Marks {
     pub(super) names: BTreeMap<String, u32>,
 }
 
-impl Marks {
-    /// What texts that belong together turn on.
+impl Sense {
+    /// That of texts which belong together.
     pub(super) fn of(texts: &[&str]) -> Self {
-        let mut marks = Self::default();
+        let mut sense = Self::default();
         for text in texts {
-            marks.take(text);
+            sense.take(text);
         }
         let plain = BTreeSet::from([PLAIN.to_owned()]);
-        marks.turned.retain(|_, ways| *ways != plain);
-        marks
+        sense.turned.retain(|_, ways| *ways != plain);
+        sense
     }
 
-    /// Whether there are none.
+    /// Whether there is nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.turned.is_empty() && self.exceptions.is_empty() && self.names.is_empty()
     }
@@ -91,7 +92,7 @@ impl Marks {
                 turns.push(turn);
             } else if EXCEPTIONS.contains(&said.as_str()) {
                 self.exceptions.insert(said);
-            } else if !is_stop_word(&said) {
+            } else if !said.split('\'').all(is_stop_word) {
                 self.take_word(word, said, &turns);
                 turns.clear();
             }
@@ -126,15 +127,15 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, turned: &[&str], exceptions: &[&str], names: &[&str]) {
-        let marks = Marks::of(&[text]);
-        let said = marks.turned.iter().map(|(word, ways)| {
+        let sense = Sense::of(&[text]);
+        let said = sense.turned.iter().map(|(word, ways)| {
             let ways: Vec<&str> = ways.iter().map(String::as_str).collect();
             format!("{word}: {}", ways.join(" "))
         });
         assert_eq!(said.collect::<Vec<_>>(), turned, "{text}");
-        let exceptions_found: Vec<&String> = marks.exceptions.iter().collect();
+        let exceptions_found: Vec<&String> = sense.exceptions.iter().collect();
         assert_eq!(exceptions_found, exceptions, "{text}");
-        let names_found: Vec<&String> = marks.names.keys().collect();
+        let names_found: Vec<&String> = sense.names.keys().collect();
         assert_eq!(names_found, names, "{text}");
     }
 
@@ -151,6 +152,7 @@ mod tests {
             &[],
         );
         check("Is it? No. Commit.", &[], &[], &[]);
+        check("before it's bent", &["bent: before"], &[], &[]);
     }
 
     #[test]
