@@ -38,8 +38,10 @@ mod stem;
 mod text;
 mod token;
 
+pub(crate) use alike::Said;
 pub use alike::{ALIKE_FROM, alike};
 pub use document::Document;
+pub(crate) use names::{bare, name, without_line};
 pub use query::Query;
 pub use score::{Candidate, Found, Recall, Statistics, score};
 pub use token::{Kind, Token, tokens};

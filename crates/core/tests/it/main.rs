@@ -10,6 +10,7 @@
 )]
 
 mod dependencies;
+mod doctor;
 mod editing;
 mod edits;
 mod gates;
