@@ -10,7 +10,7 @@
 //! loses one of them: in doubt they are different. Another way to say it, in
 //! other words, is not seen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::code::different;
 use super::document::Document;
@@ -50,11 +50,14 @@ pub(crate) struct Said<'d> {
 
 impl<'d> Said<'d> {
     pub(crate) fn of(document: &'d Document) -> Self {
-        let words = document.tokens().filter(|token| {
-            document.says(token)
-                && !token.starts_with('=')
+        let all: HashSet<&str> = document
+            .tokens()
+            .filter(|token| document.says(token))
+            .collect();
+        let words = all.iter().copied().filter(|token| {
+            !token.starts_with('=')
                 && !token.bytes().all(|byte| byte.is_ascii_digit())
-                && !are_neighbours(document, token)
+                && !are_neighbours(&all, token)
         });
         Self {
             document,
@@ -92,10 +95,10 @@ impl<'d> Said<'d> {
 }
 
 /// Whether a token is two others side by side: their order may be another.
-fn are_neighbours(document: &Document, token: &str) -> bool {
+fn are_neighbours(all: &HashSet<&str>, token: &str) -> bool {
     let cuts = token.char_indices().skip(1);
     cuts.map(|(at, _)| token.split_at(at))
-        .any(|(first, second)| document.says(first) && document.says(second))
+        .any(|(first, second)| all.contains(first) && all.contains(second))
 }
 
 fn worth(word: &str) -> f64 {
