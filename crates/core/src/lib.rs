@@ -15,6 +15,7 @@
 //! | what has happened, and how it is chained | [`event`], [`journal`] |
 //! | what the read tables must change | [`views`](fn@views), [`tables`] |
 //! | what memory has to say about a failure | [`recall`] |
+//! | what an attempt leaves to remember, how far to trust it, what to clear up | [`extract`], [`trust`], [`doctor`], [`named_paths`] |
 //! | what the runner does next, and after a failure | [`run_loop`], [`recover`](mod@recover) |
 //! | what an agent should know before it begins | [`prepare`](mod@prepare) |
 //!
@@ -29,9 +30,11 @@ pub mod classify;
 pub mod command;
 mod decide;
 pub mod decision;
+pub mod doctor;
 pub mod edit;
 pub mod entry;
 pub mod event;
+pub mod extract;
 pub mod face;
 pub mod gate;
 pub mod id;
@@ -39,6 +42,7 @@ pub mod item;
 pub mod journal;
 pub mod memory;
 pub mod name;
+pub mod named_paths;
 pub mod native;
 mod needs;
 pub mod observation;
@@ -53,6 +57,7 @@ pub mod row;
 pub mod run;
 pub mod run_loop;
 pub mod tables;
+pub mod trust;
 mod views;
 mod word;
 

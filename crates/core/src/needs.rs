@@ -2,11 +2,13 @@
 
 use jiff::Timestamp;
 
-use crate::attempt::ToldAttempt;
+use crate::attempt::{Report, ToldAttempt};
 use crate::command::{Command, Found, TakenFile, Word};
+use crate::extract::learnings;
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::{Memory, MemoryKind};
 use crate::name::{Space, slug};
+use crate::recall::Document;
 use crate::tables::Tables;
 
 /// One wish for rows. A store loads at least what is asked for.
@@ -141,8 +143,13 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::Line(*run, node.clone()));
         }
         Command::EndAttempt {
-            run, node, attempt, ..
+            run,
+            node,
+            attempt,
+            report,
+            ..
         } => {
+            learning(&mut rows, report);
             rows.push(Need::Attempt(*attempt));
             finishing(&mut rows, *run, node);
             logging(&mut rows, *run, node);
@@ -173,6 +180,7 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::LogEntry(entry) => {
             rows.push(Need::NextMemory);
+            resolving(&mut rows, entry.text("resolution"));
             rows.push(Need::Blocker {
                 spec: entry.spec.clone(),
                 task_id: entry.task_id.clone(),
@@ -192,8 +200,13 @@ pub fn needs(command: &Command) -> Needs {
                 .iter()
                 .for_each(|memory| remembering(&mut rows, memory));
         }
-        Command::ResolveBlocker { spec, task_id, .. } => {
+        Command::ResolveBlocker {
+            spec,
+            task_id,
+            resolution,
+        } => {
             rows.push(Need::NextMemory);
+            resolving(&mut rows, Some(resolution));
             rows.push(Need::Blocker {
                 spec: spec.clone(),
                 task_id: task_id.clone(),
@@ -226,7 +239,25 @@ fn logging(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::Line(run, node.clone()));
 }
 
+/// What may say the same as a resolution.
+fn resolving(rows: &mut Vec<Need>, resolution: Option<&str>) {
+    let document = resolution.map(|text| Document::of("", text, ""));
+    let tokens = document.map(|document| document.tokens().map(str::to_owned).collect());
+    rows.extend(tokens.map(Need::MemoriesNear));
+}
+
+/// What may say the same as what an attempt noticed.
+fn learning(rows: &mut Vec<Need>, report: &Report) {
+    for (_, learning) in learnings(report, "", "") {
+        let tokens = Document::of("", &learning.content, "");
+        let tokens = tokens.tokens().map(str::to_owned).collect();
+        rows.push(Need::MemoriesNear(tokens));
+    }
+}
+
 fn telling(rows: &mut Vec<Need>, told: &ToldAttempt) {
+    rows.push(Need::NextMemory);
+    learning(rows, &told.report);
     rows.push(Need::Run(told.run));
     rows.push(Need::Line(told.run, told.node.clone()));
     rows.push(Need::LastItem(told.run));

@@ -18,26 +18,34 @@
 //! | which memories are looked at more closely | [`choose`](fn@choose) |
 //! | how well a memory answers | [`score`](fn@score) |
 //! | whether to say anything at all | [`advise`] |
+//! | whether two memories say the same | [`alike`](fn@alike), with `sense`, `names`, `rival` |
 //!
 //! Nothing here reads or stores. What a store must deliver, and how well all
 //! of it does: docs/design/0005-recall.md.
 
 pub mod advise;
+mod alike;
 mod choose;
 mod code;
 mod document;
 mod family;
 mod form;
 mod line;
+mod names;
 mod query;
+mod rival;
 mod score;
+mod sense;
 mod stem;
 mod tables;
 mod text;
 mod token;
 
+pub(crate) use alike::Said;
+pub use alike::{ALIKE_FROM, alike};
 pub use choose::{CANDIDATES_MAX, Candidates, Indexed, Postings, choose, choose_alike, statistics};
 pub use document::Document;
+pub(crate) use names::{bare, name, without_line};
 pub use query::Query;
 pub use score::{Candidate, Found, Recall, Statistics, score};
 pub use tables::{NEAR_MAX, TableIndex};

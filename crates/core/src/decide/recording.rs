@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::remembering::keep_resolution;
+use super::remembering::{keep_resolution, learn_from_report};
 use super::story::Story;
 use crate::attempt::{Outcome, Report, ToldAttempt};
 use crate::entry::{Entry, EntryType};
@@ -123,10 +123,18 @@ pub(super) fn tell_attempt(story: &mut Story<'_>, told: &ToldAttempt) -> Result<
     let name = told.name.clone();
     let taken = names(story, Space::Attempt);
     let name = name.map(|name| free(&name, &taken));
-    let told = keep_attempt(story, told, name)?;
+    let told = keep_attempt(story, told, name, Learns::Yes)?;
     let at = told.ended_at.map(|at| at.to_string());
     log_attempt(story, (told.run, &told.node), &told.report, at);
     Ok(())
+}
+
+/// Whether what an attempt noticed is learned from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Learns {
+    Yes,
+    /// A file says what was learned from its entries, if anything was.
+    No,
 }
 
 /// Keeps an attempt, with its item if that is not known yet.
@@ -134,6 +142,7 @@ fn keep_attempt(
     story: &mut Story<'_>,
     told: &ToldAttempt,
     name: Option<String>,
+    learns: Learns,
 ) -> Result<ToldAttempt, Refusal> {
     let (run, node) = (told.run, &told.node);
     if run == RunId::PROJECT {
@@ -142,9 +151,14 @@ fn keep_attempt(
     let item = story.item(run, node)?.clone();
     let number = told.number.unwrap_or(item.attempts + 1);
     let name = name.unwrap_or_else(|| attempt_name(story, &told.item, number));
+    let mut report = told.report.clone();
+    if learns == Learns::Yes {
+        learn_from_report(story, &mut report, (&told.item, &name), &[]);
+    }
     let told = ToldAttempt {
         number: Some(number),
         name: Some(name),
+        report,
         ..told.clone()
     };
     story.tell(Event::AttemptTold(Box::new(told.clone())));
@@ -272,5 +286,5 @@ pub(super) fn keep_found_attempt(
     told: &ToldAttempt,
     name: String,
 ) -> Result<(), Refusal> {
-    keep_attempt(story, told, Some(name)).map(drop)
+    keep_attempt(story, told, Some(name), Learns::No).map(drop)
 }

@@ -1,11 +1,14 @@
 //! What is remembered: kept, used, judged, retired.
 
 use super::story::Story;
+use crate::attempt::Report;
 use crate::event::Event;
+use crate::extract::learnings;
 use crate::id::AttemptId;
 use crate::item::{ItemRow, ItemState};
-use crate::memory::{Memory, MemoryKind};
+use crate::memory::{Memory, MemoryKind, Source};
 use crate::name::{Named, Space};
+use crate::recall::{ALIKE_FROM, Document, alike};
 use crate::refusal::Refusal;
 
 /// Keeps something worth knowing under its own id, or under the next one.
@@ -124,13 +127,67 @@ pub(super) fn learn_from(
         ItemState::Waiting => is_retry.then_some(false),
         ItemState::Pending | ItemState::Ready | ItemState::Working | ItemState::Skipped => None,
     };
-    if let Some(helped) = helped.filter(|_| !before.carried.is_empty()) {
-        let ids = before.carried.clone();
+    // What every prompt carries is not to blame for what came of one.
+    let advice = |id: &&String| MemoryKind::Guardrail.number(id).is_none();
+    let ids: Vec<String> = before.carried.iter().filter(advice).cloned().collect();
+    if let Some(helped) = helped.filter(|_| !ids.is_empty()) {
         story.tell(Event::MemoryJudged { ids, helped });
     }
     if let (ItemState::Done, Some(error), Some(answer)) = (to, &before.error, &before.answer) {
         keep_resolution(story, (error, answer), Some(before.node.as_str()));
     }
+}
+
+/// Learns from what an attempt noticed. What is known already is confirmed with
+/// a second source; what repeats something that its own prompt carried is an
+/// echo, and neither. Each observation is told what came of it.
+pub(super) fn learn_from_report(
+    story: &mut Story<'_>,
+    report: &mut Report,
+    (item, attempt): (&str, &str),
+    carried: &[String],
+) {
+    for (at, learning) in learnings(report, item, attempt) {
+        let id = match said_before(story, &learning) {
+            Some(id) if carried.contains(&id) => id,
+            Some(id) => {
+                let source = Source {
+                    item: Some(item.to_owned()),
+                    attempt: Some(attempt.to_owned()),
+                };
+                let confirmed = Event::MemoryConfirmed {
+                    id: id.clone(),
+                    source,
+                };
+                story.tell(confirmed);
+                id
+            }
+            None => keep(story, &learning),
+        };
+        if let Some(seen) = report.observations.get_mut(at) {
+            seen.related_learning_id = Some(id);
+        }
+    }
+}
+
+/// The followed memory that says the same, if one does; of several the one that
+/// does most, and then the oldest.
+fn said_before(story: &Story<'_>, memory: &Memory) -> Option<String> {
+    let document = words_of(memory);
+    let rows = story.tables.memory().filter(|row| row.is_followed());
+    let alike = rows.map(|row| (alike(&words_of(&row.memory), &document), row));
+    let alike = alike.filter(|(likeness, _)| *likeness >= ALIKE_FROM);
+    let best = alike.max_by(|(one, first), (other, second)| {
+        let older = second.position.cmp(&first.position);
+        one.total_cmp(other).then(older)
+    });
+    best.map(|(_, row)| row.id.clone())
+}
+
+/// What a memory says, without where it came up.
+pub(crate) fn words_of(memory: &Memory) -> Document {
+    let title = memory.title.as_deref().unwrap_or_default();
+    Document::of(title, &memory.content, "")
 }
 
 /// So many characters of what was in the way are its title.
@@ -155,5 +212,14 @@ pub(super) fn keep_resolution(
         source_item: item.map(str::to_owned),
         ..Memory::bare(MemoryKind::ResolvedBlocker, resolution)
     };
-    keep(story, &memory);
+    match said_before(story, &memory) {
+        Some(id) => story.tell(Event::MemoryConfirmed {
+            id,
+            source: Source {
+                item: memory.source_item,
+                attempt: None,
+            },
+        }),
+        None => drop(keep(story, &memory)),
+    }
 }

@@ -245,6 +245,14 @@ pub(super) fn end_attempt(
         .tables
         .attempt(attempt)
         .map_or(Role::Worker, |row| row.role);
+    let name = story
+        .tables
+        .attempt(attempt)
+        .and_then(|row| row.name.clone());
+    let mut report = report.clone();
+    let of = (node.as_str(), name.as_deref().unwrap_or_default());
+    remembering::learn_from_report(story, &mut report, of, &item.carried);
+    let report = &report;
     story.tell(Event::AttemptEnded {
         attempt,
         run,

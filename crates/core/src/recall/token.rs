@@ -46,7 +46,7 @@ impl Kind {
     }
 
     /// Whether it is a word or a name that the text itself holds.
-    pub(super) fn is_said(self) -> bool {
+    pub(crate) fn is_said(self) -> bool {
         matches!(self, Self::Identifier | Self::Word | Self::Common)
     }
 }
@@ -263,6 +263,22 @@ fn is_random(names: &[&str]) -> bool {
         && names.iter().zip(lengths).all(|(name, length)| {
             name.len() == length && name.bytes().all(|byte| byte.is_ascii_hexdigit())
         })
+}
+
+/// Whether a word, in small letters, only holds a sentence together.
+pub(super) fn is_stop_word(word: &str) -> bool {
+    stop_words().contains(word)
+}
+
+/// Whether a stem is that of a word which stands in any text about programs.
+pub(super) fn is_everyday(stem: &str) -> bool {
+    common_words().contains(stem)
+}
+
+/// Whether a word is a date, a hash or a random id: of one run or one machine.
+pub(super) fn is_dated_or_random(word: &str) -> bool {
+    let names: Vec<&str> = word.split(is_joint).collect();
+    is_date(&names) || is_random(&names) || is_hex(word)
 }
 
 /// Words that hold a sentence together.

@@ -10,6 +10,7 @@
 )]
 
 mod dependencies;
+mod doctor;
 mod editing;
 mod edits;
 mod gates;
@@ -19,6 +20,7 @@ mod people;
 mod plans;
 mod pointer;
 mod recall;
+mod remembering;
 mod runner;
 mod sequences;
 mod simulation;

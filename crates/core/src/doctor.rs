@@ -1,0 +1,231 @@
+//! Examining the memory: what is said twice, contradicts itself, speaks of files
+//! that are gone, or helps nobody.
+//!
+//! Nothing is changed here, and nothing is ever to be deleted: each finding says
+//! what somebody may type next, which supersedes or retires, with a reason, and
+//! can be read later. Whether files are there, the caller looks: see
+//! [`named_paths`](mod@crate::named_paths).
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::memory::{MemoryKind, MemoryRow};
+use crate::named_paths::paths_named;
+use crate::recall::Document;
+use crate::trust::is_doubted;
+use crate::word::words;
+
+mod contradictions;
+mod duplicates;
+mod statement;
+
+use contradictions::contradictions;
+use duplicates::duplicates;
+
+words! {
+    /// What is the matter.
+    FindingKind {
+        /// Two say the same.
+        Duplicate = "duplicate",
+        /// Two contradict each other.
+        Contradiction = "contradiction",
+        /// Attempts failed with it, more often than it helped.
+        Doubted = "doubted",
+        /// The files that it names are gone.
+        Stale = "stale",
+        /// Nobody has used it for long.
+        NeverUsed = "never-used",
+    }
+}
+
+/// Something that somebody should look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What is the matter.
+    pub kind: FindingKind,
+    /// With which memories; of two, the one to be superseded first.
+    pub ids: Vec<String>,
+    /// In a sentence.
+    pub text: String,
+    /// What to type next.
+    pub next: String,
+}
+
+/// What is looked at of something remembered.
+#[derive(Clone, Debug)]
+pub struct MemoryView<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// What kind it is.
+    pub kind: MemoryKind,
+    /// Its title; empty where there is none.
+    pub title: &'a str,
+    /// What to know.
+    pub content: &'a str,
+    /// Where it applies; a guardrail's trigger; empty where there is none.
+    pub context: &'a str,
+    /// When it was learned.
+    pub learned_at: Timestamp,
+    /// How often it stood in a prompt.
+    pub referenced: u64,
+    /// How many attempts had it in their prompt and succeeded.
+    pub helped: u64,
+    /// How many had it and failed.
+    pub failed: u64,
+    /// Whether it is followed: neither superseded nor retired.
+    pub followed: bool,
+    /// The paths that it names.
+    pub paths: Vec<String>,
+    /// Its tokens.
+    pub document: &'a Document,
+}
+
+impl<'a> MemoryView<'a> {
+    /// A view of a row and its document.
+    #[must_use]
+    pub fn of(row: &'a MemoryRow, document: &'a Document) -> Self {
+        Self {
+            id: &row.id,
+            kind: row.memory.kind,
+            title: row.memory.title.as_deref().unwrap_or_default(),
+            content: &row.memory.content,
+            context: row.memory.context.as_deref().unwrap_or_default(),
+            learned_at: row.learned_at(),
+            referenced: row.times_referenced().unwrap_or_default(),
+            helped: row.uses.helped,
+            failed: row.uses.failed,
+            followed: row.is_followed(),
+            paths: paths_named(&row.memory),
+            document,
+        }
+    }
+}
+
+/// What the caller has looked up.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// The present time.
+    pub now: Timestamp,
+    /// Of the paths that are named, those that are nowhere in the project.
+    pub gone: &'a BTreeSet<String>,
+}
+
+/// After so many days somebody would have used it.
+const UNUSED_DAYS: i64 = 90;
+const DAY_S: i64 = 86_400;
+/// So much of a text stands in a sentence about it, in characters.
+const SAID_MAX: usize = 80;
+
+/// What is the matter with what is remembered, kind by kind. A memory is
+/// proposed for retirement once, for the first reason.
+#[must_use]
+pub fn examine(rows: &[MemoryView<'_>], facts: &Surroundings<'_>) -> Vec<Finding> {
+    let mut followed: Vec<&MemoryView<'_>> = rows.iter().filter(|row| row.followed).collect();
+    followed.sort_by_key(|row| row.id);
+    let duplicates = duplicates(&followed);
+    let replaced: BTreeSet<usize> = duplicates.iter().map(|(replaced, _)| *replaced).collect();
+    let twins = duplicates.iter().map(|(old, new)| {
+        let (old, new) = (followed[*old].id, followed[*new].id);
+        let text = format!("{old} says the same as {new}");
+        supersede(FindingKind::Duplicate, old, new, text)
+    });
+    let disputes = contradictions(&followed).into_iter().map(|found| {
+        let (old, new) = (followed[found.earlier].id, followed[found.later].id);
+        let text = format!(
+            "{old} says \"{}\" and {new} says \"{}\"; if the latter holds, it takes its place",
+            shortened(&found.earlier_says),
+            shortened(&found.later_says),
+        );
+        supersede(FindingKind::Contradiction, old, new, text)
+    });
+    let single = followed.iter().enumerate();
+    let single = single.filter(|(at, _)| !replaced.contains(at));
+    let mut retired: Vec<Finding> = single
+        .filter_map(|(_, row)| {
+            doubted(row)
+                .or_else(|| stale(row, facts))
+                .or_else(|| unused(row, facts))
+        })
+        .collect();
+    retired.sort_by_key(|finding| finding.kind);
+    twins.chain(disputes).chain(retired).collect()
+}
+
+/// The record speaks against it.
+fn doubted(row: &MemoryView<'_>) -> Option<Finding> {
+    is_doubted(row.helped, row.failed).then(|| {
+        let text = format!(
+            "of the attempts that had {} in their prompt {} failed and {} succeeded",
+            row.id, row.failed, row.helped
+        );
+        retire(FindingKind::Doubted, row, text, "attempts failed with it")
+    })
+}
+
+/// No file that it names is there any more. Where one of several is gone, the
+/// rest may well hold; and where none is named, nothing is known.
+fn stale(row: &MemoryView<'_>, facts: &Surroundings<'_>) -> Option<Finding> {
+    let all_gone = row.paths.iter().all(|path| facts.gone.contains(path));
+    (!row.paths.is_empty() && all_gone).then(|| {
+        let text = match row.paths.as_slice() {
+            [one] => format!("{} names {}, which is gone", row.id, shortened(one)),
+            paths => format!("{} names {} files, and all are gone", row.id, paths.len()),
+        };
+        retire(FindingKind::Stale, row, text, "what it names is gone")
+    })
+}
+
+/// Nobody used it for long. A guardrail is there so that something does not
+/// happen: it may hold for years before it is needed.
+fn unused(row: &MemoryView<'_>, facts: &Surroundings<'_>) -> Option<Finding> {
+    let age_s = facts
+        .now
+        .as_second()
+        .saturating_sub(row.learned_at.as_second());
+    let age_days = age_s / DAY_S;
+    let is_unused = row.referenced == 0 && row.helped == 0 && age_days > UNUSED_DAYS;
+    (is_unused && row.kind != MemoryKind::Guardrail).then(|| {
+        let text = format!("{} was learned {age_days} days ago and never used", row.id);
+        retire(FindingKind::NeverUsed, row, text, "never used")
+    })
+}
+
+fn retire(kind: FindingKind, row: &MemoryView<'_>, text: String, why: &str) -> Finding {
+    Finding {
+        kind,
+        ids: vec![row.id.to_owned()],
+        text,
+        next: format!("piton learn retire {} --why '{why}'", typed(row.id)),
+    }
+}
+
+fn supersede(kind: FindingKind, old: &str, new: &str, text: String) -> Finding {
+    Finding {
+        kind,
+        ids: vec![old.to_owned(), new.to_owned()],
+        text,
+        next: format!("piton learn supersede {} --by {}", typed(old), typed(new)),
+    }
+}
+
+/// A text of others in one line, not too long.
+fn shortened(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(SAID_MAX) {
+        Some((at, _)) => format!("{}\u{2026}", &text[..at]),
+        None => text,
+    }
+}
+
+/// An id as it is typed in a shell. Files of others may give any.
+fn typed(id: &str) -> String {
+    let is_plain =
+        |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_' | '.' | '/');
+    if !id.is_empty() && !id.starts_with('-') && id.chars().all(is_plain) {
+        id.to_owned()
+    } else {
+        format!("'{}'", id.replace('\'', r"'\''"))
+    }
+}

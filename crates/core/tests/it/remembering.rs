@@ -1,0 +1,219 @@
+//! What the memory learns from work: learnings from what was noticed, once;
+//! whether what a prompt carried helped; how what was in the way was resolved.
+
+use piton_core::attempt::{Outcome, Report, ToldAttempt};
+use piton_core::classify::Category;
+use piton_core::entry::{Entry, EntryType};
+use piton_core::memory::{Memory, MemoryKind, MemoryRow};
+use piton_core::observation::{ActionTaken, Observation, ObservationKind};
+use piton_core::{Command, Event, Recorded, Role, RunId, Verb};
+
+use crate::world::{World, end_attempt, failure, needs_human, node, start_attempt};
+
+const CONTENT: &str = "The importer of lots needs `make gen` before its tests run";
+const SAME: &str = "the importer of lots needs make gen, before its tests run!";
+
+fn documented(text: &str) -> Observation {
+    Observation {
+        description: Some(text.to_owned()),
+        action_taken: Some(ActionTaken::Documented),
+        ..Observation::bare(ObservationKind::Finding, "importer")
+    }
+}
+
+fn told(world: &mut World, item: &str, seen: Vec<Observation>) -> Vec<Recorded> {
+    let attempt = world.fresh_attempt();
+    world.ok(Command::TellAttempt(Box::new(ToldAttempt {
+        attempt,
+        run: RunId::PROJECT,
+        node: node(item),
+        item: item.to_owned(),
+        number: None,
+        name: None,
+        agent: "ada".to_owned(),
+        ended_at: None,
+        report: Box::new(Report {
+            observations: seen,
+            ..Report::bare(Outcome::Completed)
+        }),
+        native: None,
+    })))
+}
+
+fn row<'w>(world: &'w World, id: &str) -> &'w MemoryRow {
+    world.tables.remembered(id).expect("it is remembered")
+}
+
+fn kinds(events: &[Recorded]) -> Vec<&'static str> {
+    let kinds = events.iter().map(|recorded| recorded.event.kind());
+    kinds.filter(|kind| kind.starts_with("memory")).collect()
+}
+
+#[test]
+fn what_is_noticed_twice_is_one_learning_with_two_sources() {
+    let mut world = World::empty();
+    let events = told(&mut world, "lots", vec![documented(CONTENT)]);
+    assert_eq!(kinds(&events), ["memory-added"]);
+    let related = |events: &[Recorded]| -> Vec<String> {
+        let told = events.iter().find_map(|recorded| match &recorded.event {
+            Event::AttemptTold(told) => Some(told.report.observations.clone()),
+            _ => None,
+        });
+        let seen = told.expect("it was told");
+        seen.into_iter()
+            .filter_map(|seen| seen.related_learning_id)
+            .collect()
+    };
+    assert_eq!(related(&events), ["learning-0001"]);
+    let events = told(&mut world, "bills", vec![documented(SAME)]);
+    assert_eq!(kinds(&events), ["memory-confirmed"]);
+    assert_eq!(related(&events), ["learning-0001"]);
+    let row = row(&world, "learning-0001");
+    assert_eq!(row.memory.source_item.as_deref(), Some("lots"));
+    assert_eq!(row.memory.source_attempt.as_deref(), Some("lots-1"));
+    assert_eq!(row.again[0].item.as_deref(), Some("bills"));
+    assert_eq!(row.again[0].attempt.as_deref(), Some("bills-1"));
+    world.check();
+}
+
+#[test]
+fn what_is_retired_may_be_learned_again() {
+    let mut world = World::empty();
+    told(&mut world, "lots", vec![documented(CONTENT)]);
+    world.ok(Command::RetireMemory {
+        id: "learning-0001".to_owned(),
+        why: None,
+        superseded_by: None,
+    });
+    let events = told(&mut world, "bills", vec![documented(CONTENT)]);
+    assert_eq!(kinds(&events), ["memory-added"]);
+    assert!(row(&world, "learning-0002").is_followed());
+}
+
+#[test]
+fn something_may_only_be_superseded_by_something() {
+    let mut world = World::empty();
+    told(&mut world, "lots", vec![documented(CONTENT)]);
+    let supersede = |by: &str| Command::RetireMemory {
+        id: "learning-0001".to_owned(),
+        why: None,
+        superseded_by: Some(by.to_owned()),
+    };
+    world.refused(supersede("learning-0009"));
+    let better = Memory::bare(MemoryKind::Learning, "the importer makes its own code now");
+    world.ok(Command::AddMemory(Box::new(better)));
+    world.ok(supersede("learning-0002"));
+    let retired = row(&world, "learning-0001")
+        .retired
+        .clone()
+        .expect("retired");
+    assert_eq!(retired.superseded_by.as_deref(), Some("learning-0002"));
+}
+
+#[test]
+fn a_resolution_is_remembered_once() {
+    let mut world = World::empty();
+    let resolved = || {
+        let entry = Entry::bare(EntryType::DebugResolved)
+            .saying("issue", "no key for the register")
+            .saying("resolution", "ask ops for the key of the register");
+        Command::LogEntry(Box::new(entry))
+    };
+    let events = world.ok(resolved());
+    assert_eq!(kinds(&events), ["memory-added"]);
+    let known = row(&world, "blocker-0001");
+    assert_eq!(
+        known.memory.title.as_deref(),
+        Some("no key for the register")
+    );
+    assert_eq!(known.memory.content, "ask ops for the key of the register");
+    let events = world.ok(resolved());
+    assert_eq!(kinds(&events), ["memory-confirmed"]);
+}
+
+/// An attempt at `a` whose prompt carries a learning and a sign.
+fn attempt_with(world: &mut World, token: u64, report: Report) -> Vec<Recorded> {
+    let attempt = world.fresh_attempt();
+    let mut start = start_attempt(world.run, token, attempt, "a", Role::Worker);
+    if let Command::StartAttempt { memories, .. } = &mut start {
+        *memories = vec!["learning-0001".to_owned(), "sign-0001".to_owned()];
+    }
+    world.ok(start);
+    world.ok(end_attempt(world.run, token, attempt, "a", report))
+}
+
+fn world_with_advice() -> (World, u64) {
+    let (mut world, token) = World::running("a");
+    world.ok(Command::AddMemory(Box::new(Memory::bare(
+        MemoryKind::Learning,
+        CONTENT,
+    ))));
+    let sign = Memory {
+        title: Some("Ask first".to_owned()),
+        ..Memory::bare(MemoryKind::Guardrail, "ask before a migration")
+    };
+    world.ok(Command::AddMemory(Box::new(sign)));
+    (world, token)
+}
+
+fn uses(world: &World, id: &str) -> (u64, u64, u64) {
+    let uses = row(world, id).uses;
+    (uses.referenced, uses.helped, uses.failed)
+}
+
+#[test]
+fn what_a_prompt_carried_is_counted_at_the_start_and_judged_by_what_became_of_the_item() {
+    for (report, expect) in [
+        (Report::bare(Outcome::Completed), (1, 1, 0)),
+        (failure(Category::Logic, "no"), (1, 0, 1)),
+        (Report::bare(Outcome::Blocked), (1, 0, 1)),
+        (needs_human("which one?"), (1, 0, 0)),
+        (Report::bare(Outcome::Interrupted), (1, 0, 0)),
+    ] {
+        let (mut world, token) = world_with_advice();
+        attempt_with(&mut world, token, report);
+        assert_eq!(uses(&world, "learning-0001"), expect);
+        // Every prompt carries the signs: nothing is told of them by that.
+        assert_eq!(uses(&world, "sign-0001"), (1, 0, 0));
+        world.check();
+    }
+}
+
+#[test]
+fn what_repeats_the_prompt_is_an_echo_and_no_second_source() {
+    let (mut world, token) = world_with_advice();
+    let report = Report {
+        observations: vec![documented(SAME)],
+        ..Report::bare(Outcome::Completed)
+    };
+    let events = attempt_with(&mut world, token, report);
+    assert_eq!(kinds(&events), ["memory-judged"]);
+    assert_eq!(row(&world, "learning-0001").again, []);
+}
+
+#[test]
+fn an_answer_that_led_to_the_end_is_remembered_with_what_was_in_the_way() {
+    let (mut world, token) = World::running("a");
+    world.work(
+        token,
+        "a",
+        failure(Category::Logic, "the register wants a key"),
+    );
+    world.decide(Verb::Answer, Some("use the key of the test register"));
+    assert_eq!(
+        world.tables.memory().count(),
+        0,
+        "nobody knows yet whether it helps"
+    );
+    let run = world.run;
+    world.ok(Command::ContinueRun { run, token });
+    world.complete(token, "a");
+    let known = row(&world, "blocker-0001");
+    assert_eq!(
+        known.memory.title.as_deref(),
+        Some("the register wants a key")
+    );
+    assert_eq!(known.memory.content, "use the key of the test register");
+    assert_eq!(known.memory.source_item.as_deref(), Some("a"));
+    world.check();
+}
