@@ -40,6 +40,11 @@ pub(crate) enum LearnCommand {
         #[arg(long)]
         why: Option<String>,
     },
+    /// Look at all that is remembered: what is said twice, contradicts, is stale, helps nobody
+    #[command(
+        after_help = "Changes nothing: each finding says what to type. Ends with 1 when there is one.\n\nExamples:\n  piton learn doctor\n  piton learn doctor --json | jq -r '.findings[].next'"
+    )]
+    Doctor,
     /// Take in what was remembered elsewhere, each thing once
     #[command(after_help = IMPORT)]
     Import {

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use piton_core::Actor;
 use piton_core::memory::{Confidence, Memory, MemoryKind, MemoryRow};
-use piton_engine::verbs::import;
+use piton_core::trust::{Trust, trust};
 use piton_engine::verbs::learn::{self, Filter};
+use piton_engine::verbs::{doctor, import};
 use piton_engine::{Exit, Failure, World};
 
 use super::{local, notify, read_text};
@@ -33,7 +34,7 @@ pub(super) fn learn(
             };
             let rows = learn::list(world, &filter)?;
             if output.json {
-                output.json(&rows);
+                output.json(&rows.iter().map(in_json).collect::<Vec<_>>());
                 return Ok(Exit::Done);
             }
             output.data(&table::render(rows.iter().map(in_line)));
@@ -45,12 +46,13 @@ pub(super) fn learn(
         LearnCommand::Show { id } => {
             let row = learn::show(world, &id)?;
             if output.json {
-                output.json(&row);
+                output.json(&in_json(&row));
             } else {
                 output.data(&whole(&row));
             }
             Ok(Exit::Done)
         }
+        LearnCommand::Doctor => doctor(world, output),
         LearnCommand::Supersede { id, by, why } => {
             let by = by.trim().to_owned();
             let row = learn::retire(world, &id, (why, Some(by.clone())), &mut |notice| {
@@ -98,6 +100,36 @@ pub(super) fn learn(
     }
 }
 
+fn doctor(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+    let examined = doctor::doctor(world)?;
+    let found = examined.findings.len();
+    if output.json {
+        output.json(&serde_json::json!({
+            "followed": examined.followed,
+            "findings": examined.findings,
+            "paths_looked_for": examined.paths,
+        }));
+    } else {
+        for finding in &examined.findings {
+            let text = first_line(&finding.text);
+            output.data(&format!(
+                "{BOLD}{}{BOLD:#}  {text}\n  {DIM}next:{DIM:#} {}\n",
+                finding.kind, finding.next
+            ));
+        }
+        if !examined.paths {
+            output.note("the project has too many files to look for those that are named");
+        }
+        let memories = super::count(
+            u32::try_from(examined.followed).unwrap_or(u32::MAX),
+            "memory",
+        );
+        let to_look_at = super::count(u32::try_from(found).unwrap_or(u32::MAX), "finding");
+        output.note(&format!("{memories} looked at: {to_look_at}"));
+    }
+    Ok(if found == 0 { Exit::Done } else { Exit::No })
+}
+
 fn add(world: &World, args: LearnAdd, output: &mut Output) -> Result<Exit, Failure> {
     let content = match args.content.as_deref() {
         Some("-") => read_text(world, Path::new("-"))?.1.trim().to_owned(),
@@ -142,6 +174,19 @@ fn in_line(row: &MemoryRow) -> [String; 4] {
     ]
 }
 
+/// A row, with what is told from it and not stored.
+fn in_json(row: &MemoryRow) -> serde_json::Value {
+    let mut value = serde_json::to_value(row).unwrap_or_default();
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("trust".to_owned(), serde_json::json!(trust_of(row)));
+    }
+    value
+}
+
+fn trust_of(row: &MemoryRow) -> Trust {
+    trust(&row.by, row.uses.helped, row.uses.failed)
+}
+
 /// Who did something, as people say it.
 fn name(actor: &str) -> String {
     Actor::parse(actor).name().to_owned()
@@ -175,10 +220,26 @@ fn whole(row: &MemoryRow) -> String {
     line("From", memory.source_item.as_deref());
     let learned = format!("{}, by {}", local(row.learned_at()), name(&row.by));
     line("Learned", Some(&learned));
+    for source in &row.again {
+        let from = source.attempt.as_deref().or(source.item.as_deref());
+        line("Again from", from);
+    }
+    line("Trust", Some(trust_of(row).as_str()));
+    let uses = row.uses;
+    if uses.referenced > 0 {
+        let used = format!(
+            "{}; {} done with it, {} failed",
+            super::count(uses.referenced, "time"),
+            uses.helped,
+            uses.failed
+        );
+        line("Used", Some(&used));
+    }
     if let Some(retired) = &row.retired {
         let why = retired.why.as_deref().unwrap_or("without a reason");
         let said = format!("{}, by {}: {why}", local(retired.at), name(&retired.by));
         line("Retired", Some(&said));
+        line("Superseded by", retired.superseded_by.as_deref());
     }
     text.push('\n');
     for line in memory.content.trim_end().lines() {

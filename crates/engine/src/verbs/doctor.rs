@@ -1,0 +1,105 @@
+//! `piton learn doctor`: what of the memory somebody should look at.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use piton_core::Need;
+use piton_core::doctor::{Finding, MemoryView, Surroundings, examine};
+use piton_core::memory::MemoryRow;
+use piton_core::named_paths::gone;
+use piton_core::recall::Document;
+
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::world::World;
+
+/// So many files are looked at; in a larger project nothing is said of paths.
+const FILES_MAX: usize = 200_000;
+/// Folders that hold what is made or fetched.
+const SKIPPED: [&str; 5] = [".git", ".piton", "node_modules", "target", ".venv"];
+
+/// What was found, and how many memories were looked at.
+#[derive(Debug, Default)]
+pub struct Examined {
+    /// How many are followed.
+    pub followed: usize,
+    /// What somebody should look at.
+    pub findings: Vec<Finding>,
+    /// Whether the paths that memories name were looked for.
+    pub paths: bool,
+}
+
+/// Looks at all that is followed.
+///
+/// # Errors
+///
+/// When there is a store that cannot be read.
+pub fn doctor(world: &World) -> Result<Examined, Failure> {
+    let Some(session) = Session::read(world, &world.cwd)? else {
+        return Ok(Examined::default());
+    };
+    let rows = session.load(&[Need::Memories(None)])?;
+    let mut rows: Vec<&MemoryRow> = rows
+        .tables
+        .memory()
+        .filter(|row| row.is_followed())
+        .collect();
+    rows.sort_by_key(|row| row.position);
+    let documents: Vec<Document> = rows
+        .iter()
+        .map(|row| Document::of_memory(&row.memory))
+        .collect();
+    let pairs = rows.iter().zip(&documents);
+    let views: Vec<MemoryView<'_>> = pairs
+        .map(|(row, document)| MemoryView::of(row, document))
+        .collect();
+    let files = files_of(&session.project.root);
+    let named: BTreeSet<&str> = views
+        .iter()
+        .flat_map(|view| view.paths.iter().map(String::as_str))
+        .collect();
+    let gone = match &files {
+        Some(files) => gone(named, files.iter().map(String::as_str)),
+        None => BTreeSet::new(),
+    };
+    let surroundings = Surroundings {
+        now: world.now(),
+        gone: &gone,
+    };
+    Ok(Examined {
+        followed: views.len(),
+        findings: examine(&views, &surroundings),
+        paths: files.is_some(),
+    })
+}
+
+/// The files of a project, by their paths in it; none where there are too many.
+fn files_of(root: &Path) -> Option<Vec<String>> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        // What cannot be read is looked for as if it were not there.
+        let Ok(entries) = fs::read_dir(&folder) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let name = entry.file_name();
+            if kind.is_dir() {
+                let is_skipped = name.to_str().is_some_and(|name| SKIPPED.contains(&name));
+                if !is_skipped {
+                    folders.push(entry.path());
+                }
+            } else if let Ok(path) = entry.path().strip_prefix(root) {
+                files.push(path.to_string_lossy().replace('\\', "/"));
+            }
+            if files.len() + folders.len() > FILES_MAX {
+                return None;
+            }
+        }
+    }
+    Some(files)
+}
