@@ -138,9 +138,17 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::Line(*run, node.clone()));
         }
         Command::EndAttempt {
-            run, node, attempt, ..
+            run,
+            node,
+            attempt,
+            report,
+            ..
         } => {
             rows.push(Need::Attempt(*attempt));
+            // Its pieces stand among its siblings, and those move.
+            if !report.pieces.is_empty() {
+                rows.push(Need::Tree(*run));
+            }
             finishing(&mut rows, *run, node);
             logging(&mut rows, *run, node);
         }

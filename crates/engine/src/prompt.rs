@@ -4,6 +4,8 @@
 //! node's own prompt, shared context, how to report: each part a template that
 //! the plan's `prompts` may replace. Unknown variables stay as they are.
 
+mod recovery;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -111,23 +113,45 @@ pub struct Ingredients<'a> {
     pub context: Vec<(String, String)>,
     /// What stands before everything else: see [`signs`].
     pub signs: Option<String>,
+    /// The pieces that the item was split into, each with what came of it.
+    pub pieces: Vec<String>,
 }
 
 /// The prompt of a worker.
 #[must_use]
 pub fn worker(templates: &Templates, of: &Ingredients<'_>) -> String {
-    whole(templates, of, &worker_task(of.item))
+    whole(templates, of, &worker_task(of.item), None)
 }
 
 /// The prompt of an agent that is to mend what a gate found.
 #[must_use]
 pub fn gate_fix(templates: &Templates, of: &Ingredients<'_>) -> String {
-    whole(templates, of, &gate_fix_task(of.item))
+    whole(templates, of, &gate_fix_task(of.item), None)
+}
+
+/// The prompt of an agent that is to put the workspace in order.
+#[must_use]
+pub fn repair(templates: &Templates, of: &Ingredients<'_>) -> String {
+    let reporting = recovery::REPAIR_REPORTING;
+    whole(templates, of, &recovery::repair_task(of.item), Some(reporting))
+}
+
+/// The prompt of an agent that is to split the item.
+#[must_use]
+pub fn split(templates: &Templates, of: &Ingredients<'_>) -> String {
+    let reporting = recovery::split_reporting();
+    whole(templates, of, &recovery::split_task(of.item), Some(&reporting))
 }
 
 /// All parts of a prompt. Only the task is another for each role, so that what
-/// one of them is told is not forgotten for the other.
-fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str) -> String {
+/// one of them is told is not forgotten for the other. A role whose answer has
+/// a form of its own brings how to `report` it.
+fn whole(
+    templates: &Templates,
+    of: &Ingredients<'_>,
+    task: &str,
+    report: Option<&str>,
+) -> String {
     let variables = variables(of);
     let fill =
         |own: &Option<String>, default: &str| expand(own.as_deref().unwrap_or(default), &variables);
@@ -136,6 +160,9 @@ fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str) -> String {
     parts.push(fill(&templates.position, POSITION));
     if of.item.error.is_some() {
         parts.push(fill(&templates.retry_warning, RETRY_WARNING));
+    }
+    if report.is_none() {
+        parts.extend(recovery::followed(of.item, &of.pieces));
     }
     if let Some(answer) = &of.item.answer {
         parts.push(format!("## A person answered\n\n{answer}"));
@@ -148,13 +175,20 @@ fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str) -> String {
             .map(|text| expand(text, &variables)),
     );
     parts.extend(context(&of.context));
-    parts.push(fill(&templates.result_reporting, RESULT_REPORTING));
+    parts.push(report.map_or_else(
+        || fill(&templates.result_reporting, RESULT_REPORTING),
+        str::to_owned,
+    ));
     join(&parts)
 }
 
 fn worker_task(item: &ItemRow) -> String {
     let task = item.prompt.as_deref().unwrap_or_default();
-    format!("## Your task\n\n{}", task.trim_end())
+    let mut text = format!("## Your task\n\n{}", task.trim_end());
+    if let Some(piece) = recovery::piece(item) {
+        text.push_str(&format!("\n\n{piece}"));
+    }
+    text
 }
 
 fn gate_fix_task(item: &ItemRow) -> String {

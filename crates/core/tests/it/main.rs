@@ -19,6 +19,7 @@ mod people;
 mod plans;
 mod pointer;
 mod recall;
+mod recovering;
 mod runner;
 mod sequences;
 mod simulation;

@@ -203,6 +203,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             attempt: open.id,
             node: open.node.clone(),
             report: Box::new(report(by)),
+            recovery: None,
         });
     }
     let item = tables.next(run)?;
@@ -266,6 +267,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         depends_on: Vec::new(),
         native: None,
         past: Past::default(),
+        piece_of: None,
     };
     let node = || node.clone();
     let states = [ItemState::Pending, ItemState::Skipped, ItemState::Done];
