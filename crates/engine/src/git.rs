@@ -105,9 +105,15 @@ const UNFINISHED: [(&str, &str); 6] = [
     ("MERGE_HEAD", "a merge was begun and is not finished"),
     ("rebase-merge", "a rebase was begun and is not finished"),
     ("rebase-apply", "a rebase was begun and is not finished"),
-    ("CHERRY_PICK_HEAD", "a cherry-pick was begun and is not finished"),
+    (
+        "CHERRY_PICK_HEAD",
+        "a cherry-pick was begun and is not finished",
+    ),
     ("REVERT_HEAD", "a revert was begun and is not finished"),
-    ("index.lock", "git's index.lock is there: a git works, or one died"),
+    (
+        "index.lock",
+        "git's index.lock is there: a git works, or one died",
+    ),
 ];
 
 /// Files of one folder that are not the user's: those whose names begin so.

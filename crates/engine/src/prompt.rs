@@ -133,25 +133,30 @@ pub fn gate_fix(templates: &Templates, of: &Ingredients<'_>) -> String {
 #[must_use]
 pub fn repair(templates: &Templates, of: &Ingredients<'_>) -> String {
     let reporting = recovery::REPAIR_REPORTING;
-    whole(templates, of, &recovery::repair_task(of.item), Some(reporting))
+    whole(
+        templates,
+        of,
+        &recovery::repair_task(of.item),
+        Some(reporting),
+    )
 }
 
 /// The prompt of an agent that is to split the item.
 #[must_use]
 pub fn split(templates: &Templates, of: &Ingredients<'_>) -> String {
     let reporting = recovery::split_reporting();
-    whole(templates, of, &recovery::split_task(of.item), Some(&reporting))
+    whole(
+        templates,
+        of,
+        &recovery::split_task(of.item),
+        Some(&reporting),
+    )
 }
 
 /// All parts of a prompt. Only the task is another for each role, so that what
 /// one of them is told is not forgotten for the other. A role whose answer has
 /// a form of its own brings how to `report` it.
-fn whole(
-    templates: &Templates,
-    of: &Ingredients<'_>,
-    task: &str,
-    report: Option<&str>,
-) -> String {
+fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str, report: Option<&str>) -> String {
     let variables = variables(of);
     let fill =
         |own: &Option<String>, default: &str| expand(own.as_deref().unwrap_or(default), &variables);

@@ -100,8 +100,9 @@ fn attempts<'r>(
     rows
 }
 
+/// Whether an item waits for the node, or for something that it is part of.
 fn waits_for(item: &ItemRow, node: &Node) -> bool {
-    !item.state.is_finished() && item.depends_on.contains(node)
+    !item.state.is_finished() && item.depends_on.iter().any(|on| node.is_within(on))
 }
 
 /// What the attempt said of its failure. An agent that ended well has said what

@@ -63,7 +63,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
                 item.and_then(|item| item.started_at),
                 time,
                 item.and_then(|item| item.summary.as_deref()),
-                pieces(tables, moved),
+                tables,
             )
         }
         Event::RunMoved {
@@ -106,7 +106,7 @@ fn moved_line(
     started: Option<Timestamp>,
     now: Timestamp,
     summary: Option<&str>,
-    pieces: usize,
+    tables: &Tables,
 ) -> Option<String> {
     let node = &moved.node;
     match moved.to {
@@ -132,13 +132,14 @@ fn moved_line(
         )),
         ItemState::Ready if moved.recovery.is_some() => {
             let error = dash(moved.error.as_deref());
-            let next = moved.recovery.as_ref().map(|followed| next(followed));
+            let next = moved.recovery.as_ref().map(|next| followed(next));
             Some(format!(
                 "{YELLOW}!{YELLOW:#} {node} failed{error}; {}",
                 next.unwrap_or_default()
             ))
         }
         ItemState::Pending if moved.from == ItemState::Working => {
+            let pieces = pieces(tables, moved);
             Some(format!(
                 "{YELLOW}/{YELLOW:#} {node} is split into {pieces}; they come first"
             ))
@@ -165,20 +166,20 @@ fn moved_line(
 
 /// How many pieces of an item there are that it waits for.
 fn pieces(tables: &Tables, moved: &piton_core::event::ItemMoved) -> usize {
-    let open = tables.tree(moved.run).filter(|item| {
-        item.piece_of.as_ref() == Some(&moved.node) && !item.state.is_finished()
-    });
+    let open = tables
+        .tree(moved.run)
+        .filter(|item| item.piece_of.as_ref() == Some(&moved.node) && !item.state.is_finished());
     open.count()
 }
 
 /// What is done now about a failure, in a line.
-fn next(followed: &Followed) -> String {
-    let evidence = first_line(&followed.evidence.join("; "));
-    match followed.action {
+pub(crate) fn followed(next: &Followed) -> String {
+    let evidence = first_line(&next.evidence.join("; "));
+    match next.action {
         RecoveryAction::FixState => format!("a repair first: {evidence}"),
-        RecoveryAction::BreakChunks => format!("to be split: {evidence}"),
+        RecoveryAction::BreakChunks => format!("a split first: {evidence}"),
         RecoveryAction::Retry => format!("tried again with {evidence}"),
-        RecoveryAction::Skip | RecoveryAction::Manual => followed.action.to_string(),
+        RecoveryAction::Skip | RecoveryAction::Manual => next.action.to_string(),
     }
 }
 

@@ -72,11 +72,14 @@ pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Fail
             moved.recovery = way.map(|(_, said)| Box::new(Followed::of(said, times)));
         }),
         (None, None) => {
-            let state = match failed.outcome {
-                Outcome::Blocked => ItemState::Blocked,
-                _ => ItemState::Failed,
+            let state = if failed.outcome == Outcome::Blocked {
+                ItemState::Blocked
+            } else {
+                ItemState::Failed
             };
-            let considered = failed.recovery.map(|recovery| considered(recovery, times));
+            let considered = failed
+                .recovery
+                .and_then(|recovery| considered(recovery, times));
             give_up_after(
                 story,
                 (run, node),
@@ -119,16 +122,15 @@ fn way(item: &ItemRow, recovery: &Recovery) -> Option<Way> {
     }
 }
 
-fn considered(recovery: &Recovery, times: u32) -> String {
-    let mut lines = vec!["considered:".to_owned()];
-    lines.extend(recovery.considered());
+fn considered(recovery: &Recovery, times: u32) -> Option<String> {
+    let mut lines = recovery.considered();
     if recovery.action != RecoveryAction::Manual {
         lines.push(match times {
             FOLLOWED_MAX.. => format!("it went on without a person {times} times in a row"),
-            _ => format!("that leads no further here: {}", recovery.action),
+            _ => format!("{} leads no further here", recovery.action),
         });
     }
-    lines.join("\n- ")
+    (!lines.is_empty()).then(|| format!("considered:\n- {}", lines.join("\n- ")))
 }
 
 /// The workspace was put in order, or could not be: the work begins again, and

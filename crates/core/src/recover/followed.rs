@@ -58,15 +58,16 @@ impl Rule {
 }
 
 impl Recovery {
-    /// What was considered, a short line each: for whoever is asked.
+    /// What was considered, a short line each: for whoever is asked. That a
+    /// person could be asked, and that nothing is known, they see without it.
     #[must_use]
     pub fn considered(&self) -> Vec<String> {
-        let not = self
-            .rejected
-            .iter()
-            .map(|no| format!("not {} ({}): {}", no.action, no.rule, no.why));
-        let but = format!("{} ({}): {}", self.action, self.rule, self.guidance);
-        not.chain([but]).collect()
+        let ours = |action| action != RecoveryAction::Manual;
+        let not = self.rejected.iter().filter(|no| ours(no.action));
+        let not = not.map(|no| format!("not {}: {}", no.action, no.why));
+        let but = (self.rule != Rule::NothingKnown)
+            .then(|| format!("{}: {}", self.action, self.guidance));
+        not.chain(but).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use piton_core::attempt::{RecoveryAction, Report};
 use piton_core::classify::Category;
 use piton_core::policy::Policy;
-use piton_core::recover::{FOLLOWED_MAX, Rule};
+use piton_core::recover::{FOLLOWED_MAX, Rejected, Rule};
 use piton_core::{Event, ItemState, Node, Outcome, Role, RunState, Stage};
 
 use crate::world::{
@@ -99,11 +99,15 @@ fn without_a_recovery_all_is_as_it_was() {
 
 #[test]
 fn whoever_is_asked_reads_what_was_considered() {
-    let (world, _) = left(
-        said(Outcome::Failed),
-        RecoveryAction::Manual,
-        Rule::NothingKnown,
-    );
+    let (mut world, token) = running();
+    let attempt = world.begin(token, "build/s1");
+    let mut what = recovery(RecoveryAction::Manual, Rule::AttemptsUsedUp);
+    what.rejected = vec![Rejected {
+        rule: Rule::AlreadyDone,
+        action: RecoveryAction::Skip,
+        why: "nothing says so".to_owned(),
+    }];
+    world.end_so("build/s1", attempt, said(Outcome::Failed), what);
     let question = world.question();
     let details = world
         .tables
@@ -113,7 +117,9 @@ fn whoever_is_asked_reads_what_was_considered() {
         .clone();
     assert_eq!(
         details.as_deref(),
-        Some("it broke\nconsidered:\n- manual (nothing-known): nothing-known: do it so")
+        Some(
+            "it broke\nconsidered:\n- not skip: nothing says so\n- manual: attempts-used-up: do it so"
+        )
     );
 }
 
