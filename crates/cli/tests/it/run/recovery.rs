@@ -244,3 +244,34 @@ fn pieces_stand_in_no_file_that_people_write() {
         assert_eq!(scratch.read(file), after);
     }
 }
+
+/// piton dies while the attempt ends that splits an item: the pieces are planned
+/// once, all of them or none.
+#[test]
+fn a_death_at_the_end_of_a_split_plans_the_pieces_once() {
+    let agent = format!(
+        "if grep -q '^Split ' ; then {PIECES}\nelif [ $PITON_ITEM = build ] && ! [ -e roof ]; then {TOO_LARGE}\nelse [ $PITON_ITEM = build-2 ] && touch roof; echo \"did $PITON_ITEM\"; fi"
+    );
+    let at_the_end = [
+        "run.agent-ended:2",
+        "run.transcript-kept:2",
+        "run.spool-removed:2",
+    ];
+    let points = at_the_end.map(str::to_owned);
+    let commits = (3..=6).map(|nth| format!("run.committed:{nth}"));
+    for point in points.into_iter().chain(commits) {
+        let scratch = project(ONE, &agent);
+        let mut dies = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+        dies.env("PITON_FAILPOINT", &point);
+        let died = dies.output().expect("piton starts");
+        assert_eq!(died.status.code(), None, "{point}: it lives");
+        fine(&scratch, &["journal", "verify"]);
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0, "{point}: {}{}", said.out, said.err);
+        let status = scratch.json(&["status", DEMO]);
+        let nodes = status["run"]["nodes"].as_array().expect("nodes").iter();
+        let names: Vec<_> = nodes.map(|node| node["node"].clone()).collect();
+        assert_eq!(names, ["build-1", "build-2", "build"], "{point}");
+        fine(&scratch, &["journal", "verify"]);
+    }
+}
