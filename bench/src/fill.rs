@@ -140,5 +140,6 @@ fn item(node: Node, place: Place, id: &str, prompt: Option<&str>) -> PlannedItem
         depends_on: Vec::new(),
         native: None,
         past: Past::default(),
+        piece_of: None,
     }
 }

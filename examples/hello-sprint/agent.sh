@@ -33,7 +33,7 @@ build/test/write)
     case $prompt in
     *'This was tried before'*) ;;
     *)
-        echo 'connect ECONNREFUSED 127.0.0.1:443'
+        echo 'connect ECONNREFUSED 203.0.113.7:443'
         exit 1
         ;;
     esac

@@ -17,6 +17,10 @@ pub enum Role {
     Worker,
     /// To mend what the item's gate found.
     GateFix,
+    /// To put the workspace in order before the item is tried again.
+    Repair,
+    /// To say into which pieces the item is to be split.
+    Split,
 }
 
 impl Role {
@@ -26,6 +30,8 @@ impl Role {
         match self {
             Self::Worker => "worker",
             Self::GateFix => "gate-fix",
+            Self::Repair => "repair",
+            Self::Split => "split",
         }
     }
 }
@@ -157,6 +163,39 @@ pub struct Context {
     pub blocker_valid: Option<bool>,
 }
 
+impl Context {
+    /// The same, with what `known` says where this says nothing.
+    #[must_use]
+    pub fn or(self, known: Self) -> Self {
+        Self {
+            retry_count: self.retry_count.or(known.retry_count),
+            previous_failure_reason: self
+                .previous_failure_reason
+                .or(known.previous_failure_reason),
+            recovery_action: self.recovery_action.or(known.recovery_action),
+            recovery_guidance: self.recovery_guidance.or(known.recovery_guidance),
+            dependencies_completed: self.dependencies_completed.or(known.dependencies_completed),
+            blocker_verified: self.blocker_verified.or(known.blocker_verified),
+            blocker_valid: self.blocker_valid.or(known.blocker_valid),
+        }
+    }
+}
+
+/// A part of an item that was too large, as the agent names it that splits it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// What it is, in one line.
+    pub title: String,
+    /// What to tell the agent that does it, beyond the title.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
+}
+
+/// An item is split into so many pieces at least: one is the item itself.
+pub const PIECES_MIN: usize = 2;
+/// And into so many at most.
+pub const PIECES_MAX: usize = 12;
+
 /// What came of an attempt: everything that is known when it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -211,6 +250,9 @@ pub struct Report {
     /// What was looked at in a browser, and found right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub validations: Vec<String>,
+    /// Into what the item is to be split: the answer to [`Role::Split`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<Piece>,
 }
 
 impl Report {
@@ -235,7 +277,19 @@ impl Report {
             notes: None,
             screenshots: Vec::new(),
             validations: Vec::new(),
+            pieces: Vec::new(),
         }
+    }
+
+    /// The pieces, when they are such that the item can be split into them.
+    #[must_use]
+    pub fn usable_pieces(&self) -> Option<&[Piece]> {
+        let counts = (PIECES_MIN..=PIECES_MAX).contains(&self.pieces.len());
+        let named = self
+            .pieces
+            .iter()
+            .all(|piece| !piece.title.trim().is_empty());
+        (counts && named).then_some(self.pieces.as_slice())
     }
 }
 

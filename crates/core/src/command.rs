@@ -15,6 +15,7 @@ use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::Memory;
 use crate::plan::Plan;
 use crate::policy::Limits;
+use crate::recover::Recovery;
 use crate::run::Pause;
 
 /// What somebody wants to happen.
@@ -112,6 +113,9 @@ pub enum Command {
         node: Node,
         /// What came of it.
         report: Box<Report>,
+        /// What to do now, when it did not complete and somebody knows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        recovery: Option<Box<Recovery>>,
     },
     /// Note the intent to run a gate.
     StartGate {

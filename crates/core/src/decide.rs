@@ -9,8 +9,10 @@ mod editing;
 mod people;
 mod planning;
 mod recording;
+mod recovering;
 mod remembering;
 mod runner;
+mod splitting;
 mod story;
 mod taking;
 
@@ -85,8 +87,10 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             attempt,
             node,
             report,
+            recovery,
         } => {
-            runner::end_attempt(it, (*run, *token), node, *attempt, report)?;
+            let ended = (report.as_ref(), recovery.as_deref());
+            runner::end_attempt(it, (*run, *token), node, *attempt, ended)?;
         }
         Command::StartGate { run, token, node } => runner::start_gate(it, (*run, *token), node)?,
         Command::EndGate {

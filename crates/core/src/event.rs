@@ -20,6 +20,7 @@ use crate::memory::{Memory, Source};
 use crate::native::Native;
 use crate::plan::{PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
+use crate::recover::Followed;
 use crate::run::{Pause, Request, RunState};
 
 pub use edited::{Change, ItemChanged, ItemsPlaced, RunChanged};
@@ -368,6 +369,10 @@ pub struct ItemMoved {
     /// Whether this completes a task, for `max-tasks`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub task: bool,
+    /// What the next attempt follows. Where it is absent, what was followed
+    /// before holds on as long as the item only goes on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Box<Followed>>,
 }
 
 impl ItemMoved {
@@ -388,6 +393,7 @@ impl ItemMoved {
             answer: None,
             evidence: Vec::new(),
             task: false,
+            recovery: None,
         }
     }
 }

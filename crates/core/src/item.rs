@@ -9,6 +9,7 @@ use crate::attempt::HumanNeeded;
 use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, Place, RunId};
 use crate::native::Native;
+use crate::recover::Followed;
 
 /// Where an item stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -67,7 +68,11 @@ impl ItemState {
         match self {
             Pending => matches!(to, Ready | Done | Skipped),
             Ready => matches!(to, Pending | Working | Done | Skipped),
-            Working => matches!(to, Ready | Waiting | Done | Failed | Skipped | Blocked),
+            // Back to pending: it was split, and waits for its pieces.
+            Working => matches!(
+                to,
+                Pending | Ready | Waiting | Done | Failed | Skipped | Blocked
+            ),
             Waiting | Failed | Blocked => {
                 matches!(to, Pending | Ready | Working | Done | Skipped)
             }
@@ -86,7 +91,8 @@ impl fmt::Display for ItemState {
 /// What comes next for an item that is being worked on.
 ///
 /// Every item passes through the stages that it has, in this order; a failed
-/// gate leads to [`Stage::Fix`] and back.
+/// gate leads to [`Stage::Fix`] and back, a failure may lead to
+/// [`Stage::Repair`] or [`Stage::Split`] and from there to [`Stage::Work`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
@@ -99,6 +105,21 @@ pub enum Stage {
     Fix,
     /// What changed is to be committed.
     Commit,
+    /// An agent is to put the workspace in order before the work begins again.
+    Repair,
+    /// An agent is to say into which pieces it is to be split.
+    Split,
+}
+
+impl Stage {
+    /// Whether what comes next is done by an agent.
+    #[must_use]
+    pub fn needs_agent(self) -> bool {
+        match self {
+            Self::Work | Self::Fix | Self::Repair | Self::Split => true,
+            Self::Gate | Self::Commit => false,
+        }
+    }
 }
 
 /// Why an item counts as done.
@@ -215,6 +236,12 @@ pub struct ItemRow {
     /// The ids of what the last prompt carried of the memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carried: Vec<String>,
+    /// What the next attempt follows, after one that did not complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Box<Followed>>,
+    /// The item that it is a piece of, when one was split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub piece_of: Option<Node>,
 }
 
 impl ItemRow {

@@ -311,6 +311,7 @@ mod tests {
                     body: r#"{"extra":"a: hunter22\n"}"#.to_owned(),
                 }),
                 past: Past::default(),
+                piece_of: None,
             },
         }))
     }

@@ -151,6 +151,10 @@ pub fn needs(command: &Command) -> Needs {
         } => {
             learning(&mut rows, report);
             rows.push(Need::Attempt(*attempt));
+            // Its pieces stand among its siblings, and those move.
+            if !report.pieces.is_empty() {
+                rows.push(Need::Tree(*run));
+            }
             finishing(&mut rows, *run, node);
             logging(&mut rows, *run, node);
         }

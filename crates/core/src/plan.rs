@@ -66,6 +66,9 @@ pub struct PlannedItem {
     /// What it went through before piton saw it.
     #[serde(default, skip_serializing_if = "is_blank")]
     pub past: Past,
+    /// The item that was split, of which this is a piece.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub piece_of: Option<Node>,
 }
 
 fn is_blank(past: &Past) -> bool {

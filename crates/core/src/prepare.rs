@@ -291,6 +291,14 @@ fn warnings(failures: &[&AttemptRow]) -> impl Iterator<Item = String> {
 }
 
 impl Prepared {
+    /// The ids of what it carries of the memory.
+    pub fn carried(&self) -> impl Iterator<Item = &str> {
+        let of_memory =
+            |note: &&Note| matches!(note.section, Section::Guardrails | Section::Learnings);
+        let notes = self.notes.iter().filter(of_memory);
+        notes.filter_map(|note| note.id.as_deref())
+    }
+
     /// As it stands in a prompt.
     #[must_use]
     pub fn in_markdown(&self) -> String {

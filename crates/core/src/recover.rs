@@ -7,10 +7,16 @@
 //! anything up: what helps comes from recall, what is wrong with the workspace
 //! from whoever looked at it.
 
+mod followed;
+
+use serde::{Deserialize, Serialize};
+
 use crate::attempt::{AttemptRow, Outcome, RecoveryAction, Report};
 use crate::classify::{Category, classify};
 use crate::observation::ObservationKind;
 use crate::word::words;
+
+pub use followed::{FOLLOWED_MAX, Followed, started_from};
 
 /// After so many attempts in a row without completion a person decides. Source:
 /// `DecideRecovery` of seed 000.
@@ -80,7 +86,7 @@ words! {
 }
 
 /// What to do, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovery {
     /// What to do.
     pub action: RecoveryAction,
@@ -89,13 +95,15 @@ pub struct Recovery {
     /// What to tell the next attempt, or the person.
     pub guidance: String,
     /// What it rests on: ids of memories and attempts, or facts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
     /// What was considered before, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<Rejected>,
 }
 
 /// A rule that did not fit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rejected {
     /// Which.
     pub rule: Rule,

@@ -16,13 +16,14 @@ use crate::gate::GateReport;
 use crate::row::Key;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::attempt::{Outcome, Report, Role};
+use crate::attempt::{Context, Outcome, Report, Role};
 use crate::command::Command;
 use crate::event::Event;
 use crate::id::{AttemptId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::journal::Recorded;
 use crate::name::Space;
+use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
 use crate::run::{Pause, Request, RunRow, RunState};
 use crate::tables::Tables;
@@ -66,6 +67,8 @@ pub enum Input {
         node: Node,
         /// What came of it.
         report: Box<Report>,
+        /// What to do now, when it did not complete and somebody looked.
+        recovery: Option<Box<Recovery>>,
     },
     /// The gate is gone, with all its children.
     GateEnded(GateReport),
@@ -242,6 +245,18 @@ impl RunLoop {
         item.model.as_deref().or(self.options.model.as_deref())
     }
 
+    /// What an attempt at an item starts from; none when there is no such item.
+    #[must_use]
+    pub fn started_from(&self, node: &Node) -> Option<Context> {
+        let item = self.tables.item(self.run, node)?;
+        let done = item.depends_on.iter().filter(|on| {
+            let on = self.tables.item(self.run, on);
+            on.is_some_and(|on| on.state == ItemState::Done)
+        });
+        let done = done.map(|on| on.as_str().to_owned()).collect();
+        Some(started_from(item, Some(done)))
+    }
+
     /// Takes an input in, at a time, and says what is to be done.
     pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
         match input {
@@ -267,6 +282,7 @@ impl RunLoop {
                 attempt,
                 node,
                 report,
+                recovery,
             } => {
                 if report.cannot_start {
                     self.cannot_start.clone_from(&report.error);
@@ -279,6 +295,7 @@ impl RunLoop {
                         attempt,
                         node,
                         report,
+                        recovery,
                     },
                     Next::Look,
                 )
@@ -385,6 +402,7 @@ impl RunLoop {
             attempt,
             node,
             report,
+            recovery: None,
         };
         self.commit(command, Next::Look)
     }
@@ -578,7 +596,7 @@ impl RunLoop {
             let needs_agent = self
                 .tables
                 .next(self.run)
-                .is_none_or(|item| matches!(item.stage, Stage::Work | Stage::Fix));
+                .is_none_or(|item| item.stage.needs_agent());
             if needs_agent {
                 return Some(format!("max-iterations ({max})"));
             }
@@ -615,6 +633,8 @@ impl RunLoop {
         match item.stage {
             Stage::Work => self.start_agent(item, Role::Worker, attempt),
             Stage::Fix => self.start_agent(item, Role::GateFix, attempt),
+            Stage::Repair => self.start_agent(item, Role::Repair, attempt),
+            Stage::Split => self.start_agent(item, Role::Split, attempt),
             Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
                 self.take_back_gate(node)
             }

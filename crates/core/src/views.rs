@@ -338,6 +338,10 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         }
         Event::AttemptEnded { report, .. } => {
             row.attempt = None;
+            // What was followed was for this attempt, and it got there.
+            if report.outcome == Outcome::Completed && row.stage == Stage::Work {
+                row.recovery = None;
+            }
             // What a mending agent says is about the gate, not about the item.
             if report.outcome == Outcome::Completed
                 && row.stage == Stage::Work
@@ -418,7 +422,18 @@ fn gate_ended(runs: &mut GateRuns, report: &GateReport) {
     runs.error.clone_from(&report.error);
 }
 
+/// Whether what was followed holds on through a move that says nothing of it:
+/// the item is put back and started again, and nothing was decided anew.
+fn goes_on(moved: &ItemMoved) -> bool {
+    use ItemState::{Pending, Ready, Working};
+    moved.to == Working
+        || (matches!(moved.from, Working | Pending | Ready) && matches!(moved.to, Ready | Pending))
+}
+
 fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
+    if moved.recovery.is_some() || !goes_on(moved) {
+        row.recovery.clone_from(&moved.recovery);
+    }
     row.state = moved.to;
     row.until = moved.until;
     row.human.clone_from(&moved.human);
@@ -510,6 +525,8 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         attempt: None,
         skip_asked: false,
         carried: Vec::new(),
+        recovery: None,
+        piece_of: item.piece_of.clone(),
     }
 }
 

@@ -6,7 +6,7 @@
 //! `###BLOCKED:why###`. Without that the exit status speaks, and the last line
 //! is the summary.
 
-use piton_core::attempt::{HumanNeeded, Outcome, Report};
+use piton_core::attempt::{HumanNeeded, Outcome, Piece, Report};
 use piton_core::classify::{Category, classify};
 use piton_formats::ralph_dir::signals::{Signal, signals};
 use serde::Deserialize;
@@ -28,6 +28,9 @@ struct Answer {
         alias = "human_needed"
     )]
     human: Option<Human>,
+    /// Whatever stands there: pieces that cannot be read spoil no answer.
+    #[serde(default)]
+    pieces: serde_json::Value,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
@@ -142,6 +145,7 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
     };
     let mut report = Report {
         summary: answer.summary,
+        pieces: pieces(answer.pieces),
         ..Report::bare(outcome)
     };
     match outcome {
@@ -184,6 +188,17 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
         Outcome::Completed | Outcome::Partial | Outcome::Interrupted => {}
     }
     report
+}
+
+/// The pieces of an answer; none where one of them is no piece, for then the
+/// rest is not the whole.
+fn pieces(said: serde_json::Value) -> Vec<Piece> {
+    let read: Vec<Piece> = serde_json::from_value(said).unwrap_or_default();
+    let shortened = read.into_iter().map(|piece| Piece {
+        title: shorten(&piece.title),
+        prompt: shorten(&piece.prompt),
+    });
+    shortened.collect()
 }
 
 /// What an agent says in the words of other loops.
@@ -241,6 +256,7 @@ fn of_word(word: Word, output: &str, ended: &Ended) -> Report {
         summary: None,
         error: None,
         human: None,
+        pieces: serde_json::Value::Null,
     };
     match word {
         Word::Complete => {
@@ -735,6 +751,22 @@ mod tests {
             (late.outcome, late.category),
             (Outcome::Failed, Some(Category::Timeout))
         );
+    }
+
+    #[test]
+    fn pieces_are_read_whole_or_not_at_all() {
+        let titles = |said: &str| {
+            let said = format!(r#"{{"status":"completed","summary":"s","pieces":{said}}}"#);
+            let report = report(&said, &exit(0));
+            assert_eq!(report.outcome, Outcome::Completed);
+            let titles = report.pieces.into_iter().map(|piece| piece.title);
+            titles.collect::<Vec<_>>().join(",")
+        };
+        let two = r#"[{"title":"a","prompt":"do a"},{"title":"b"}]"#;
+        assert_eq!(titles(two), "a,b");
+        assert_eq!(titles(r#"[{"title":"a"},{"name":"b"}]"#), "");
+        assert_eq!(titles("\"two\""), "");
+        assert_eq!(titles("null"), "");
     }
 
     #[test]

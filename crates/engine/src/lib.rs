@@ -21,6 +21,7 @@ pub mod process;
 pub mod project;
 pub mod prompt;
 pub mod recalling;
+pub mod recovering;
 pub mod run_lock;
 pub mod runner;
 pub mod session;

@@ -36,6 +36,7 @@ pub fn prepare(
         Need::Line(run, node.clone()),
         Need::AttemptsAt(run, node.clone()),
         Need::Memories(Some(MemoryKind::Guardrail)),
+        Need::NextMemory,
         Need::Blockers,
     ])?;
     let tables = &rows.tables;
@@ -43,8 +44,14 @@ pub fn prepare(
     let mut attempts: Vec<&AttemptRow> = tables.attempts().collect();
     attempts.sort_by_key(|row| row.number);
     let mut guardrails: Vec<&MemoryRow> = followed(tables).collect();
-    guardrails.sort_by_key(|row| row.position);
-    let helps = helps(store, (node, item, &attempts), now)?;
+    // Where they do not all fit, the latest are told.
+    guardrails.sort_by_key(|row| std::cmp::Reverse(row.position));
+    let is_nothing_known = rows.next_memory.iter().all(|next| *next == 1);
+    let helps = if is_nothing_known {
+        Vec::new()
+    } else {
+        helps(store, (node, item, &attempts), now)?
+    };
     let helps: Vec<(&MemoryRow, Vec<String>)> = helps
         .iter()
         .filter(|(row, _)| row.memory.kind != MemoryKind::Guardrail)
@@ -70,8 +77,8 @@ fn followed(tables: &Tables) -> impl Iterator<Item = &MemoryRow> {
     tables.memory().filter(|row| row.is_followed())
 }
 
-/// What helps against the last failure, then what helps with the task; each
-/// only where the memory is sure enough to advise.
+/// What helps against what its gate found, against the last failure, and with
+/// the task; each only where the memory is sure enough to advise.
 fn helps(
     store: &dyn Store,
     (node, item, attempts): (&Node, Option<&ItemRow>, &[&AttemptRow]),
@@ -81,7 +88,10 @@ fn helps(
     let task = item.and_then(|item| item.prompt.clone());
     let task = task.or_else(|| Some(node.as_str().to_owned()));
     let mut helps: Vec<(MemoryRow, Vec<String>)> = Vec::new();
-    for text in [failed, task].into_iter().flatten() {
+    let gate = item.and_then(|item| item.gate_runs.as_ref());
+    let gate = gate.filter(|runs| !runs.passed && !runs.output.is_empty());
+    let gate = gate.map(|runs| runs.output.clone());
+    for text in [gate, failed, task].into_iter().flatten() {
         let recalled = recall(store, &text, now)?;
         if !recalled.advise {
             continue;

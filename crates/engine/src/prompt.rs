@@ -4,13 +4,14 @@
 //! node's own prompt, shared context, how to report: each part a template that
 //! the plan's `prompts` may replace. Unknown variables stay as they are.
 
+mod recovery;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use piton_core::ItemRow;
-use piton_core::memory::MemoryRow;
 use piton_formats::{prd, task};
 
 /// Most characters of shared context that go into a prompt.
@@ -21,10 +22,6 @@ const CONTEXT_BYTES_MAX: u64 = 4 * (CONTEXT_CHARS_MAX as u64) + 4;
 /// Most characters of a gate's output that go into a prompt.
 const OUTPUT_CHARS_MAX: usize = 10_000;
 
-/// Most bytes of signs that go into a prompt.
-const SIGNS_BYTES_MAX: usize = 8 << 10;
-
-const SIGNS: &str = "## Signs\n\nWhat earlier sessions learned. Read this first, and keep to it.";
 const HEADER: &str = "# Sprint {{sprint-id}}";
 const POSITION: &str = "You work on **{{node}}**: phase {{phase.index}} of {{phase.total}} (`{{phase.id}}`){{step.position}}{{sub-phase.position}}. This is iteration {{iteration}}.";
 const RETRY_WARNING: &str = "## This was tried before\n\nIt failed (retries so far: {{retry-count}}):\n\n{{error}}\n\nFind out why before you do the same again.";
@@ -109,33 +106,64 @@ pub struct Ingredients<'a> {
     pub item: &'a ItemRow,
     /// Files that every agent of the sprint is shown: name and text.
     pub context: Vec<(String, String)>,
-    /// What stands before everything else: see [`signs`].
-    pub signs: Option<String>,
+    /// What is known that matters here, which stands before everything else: see
+    /// [`crate::preparing`].
+    pub known: Option<String>,
+    /// The pieces that the item was split into, each with what came of it.
+    pub pieces: Vec<String>,
 }
 
 /// The prompt of a worker.
 #[must_use]
 pub fn worker(templates: &Templates, of: &Ingredients<'_>) -> String {
-    whole(templates, of, &worker_task(of.item))
+    whole(templates, of, &worker_task(of.item), None)
 }
 
 /// The prompt of an agent that is to mend what a gate found.
 #[must_use]
 pub fn gate_fix(templates: &Templates, of: &Ingredients<'_>) -> String {
-    whole(templates, of, &gate_fix_task(of.item))
+    whole(templates, of, &gate_fix_task(of.item), None)
+}
+
+/// The prompt of an agent that is to put the workspace in order.
+#[must_use]
+pub fn repair(templates: &Templates, of: &Ingredients<'_>) -> String {
+    let reporting = recovery::REPAIR_REPORTING;
+    whole(
+        templates,
+        of,
+        &recovery::repair_task(of.item),
+        Some(reporting),
+    )
+}
+
+/// The prompt of an agent that is to split the item.
+#[must_use]
+pub fn split(templates: &Templates, of: &Ingredients<'_>) -> String {
+    let reporting = recovery::split_reporting();
+    whole(
+        templates,
+        of,
+        &recovery::split_task(of.item),
+        Some(&reporting),
+    )
 }
 
 /// All parts of a prompt. Only the task is another for each role, so that what
-/// one of them is told is not forgotten for the other.
-fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str) -> String {
+/// one of them is told is not forgotten for the other. A role whose answer has
+/// a form of its own brings how to `report` it.
+fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str, report: Option<&str>) -> String {
     let variables = variables(of);
     let fill =
         |own: &Option<String>, default: &str| expand(own.as_deref().unwrap_or(default), &variables);
-    let mut parts: Vec<String> = of.signs.iter().cloned().collect();
+    let mut parts: Vec<String> = of.known.iter().cloned().collect();
     parts.push(fill(&templates.header, HEADER));
     parts.push(fill(&templates.position, POSITION));
     if of.item.error.is_some() {
         parts.push(fill(&templates.retry_warning, RETRY_WARNING));
+    }
+    if report.is_none() {
+        parts.extend(recovery::followed(of.item, &of.pieces));
     }
     if let Some(answer) = &of.item.answer {
         parts.push(format!("## A person answered\n\n{answer}"));
@@ -148,13 +176,20 @@ fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str) -> String {
             .map(|text| expand(text, &variables)),
     );
     parts.extend(context(&of.context));
-    parts.push(fill(&templates.result_reporting, RESULT_REPORTING));
+    parts.push(report.map_or_else(
+        || fill(&templates.result_reporting, RESULT_REPORTING),
+        str::to_owned,
+    ));
     join(&parts)
 }
 
 fn worker_task(item: &ItemRow) -> String {
     let task = item.prompt.as_deref().unwrap_or_default();
-    format!("## Your task\n\n{}", task.trim_end())
+    let mut text = format!("## Your task\n\n{}", task.trim_end());
+    if let Some(piece) = recovery::piece(item) {
+        text.push_str(&format!("\n\n{piece}"));
+    }
+    text
 }
 
 fn gate_fix_task(item: &ItemRow) -> String {
@@ -172,60 +207,6 @@ fn gate_fix_task(item: &ItemRow) -> String {
         "## Your task\n\nThe check of **{}** failed. {task}\n\n## Output of the check (exit status {code})\n\n{fence}\n{output}\n{fence}",
         item.node
     )
-}
-
-/// The signs that hold, for the head of a prompt; none when there are none.
-/// Where they do not all fit, the latest are kept, each of them whole.
-#[must_use]
-pub fn signs<'r>(rows: impl Iterator<Item = &'r MemoryRow>) -> Option<String> {
-    let mut rows: Vec<&MemoryRow> = rows.filter(|row| row.retired.is_none()).collect();
-    rows.sort_by_key(|row| row.position);
-    let mut shown = Vec::new();
-    let mut bytes = 0;
-    for row in rows.iter().rev() {
-        let sign = sign(row);
-        bytes += sign.len();
-        // The latest is never left out.
-        if bytes > SIGNS_BYTES_MAX && !shown.is_empty() {
-            break;
-        }
-        shown.push(sign);
-    }
-    let left_out = rows.len() - shown.len();
-    shown.reverse();
-    let first = shown.first_mut()?;
-    if first.len() > SIGNS_BYTES_MAX {
-        let end = (0..=SIGNS_BYTES_MAX)
-            .rev()
-            .find(|at| first.is_char_boundary(*at));
-        first.truncate(end.unwrap_or(0));
-        first.push_str(" …");
-    }
-    let mut text = format!("{SIGNS}\n\n{}", shown.join("\n\n"));
-    if left_out > 0 {
-        let are = if left_out == 1 { "one is" } else { "ones are" };
-        text.push_str(&format!("\n\n({left_out} older {are} left out.)"));
-    }
-    Some(text)
-}
-
-fn sign(row: &MemoryRow) -> String {
-    let memory = &row.memory;
-    let mut text = format!(
-        "### {}\n",
-        memory.title.as_deref().unwrap_or(&row.id).trim()
-    );
-    let fields = [
-        ("Trigger", memory.context.as_deref()),
-        ("Instruction", Some(memory.content.as_str())),
-    ];
-    for (name, said) in fields {
-        if let Some(said) = said.map(str::trim).filter(|said| !said.is_empty()) {
-            // What goes on in further lines stays part of its field.
-            text.push_str(&format!("\n- **{name}**: {}", said.replace('\n', "\n  ")));
-        }
-    }
-    text
 }
 
 /// The files of a sprint that every agent is shown, name and text. What is not
@@ -364,28 +345,6 @@ mod tests {
             expand("{{a}} {{ b }} {{c}} {{", &variables),
             "{{b}} x {{c}} {{"
         );
-    }
-
-    fn sign_row(number: u64, content: &str) -> MemoryRow {
-        MemoryRow::bare(
-            format!("sign-{number:04}"),
-            piton_core::memory::Memory::bare(piton_core::memory::MemoryKind::Guardrail, content),
-            (number, jiff::Timestamp::UNIX_EPOCH, "somebody".to_owned()),
-        )
-    }
-
-    #[test]
-    fn of_many_signs_the_latest_are_kept_whole() {
-        assert_eq!(signs([].into_iter()), None);
-        let rows: Vec<MemoryRow> = (1..=20).map(|n| sign_row(n, &"x".repeat(900))).collect();
-        let text = signs(rows.iter()).expect("there are signs");
-        assert!(text.len() < SIGNS_BYTES_MAX + 300, "{}", text.len());
-        assert!(text.contains("sign-0020") && !text.contains("sign-0001"));
-        assert_eq!(text.matches(&"x".repeat(900)).count(), 8);
-        assert!(text.ends_with("(12 older ones are left out.)"));
-        let one = [sign_row(1, &"y".repeat(SIGNS_BYTES_MAX * 2))];
-        let text = signs(one.iter()).expect("there is a sign");
-        assert!(text.len() < SIGNS_BYTES_MAX + 300);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Outcome, Report};
 use piton_core::policy::Limits;
+use piton_core::prepare::Prepared;
 use piton_core::run::Request;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
@@ -108,6 +109,8 @@ struct Runner<'s, 'w> {
     tick_at: Timestamp,
     beat: Timestamp,
     stop_reason: Option<String>,
+    /// What is known of the item of the next attempt.
+    prepared: Option<Prepared>,
 }
 
 /// Works on a run whose lock is held, until it is done, waits or is stopped.
@@ -198,6 +201,7 @@ fn start(
         tick_at: beat,
         beat,
         stop_reason: None,
+        prepared: None,
     };
     let own = StreamId::run(run);
     let ours = started.events.iter();
@@ -451,7 +455,10 @@ impl Runner<'_, '_> {
                     attempt: AttemptId(self.session.world.id()),
                 }])
             }
-            Effect::Commit(command) => self.commit(&command),
+            Effect::Commit(command) => {
+                let command = self.with_memories(command)?;
+                self.commit(&command)
+            }
             Effect::StartAgent {
                 attempt,
                 node,

@@ -158,6 +158,12 @@ pub(crate) fn ignored(file: &str, path: impl Into<String>, message: String, hint
     Problem::warning("EDIT_IGNORED", file, path, top).saying(message, hint)
 }
 
+/// The items that a file holds which people write: the pieces of an item that
+/// was split are piton's own, and stand in no such file.
+pub(crate) fn own_items(tables: &Tables, run: RunId) -> impl Iterator<Item = &ItemRow> {
+    tables.tree(run).filter(|row| row.piece_of.is_none())
+}
+
 /// That something is not in a file any more.
 pub(crate) fn gone(file: &str, row: &ItemRow) -> Problem {
     ignored(

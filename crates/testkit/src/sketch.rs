@@ -77,6 +77,7 @@ pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
             depends_on: depends_on.iter().map(|on| Node::named(*on)).collect(),
             native: None,
             past: Past::default(),
+            piece_of: None,
         });
     }
     Plan {

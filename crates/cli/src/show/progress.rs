@@ -1,6 +1,8 @@
 //! A run at work: a line for what happens, a live one for what goes on.
 
 use jiff::Timestamp;
+use piton_core::attempt::RecoveryAction;
+use piton_core::recover::Followed;
 use piton_core::run::Pause;
 use piton_core::{Event, ItemState, Outcome, Recorded, Role, RunState, Tables};
 use piton_engine::notice::Working;
@@ -22,6 +24,8 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
                 Role::Worker if *number > 1 => format!(", attempt {number}"),
                 Role::Worker => String::new(),
                 Role::GateFix => ", mending what its check found".to_owned(),
+                Role::Repair => ", putting the workspace in order first".to_owned(),
+                Role::Split => ", finding pieces to split it into".to_owned(),
             };
             let model = model
                 .as_ref()
@@ -59,6 +63,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
                 item.and_then(|item| item.started_at),
                 time,
                 item.and_then(|item| item.summary.as_deref()),
+                tables,
             )
         }
         Event::RunMoved {
@@ -104,6 +109,7 @@ fn moved_line(
     started: Option<Timestamp>,
     now: Timestamp,
     summary: Option<&str>,
+    tables: &Tables,
 ) -> Option<String> {
     let node = &moved.node;
     match moved.to {
@@ -123,7 +129,24 @@ fn moved_line(
             "{RED}!{RED:#} {node} is blocked{}",
             dash(moved.error.as_deref())
         )),
-        ItemState::Skipped => Some(format!("{DIM}~ {node} is left out{DIM:#}")),
+        ItemState::Skipped => Some(format!(
+            "{DIM}~ {node} is left out{}{DIM:#}",
+            dash(moved.summary.as_deref())
+        )),
+        ItemState::Ready if moved.recovery.is_some() => {
+            let error = dash(moved.error.as_deref());
+            let next = moved.recovery.as_ref().map(|next| followed(next));
+            Some(format!(
+                "{YELLOW}!{YELLOW:#} {node} failed{error}; {}",
+                next.unwrap_or_default()
+            ))
+        }
+        ItemState::Pending if moved.from == ItemState::Working => {
+            let pieces = pieces(tables, moved);
+            Some(format!(
+                "{YELLOW}/{YELLOW:#} {node} is split into {pieces}; they come first"
+            ))
+        }
         ItemState::Waiting => Some(match (&moved.human, moved.until) {
             (Some(human), _) => format!(
                 "{YELLOW}?{YELLOW:#} {node} needs a person: {}",
@@ -141,6 +164,25 @@ fn moved_line(
         | ItemState::Pending
         | ItemState::Ready
         | ItemState::Working => None,
+    }
+}
+
+/// How many pieces of an item there are that it waits for.
+fn pieces(tables: &Tables, moved: &piton_core::event::ItemMoved) -> usize {
+    let open = tables
+        .tree(moved.run)
+        .filter(|item| item.piece_of.as_ref() == Some(&moved.node) && !item.state.is_finished());
+    open.count()
+}
+
+/// What is done now about a failure, in a line.
+pub(crate) fn followed(next: &Followed) -> String {
+    let evidence = first_line(&next.evidence.join("; "));
+    match next.action {
+        RecoveryAction::FixState => format!("a repair first: {evidence}"),
+        RecoveryAction::BreakChunks => format!("a split first: {evidence}"),
+        RecoveryAction::Retry => format!("tried again with {evidence}"),
+        RecoveryAction::Skip | RecoveryAction::Manual => next.action.to_string(),
     }
 }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use piton_core::{ItemState, RunState};
 use piton_engine::verbs::status::{Line, NodeLine, Report, Status, sentence};
 
-use super::progress::{first_line, seconds};
+use super::progress::{first_line, followed, seconds};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 
 /// Everything, as text.
@@ -177,6 +177,10 @@ fn node_line(node: &NodeLine, now: Timestamp) -> String {
     }
     if let Some(until) = node.until.filter(|until| *until > now) {
         notes.push(format!("waits {}", seconds(now, until)));
+    }
+    notes.extend(node.recovery.as_ref().map(followed));
+    if node.state == ItemState::Skipped {
+        notes.extend(node.summary.as_deref().map(first_line));
     }
     if let Some(error) = &node.error {
         notes.push(first_line(error));

@@ -68,6 +68,14 @@ mod decisions {
         insta::assert_snapshot!(inbox_of(TWO, FAILS).1, @r"
         d1  `build` failed: what now?  2026-01-15_demo at build
             it does not compile (exit status 1)
+            considered:
+            - not skip: nothing says that it was done already
+            - not retry: no blocker like it is known to be resolved
+            - not retry: nothing in the memory is about it
+            - not retry: neither the network nor a limit of a service is at fault
+            - not fix-state: nothing is wrong with the workspace that is known
+            - not break-chunks: nothing says that it is too large
+            - not skip: nothing says that it is not needed
             piton decide d1 retry
             piton decide d1 answer --why '...'
             piton decide d1 skip

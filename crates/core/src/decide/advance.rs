@@ -176,6 +176,17 @@ pub(super) fn give_up(
     state: ItemState,
     error: &str,
 ) {
+    give_up_after(story, (run, node), state, error, None);
+}
+
+/// The same, for a question that also says what was considered.
+pub(super) fn give_up_after(
+    story: &mut Story<'_>,
+    (run, node): (RunId, &Node),
+    state: ItemState,
+    error: &str,
+    considered: Option<&str>,
+) {
     story.move_item(run, node, state, |moved| {
         moved.error = Some(error.to_owned())
     });
@@ -196,16 +207,23 @@ pub(super) fn give_up(
         pause: None,
     };
     story.move_run(run, RunState::Blocked, about);
-    ask_about_stuck(story, run, node);
+    ask_about_stuck(story, run, node, considered);
 }
 
 /// A person is asked what is to become of a node that ended badly, or that
 /// somebody needs a person for.
-pub(super) fn ask_about_stuck(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn ask_about_stuck(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    considered: Option<&str>,
+) {
     let Some(item) = story.tables.item(run, node) else {
         return;
     };
-    let details = item.error.clone();
+    let told = [item.error.as_deref(), considered];
+    let told: Vec<&str> = told.into_iter().flatten().collect();
+    let details = (!told.is_empty()).then(|| told.join("\n"));
     if let Some(human) = item.human.clone() {
         story.ask(
             DecisionKind::HumanNeeded,

@@ -192,7 +192,8 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
         Edit::SetModel { node, model } => change(story, run, node, Change::Model(model.clone())),
         Edit::SetGate { node, gate } => {
             let row = story.item(run, node)?;
-            if gate.is_none() && row.stage != Stage::Work && row.gate.is_some() {
+            let at_gate = matches!(row.stage, Stage::Gate | Stage::Fix | Stage::Commit);
+            if gate.is_none() && at_gate && row.gate.is_some() {
                 return unfit("it is at its gate");
             }
             change(story, run, node, Change::Gate(gate.clone()))
@@ -259,7 +260,7 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
 
 // What the plan says of an item.
 
-fn tell_change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) {
+pub(super) fn tell_change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) {
     story.tell(Event::ItemChanged(Box::new(ItemChanged {
         run,
         node: node.clone(),
@@ -425,7 +426,11 @@ fn set_run_state(story: &mut Story<'_>, run: RunId, to: RunState) -> Result<(), 
 // Places.
 
 /// The siblings below `parent`, in order.
-fn siblings(story: &Story<'_>, run: RunId, parent: Option<&Node>) -> Result<Vec<ItemRow>, Unfit> {
+pub(super) fn siblings(
+    story: &Story<'_>,
+    run: RunId,
+    parent: Option<&Node>,
+) -> Result<Vec<ItemRow>, Refusal> {
     let above = match parent {
         Some(parent) => story.item(run, parent)?.place.clone(),
         None => Place::default(),
@@ -440,7 +445,7 @@ fn siblings(story: &Story<'_>, run: RunId, parent: Option<&Node>) -> Result<Vec<
 }
 
 /// Puts siblings, each with what lies below it, at these indexes.
-fn place(story: &mut Story<'_>, run: RunId, moves: &[(ItemRow, u32)]) {
+pub(super) fn place(story: &mut Story<'_>, run: RunId, moves: &[(ItemRow, u32)]) {
     let mut places = BTreeMap::new();
     for (row, index) in moves {
         let level = row.place.depth() - 1;

@@ -193,7 +193,13 @@ pub(super) fn skip_item(
     Ok(())
 }
 
-fn log_scope(story: &mut Story<'_>, run: RunId, node: &Node, what: &str, why: Option<&str>) {
+pub(super) fn log_scope(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    what: &str,
+    why: Option<&str>,
+) {
     let entry = about(story, run, node, EntryType::ScopeOverride, what);
     let entry = match why {
         Some(why) => entry.saying("reason", why),

@@ -35,7 +35,7 @@ pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal
         })));
     }
     if let Some(node) = plan.past.as_ref().and_then(|past| past.stuck.as_ref()) {
-        ask_about_stuck(story, plan.run, node);
+        ask_about_stuck(story, plan.run, node, None);
     }
     Ok(())
 }

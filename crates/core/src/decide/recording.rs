@@ -204,6 +204,7 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             depends_on: Vec::new(),
             native: None,
             past: Past::default(),
+            piece_of: None,
         },
     })));
 }

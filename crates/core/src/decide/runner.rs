@@ -3,9 +3,11 @@
 use super::advance::{after_gate, after_work, finish, give_up, leave_out};
 use super::people::ask_again;
 use super::recording::{about, attempt_name, log, log_attempt};
+use super::recovering::{Failed, after_repair, fail, not_split};
 use super::remembering;
+use super::splitting::split;
 use super::story::{About, Story};
-use crate::attempt::{Outcome, Report, Role};
+use crate::attempt::{Context, Outcome, Report, Role};
 use crate::classify::Category;
 use crate::decision::DecisionKind;
 use crate::entry::{Entry, EntryType};
@@ -14,6 +16,7 @@ use crate::gate::GateReport;
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::policy::Limits;
+use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
 use crate::run::{Pause, Request, RunState};
 
@@ -188,6 +191,10 @@ pub(super) fn start_attempt(
         (Role::Worker, ItemState::Working, Stage::Work) => item.is_leaf() && item.attempt.is_none(),
         (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && item.human.is_none(),
         (Role::GateFix, ItemState::Working, Stage::Fix) => item.attempt.is_none(),
+        (Role::Repair, ItemState::Ready | ItemState::Working, Stage::Repair)
+        | (Role::Split, ItemState::Ready | ItemState::Working, Stage::Split) => {
+            item.is_leaf() && item.attempt.is_none()
+        }
         _ => false,
     };
     if !fits {
@@ -207,7 +214,11 @@ pub(super) fn start_attempt(
     }
     if item.state != ItemState::Working {
         story.move_item(run, node, ItemState::Working, |moved| {
-            moved.stage = Some(Stage::Work)
+            moved.stage = Some(match role {
+                Role::Repair => Stage::Repair,
+                Role::Split => Stage::Split,
+                Role::Worker | Role::GateFix => Stage::Work,
+            });
         });
     }
     let iteration = story.run(run)?.iterations_total + 1;
@@ -233,7 +244,7 @@ pub(super) fn end_attempt(
     held: Held,
     node: &Node,
     attempt: AttemptId,
-    report: &Report,
+    (report, recovery): (&Report, Option<&Recovery>),
 ) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
@@ -257,7 +268,7 @@ pub(super) fn end_attempt(
         attempt,
         run,
         node: node.clone(),
-        report: Box::new(report.clone()),
+        report: Box::new(with_context(report, &item)),
     });
     if role == Role::Worker {
         log_attempt(story, (run, node), report, None);
@@ -271,25 +282,44 @@ pub(super) fn end_attempt(
         .as_deref()
         .or(report.summary.as_deref())
         .unwrap_or("no reason was given");
-    match (report.outcome, role) {
+    let ended = (report.outcome, role);
+    match ended {
         (Outcome::NeedsHuman, _) => wait_for_person(story, run, node, report),
-        (Outcome::Interrupted, Role::Worker) => put_back(story, run, node, report),
+        (Outcome::Interrupted, Role::Worker) => put_back(story, (run, node), Stage::Work, report),
+        (Outcome::Interrupted, Role::Repair) => put_back(story, (run, node), Stage::Repair, report),
+        (Outcome::Interrupted, Role::Split) => put_back(story, (run, node), Stage::Split, report),
         // The intent to mend stays; the next runner starts another agent.
         (Outcome::Interrupted, Role::GateFix) => {}
+        (Outcome::Completed, Role::Worker) => {
+            after_work(story, run, node);
+        }
+        (Outcome::Completed, Role::Split) => match report.usable_pieces() {
+            Some(pieces) => split(story, run, node, pieces)?,
+            None => not_split(story, run, node, error),
+        },
         (
             Outcome::Completed | Outcome::Failed | Outcome::Partial | Outcome::Blocked,
             Role::GateFix,
         ) => {
             story.stage(run, node, Stage::Gate);
         }
-        (Outcome::Completed, Role::Worker) => {
-            after_work(story, run, node);
+        // Whether it helped shows when the item is tried again.
+        (
+            Outcome::Completed | Outcome::Failed | Outcome::Partial | Outcome::Blocked,
+            Role::Repair,
+        ) => after_repair(story, run, node),
+        (Outcome::Failed | Outcome::Partial | Outcome::Blocked, Role::Split) => {
+            not_split(story, run, node, error);
         }
-        (Outcome::Failed | Outcome::Partial, Role::Worker) => {
-            let category = report.category.unwrap_or(Category::Logic);
-            fail(story, run, node, category, error);
+        (outcome @ (Outcome::Failed | Outcome::Partial | Outcome::Blocked), Role::Worker) => {
+            let failed = Failed {
+                outcome,
+                category: report.category.unwrap_or(Category::Logic),
+                error,
+                recovery,
+            };
+            fail(story, run, node, &failed);
         }
-        (Outcome::Blocked, Role::Worker) => give_up(story, run, node, ItemState::Blocked, error),
     }
     if report.cannot_start && story.run(run)?.state == RunState::Running {
         story.move_run(run, RunState::Interrupted, About::reason(error));
@@ -297,9 +327,19 @@ pub(super) fn end_attempt(
     Ok(())
 }
 
-fn put_back(story: &mut Story<'_>, run: RunId, node: &Node, report: &Report) {
+/// The report, saying what the attempt started from where it does not itself.
+fn with_context(report: &Report, item: &ItemRow) -> Report {
+    let said = report.context.clone().unwrap_or_default();
+    let context = said.or(started_from(item, None));
+    Report {
+        context: (context != Context::default()).then_some(context),
+        ..report.clone()
+    }
+}
+
+fn put_back(story: &mut Story<'_>, (run, node): (RunId, &Node), stage: Stage, report: &Report) {
     story.move_item(run, node, ItemState::Ready, |moved| {
-        moved.stage = Some(Stage::Work);
+        moved.stage = Some(stage);
         moved.error.clone_from(
             &report
                 .error
@@ -338,29 +378,6 @@ fn wait_for_person(story: &mut Story<'_>, run: RunId, node: &Node, report: &Repo
         human.reason,
         human.details,
     );
-}
-
-/// A failure: another try if the plan allows it, otherwise the end.
-fn fail(story: &mut Story<'_>, run: RunId, node: &Node, category: Category, error: &str) {
-    let now = story.rows.now;
-    let retry = match (story.tables.run(run), story.tables.item(run, node)) {
-        (Some(row), Some(item)) if item.is_leaf() => row
-            .policy
-            .retry
-            .next(category, item.retries, now)
-            .map(|until| (until, item.retries + 1)),
-        _ => None,
-    };
-    match retry {
-        Some((until, retries)) => story.move_item(run, node, ItemState::Waiting, |moved| {
-            // Also when its gate failed: what is tried again is the work.
-            moved.stage = Some(Stage::Work);
-            moved.until = Some(until);
-            moved.retries = Some(retries);
-            moved.error = Some(error.to_owned());
-        }),
-        None => give_up(story, run, node, ItemState::Failed, error),
-    }
 }
 
 pub(super) fn start_gate(story: &mut Story<'_>, held: Held, node: &Node) -> Result<(), Refusal> {
@@ -417,7 +434,13 @@ pub(super) fn end_gate(
         let error = format!("gate failed after {times}: {why}");
         let entry = about(story, run, node, EntryType::TaskBlocked, &error);
         log(story, entry);
-        fail(story, run, node, Category::Validation, &error);
+        let failed = Failed {
+            outcome: Outcome::Failed,
+            category: Category::Validation,
+            error: &error,
+            recovery: None,
+        };
+        fail(story, run, node, &failed);
     }
     Ok(())
 }

@@ -41,6 +41,8 @@ pub enum Change {
     Summary(Option<String>),
     /// What only its native format has.
     Native(Option<Native>),
+    /// The nodes that must be finished first.
+    DependsOn(Vec<Node>),
 }
 
 /// See [`Event::ItemsPlaced`](super::Event::ItemsPlaced).
@@ -76,6 +78,7 @@ impl Change {
             Self::Retries(retries) => row.retries = *retries,
             Self::Summary(summary) => row.summary.clone_from(summary),
             Self::Native(native) => row.native.clone_from(native),
+            Self::DependsOn(nodes) => row.depends_on.clone_from(nodes),
         }
     }
 }

@@ -10,13 +10,14 @@ use serde_json::{Map, Value};
 use super::{
     Change, Event, ItemChanged, ItemMoved, ItemPlanned, ItemsPlaced, RunChanged, RunPlanned,
 };
-use crate::attempt::{Context, HumanNeeded, Report, ToldAttempt};
+use crate::attempt::{Context, HumanNeeded, Piece, Report, ToldAttempt};
 use crate::entry::Entry;
 use crate::gate::{Gate, GateReport};
 use crate::memory::{Memory, MemoryKind};
 use crate::native::Native;
 use crate::observation::Observation;
 use crate::plan::{Past, PlannedItem};
+use crate::recover::Followed;
 
 /// A text of an event.
 pub(crate) enum Text<'e> {
@@ -197,6 +198,7 @@ fn item_planned(planned: &mut ItemPlanned, each: Each<'_>) {
         depends_on: _,
         native,
         past,
+        piece_of: _,
     } = item;
     option(prompt, each);
     a_gate(gate, each);
@@ -237,7 +239,7 @@ fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
         Change::Prompt(text) | Change::Summary(text) => option(text, each),
         Change::Gate(gate) => a_gate(gate, each),
         Change::Native(native) => document(native, each),
-        Change::Model(_) | Change::Breakpoint(_) | Change::Retries(_) => {}
+        Change::Model(_) | Change::Breakpoint(_) | Change::Retries(_) | Change::DependsOn(_) => {}
     }
 }
 
@@ -279,6 +281,7 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         notes,
         screenshots: _,
         validations,
+        pieces,
     } = report;
     option(summary, each);
     option(error, each);
@@ -292,6 +295,11 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
     }
     option(notes, each);
     list(Some(validations), each);
+    for piece in pieces {
+        let Piece { title, prompt } = piece;
+        each(Text::Free(title));
+        each(Text::Free(prompt));
+    }
 }
 
 fn list(texts: Option<&mut Vec<String>>, each: Each<'_>) {
@@ -406,11 +414,23 @@ fn item_moved(moved: &mut ItemMoved, each: Each<'_>) {
         answer,
         evidence: _,
         task: _,
+        recovery,
     } = moved;
     option(summary, each);
     option(error, each);
     human_needed(human, each);
     option(answer, each);
+    if let Some(followed) = recovery {
+        let Followed {
+            action: _,
+            rule: _,
+            guidance,
+            evidence,
+            times: _,
+        } = &mut **followed;
+        each(Text::Free(guidance));
+        list(Some(evidence), each);
+    }
 }
 
 fn entry_logged(entry: &mut Entry, each: Each<'_>) {

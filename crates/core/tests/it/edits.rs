@@ -114,6 +114,7 @@ pub(crate) fn new_item(parent: Option<&Node>, id: &str, state: ItemState) -> Pla
         depends_on: Vec::new(),
         native: None,
         past: Past::default(),
+        piece_of: None,
     }
 }
 

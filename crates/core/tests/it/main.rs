@@ -20,6 +20,7 @@ mod people;
 mod plans;
 mod pointer;
 mod recall;
+mod recovering;
 mod remembering;
 mod runner;
 mod sequences;

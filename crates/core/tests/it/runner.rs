@@ -103,6 +103,7 @@ impl Bench {
             attempt,
             node,
             report,
+            recovery: None,
         });
         self.drive(effects)
     }

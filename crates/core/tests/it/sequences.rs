@@ -13,7 +13,9 @@ use proptest::prelude::*;
 
 use crate::edits::draw_edits;
 use crate::plans::draw_plan;
-use crate::world::{World, end_attempt, needs_human, node, start_attempt, start_run};
+use crate::world::{
+    RECOVERIES, World, end_attempt, needs_human, node, pieces, start_attempt, start_run,
+};
 
 /// One thing that somebody does: what, and two numbers to choose by.
 type Act = (u8, u16, u16);
@@ -25,7 +27,8 @@ fn pick<T: Clone>(from: &[T], by: u16) -> Option<T> {
 fn report(by: u16) -> Report {
     let category = [Category::Network, Category::Validation, Category::Logic];
     match by % 8 {
-        0..=2 => Report::bare(Outcome::Completed),
+        0 | 1 => Report::bare(Outcome::Completed),
+        2 => pieces(2),
         3 => Report {
             category: pick(&category, by / 8),
             ..Report::bare(Outcome::Failed)
@@ -56,13 +59,21 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
     }
     let open = world.tables.open_attempts().next();
     if let Some((attempt, at)) = open.map(|row| (row.id, row.node.clone())) {
-        return Some(end_attempt(run, token, attempt, at.as_str(), report(by)));
+        let mut end = end_attempt(run, token, attempt, at.as_str(), report(by));
+        if let Command::EndAttempt { recovery, .. } = &mut end {
+            let drawn = RECOVERIES.get(usize::from(by >> 4) % 12);
+            *recovery =
+                drawn.map(|(action, rule)| Box::new(crate::world::recovery(*action, *rule)));
+        }
+        return Some(end);
     }
     let attempt = world.fresh_attempt();
     let item = world.tables.next(run)?;
     let node = item.node.clone();
     let start = |role| start_attempt(run, token, attempt, node.as_str(), role);
     Some(match item.stage {
+        Stage::Repair => start(Role::Repair),
+        Stage::Split => start(Role::Split),
         _ if item.state != ItemState::Working => start(Role::Worker),
         Stage::Work => start(Role::Worker),
         Stage::Fix => start(Role::GateFix),

@@ -14,6 +14,7 @@ use piton_core::classify::Category;
 use piton_core::command::Word;
 
 use piton_core::policy::{Limits, Policy, Retry};
+use piton_core::recover::Recovery;
 use piton_core::run::Pause;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
@@ -23,7 +24,7 @@ use piton_core::{
 
 use crate::edits::draw_edits;
 use crate::plans::draw_plan;
-use crate::world::{LEASE, World, needs_human, start_run};
+use crate::world::{LEASE, RECOVERIES, World, needs_human, pieces, recovery, start_run};
 
 const SEEDS: u32 = 1_000;
 
@@ -84,17 +85,29 @@ impl Script {
             ..Report::bare(Outcome::Failed)
         };
         match self.number(role.as_str(), node, turn) {
-            _ if turn >= 4 => Report::bare(Outcome::Completed),
+            _ if turn >= 4 && role != Role::Split => Report::bare(Outcome::Completed),
             0..=9 => failed(Category::Network),
             10..=14 => failed(Category::Logic),
             15..=18 => needs_human("how?"),
             19..=21 => Report::bare(Outcome::Blocked),
             22..=24 => Report::bare(Outcome::Partial),
+            25..=29 => failed(Category::Logic),
+            _ if role == Role::Split => pieces(2 + turn % 2),
             _ => Report {
                 summary: Some(format!("done at turn {turn}")),
                 ..Report::bare(Outcome::Completed)
             },
         }
+    }
+
+    /// What its runner makes of that report.
+    fn recovery(self, node: &Node, role: Role, turn: usize) -> Option<Box<Recovery>> {
+        if role != Role::Worker || self.number("looked", node, turn) < 30 {
+            return None;
+        }
+        let number = usize::try_from(self.number("recovery", node, turn)).expect("below 100");
+        let (action, rule) = RECOVERIES[number % RECOVERIES.len()];
+        Some(Box::new(recovery(action, rule)))
     }
 
     fn gate_passes(self, node: &Node, turn: usize) -> bool {
@@ -142,6 +155,16 @@ struct Agent {
     alive: bool,
     done_at: Timestamp,
     report: Report,
+    recovery: Option<Box<Recovery>>,
+}
+
+impl Agent {
+    /// What is to be done now: somebody only looks when it did not complete.
+    fn recovery(&self) -> Option<Box<Recovery>> {
+        let failed = [Outcome::Failed, Outcome::Partial, Outcome::Blocked];
+        let looked = failed.contains(&self.report.outcome);
+        self.recovery.clone().filter(|_| looked)
+    }
 }
 
 /// The machine went down, or the process was killed.
@@ -412,6 +435,7 @@ impl Sim {
             alive: true,
             done_at: self.world.now + SignedDuration::from_secs(seconds),
             report: self.script.report(node, role, turn),
+            recovery: self.script.recovery(node, role, turn),
         };
         let (done_at, mut report) = (agent.done_at, agent.report.clone());
         self.agents.insert(attempt, agent);
@@ -434,6 +458,7 @@ impl Sim {
             attempt,
             node: node.clone(),
             report: Box::new(report),
+            recovery: agent.recovery(),
         })
     }
 
@@ -454,21 +479,22 @@ impl Sim {
     /// Finds out what became of an agent whose runner died.
     fn settle(&mut self, attempt: AttemptId, node: Node) -> Input {
         let now = self.world.now;
-        let report = match self.agents.get_mut(&attempt) {
-            None => Report::bare(Outcome::Interrupted),
+        let (report, recovery) = match self.agents.get_mut(&attempt) {
+            None => (Report::bare(Outcome::Interrupted), None),
             Some(agent) => {
                 assert_eq!(agent.node, node);
                 if agent.alive && agent.done_at > now {
                     agent.report = Report::bare(Outcome::Interrupted);
                 }
                 agent.alive = false;
-                agent.report.clone()
+                (agent.report.clone(), agent.recovery())
             }
         };
         Input::AgentEnded {
             attempt,
             node,
             report: Box::new(report),
+            recovery,
         }
     }
 

@@ -11,12 +11,13 @@ use piton_core::recall::TableIndex;
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::attempt::{HumanNeeded, Report};
+use piton_core::attempt::{HumanNeeded, Piece, RecoveryAction, Report};
 use piton_core::classify::Category;
 
 use piton_core::journal::{GENESIS, Record, Stamp};
 use piton_core::plan::{Plan, PlannedItem, RunPast};
 use piton_core::policy::{Limits, Policy};
+use piton_core::recover::{Recovery, Rule};
 use piton_core::{
     Actor, AttemptId, Command, CommandId, DecisionId, DecisionKind, Draft, Event, EventId, Facts,
     HolderKnown, ItemRow, ItemState, Key, Need, Node, Outcome, Place, Recorded, Refusal, Role, Row,
@@ -382,6 +383,17 @@ impl World {
     #[track_caller]
     pub(crate) fn end(&mut self, token: u64, at: &str, attempt: AttemptId, report: Report) {
         self.ok(end_attempt(self.run, token, attempt, at, report));
+    }
+
+    /// Ends an attempt, and says what to do now.
+    #[track_caller]
+    pub(crate) fn end_so(&mut self, at: &str, attempt: AttemptId, report: Report, what: Recovery) {
+        let token = self.run_row().fence;
+        let mut command = end_attempt(self.run, token, attempt, at, report);
+        if let Command::EndAttempt { recovery, .. } = &mut command {
+            *recovery = Some(Box::new(what));
+        }
+        self.ok(command);
     }
 
     /// Starts an agent on a node and ends it with that outcome.
@@ -765,6 +777,7 @@ pub(crate) fn end_attempt(
         attempt,
         node: node(at),
         report: Box::new(report),
+        recovery: None,
     }
 }
 
@@ -791,6 +804,42 @@ pub(crate) fn failure(category: Category, error: &str) -> Report {
         error: Some(error.to_owned()),
         category: Some(category),
         ..Report::bare(Outcome::Failed)
+    }
+}
+
+/// What to do now, in few words.
+pub(crate) fn recovery(action: RecoveryAction, rule: Rule) -> Recovery {
+    Recovery {
+        action,
+        rule,
+        guidance: format!("{rule}: do it so"),
+        evidence: vec!["learn-0001".to_owned()],
+        rejected: Vec::new(),
+    }
+}
+
+/// Every action with a rule that leads to it.
+pub(crate) const RECOVERIES: [(RecoveryAction, Rule); 9] = [
+    (RecoveryAction::Skip, Rule::AlreadyDone),
+    (RecoveryAction::Manual, Rule::AttemptsUsedUp),
+    (RecoveryAction::Retry, Rule::ResolvedBlocker),
+    (RecoveryAction::Retry, Rule::KnownWorkaround),
+    (RecoveryAction::Retry, Rule::PassingTrouble),
+    (RecoveryAction::FixState, Rule::BrokenState),
+    (RecoveryAction::BreakChunks, Rule::TooLarge),
+    (RecoveryAction::Skip, Rule::NotNeeded),
+    (RecoveryAction::Manual, Rule::NothingKnown),
+];
+
+/// The answer of an agent that splits an item.
+pub(crate) fn pieces(count: usize) -> Report {
+    let piece = |number| Piece {
+        title: format!("piece {number}"),
+        prompt: format!("how to do piece {number}"),
+    };
+    Report {
+        pieces: (1..=count).map(piece).collect(),
+        ..Report::bare(Outcome::Completed)
     }
 }
 
@@ -841,6 +890,7 @@ pub(crate) fn plan(run: RunId, text: &str) -> Plan {
             depends_on: Vec::new(),
             native: None,
             past: piton_core::plan::Past::default(),
+            piece_of: None,
         };
         words.for_each(|word| furnish(&mut item, word));
         items.push(item);

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use piton_core::attempt::{ProcessEnd, Report, Transcript};
-use piton_core::memory::MemoryKind;
+use piton_core::attempt::{Outcome, ProcessEnd, Report, Transcript};
+use piton_core::prepare::Section;
+use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
-use piton_core::{AttemptId, ItemRow, Need, Node, Role};
+use piton_core::{AttemptId, Command, ItemRow, Node, Role};
 
 use super::left_behind::{plain, transcripts};
 use super::work::Purpose;
@@ -15,8 +16,10 @@ use crate::answer::{self, Ended, Stopped};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::notice::Notice;
+use crate::preparing::{self, TOKENS};
 use crate::process::{Exit, Program, Spec, StopReason};
 use crate::prompt::{self, Ingredients, Level};
+use crate::recovering::{self, EndedAttempt};
 use crate::spool;
 
 /// How much of the end of an agent's output is searched for its answer.
@@ -65,6 +68,7 @@ impl Runner<'_, '_> {
                         attempt,
                         node: node.clone(),
                         report: Box::new(report),
+                        recovery: None,
                     }]
                 }
             },
@@ -112,8 +116,6 @@ impl Runner<'_, '_> {
                 total: siblings,
             });
         }
-        let of_signs = Need::Memories(Some(MemoryKind::Guardrail));
-        let signs = self.session.load(&[of_signs])?;
         let ingredients = Ingredients {
             sprint_id: &self.sprint_id,
             iteration: self.lp.run().map_or(1, |row| row.iterations_total),
@@ -124,12 +126,79 @@ impl Runner<'_, '_> {
             } else {
                 Vec::new()
             },
-            signs: prompt::signs(signs.tables.memory()),
+            known: self.known(item),
+            pieces: self.pieces_of(item),
         };
         Ok(match role {
             Role::Worker => prompt::worker(&self.templates, &ingredients),
             Role::GateFix => prompt::gate_fix(&self.templates, &ingredients),
+            Role::Repair => prompt::repair(&self.templates, &ingredients),
+            Role::Split => prompt::split(&self.templates, &ingredients),
         })
+    }
+
+    /// The intent to start an attempt, with the ids of what its prompt will carry
+    /// of the memory; any other command as it is.
+    pub(super) fn with_memories(&mut self, mut command: Command) -> Result<Command, Failure> {
+        let Command::StartAttempt {
+            run,
+            node,
+            role,
+            memories,
+            ..
+        } = &mut command
+        else {
+            return Ok(command);
+        };
+        let (store, now) = (&self.session.store, self.clock.now(self.session.world));
+        let prepared = preparing::prepare(store, (*run, node), now, TOKENS)?;
+        memories.extend(prepared.carried().map(str::to_owned));
+        let item = self.lp.tables().item(*run, node);
+        let followed = item.and_then(|item| item.recovery.as_ref());
+        let followed =
+            followed.filter(|followed| *role == Role::Worker && followed.is_remembered());
+        for id in followed.iter().flat_map(|followed| &followed.evidence) {
+            if !memories.contains(id) {
+                memories.push(id.clone());
+            }
+        }
+        self.prepared = Some(prepared);
+        Ok(command)
+    }
+
+    /// The block of what is known, for the prompt; none where that is nothing.
+    /// What failed last stands in the prompt by itself.
+    fn known(&self, item: &ItemRow) -> Option<String> {
+        let mut prepared = self.prepared.clone()?;
+        if item.error.is_some() {
+            let tried = prepared.notes.iter();
+            let last = tried
+                .enumerate()
+                .find(|(_, note)| note.section == Section::Tried);
+            let last = last.map(|(at, _)| at);
+            last.map(|at| prepared.notes.remove(at));
+        }
+        (!prepared.notes.is_empty()).then(|| prepared.in_markdown())
+    }
+
+    /// The pieces that an item was split into, each with what came of it.
+    fn pieces_of(&self, item: &ItemRow) -> Vec<String> {
+        let tables = self.lp.tables();
+        let rows = item.depends_on.iter();
+        let rows = rows.filter_map(|on| tables.item(item.run, on));
+        let pieces = rows.filter(|row| row.piece_of.as_ref() == Some(&item.node));
+        let shown = pieces.map(|row| {
+            let title = row.prompt.as_deref().unwrap_or_default();
+            let title = title.lines().next().unwrap_or_default();
+            let said = row.summary.as_deref().unwrap_or_default();
+            let said = said.lines().next().unwrap_or_default();
+            let state = row.state;
+            match said {
+                "" => format!("`{}` ({state}): {title}", row.node),
+                said => format!("`{}` ({state}): {title}. {said}", row.node),
+            }
+        });
+        shown.collect()
     }
 
     /// How many roots the tree has: one more than the index of the last.
@@ -158,9 +227,9 @@ impl Runner<'_, '_> {
             signal: exit.signal,
             stopped: self.stopped(exit, asked),
         };
-        let mut report = match spool::tail(&output, ANSWER_BYTES) {
-            Ok(text) => answer::report(&text, &ended),
-            Err(error) => answer::unread(&error, &ended),
+        let (mut report, text) = match spool::tail(&output, ANSWER_BYTES) {
+            Ok(text) => (answer::report(&text, &ended), text),
+            Err(error) => (answer::unread(&error, &ended), String::new()),
         };
         report.process = Some(ProcessEnd {
             code: exit.code,
@@ -169,11 +238,46 @@ impl Runner<'_, '_> {
         });
         report.transcript = self.keep_transcript(attempt, &node);
         fail::point("run.transcript-kept");
+        report.context = self.lp.started_from(&node);
+        let recovery = self.recovery(attempt, &node, &report, &text, tell);
         Ok(Input::AgentEnded {
             attempt,
             node,
             report: Box::new(report),
+            recovery,
         })
+    }
+
+    /// What to do now, when a worker did not complete. Not to know it loses
+    /// nothing: the plan's own retries or a person decide then.
+    fn recovery(
+        &self,
+        attempt: AttemptId,
+        node: &Node,
+        report: &Report,
+        output: &str,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Option<Box<Recovery>> {
+        let row = self.lp.tables().attempt(attempt)?;
+        let failed = [Outcome::Failed, Outcome::Partial, Outcome::Blocked];
+        if row.role != Role::Worker || !failed.contains(&report.outcome) {
+            return None;
+        }
+        let ended = EndedAttempt {
+            run: self.row.id,
+            node,
+            attempt,
+            report,
+            output,
+        };
+        match recovering::recover(self.session, &ended, self.now()) {
+            Ok(recovery) => Some(Box::new(recovery)),
+            Err(failure) => {
+                let said = format!("what to do about {node} is not known: {failure}");
+                tell(Notice::Warning(&said));
+                None
+            }
+        }
     }
 
     fn stopped(&self, exit: &Exit, asked: Option<String>) -> Option<Stopped> {
@@ -260,6 +364,7 @@ impl Runner<'_, '_> {
             attempt,
             node,
             report: Box::new(report),
+            recovery: None,
         })
     }
 }

@@ -5,6 +5,7 @@ use std::fs;
 use jiff::Timestamp;
 use piton_core::item::Evidence;
 use piton_core::observation::ObservationCategory;
+use piton_core::recover::Followed;
 use piton_core::run::Pause;
 use piton_core::{DecisionRow, ItemRow, ItemState, Need, Outcome, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
@@ -60,6 +61,12 @@ pub struct NodeLine {
     pub until: Option<Timestamp>,
     /// Why it counts as done.
     pub evidence: Vec<Evidence>,
+    /// What the next attempt follows, after one that did not complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Followed>,
+    /// The node that was split, of which this is a piece.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub piece_of: Option<String>,
 }
 
 /// Counters, derived from the nodes.
@@ -251,6 +258,8 @@ fn node_line(item: &ItemRow, current: bool) -> NodeLine {
         retries: item.retries,
         until: item.until,
         evidence: item.evidence.clone(),
+        recovery: item.recovery.as_deref().cloned(),
+        piece_of: item.piece_of.as_ref().map(ToString::to_string),
     }
 }
 

@@ -10,7 +10,7 @@ use super::plan::{node, planned, work_order};
 use super::{Item, Prd, layout, read};
 use crate::face::CannotShow;
 use crate::json;
-use crate::plan_file::{Changed, Marked, gone, words};
+use crate::plan_file::{Changed, Marked, gone, own_items, words};
 use crate::problem::{Problem, Source};
 use crate::sprint::Shown;
 use crate::tree::Node;
@@ -34,8 +34,9 @@ pub fn show(text: &str, tables: &Tables, run: RunId) -> Result<String, CannotSho
     let Some(key) = layout.items_key() else {
         return Err(CannotShow(format!("this is {}", layout.describe())));
     };
-    let rows: HashMap<&str, &ItemRow> =
-        tables.tree(run).map(|row| (row.id.as_str(), row)).collect();
+    let rows: HashMap<&str, &ItemRow> = own_items(tables, run)
+        .map(|row| (row.id.as_str(), row))
+        .collect();
     let mut seen = HashSet::new();
     for item in items_mut(&mut root, key) {
         let Some(id) = item.get("id").and_then(Node::text).map(str::to_owned) else {
@@ -93,7 +94,7 @@ fn by_id(prd: &Prd) -> HashMap<&str, &Item> {
 
 impl<'a> Differ<'a> {
     fn new(shown: Shown<'a>) -> Self {
-        let rows: Vec<&ItemRow> = shown.tables.tree(shown.run).collect();
+        let rows: Vec<&ItemRow> = own_items(shown.tables, shown.run).collect();
         Self {
             shown,
             by_id: rows.iter().map(|row| (row.id.as_str(), *row)).collect(),

@@ -90,6 +90,7 @@ pub(super) fn planned(
         depends_on,
         native: None,
         past: Past::default(),
+        piece_of: None,
     }
 }
 

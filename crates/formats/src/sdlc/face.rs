@@ -11,7 +11,7 @@ use super::state::{Issue, IssueStatus, State, derived_totals};
 use super::{read, to_tree};
 use crate::face::CannotShow;
 use crate::json;
-use crate::plan_file::{Changed, gone};
+use crate::plan_file::{Changed, gone, own_items};
 use crate::problem::{Problem, Source};
 use crate::sprint::Shown;
 
@@ -37,7 +37,7 @@ pub fn show(
             .ok_or_else(|| CannotShow("this is not the state of a run".to_owned()))?,
         None => run_of(row.native.as_ref()),
     };
-    for row in tables.tree(run) {
+    for row in own_items(tables, run) {
         let kept = issue_of(row);
         let status = status_of(row, kept.status);
         match state.issues.iter_mut().find(|issue| issue.id == row.id) {
@@ -79,7 +79,7 @@ pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Chang
 }
 
 fn told(base: Option<&State>, theirs: &State, shown: Shown<'_>) -> Changed {
-    let rows: Vec<&ItemRow> = shown.tables.tree(shown.run).collect();
+    let rows: Vec<&ItemRow> = own_items(shown.tables, shown.run).collect();
     let of_id: HashMap<&str, &ItemRow> = rows.iter().map(|row| (row.id.as_str(), *row)).collect();
     let before = base.map(by_id);
     let known: HashSet<&str> = theirs

@@ -99,6 +99,7 @@ pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>
             human,
             ..Past::default()
         },
+        piece_of: None,
     }
 }
 

@@ -148,9 +148,11 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             extra: unkeys(rest.gate_extra.as_deref()),
         }),
         gate_tracking: item.gate_runs.as_ref().map(|runs| tracking(item, runs)),
+        // What it waits for with those above it, the file says of those.
         depends_on: item
             .depends_on
             .iter()
+            .filter(|on| on.parent() == item.node.parent())
             .map(|on| own_id(on.as_str()))
             .collect(),
         injected: rest.injected,

@@ -148,6 +148,7 @@ pub(super) fn plant(
         depends_on,
         native: rest.pack(),
         past,
+        piece_of: None,
     });
     let below = Inherited {
         siblings: children,

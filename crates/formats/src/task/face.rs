@@ -7,7 +7,7 @@ use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, Tables};
 
 use super::plan::{Kept, planned, policy};
 use super::{Task, match_criteria, read};
-use crate::plan_file::{Changed, Marked, gone, words};
+use crate::plan_file::{Changed, Marked, gone, own_items, words};
 use crate::problem::{Problem, Source};
 use crate::sprint::Shown;
 
@@ -17,7 +17,7 @@ use crate::sprint::Shown;
 #[must_use]
 pub fn show(text: &str, tables: &Tables, run: RunId) -> String {
     let (task, _) = read(Source { name: "", text });
-    let rows: Vec<&ItemRow> = tables.tree(run).collect();
+    let rows: Vec<&ItemRow> = own_items(tables, run).collect();
     let mut out = text.to_owned();
     for (criterion, row) in task.criteria.iter().zip(found(&rows, &task)) {
         let Some(row) = row else { continue };
@@ -57,7 +57,7 @@ pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Chang
         return Err(problems);
     }
     let base = base.map(|text| read(Source { name, text }).0);
-    let rows: Vec<&ItemRow> = shown.tables.tree(shown.run).collect();
+    let rows: Vec<&ItemRow> = own_items(shown.tables, shown.run).collect();
     let of_theirs = found(&rows, &theirs);
     let differ = Differ {
         shown,
@@ -138,7 +138,8 @@ impl Differ<'_> {
 
     /// Tells of what is new, and gives the name of every criterion.
     fn inserts(&mut self) -> Vec<Node> {
-        let mut taken: BTreeSet<Node> = self.rows.iter().map(|row| row.node.clone()).collect();
+        let rows = self.shown.tables.tree(self.shown.run);
+        let mut taken: BTreeSet<Node> = rows.map(|row| row.node.clone()).collect();
         let mut names: Vec<Node> = Vec::with_capacity(self.theirs.criteria.len());
         // Where in the edits the item stands that a new one is a part of.
         let mut part_of: HashMap<usize, usize> = HashMap::new();

@@ -96,6 +96,7 @@ pub(super) fn planned(task: &Task, at: usize, source: &str) -> PlannedItem {
         depends_on: Vec::new(),
         native: Some(Kept::of(criterion).pack()),
         past: Past::default(),
+        piece_of: None,
     }
 }
 

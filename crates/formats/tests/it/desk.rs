@@ -183,6 +183,7 @@ impl Desk {
             attempt,
             node: node.clone(),
             report: Box::new(Report::bare(outcome)),
+            recovery: None,
         })
         .expect("it was started");
     }

@@ -210,6 +210,7 @@ impl Desk {
             attempt: *attempt,
             node: node.clone(),
             report: Box::new(Report::bare(outcome)),
+            recovery: None,
         })
         .expect("it was started");
     }

@@ -1,7 +1,7 @@
 //! Both stores say the same of any sequence of commands: the one that is easy
 //! to understand vouches for the one that is fast.
 
-use piton_core::attempt::Report;
+use piton_core::attempt::{Piece, RecoveryAction, Report};
 use piton_core::classify::Category;
 use piton_core::gate::{Gate, GateReport};
 
@@ -9,6 +9,7 @@ use piton_core::id::{DecisionId, RunId};
 
 use piton_core::plan::{Past, PlannedItem};
 use piton_core::policy::{Limits, Policy, Retry};
+use piton_core::recover::{Recovery, Rule};
 use piton_core::run::Pause;
 use piton_core::{
     AttemptId, Command, Edit, Facts, HolderKnown, ItemState, Need, Node, Outcome, Place, Role,
@@ -169,8 +170,38 @@ fn report(by: u16) -> Report {
     Report {
         category: (outcome == Outcome::Failed)
             .then_some([Category::Network, Category::Logic][usize::from(by / 7 % 2)]),
+        pieces: pieces(by),
         ..Report::bare(outcome)
     }
+}
+
+/// Into what an item is split, should the agent be asked.
+fn pieces(by: u16) -> Vec<Piece> {
+    let piece = |title: &str| Piece {
+        title: title.to_owned(),
+        prompt: String::new(),
+    };
+    if by % 7 == 2 {
+        Vec::new()
+    } else {
+        vec![piece("walls"), piece("roof")]
+    }
+}
+
+/// What is to be done, should the attempt have failed.
+fn recovery(by: u16) -> Option<Box<Recovery>> {
+    let (action, rule) = match by / 14 % 3 {
+        0 => return None,
+        1 => (RecoveryAction::FixState, Rule::BrokenState),
+        _ => (RecoveryAction::BreakChunks, Rule::TooLarge),
+    };
+    Some(Box::new(Recovery {
+        action,
+        rule,
+        guidance: "so".to_owned(),
+        evidence: vec!["a fact".to_owned()],
+        rejected: Vec::new(),
+    }))
 }
 
 fn gate_report(by: u16) -> GateReport {
@@ -203,6 +234,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             attempt: open.id,
             node: open.node.clone(),
             report: Box::new(report(by)),
+            recovery: recovery(by),
         });
     }
     let item = tables.next(run)?;
@@ -219,6 +251,8 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
         model: None,
     };
     Some(match item.stage {
+        Stage::Repair => begin(Role::Repair),
+        Stage::Split => begin(Role::Split),
         _ if item.state != ItemState::Working => begin(Role::Worker),
         Stage::Work => begin(Role::Worker),
         Stage::Fix => begin(Role::GateFix),
@@ -267,6 +301,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         depends_on: Vec::new(),
         native: None,
         past: Past::default(),
+        piece_of: None,
     };
     let node = || node.clone();
     let states = [ItemState::Pending, ItemState::Skipped, ItemState::Done];

@@ -1,0 +1,154 @@
+//! What becomes of an item after an attempt that did not complete: the plan's
+//! own retries, what recovery says, or a person.
+
+use super::advance::{give_up, give_up_after, leave_out};
+use super::people::log_scope;
+use super::story::Story;
+use crate::attempt::{Outcome, RecoveryAction};
+use crate::classify::Category;
+use crate::id::{Node, RunId};
+use crate::item::{ItemRow, ItemState, Stage};
+use crate::recover::{FOLLOWED_MAX, Followed, Recovery};
+
+/// An attempt, or a gate, that failed.
+pub(super) struct Failed<'a> {
+    pub(super) outcome: Outcome,
+    pub(super) category: Category,
+    pub(super) error: &'a str,
+    /// What to do now; none where nobody looked.
+    pub(super) recovery: Option<&'a Recovery>,
+}
+
+/// What of a recovery is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// What is remembered goes into the next attempt.
+    Remembered,
+    Repair,
+    Split,
+    LeaveOut,
+}
+
+/// A failure: what is seen of its cause comes first, then what the memory has
+/// and the plan's own retries, then a person.
+pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Failed<'_>) {
+    let Some(item) = story.tables.item(run, node).cloned() else {
+        return;
+    };
+    let again = retry_of_the_plan(story, &item, failed);
+    let times = item.recovery.as_ref().map_or(0, |before| before.times);
+    let way = failed
+        .recovery
+        .and_then(|recovery| Some((way(&item, recovery)?, recovery)))
+        .filter(|(way, _)| {
+            let by_the_plan = *way == Way::Remembered && again.is_some();
+            by_the_plan || *way == Way::LeaveOut || times < FOLLOWED_MAX
+        });
+    let begin = |story: &mut Story<'_>, stage, retries, recovery: &Recovery| {
+        story.move_item(run, node, ItemState::Ready, |moved| {
+            moved.stage = Some(stage);
+            moved.retries = retries;
+            moved.error = Some(failed.error.to_owned());
+            moved.recovery = Some(Box::new(Followed::of(recovery, times + 1)));
+        });
+    };
+    match (way, again) {
+        (Some((Way::LeaveOut, recovery)), _) => {
+            let why = recovery.guidance.as_str();
+            log_scope(story, run, node, "left out", Some(why));
+            leave_out(story, run, node, Some(why));
+        }
+        (Some((Way::Repair, recovery)), _) => begin(story, Stage::Repair, None, recovery),
+        (Some((Way::Split, recovery)), _) => begin(story, Stage::Split, None, recovery),
+        (Some((Way::Remembered, recovery)), None) => {
+            begin(story, Stage::Work, Some(item.retries + 1), recovery);
+        }
+        (way, Some(until)) => story.move_item(run, node, ItemState::Waiting, |moved| {
+            // Also when its gate failed: what is tried again is the work.
+            moved.stage = Some(Stage::Work);
+            moved.until = Some(until);
+            moved.retries = Some(item.retries + 1);
+            moved.error = Some(failed.error.to_owned());
+            moved.recovery = way.map(|(_, said)| Box::new(Followed::of(said, times)));
+        }),
+        (None, None) => {
+            let state = if failed.outcome == Outcome::Blocked {
+                ItemState::Blocked
+            } else {
+                ItemState::Failed
+            };
+            let considered = failed
+                .recovery
+                .and_then(|recovery| considered(recovery, times));
+            give_up_after(
+                story,
+                (run, node),
+                state,
+                failed.error,
+                considered.as_deref(),
+            );
+        }
+    }
+}
+
+/// When the plan's own retries would try it again. What an agent says that it
+/// cannot be done is no case for them.
+fn retry_of_the_plan(
+    story: &Story<'_>,
+    item: &ItemRow,
+    failed: &Failed<'_>,
+) -> Option<jiff::Timestamp> {
+    if failed.outcome == Outcome::Blocked || !item.is_leaf() {
+        return None;
+    }
+    let policy = &story.tables.run(item.run)?.policy;
+    policy
+        .retry
+        .next(failed.category, item.retries, story.rows.now)
+}
+
+/// What of a recovery can be followed at this item; none where the plan's
+/// retries or a person decide.
+fn way(item: &ItemRow, recovery: &Recovery) -> Option<Way> {
+    let last = item.recovery.as_ref().map(|before| before.action);
+    let again = last == Some(recovery.action);
+    match recovery.action {
+        RecoveryAction::Skip => Some(Way::LeaveOut),
+        RecoveryAction::FixState => (!again).then_some(Way::Repair),
+        // A piece is small already; were it split, its pieces could be, too.
+        RecoveryAction::BreakChunks => (!again && item.piece_of.is_none()).then_some(Way::Split),
+        RecoveryAction::Retry => recovery.rule.is_remembered().then_some(Way::Remembered),
+        RecoveryAction::Manual => None,
+    }
+}
+
+fn considered(recovery: &Recovery, times: u32) -> Option<String> {
+    let mut lines = recovery.considered();
+    if recovery.action != RecoveryAction::Manual {
+        lines.push(match times {
+            FOLLOWED_MAX.. => format!("it went on without a person {times} times in a row"),
+            _ => format!("{} leads no further here", recovery.action),
+        });
+    }
+    (!lines.is_empty()).then(|| format!("considered:\n- {}", lines.join("\n- ")))
+}
+
+/// The workspace was put in order, or could not be: the work begins again, and
+/// shows which.
+pub(super) fn after_repair(story: &mut Story<'_>, run: RunId, node: &Node) {
+    story.move_item(run, node, ItemState::Ready, |moved| {
+        moved.stage = Some(Stage::Work)
+    });
+}
+
+/// The agent that was to split the item named no pieces: a person decides.
+pub(super) fn not_split(story: &mut Story<'_>, run: RunId, node: &Node, said: &str) {
+    let before = story.tables.item(run, node);
+    let before = before.and_then(|item| item.error.clone());
+    let not_split = format!("it was to be split, and the agent named no pieces: {said}");
+    let error = match before {
+        Some(before) => format!("{before}; {not_split}"),
+        None => not_split,
+    };
+    give_up(story, run, node, ItemState::Failed, &error);
+}

@@ -1,0 +1,87 @@
+//! What is followed of a recovery, and what an attempt starts from.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Recovery, Rule};
+use crate::attempt::{Context, RecoveryAction};
+use crate::item::ItemRow;
+
+/// So often in a row an item goes on by a recovery alone. Then, however good
+/// the reasons, the plan's own retries or a person decide: no item is worked on
+/// for ever. Ours.
+pub const FOLLOWED_MAX: u32 = 3;
+
+/// What the next attempt at an item follows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Followed {
+    /// What was decided.
+    pub action: RecoveryAction,
+    /// Which rule said so.
+    pub rule: Rule,
+    /// What to tell the next attempt.
+    pub guidance: String,
+    /// What it rests on: ids of memories and attempts, or facts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+    /// How often in a row the item went on by a recovery, rather than by the
+    /// plan's own retries; this one counts.
+    #[serde(default)]
+    pub times: u32,
+}
+
+impl Followed {
+    /// What is followed of a recovery.
+    #[must_use]
+    pub fn of(recovery: &Recovery, times: u32) -> Self {
+        Self {
+            action: recovery.action,
+            rule: recovery.rule,
+            guidance: recovery.guidance.clone(),
+            evidence: recovery.evidence.clone(),
+            times,
+        }
+    }
+
+    /// Whether it is something that the memory has, to be told to the agent.
+    #[must_use]
+    pub fn is_remembered(&self) -> bool {
+        self.action == RecoveryAction::Retry && self.rule.is_remembered()
+    }
+}
+
+impl Rule {
+    /// Whether it rests on something that is remembered.
+    #[must_use]
+    pub fn is_remembered(self) -> bool {
+        matches!(self, Self::ResolvedBlocker | Self::KnownWorkaround)
+    }
+}
+
+impl Recovery {
+    /// What was considered, a short line each: for whoever is asked. That a
+    /// person could be asked, and that nothing is known, they see without it.
+    #[must_use]
+    pub fn considered(&self) -> Vec<String> {
+        let ours = |action| action != RecoveryAction::Manual;
+        let not = self.rejected.iter().filter(|no| ours(no.action));
+        let not = not.map(|no| format!("not {}: {}", no.action, no.why));
+        let but = (self.rule != Rule::NothingKnown)
+            .then(|| format!("{}: {}", self.action, self.guidance));
+        not.chain(but).collect()
+    }
+}
+
+/// What an attempt at an item starts from. `done` names what the item waited
+/// for and is done; none where that is not known.
+#[must_use]
+pub fn started_from(item: &ItemRow, done: Option<Vec<String>>) -> Context {
+    let followed = item.recovery.as_ref();
+    Context {
+        retry_count: (item.retries > 0).then_some(u64::from(item.retries)),
+        previous_failure_reason: item.error.clone(),
+        recovery_action: followed.map(|followed| followed.action),
+        recovery_guidance: followed.map(|followed| followed.guidance.clone()),
+        dependencies_completed: done.filter(|done| !done.is_empty()),
+        ..Context::default()
+    }
+}

@@ -1,0 +1,155 @@
+//! What to do after an attempt that did not complete: what the memory has, what
+//! is wrong with the workspace and who waits for the item, put before the rules
+//! of the core.
+
+use jiff::Timestamp;
+use piton_core::attempt::Report;
+use piton_core::memory::MemoryKind;
+use piton_core::recover::{self, Advice, AdviceKind, Failure as Failed, Recovery};
+use piton_core::{AttemptId, AttemptRow, ItemRow, Need, Node, Role, RunId};
+
+use piton_store::{Fault, Store};
+
+use crate::failure::Failure;
+use crate::git;
+use crate::recalling::{self, Remembered};
+use crate::session::Session;
+
+/// How many lines of the end of an agent's output the memory is asked about.
+const RECALL_LINES: usize = 200;
+/// How many lines of its end count as said, of an agent that broke off.
+const SAID_LINES: usize = 20;
+/// So much of what the memory found is looked at, the best first.
+const ADVICE_MAX: usize = 3;
+
+/// An attempt that has just ended and did not complete.
+#[derive(Clone, Copy, Debug)]
+pub struct EndedAttempt<'a> {
+    /// The run of its item.
+    pub run: RunId,
+    /// Its item.
+    pub node: &'a Node,
+    /// Its id: the store does not know yet that it is over.
+    pub attempt: AttemptId,
+    /// What came of it, with what it started from.
+    pub report: &'a Report,
+    /// What it printed, or the end of that.
+    pub output: &'a str,
+}
+
+/// What to do after an attempt that did not complete, as of a time. A git that
+/// cannot be asked is no fault: then nothing is known of the workspace.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn recover(
+    session: &Session<'_>,
+    ended: &EndedAttempt<'_>,
+    now: Timestamp,
+) -> Result<Recovery, Failure> {
+    let workspace = git::unfinished(&session.project.work_tree).unwrap_or_default();
+    Ok(recover_in(&session.store, ended, &workspace, now)?)
+}
+
+/// The same, of a store. `workspace` is what is wrong with it, each thing in a
+/// sentence.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn recover_in(
+    store: &dyn Store,
+    ended: &EndedAttempt<'_>,
+    workspace: &[String],
+    now: Timestamp,
+) -> Result<Recovery, Fault> {
+    let (run, node) = (ended.run, ended.node);
+    let rows = store.load(&[
+        Need::AttemptsAt(run, node.clone()),
+        Need::Dependents(run, node.clone()),
+    ])?;
+    let attempts = attempts(rows.tables.attempts(), ended);
+    let attempts: Vec<&AttemptRow> = attempts.iter().collect();
+    let waiting = rows.tables.tree(run).filter(|item| waits_for(item, node));
+    let needed_by: Vec<&str> = waiting.map(|item| item.node.as_str()).collect();
+    let recalled = recalling::recall(store, &text(ended, RECALL_LINES), now)?;
+    let remembered: &[Remembered] = if recalled.advise {
+        &recalled.results
+    } else {
+        &[]
+    };
+    let guidance: Vec<String> = remembered.iter().take(ADVICE_MAX).map(guidance).collect();
+    let advice: Vec<Advice<'_>> = remembered
+        .iter()
+        .zip(&guidance)
+        .map(|(found, guidance)| Advice {
+            id: &found.row.id,
+            kind: kind(found),
+            guidance,
+        })
+        .collect();
+    let workspace: Vec<&str> = workspace.iter().map(String::as_str).collect();
+    Ok(recover::recover(&Failed {
+        detail: &detail(ended),
+        attempts: &attempts,
+        advice: &advice,
+        workspace: &workspace,
+        needed_by: &needed_by,
+    }))
+}
+
+/// The attempts to do the item, oldest first, the last as it ended. Repairs and
+/// splits are no tries at the item itself.
+fn attempts<'r>(
+    rows: impl Iterator<Item = &'r AttemptRow>,
+    ended: &EndedAttempt<'_>,
+) -> Vec<AttemptRow> {
+    let own = |row: &&AttemptRow| {
+        row.run == ended.run && row.node == *ended.node && row.role == Role::Worker
+    };
+    let mut rows: Vec<AttemptRow> = rows.filter(own).cloned().collect();
+    rows.sort_by_key(|row| row.number);
+    for row in rows.iter_mut().filter(|row| row.id == ended.attempt) {
+        row.report = Some(ended.report.clone());
+    }
+    rows
+}
+
+/// Whether an item waits for the node, or for something that it is part of.
+fn waits_for(item: &ItemRow, node: &Node) -> bool {
+    !item.state.is_finished() && item.depends_on.iter().any(|on| node.is_within(on))
+}
+
+/// What the attempt said of its failure. An agent that ended well has said what
+/// it meant; of one that broke off, its last lines count as well.
+fn detail(ended: &EndedAttempt<'_>) -> String {
+    let code = ended.report.process.as_ref().and_then(|end| end.code);
+    let lines = if code == Some(0) { 0 } else { SAID_LINES };
+    text(ended, lines)
+}
+
+fn text(ended: &EndedAttempt<'_>, lines: usize) -> String {
+    let report = ended.report;
+    let said = [report.error.as_deref(), report.summary.as_deref()];
+    let mut parts: Vec<&str> = said.into_iter().flatten().collect();
+    let all: Vec<&str> = ended.output.lines().collect();
+    parts.extend(&all[all.len().saturating_sub(lines)..]);
+    parts.join("\n")
+}
+
+fn guidance(found: &Remembered) -> String {
+    let memory = &found.row.memory;
+    match memory.title.as_deref().map(str::trim) {
+        None | Some("") => memory.content.trim().to_owned(),
+        Some(title) => format!("{title}: {}", memory.content.trim()),
+    }
+}
+
+fn kind(found: &Remembered) -> AdviceKind {
+    if found.row.memory.kind == MemoryKind::ResolvedBlocker {
+        AdviceKind::Resolution
+    } else {
+        AdviceKind::Memory
+    }
+}
