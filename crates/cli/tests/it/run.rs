@@ -1,6 +1,8 @@
 //! `piton run`: what agents are given and what is made of what they say,
 //! retries, gates, limits, commits, and where everything is kept.
 
+mod seen;
+
 use rustix::process::Signal;
 
 use crate::harness::{DEMO, Running, Scratch, is_alive};

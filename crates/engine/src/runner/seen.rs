@@ -29,6 +29,8 @@ impl Runner<'_, '_> {
         let (world, project) = (self.session.world, &self.session.project);
         let own = self.not_the_agents();
         let opened = Trees::open(world, self.spool.folder(), &project.work_tree, &own);
+        // Where there is no git now, there is none before the next attempt.
+        self.looks_at_tree = opened.is_ok();
         let seen = opened.and_then(|trees| {
             let moment = trees.now(world)?;
             Ok(Box::new(Before { trees, moment }))
