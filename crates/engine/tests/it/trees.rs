@@ -15,6 +15,21 @@ struct Scene {
     world: World,
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test makes its repository with the same git"
+)]
+fn git(folder: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .expect("git is installed");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {args:?}: {error}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
 impl Scene {
     fn new() -> Self {
         let scene = Self {
@@ -29,14 +44,7 @@ impl Scene {
     }
 
     fn git(&self, args: &[&str]) -> String {
-        let output = Command::new("git")
-            .args(args)
-            .current_dir(self.repository.path())
-            .output()
-            .expect("git is installed");
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "git {args:?}: {error}");
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        git(self.repository.path(), args)
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -174,16 +182,10 @@ fn own_files_are_passed_over_also_when_somebody_commits_them() {
 
 #[test]
 fn a_repository_with_a_colon_in_its_path_is_looked_at() {
-    let mut scene = Scene::new();
+    let scene = Scene::new();
     scene.write("a:b/kept", "1");
     let inner = scene.repository.path().join("a:b");
-    let output = Command::new("git")
-        .args(["init", "--quiet"])
-        .current_dir(&inner)
-        .output()
-        .expect("git is installed");
-    assert!(output.status.success());
-    scene.scratch = tempfile::tempdir().expect("a folder");
+    git(&inner, &["init", "--quiet"]);
     let scratch = scene.scratch.path();
     let trees = Trees::open(&scene.world, scratch, &inner, &[]).expect("it is a repository");
     let before = scene.now(&trees);
