@@ -235,6 +235,13 @@ pub struct Report {
     /// The commits that were made; none when nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<Vec<String>>,
+    /// The hash of the work tree, as git would commit it, when the agent was
+    /// started; none where nobody looked. Git may not have the tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_before: Option<String>,
+    /// The same when it was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_after: Option<String>,
     /// What it started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
@@ -272,6 +279,8 @@ impl Report {
             observations: Vec::new(),
             files: None,
             commits: None,
+            tree_before: None,
+            tree_after: None,
             context: None,
             duration_s: None,
             notes: None,

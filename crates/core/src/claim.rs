@@ -66,7 +66,72 @@ const SILENT: &[&str] = &[
     "econnrefused",
 ];
 
-/// What a blocker says is missing, each thing once, in the order of the text.
+/// Words by which a sentence says that something is not there. Lower case.
+const ABSENT: &[&str] = &[
+    "missing",
+    "absent",
+    "not set",
+    "isn't set",
+    "unset",
+    "not defined",
+    "undefined",
+    "not exported",
+    "not present",
+    "not there",
+    "not found",
+    "not installed",
+    "not provided",
+    "not configured",
+    "no such",
+    "cannot find",
+    "can't find",
+    "could not find",
+    "couldn't find",
+    "cannot be found",
+    "can't be found",
+    "not exist",
+    "doesn't exist",
+    "nothing listens",
+    "nobody answers",
+    "there is no",
+    "there's no",
+    "i have no",
+    "neither",
+    "without",
+];
+
+/// What the sentences of a blocker claim that say that something is not there,
+/// each thing once, in the order of the text. A sentence that only names a thing
+/// claims nothing: "the server refuses what is in `API_KEY`" is true whether or
+/// not that is set.
+#[must_use]
+pub fn missing(text: &str) -> Vec<Claim> {
+    let mut found = Vec::new();
+    for sentence in sentences(text) {
+        let said = sentence.to_lowercase();
+        let mut signs = ABSENT.iter().chain(SILENT);
+        if !signs.any(|sign| said.contains(sign)) {
+            continue;
+        }
+        for claim in claims(sentence) {
+            if !found.contains(&claim) {
+                found.push(claim);
+            }
+        }
+    }
+    found.truncate(CLAIMS_MAX);
+    found
+}
+
+/// The sentences of a text. A name may hold a full stop, so that one ends a
+/// sentence only before a blank.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['\n', ';', '!', '?'])
+        .flat_map(|line| line.split(". "))
+}
+
+/// Everything that a text names as something that can be looked up, each thing
+/// once, in the order of the text.
 #[must_use]
 pub fn claims(text: &str) -> Vec<Claim> {
     let mut found = Vec::new();
@@ -245,6 +310,29 @@ mod tests {
             "Redis would be nice",
             "a command that is not there",
             "the port is wrong: port 99999, port 0",
+        ] {
+            check(text, &[]);
+        }
+    }
+
+    #[test]
+    fn only_a_sentence_that_says_so_claims_that_something_is_missing() {
+        let check = |text: &str, expect: &[Claim]| assert_eq!(missing(text), expect, "{text}");
+        check("FOO_TOKEN is not set", &[variable("FOO_TOKEN")]);
+        check(
+            "I looked at src/main.rs. There is no config/keys.json; API_KEY is wrong.",
+            &[file("config/keys.json")],
+        );
+        check("sh: 1: cmake: command not found", &[command("cmake")]);
+        check("PostgreSQL is not running", &[Claim::Port(5432)]);
+        check(
+            "API_KEY is not set\nwithout API_KEY nobody answers",
+            &[variable("API_KEY")],
+        );
+        for text in [
+            "the server refuses what is in API_KEY",
+            "which of src/a.rs and src/b.rs is right?",
+            "It is missing. API_KEY has another form.",
         ] {
             check(text, &[]);
         }

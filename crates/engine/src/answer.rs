@@ -4,12 +4,17 @@
 //! `{status, summary, error?, humanNeeded?}`. Without one, the last signal
 //! counts that loops of other tools know: `<ralph>COMPLETE</ralph>`,
 //! `###BLOCKED:why###`. Without that the exit status speaks, and the last line
-//! is the summary.
+//! is the summary. What it noticed is read wherever it stands.
+
+mod noticed;
+mod words;
 
 use piton_core::attempt::{HumanNeeded, Outcome, Piece, Report};
 use piton_core::classify::{Category, classify};
-use piton_formats::ralph_dir::signals::{Signal, signals};
 use serde::Deserialize;
+
+use self::noticed::{noticed, with_blocker};
+use self::words::{of_word, said};
 
 /// Longest text that is kept of a summary or an error, in characters.
 const TEXT_CHARS_MAX: usize = 4_000;
@@ -93,7 +98,11 @@ pub fn report(output: &str, ended: &Ended) -> Report {
             None => of_exit(&output, ended),
         },
     };
-    finish(report, ended)
+    let report = Report {
+        observations: noticed(&output),
+        ..report
+    };
+    with_blocker(finish(report, ended))
 }
 
 /// Makes a report where what the agent printed cannot be read: it may have
@@ -128,8 +137,8 @@ fn finish(mut report: Report, ended: &Ended) -> Report {
             Category::Logic
         });
     }
-    report.summary = report.summary.map(|text| shorten(&text));
-    report.error = report.error.map(|text| shorten(&text));
+    report.summary = report.summary.map(|text| shorten(&text, TEXT_CHARS_MAX));
+    report.error = report.error.map(|text| shorten(&text, TEXT_CHARS_MAX));
     report
 }
 
@@ -195,120 +204,10 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
 fn pieces(said: serde_json::Value) -> Vec<Piece> {
     let read: Vec<Piece> = serde_json::from_value(said).unwrap_or_default();
     let shortened = read.into_iter().map(|piece| Piece {
-        title: shorten(&piece.title),
-        prompt: shorten(&piece.prompt),
+        title: shorten(&piece.title, TEXT_CHARS_MAX),
+        prompt: shorten(&piece.prompt, TEXT_CHARS_MAX),
     });
     shortened.collect()
-}
-
-/// What an agent says in the words of other loops.
-enum Word {
-    Complete,
-    Blocked(Option<String>),
-    Failed(String),
-    Stuck,
-    BrowserNeeded,
-}
-
-/// The last word to the loop.
-fn said(output: &str) -> Option<Word> {
-    let mut last = None;
-    for line in output.lines() {
-        let tag = signals(line).pop().map(|signal| match signal {
-            Signal::Complete => Word::Complete,
-            Signal::Blocked => Word::Blocked(None),
-            Signal::Gutter => Word::Stuck,
-            Signal::BrowserNeeded => Word::BrowserNeeded,
-        });
-        last = tag.or_else(|| hashed(line.trim())).or(last);
-    }
-    last
-}
-
-/// `###WORD###` or `###WORD:details###`, alone in its line.
-fn hashed(line: &str) -> Option<Word> {
-    let (word, rest) = line.strip_prefix("###")?.split_once("###")?;
-    if !rest.trim().is_empty() {
-        return None;
-    }
-    let (word, details) = match word.split_once(':') {
-        Some((word, details)) => (word, details.trim()),
-        None => (word, ""),
-    };
-    let failed = |what: &str| Some(Word::Failed(format!("{what}: {details}")));
-    match (word, details) {
-        ("ITERATION_COMPLETE" | "RALPH_COMPLETE" | "PLAN_COMPLETE", "") => Some(Word::Complete),
-        (_, "") => None,
-        ("BLOCKED", why) => Some(Word::Blocked(Some(why.to_owned()))),
-        ("TASK_FAILED" | "PLAN_FAILED", _) => failed("it failed"),
-        ("BUILD_FAILED", _) => failed("the build failed"),
-        ("TEST_FAILED", _) => failed("a test failed"),
-        ("BAILOUT", _) => failed("the agent gave up"),
-        _ => None,
-    }
-}
-
-fn of_word(word: Word, output: &str, ended: &Ended) -> Report {
-    /// How many lines of what was said before the word tell why.
-    const LINES: usize = 3;
-    let mut answer = Answer {
-        status: Status::Failed,
-        summary: None,
-        error: None,
-        human: None,
-        pieces: serde_json::Value::Null,
-    };
-    match word {
-        Word::Complete => {
-            answer.status = Status::Completed;
-            answer.summary = last_words(output, 1);
-        }
-        Word::Blocked(why) => {
-            answer.status = Status::Blocked;
-            answer.error = why.or_else(|| last_words(output, LINES)).or(Some(
-                "the agent says that it is blocked, and not why".to_owned(),
-            ));
-        }
-        Word::Failed(why) => answer.error = Some(why),
-        Word::Stuck => {
-            answer.error = Some(match last_words(output, LINES) {
-                Some(why) => format!("the agent is stuck: {why}"),
-                None => "the agent says that it is stuck".to_owned(),
-            });
-            // Whoever is stuck is not helped by the same again.
-            return Report {
-                category: Some(Category::Logic),
-                ..of_answer(answer, output, ended)
-            };
-        }
-        Word::BrowserNeeded => {
-            answer.status = Status::NeedsHuman;
-            answer.error = last_words(output, LINES);
-            answer.human = Some(Human::Whole {
-                reason: "the agent needs a browser and has none".to_owned(),
-                details: last_words(output, LINES),
-            });
-        }
-    }
-    of_answer(answer, output, ended)
-}
-
-/// The last lines of what was said, without the words to the loop.
-fn last_words(output: &str, count: usize) -> Option<String> {
-    let told = output.lines().map(|line| {
-        if hashed(line.trim()).is_some() {
-            return String::new();
-        }
-        let mut line = line.to_owned();
-        for signal in signals(&line) {
-            line = line.replace(&format!("<ralph>{}</ralph>", signal.as_str()), "");
-        }
-        line
-    });
-    let told: Vec<String> = told.collect();
-    let words = last_lines(&told.join("\n"), count);
-    let words = words.trim();
-    (!words.is_empty()).then(|| words.to_owned())
 }
 
 fn of_exit(output: &str, ended: &Ended) -> Report {
@@ -389,9 +288,9 @@ fn last_lines(text: &str, count: usize) -> String {
     last.join("\n")
 }
 
-fn shorten(text: &str) -> String {
+fn shorten(text: &str, chars_max: usize) -> String {
     let text = text.trim();
-    match text.char_indices().nth(TEXT_CHARS_MAX) {
+    match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{} …", &text[..end]),
         None => text.to_owned(),
     }
@@ -567,6 +466,22 @@ mod tests {
         );
         let talk = "I would print ###BLOCKED:x### if I were";
         check(talk, 0, Outcome::Completed, Some(talk));
+    }
+
+    #[test]
+    fn a_signal_with_a_number_in_it_counts_and_a_chosen_item_is_no_end() {
+        check(
+            "x\n###BLOCKED:issue #12 is open###",
+            0,
+            Outcome::Blocked,
+            Some("issue #12 is open"),
+        );
+        check(
+            "all well\nSELECTED_PRD: p-1\n###PLAN_COMPLETE###",
+            0,
+            Outcome::Completed,
+            Some("all well"),
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The few things that piton asks of git, by starting the user's own.
 
+mod trees;
+
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -7,6 +9,8 @@ use std::time::Duration;
 use crate::fail;
 use crate::failure::Failure;
 use crate::process::{self, Call, Stop};
+
+pub use self::trees::{Changed, Missed, Moment, Trees};
 
 /// Long enough for hooks that run a whole test suite.
 const TIMEOUT: Duration = Duration::from_secs(3_600);
@@ -33,17 +37,19 @@ fn git(work_tree: &Path, args: &[&str]) -> Result<Said, Failure> {
 
 /// The same, to be found and ended while it works.
 fn call(work_tree: &Path, args: &[&str], by: Option<&By<'_>>) -> Result<Said, Failure> {
-    let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-    let call = Call {
+    ask(&Call {
         program: "git",
-        args: &args,
+        args: &args.iter().map(OsString::from).collect::<Vec<_>>(),
         cwd: work_tree,
         env: &[],
         mark: by.map(|by| by.mark),
         stop: by.map(|by| by.stop),
         timeout: TIMEOUT,
-    };
-    let output = process::output(&call).map_err(|error| {
+    })
+}
+
+fn ask(call: &Call<'_>) -> Result<Said, Failure> {
+    let output = process::output(call).map_err(|error| {
         Failure::new("git.missing", "git could not be started")
             .hint("install git, or leave `auto-commit` out of the sprint's `config`")
             .because(error)
@@ -122,7 +128,7 @@ pub struct Own {
     /// The folder, relative to the work tree; empty for its root.
     pub folder: String,
     /// What their names begin with.
-    pub begin: &'static str,
+    pub begin: String,
 }
 
 /// Pathspecs for everything but piton's own files.
@@ -135,7 +141,7 @@ fn but(own: &[Own]) -> Vec<String> {
         format!(":(top,exclude,glob){}/**", pattern(".piton")),
     ];
     specs.extend(own.iter().map(|own| {
-        let path = Path::new(&own.folder).join(own.begin);
+        let path = Path::new(&own.folder).join(&own.begin);
         format!(":(top,exclude,glob){}*", pattern(&path.to_string_lossy()))
     }));
     specs

@@ -27,6 +27,7 @@ pub mod runner;
 pub mod session;
 pub mod spool;
 pub mod verbs;
+pub mod verify;
 pub mod world;
 
 pub use failure::{Exit, Failure, Findings};

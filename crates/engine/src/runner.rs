@@ -7,6 +7,7 @@ mod agent;
 mod clock;
 mod gate;
 mod left_behind;
+mod seen;
 mod work;
 
 use std::collections::VecDeque;
@@ -28,6 +29,7 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::sprint::{self, Exporter};
 use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
+use self::agent::AgentOver;
 use self::clock::RunClock;
 use self::work::{Handle, Purpose, Work};
 use crate::faces::{self, Waiting};
@@ -111,6 +113,8 @@ struct Runner<'s, 'w> {
     stop_reason: Option<String>,
     /// What is known of the item of the next attempt.
     prepared: Option<Prepared>,
+    /// Whether the work tree is looked at before and after an attempt.
+    looks_at_tree: bool,
 }
 
 /// Works on a run whose lock is held, until it is done, waits or is stopped.
@@ -202,6 +206,7 @@ fn start(
         beat,
         stop_reason: None,
         prepared: None,
+        looks_at_tree: session.project.in_git,
     };
     let own = StreamId::run(run);
     let ours = started.events.iter();
@@ -297,7 +302,7 @@ fn own_files(project: &Project, source: &str) -> Vec<git::Own> {
     ["PROGRESS.yaml", ".PROGRESS.yaml."]
         .map(|begin| git::Own {
             folder: folder.clone().into_owned(),
-            begin,
+            begin: begin.to_owned(),
         })
         .to_vec()
 }
@@ -690,8 +695,15 @@ impl Runner<'_, '_> {
                     return Ok(Vec::new());
                 };
                 Ok(vec![match work.for_ {
-                    Purpose::Agent { attempt } => {
-                        self.agent_ended(attempt, work.node, &exit, work.asked, tell)?
+                    Purpose::Agent { attempt, before } => {
+                        let over = AgentOver {
+                            attempt,
+                            node: work.node,
+                            exit: &exit,
+                            asked: work.asked,
+                            before,
+                        };
+                        self.agent_ended(over, tell)?
                     }
                     Purpose::Gate { mark, timeout_s } => {
                         self.gate_ended(&mark, &exit, work.asked.as_deref(), timeout_s)?

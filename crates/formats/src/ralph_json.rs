@@ -24,7 +24,7 @@ pub use detect::detect;
 pub use migrate::from_progress_txt;
 pub use observed::{is_actionable, observations};
 pub use show::{element_of, show, told_again};
-pub use signal::{Failure, Signal, What, signals};
+pub use signal::{Failure, Signal, What, signal_of_line, signals};
 pub use take::{AGENT, take};
 
 /// What the format is called where things of several are kept.

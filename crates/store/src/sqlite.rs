@@ -46,6 +46,9 @@ use crate::store::{CommitError, Committed, Cursor, Fault, FaultKind, Head, Store
 /// A process that finds nobody else at the store reads the whole log as it
 /// opens it. A longer one costs every short command more than it saves.
 const WAL_PAGES_MAX: u32 = 128;
+/// After a commit that leaves a log of so many pages it is written back and cut
+/// off at once: thousands of memories that were imported, say.
+const WAL_PAGES_LONG: u32 = 1_024;
 
 /// What a store is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -402,6 +405,15 @@ impl Store for SqliteStore {
         fail::point("commit.locked");
         self.checkpoint(connection, wal_pages)?;
         let outcome = self.commit_turn(connection, id, command, facts);
+        let stored = outcome
+            .as_ref()
+            .is_ok_and(|committed| !committed.events.is_empty());
+        if stored && wal_pages.load(Ordering::Relaxed) >= WAL_PAGES_LONG {
+            // Whoever opens the store alone reads the whole log first. It may
+            // stay all the same: what was stored is stored.
+            let back = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            back.map_err(|error| self.write_fault(error)).ok();
+        }
         drop(turn);
         outcome
     }

@@ -2,6 +2,7 @@
 //! retries, gates, limits, commits, and where everything is kept.
 
 mod recovery;
+mod seen;
 
 use rustix::process::Signal;
 

@@ -276,6 +276,8 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         observations,
         files,
         commits: _,
+        tree_before: _,
+        tree_after: _,
         context,
         duration_s: _,
         notes,

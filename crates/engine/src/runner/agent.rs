@@ -10,6 +10,7 @@ use piton_core::run_loop::Input;
 use piton_core::{AttemptId, Command, ItemRow, Node, Role};
 
 use super::left_behind::{plain, transcripts};
+use super::seen::Before;
 use super::work::Purpose;
 use super::{Runner, unseen};
 use crate::answer::{self, Ended, Stopped};
@@ -27,6 +28,16 @@ const ANSWER_BYTES: u64 = 4 << 20;
 /// How much of an agent's output is kept as its transcript; the middle of a
 /// longer one is left out.
 const TRANSCRIPT_BYTES_MAX: u64 = 64 << 20;
+
+/// An agent whose process and all that it started are gone.
+pub(super) struct AgentOver<'e> {
+    pub(super) attempt: AttemptId,
+    pub(super) node: Node,
+    pub(super) exit: &'e Exit,
+    /// Why it was asked to stop, if it was.
+    pub(super) asked: Option<String>,
+    pub(super) before: Option<Box<Before>>,
+}
 
 impl Runner<'_, '_> {
     pub(super) fn start_agent(
@@ -52,9 +63,10 @@ impl Runner<'_, '_> {
             limits: self.job.agent_limits,
             mark: mark.clone(),
         };
+        let before = self.look_before(tell);
         fail::point("run.before-start");
         Ok(
-            match self.begin(spec, node, until, Purpose::Agent { attempt })? {
+            match self.begin(spec, node, until, Purpose::Agent { attempt, before })? {
                 Ok(()) => Vec::new(),
                 Err(error) => {
                     let why = std::error::Error::source(&error)
@@ -209,12 +221,16 @@ impl Runner<'_, '_> {
 
     pub(super) fn agent_ended(
         &mut self,
-        attempt: AttemptId,
-        node: Node,
-        exit: &Exit,
-        asked: Option<String>,
+        over: AgentOver<'_>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
+        let AgentOver {
+            attempt,
+            node,
+            exit,
+            asked,
+            before,
+        } = over;
         fail::point("run.agent-ended");
         if !self.is_sprint() {
             // A mark that the agent set for its own item is seen while the
@@ -236,6 +252,8 @@ impl Runner<'_, '_> {
             signal: exit.signal,
             stopped_by: exit.stopped_by.map(|why| stop_word(why).to_owned()),
         });
+        self.look_after(before, &mut report, tell);
+        self.verify_blocker(attempt, &node, &mut report);
         report.transcript = self.keep_transcript(attempt, &node);
         fail::point("run.transcript-kept");
         report.context = self.lp.started_from(&node);

@@ -104,7 +104,8 @@ pub(super) fn sweep(session: &Session<'_>, row: &RunRow, mirror: Option<&mut Mir
     }
 }
 
-/// Removes what the `tempfile` crate named and nobody lived to rename.
+/// Removes what the `tempfile` crate named and nobody lived to rename or to
+/// remove.
 fn sweep_temporary(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -115,7 +116,10 @@ fn sweep_temporary(folder: &Path) {
         if random.is_some_and(|random| {
             random.len() == 6 && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
         }) {
-            fs::remove_file(entry.path()).ok();
+            let path = entry.path();
+            fs::remove_file(&path)
+                .or_else(|_| fs::remove_dir_all(&path))
+                .ok();
         }
     }
 }

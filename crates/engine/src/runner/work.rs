@@ -5,6 +5,7 @@ use std::sync::mpsc::Sender;
 use jiff::Timestamp;
 use piton_core::{AttemptId, Node};
 
+use super::seen::Before;
 use super::{Message, Runner};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
@@ -25,8 +26,15 @@ pub(super) struct Work {
 
 /// What it works for.
 pub(super) enum Purpose {
-    Agent { attempt: AttemptId },
-    Gate { mark: String, timeout_s: u64 },
+    Agent {
+        attempt: AttemptId,
+        /// The work tree when it was started, if it could be looked at.
+        before: Option<Box<Before>>,
+    },
+    Gate {
+        mark: String,
+        timeout_s: u64,
+    },
     Commit,
 }
 

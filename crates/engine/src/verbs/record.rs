@@ -23,6 +23,7 @@ use super::{Told, follow_faces, in_words, said, session};
 use crate::failure::Failure;
 use crate::project::Project;
 use crate::session::Session;
+use crate::verify::{self, Place};
 use crate::world::World;
 
 /// What somebody says of an attempt. What is not said is absent.
@@ -237,6 +238,13 @@ fn tell(
             details: report.notes.clone(),
         });
     }
+    verify::note(
+        &mut report,
+        &Place {
+            env: &session.world.env,
+            work_tree: &session.project.work_tree,
+        },
+    );
     let agent = account.agent;
     Command::TellAttempt(Box::new(ToldAttempt {
         attempt: AttemptId(session.world.id()),

@@ -62,8 +62,10 @@ fn element<'t>(rest: &'t str, begin: &str, end: &str) -> Option<&'t str> {
     while !rest.is_char_boundary(near) {
         near -= 1;
     }
-    let (inner, _) = rest[..near].split_once(end)?;
-    (!inner.contains(begin)).then_some(inner)
+    // No further than the next one begins, so that each byte is looked at once.
+    let near = &rest[..near];
+    let near = near.split_once(begin).map_or(near, |(before, _)| before);
+    near.split_once(end).map(|(inner, _)| inner)
 }
 
 fn read(inner: &str) -> Option<Observation> {

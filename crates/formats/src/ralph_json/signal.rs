@@ -59,14 +59,16 @@ const BARE: &[(&str, Signal)] = &[
     ("###PLAN_COMPLETE###", Signal::PlanComplete),
 ];
 
+/// What stands before the id of the item that was chosen.
+const SELECTED: &str = "SELECTED_PRD:";
+
 /// Every kind of signal in what an agent said, in the order in which they count:
 /// the item that it chose, what is complete, what failed. Of several of one kind
 /// it is the first.
 #[must_use]
 pub fn signals(text: &str) -> Vec<Signal> {
-    let selected = after(text, "SELECTED_PRD:").find_map(|rest| {
+    let selected = after(text, SELECTED).find_map(|rest| {
         let rest = rest.trim_start();
-        let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         let end = rest.find(|c| !is_id(c)).unwrap_or(rest.len());
         (end > 0).then(|| Signal::Selected(rest[..end].to_owned()))
     });
@@ -86,6 +88,35 @@ pub fn signals(text: &str) -> Vec<Signal> {
         .chain(bare.map(|(_, signal)| signal.clone()))
         .chain(failed)
         .collect()
+}
+
+/// The signal that a line consists of. Talk of a signal within a sentence is
+/// none, and what failed may hold a `#`: the line tells where it ends.
+#[must_use]
+pub fn signal_of_line(line: &str) -> Option<Signal> {
+    let line = line.trim();
+    if let Some((_, signal)) = BARE.iter().find(|(word, _)| *word == line) {
+        return Some(signal.clone());
+    }
+    if let Some(id) = line.strip_prefix(SELECTED) {
+        let id = id.trim();
+        return (!id.is_empty() && id.chars().all(is_id)).then(|| Signal::Selected(id.to_owned()));
+    }
+    let inner = line.strip_prefix("###")?.strip_suffix("###")?;
+    let (said, detail) = inner.split_once(':')?;
+    let detail = detail.trim();
+    let (_, what) = FAILURES.iter().find(|(word, _)| *word == said)?;
+    (!detail.is_empty() && !detail.contains("###")).then(|| {
+        Signal::Failed(Failure {
+            what: *what,
+            detail: detail.to_owned(),
+        })
+    })
+}
+
+/// Whether an id of an item may hold it.
+fn is_id(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
 /// What stands behind each place of a word.
@@ -165,6 +196,36 @@ mod tests {
             "SELECTED_PRD: ##",
         ] {
             assert_eq!(signals(said), [], "{said}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_a_signal_or_none() {
+        let some = [
+            ("  ###PLAN_COMPLETE### ", Signal::PlanComplete),
+            ("SELECTED_PRD: p-1", Signal::Selected("p-1".to_owned())),
+            ("###BLOCKED: no key ###", failed(What::Blocked, "no key")),
+            (
+                "###BLOCKED:issue #12 is open###",
+                failed(What::Blocked, "issue #12 is open"),
+            ),
+            ("###TEST_FAILED:a:b###", failed(What::Test, "a:b")),
+        ];
+        for (line, signal) in some {
+            assert_eq!(signal_of_line(line), Some(signal), "{line}");
+        }
+        for line in [
+            "",
+            "######",
+            "###BLOCKED###",
+            "###BLOCKED: ###",
+            "###BLOCKED:a### ###BLOCKED:b###",
+            "I would print ###PLAN_COMPLETE###",
+            "###PLAN_COMPLETE### so",
+            "SELECTED_PRD: p or q",
+            "###WONDERFUL:day###",
+        ] {
+            assert_eq!(signal_of_line(line), None, "{line}");
         }
     }
 

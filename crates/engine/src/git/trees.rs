@@ -1,0 +1,266 @@
+//! What a work tree holds at a moment, as one hash, and what changed between two.
+//!
+//! The hash is that of the tree that git would commit if everything were added.
+//! Nothing of the repository changes: git works on a copy of the index and puts
+//! its objects into a folder that goes with [`Trees`]. No hook runs, and no
+//! setting of the user's makes git start something that stays.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Own, Said, but};
+use crate::process::Call;
+use crate::world::World;
+
+/// How long a look at the work tree may take as a whole.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Most files that are named; who changes more has changed everything.
+const FILES_MAX: usize = 1_000;
+/// Most commits that are named, the newest: who makes more has brought them
+/// from elsewhere.
+const COMMITS_MAX: usize = 100;
+
+/// What a look does not need, and what would change more than the look's own folder.
+const SETTINGS: &[&str] = &[
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.splitIndex=false",
+    "core.safecrlf=false",
+    "core.looseCompression=0",
+    "core.fsync=none",
+];
+
+/// Looks at one work tree. What git stores for it goes when this is dropped.
+#[derive(Debug)]
+pub struct Trees {
+    folder: tempfile::TempDir,
+    work_tree: PathBuf,
+    /// Pathspecs of what is looked at.
+    specs: Vec<String>,
+    /// The repository's own index, and where its objects are.
+    index: PathBuf,
+    objects: PathBuf,
+}
+
+/// A work tree at a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The hash of what it holds.
+    pub tree: String,
+    /// What `HEAD` names; none in a repository without commits.
+    pub head: Option<String>,
+}
+
+/// What changed between two moments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// The files, by their paths in the work tree.
+    pub files: Option<Vec<String>>,
+    /// The commits, oldest first.
+    pub commits: Option<Vec<String>>,
+}
+
+/// Why nothing is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missed {
+    /// There is no git, or it could not say.
+    Unknown,
+    /// It took too long.
+    Late,
+}
+
+impl Trees {
+    /// Prepares looking at a work tree, without `own` files, in a folder of its
+    /// own below `scratch`.
+    ///
+    /// # Errors
+    ///
+    /// [`Missed`]: nothing is known then, and nothing is wrong.
+    pub fn open(
+        world: &World,
+        scratch: &Path,
+        work_tree: &Path,
+        own: &[Own],
+    ) -> Result<Self, Missed> {
+        let folder = tempfile::tempdir_in(scratch).map_err(|_| Missed::Unknown)?;
+        std::fs::create_dir(folder.path().join("objects")).map_err(|_| Missed::Unknown)?;
+        let place = ["rev-parse", "--git-path", "index", "--git-path", "objects"];
+        let place = Asking::new(world, work_tree).git(&place)?;
+        let mut lines = place.out.lines();
+        let mut path = || Some(work_tree.join(lines.next()?));
+        let (Some(index), Some(objects)) = (path(), path()) else {
+            return Err(Missed::Unknown);
+        };
+        Ok(Self {
+            folder,
+            work_tree: work_tree.to_owned(),
+            specs: but(own),
+            index,
+            objects,
+        })
+    }
+
+    /// What the work tree holds now.
+    ///
+    /// # Errors
+    ///
+    /// [`Missed`]: nothing is known then, and nothing is wrong.
+    pub fn now(&self, world: &World) -> Result<Moment, Missed> {
+        let asking = Asking {
+            env: self.env(world),
+            ..Asking::new(world, &self.work_tree)
+        };
+        let head = asking.ask(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
+        match std::fs::copy(&self.index, self.copy()) {
+            Ok(_) => {}
+            // Nothing was ever added. An older copy says nothing.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                std::fs::remove_file(self.copy()).ok();
+            }
+            Err(_) => return Err(Missed::Unknown),
+        }
+        asking.git(&self.with_specs(&["add", "--all", "--"]))?;
+        let tree = asking.git(&["write-tree"])?;
+        Ok(Moment {
+            tree: tree.out,
+            head: Some(head.out).filter(|_| head.ok),
+        })
+    }
+
+    /// What changed from one moment to a later one; what is not known is absent.
+    #[must_use]
+    pub fn between(&self, world: &World, before: &Moment, after: &Moment) -> Changed {
+        let asking = Asking {
+            env: self.env(world),
+            ..Asking::new(world, &self.work_tree)
+        };
+        Changed {
+            files: self.files(&asking, &before.tree, &after.tree),
+            commits: commits(&asking, before.head.as_deref(), after.head.as_deref()),
+        }
+    }
+
+    fn files(&self, asking: &Asking<'_>, before: &str, after: &str) -> Option<Vec<String>> {
+        if before == after {
+            return Some(Vec::new());
+        }
+        let differ = ["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
+        let trees = [&differ[..], &[before, after, "--"]].concat();
+        let said = asking.git(&self.with_specs(&trees)).ok()?;
+        let names = said.out.split('\0').filter(|name| !name.is_empty());
+        Some(names.take(FILES_MAX).map(str::to_owned).collect())
+    }
+
+    fn with_specs<'a>(&'a self, args: &[&'a str]) -> Vec<&'a str> {
+        let specs = self.specs.iter().map(String::as_str);
+        args.iter().copied().chain(specs).collect()
+    }
+
+    /// The copy of the index that git works on.
+    fn copy(&self) -> PathBuf {
+        self.folder.path().join("index")
+    }
+
+    /// Where git reads and writes: what is new goes into the folder, what is
+    /// there is found in the repository.
+    fn env(&self, world: &World) -> Vec<(&'static str, String)> {
+        const MORE: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES";
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let own = quoted(&text(&self.objects));
+        let elsewhere = match world.var(MORE) {
+            Some(more) => format!("{own}:{more}"),
+            None => own,
+        };
+        vec![
+            ("GIT_INDEX_FILE", text(&self.copy())),
+            (
+                "GIT_OBJECT_DIRECTORY",
+                text(&self.folder.path().join("objects")),
+            ),
+            (MORE, elsewhere),
+        ]
+    }
+}
+
+fn commits(asking: &Asking<'_>, before: Option<&str>, after: Option<&str>) -> Option<Vec<String>> {
+    let Some(head) = after.filter(|_| before != after) else {
+        return Some(Vec::new());
+    };
+    let range = match before {
+        Some(before) => format!("{before}..{head}"),
+        None => head.to_owned(),
+    };
+    let count = format!("--max-count={COMMITS_MAX}");
+    let list = ["rev-list", "--reverse", &count, &range, "--"];
+    let said = asking.git(&list).ok()?;
+    Some(said.out.lines().map(str::to_owned).collect())
+}
+
+/// Calls of git that together may take so long.
+struct Asking<'a> {
+    world: &'a World,
+    work_tree: &'a Path,
+    env: Vec<(&'static str, String)>,
+    /// When they are to be over, as the process's own time goes.
+    by: Duration,
+}
+
+impl<'a> Asking<'a> {
+    fn new(world: &'a World, work_tree: &'a Path) -> Self {
+        Self {
+            world,
+            work_tree,
+            env: Vec::new(),
+            by: world.uptime() + TIMEOUT,
+        }
+    }
+
+    /// What git says; [`Missed`] where it cannot say it.
+    fn git(&self, args: &[&str]) -> Result<Said, Missed> {
+        let said = self.ask(args)?;
+        match said.ok {
+            true => Ok(said),
+            // A call that failed when its time was over was ended.
+            false if self.left().is_zero() => Err(Missed::Late),
+            false => Err(Missed::Unknown),
+        }
+    }
+
+    fn ask(&self, args: &[&str]) -> Result<Said, Missed> {
+        let left = self.left();
+        if left.is_zero() {
+            return Err(Missed::Late);
+        }
+        let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
+        let args: Vec<OsString> = settings
+            .chain(args.iter().copied())
+            .map(OsString::from)
+            .collect();
+        let env: Vec<(&str, &str)> = self.env.iter().map(|(name, to)| (*name, &**to)).collect();
+        super::ask(&Call {
+            program: "git",
+            args: &args,
+            cwd: self.work_tree,
+            env: &env,
+            mark: None,
+            stop: None,
+            timeout: left,
+        })
+        .map_err(|_| Missed::Unknown)
+    }
+
+    fn left(&self) -> Duration {
+        self.by.saturating_sub(self.world.uptime())
+    }
+}
+
+/// A path as an element of a list that colons part.
+fn quoted(path: &str) -> String {
+    if path.contains(':') || path.starts_with('"') {
+        let inner = path.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("\"{inner}\"")
+    } else {
+        path.to_owned()
+    }
+}
