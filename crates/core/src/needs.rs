@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use crate::attempt::{Report, ToldAttempt};
 use crate::command::{Command, Found, TakenFile, Word};
+use crate::decision::Verb;
 use crate::extract::learnings;
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::{Memory, MemoryKind};
@@ -177,7 +178,15 @@ pub fn needs(command: &Command) -> Needs {
         Command::RetryItem { run, .. } => {
             changing(&mut rows, *run);
         }
-        Command::Decide { decision, run, .. } => {
+        Command::Decide {
+            decision,
+            run,
+            verb,
+            why,
+        } => {
+            if *verb == Verb::Answer {
+                resolving(&mut rows, why.as_deref());
+            }
             rows.push(Need::Decision(*decision));
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);

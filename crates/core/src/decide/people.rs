@@ -2,6 +2,7 @@
 
 use super::advance::{after_work, leave_out, must_wait};
 use super::recording::{about, log};
+use super::remembering;
 use super::story::{About, Story};
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::entry::EntryType;
@@ -440,7 +441,16 @@ pub(super) fn decide_open(
             let Some(answer) = why else {
                 return Err(Refusal::EmptyAnswer);
             };
+            let problem = match row.kind {
+                DecisionKind::BlockedNode => story.item(row.run, &node)?.error.clone(),
+                DecisionKind::HumanNeeded
+                | DecisionKind::Breakpoint
+                | DecisionKind::FileConflict => Some(row.question.clone()),
+            };
             try_again(story, row.run, &node, Some(answer))?;
+            // Whoever meets the same again need not ask.
+            let problem = problem.unwrap_or_else(|| row.question.clone());
+            remembering::keep_resolution(story, (&problem, answer), Some(node.as_str()));
         }
         Verb::Retry => try_again(story, row.run, &node, None)?,
         Verb::Skip => return skip_item(story, row.run, &node, why),

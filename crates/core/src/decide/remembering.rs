@@ -112,7 +112,7 @@ pub(super) fn used(story: &mut Story<'_>, attempt: AttemptId, ids: &[String]) {
 }
 
 /// What the memory learns from a move of an item that was worked on: whether
-/// what its last prompt carried helped, and how what was in the way was resolved.
+/// what its last prompt carried helped.
 pub(super) fn learn_from(
     story: &mut Story<'_>,
     before: &ItemRow,
@@ -132,9 +132,6 @@ pub(super) fn learn_from(
     let ids: Vec<String> = before.carried.iter().filter(advice).cloned().collect();
     if let Some(helped) = helped.filter(|_| !ids.is_empty()) {
         story.tell(Event::MemoryJudged { ids, helped });
-    }
-    if let (ItemState::Done, Some(error), Some(answer)) = (to, &before.error, &before.answer) {
-        keep_resolution(story, (error, answer), Some(before.node.as_str()));
     }
 }
 
@@ -171,12 +168,17 @@ pub(super) fn learn_from_report(
 }
 
 /// The followed memory that says the same, if one does; of several the one that
-/// does most, and then the oldest.
+/// does most, and then the oldest. Those that share words with the content of
+/// it are known here, so that must be alike by itself.
 fn said_before(story: &Story<'_>, memory: &Memory) -> Option<String> {
-    let document = words_of(memory);
+    let of_content = |memory: &Memory| Document::of("", &memory.content, "");
+    let (document, content) = (words_of(memory), of_content(memory));
     let rows = story.tables.memory().filter(|row| row.is_followed());
-    let alike = rows.map(|row| (alike(&words_of(&row.memory), &document), row));
-    let alike = alike.filter(|(likeness, _)| *likeness >= ALIKE_FROM);
+    let is_like = |likeness: f64| likeness >= ALIKE_FROM;
+    let alike = rows
+        .filter(|row| memory.title.is_none() || is_like(alike(&of_content(&row.memory), &content)))
+        .map(|row| (alike(&words_of(&row.memory), &document), row));
+    let alike = alike.filter(|(likeness, _)| is_like(*likeness));
     let best = alike.max_by(|(one, first), (other, second)| {
         let older = second.position.cmp(&first.position);
         one.total_cmp(other).then(older)

@@ -192,7 +192,7 @@ fn what_repeats_the_prompt_is_an_echo_and_no_second_source() {
 }
 
 #[test]
-fn an_answer_that_led_to_the_end_is_remembered_with_what_was_in_the_way() {
+fn what_a_person_answers_is_remembered_with_what_was_in_the_way() {
     let (mut world, token) = World::running("a");
     world.work(
         token,
@@ -200,20 +200,31 @@ fn an_answer_that_led_to_the_end_is_remembered_with_what_was_in_the_way() {
         failure(Category::Logic, "the register wants a key"),
     );
     world.decide(Verb::Answer, Some("use the key of the test register"));
-    assert_eq!(
-        world.tables.memory().count(),
-        0,
-        "nobody knows yet whether it helps"
-    );
-    let run = world.run;
-    world.ok(Command::ContinueRun { run, token });
-    world.complete(token, "a");
     let known = row(&world, "blocker-0001");
-    assert_eq!(
-        known.memory.title.as_deref(),
-        Some("the register wants a key")
-    );
+    let title = known.memory.title.as_deref();
+    assert_eq!(title, Some("the register wants a key"));
     assert_eq!(known.memory.content, "use the key of the test register");
     assert_eq!(known.memory.source_item.as_deref(), Some("a"));
+    // Asked again, and answered again: it is known.
+    let run = world.run;
+    world.ok(Command::ContinueRun { run, token });
+    world.work(
+        token,
+        "a",
+        failure(Category::Logic, "the register wants a key"),
+    );
+    world.decide(Verb::Answer, Some("Use the key of the test register!"));
+    assert_eq!(world.tables.memory().count(), 1);
+    assert_eq!(row(&world, "blocker-0001").again.len(), 1);
+    world.check();
+}
+
+#[test]
+fn what_an_agent_asks_and_a_person_answers_is_remembered() {
+    let (mut world, token) = World::running("a");
+    world.work(token, "a", needs_human("which register?"));
+    world.decide(Verb::Answer, Some("the one for tests"));
+    let known = row(&world, "blocker-0001");
+    assert_eq!(known.memory.title.as_deref(), Some("which register?"));
     world.check();
 }
