@@ -140,6 +140,15 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N")]
         max_tokens: Option<usize>,
     },
+    /// Say what to do after an attempt that did not complete
+    #[command(after_help = recall::RECOVER)]
+    Recover {
+        /// The item, as `piton status` or `piton recent` shows it
+        item: String,
+        /// What failed, in a file; `-` reads it from stdin [default: the last attempt]
+        #[arg(long, value_name = "FILE")]
+        failure: Option<PathBuf>,
+    },
     /// Say what is known that helps with a failure, or before a task
     #[command(after_help = recall::EXAMPLES)]
     Recall(RecallArgs),

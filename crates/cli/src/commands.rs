@@ -56,6 +56,9 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
         Command::Record(args) => record::record(world, *args, output),
         Command::Recent(args) => memory::recent(world, &args, output),
         Command::Prepare { item, max_tokens } => recall::prepare(world, &item, max_tokens, output),
+        Command::Recover { item, failure } => {
+            recall::recover(world, &item, failure.as_deref(), output)
+        }
         Command::Recall(args) => recall::recall(world, args, output),
         Command::Learn(command) => learn::learn(world, command, output),
         Command::Issue(IssueCommand::List { run, state }) => {

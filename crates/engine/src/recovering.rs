@@ -110,10 +110,31 @@ fn attempts<'r>(
     };
     let mut rows: Vec<AttemptRow> = rows.filter(own).cloned().collect();
     rows.sort_by_key(|row| row.number);
-    for row in rows.iter_mut().filter(|row| row.id == ended.attempt) {
-        row.report = Some(ended.report.clone());
+    match rows.iter_mut().find(|row| row.id == ended.attempt) {
+        Some(row) => row.report = Some(ended.report.clone()),
+        None => rows.push(unrecorded(ended, rows.len())),
     }
     rows
+}
+
+/// An attempt that is told of and was not recorded.
+fn unrecorded(ended: &EndedAttempt<'_>, before: usize) -> AttemptRow {
+    AttemptRow {
+        id: ended.attempt,
+        run: ended.run,
+        node: ended.node.clone(),
+        number: u32::try_from(before + 1).unwrap_or(u32::MAX),
+        role: Role::Worker,
+        agent: String::new(),
+        model: None,
+        iteration: 0,
+        started_at: Timestamp::UNIX_EPOCH,
+        ended_at: None,
+        report: Some(ended.report.clone()),
+        name: None,
+        item: None,
+        native: None,
+    }
 }
 
 /// Whether an item waits for the node, or for something that it is part of.

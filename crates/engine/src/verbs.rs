@@ -16,6 +16,7 @@ pub mod prepare;
 pub mod recall;
 pub mod recent;
 pub mod record;
+pub mod recover;
 pub mod run;
 pub mod session;
 pub mod status;

@@ -28,3 +28,12 @@ Examples:
   piton prepare auth-login
   piton prepare development/step-2 --max-tokens 800
   piton prepare auth-login --json | jq -r '.learnings[].text'";
+
+pub(crate) const RECOVER: &str =
+    "One of retry, fix-state, break-chunks, skip and manual, with what it rests on and what was
+considered before. Changes nothing; `piton run` follows the same answer by itself.
+
+Examples:
+  piton recover auth-login
+  make test 2>&1 | piton recover auth-login --failure -
+  piton recover auth-login --json | jq -r '.action, .guidance'";

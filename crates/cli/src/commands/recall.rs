@@ -1,7 +1,9 @@
-//! `piton recall` and `piton prepare`.
+//! `piton recall`, `piton prepare` and `piton recover`.
+
+use std::path::Path;
 
 use piton_engine::recalling::{Recalled, Remembered};
-use piton_engine::verbs::{prepare, recall};
+use piton_engine::verbs::{prepare, recall, recover};
 use piton_engine::{Exit, Failure, World};
 use serde_json::{Value, json};
 
@@ -19,12 +21,7 @@ pub(super) fn recall(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let text = if args.text == "-" {
-        let bytes = read_stdin();
-        let bytes = bytes.map_err(|error| {
-            piton_engine::failure::unreadable(std::path::Path::new("stdin"), error)
-        })?;
-        // What a tool prints need not be text.
-        String::from_utf8_lossy(&bytes).into_owned()
+        read_output(world, Path::new("-"))?
     } else {
         args.text
     };
@@ -46,6 +43,57 @@ pub(super) fn recall(
             ));
         }
     }
+    Ok(Exit::Done)
+}
+
+/// What a tool printed, which need not be text.
+fn read_output(world: &World, file: &Path) -> Result<String, Failure> {
+    let read = if file == Path::new("-") {
+        read_stdin()
+    } else {
+        std::fs::read(world.path(file))
+    };
+    let bytes = read.map_err(|error| piton_engine::failure::unreadable(file, error))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+pub(super) fn recover(
+    world: &World,
+    item: &str,
+    failure: Option<&Path>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let failure = failure.map(|file| read_output(world, file)).transpose()?;
+    let recovered = recover::recover(world, item, failure.as_deref())?;
+    let recovery = &recovered.recovery;
+    if output.json {
+        output.json(&json!({
+            "item": recovered.item,
+            "action": recovery.action,
+            "rule": recovery.rule,
+            "guidance": recovery.guidance,
+            "evidence": recovery.evidence,
+            "rejected": recovery.rejected,
+        }));
+        return Ok(Exit::Done);
+    }
+    let mut text = format!("{BOLD}{}{BOLD:#}  {}\n", recovery.action, recovery.rule);
+    for line in recovery.guidance.trim_end().lines() {
+        // What it says may come from anywhere, and a terminal obeys.
+        let clean: String = line.chars().filter(|c| !c.is_control()).collect();
+        text.push_str(&format!("  {clean}\n"));
+    }
+    for fact in &recovery.evidence {
+        text.push_str(&format!("  {DIM}rests on:{DIM:#} {}\n", first_line(fact)));
+    }
+    for no in &recovery.rejected {
+        let why = first_line(&no.why);
+        text.push_str(&format!(
+            "  {DIM}not {} ({}):{DIM:#} {why}\n",
+            no.action, no.rule
+        ));
+    }
+    output.data(&text);
     Ok(Exit::Done)
 }
 

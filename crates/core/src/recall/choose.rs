@@ -13,9 +13,9 @@ use super::query::Query;
 use super::score::{Candidate, Statistics};
 
 /// So many candidates are scored.
-pub const CANDIDATES_MAX: usize = 300;
+pub const CANDIDATES_MAX: usize = 200;
 /// So many places of tokens are read for choosing them.
-const READ_MAX: usize = 20_000;
+const READ_MAX: usize = 8_000;
 /// By so many tokens of the query candidates are chosen.
 const TELLING: usize = 30;
 
