@@ -340,6 +340,8 @@ fn does(way: Way) -> &'static str {
         Way::LeftAlone => "leave the file alone: it is not kept up to date any more",
         Way::PitonHolds => "write it as piton has it; what is there now is kept beside it",
         Way::Merged => "take what is new in it; for the rest piton's word holds",
+        Way::Retired => "retire it: it is not followed any more, and stays on record",
+        Way::FollowedOn => "follow it on",
     }
 }
 
@@ -408,6 +410,7 @@ fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
             Some(Way::FileHolds) => "what it says holds",
             Some(Way::PitonHolds) => "piton's version holds",
             Some(Way::Merged) => "what is new in it is taken; for the rest piton's version holds",
+            Some(Way::Retired | Way::FollowedOn) => "decided",
             // It was asked before questions said what can be done.
             None => "decided",
         };
@@ -415,6 +418,15 @@ fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
         let kept = kept.map(|kept| format!("; what was there is kept as {kept}"));
         let file = &decided.file;
         output.note(&format!("{file}: {what}{}", kept.unwrap_or_default()));
+    }
+    if let Some(decided) = &decided.memory {
+        let is_retired = decided.way == Some(Way::Retired);
+        let what = if is_retired {
+            "retired; it stays on record"
+        } else {
+            "followed on"
+        };
+        output.note(&format!("{}: {what}", decided.memory));
     }
     match &decided.run {
         Some(outcome) => show_outcome(outcome, output),

@@ -220,6 +220,8 @@ pub enum Command {
     },
     /// Keep what was remembered elsewhere, each thing once.
     ImportMemories(Vec<Memory>),
+    /// Ask a person about those of these memories that attempts keep failing with.
+    DoubtMemories(Vec<String>),
     /// Let a blocked task go on.
     ResolveBlocker {
         /// Its spec.
@@ -348,6 +350,7 @@ impl Command {
             Self::LogEntry(_) | Self::ResolveBlocker { .. } => {
                 vec![StreamId::sessions(), StreamId::memory()]
             }
+            Self::DoubtMemories(_) => vec![StreamId::run(RunId::PROJECT)],
             Self::AddMemory(_) | Self::RetireMemory { .. } | Self::ImportMemories(_) => {
                 vec![StreamId::memory()]
             }
@@ -404,6 +407,7 @@ impl Command {
             | Self::AddMemory(_)
             | Self::RetireMemory { .. }
             | Self::ImportMemories(_)
+            | Self::DoubtMemories(_)
             | Self::ResolveBlocker { .. }
             | Self::TurnFace { .. }
             | Self::TakeFile(_) => None,

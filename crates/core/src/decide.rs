@@ -44,6 +44,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             superseded_by,
         } => remembering::retire(it, id, why.as_deref(), superseded_by.as_deref())?,
         Command::ImportMemories(memories) => remembering::import(it, memories),
+        Command::DoubtMemories(ids) => remembering::doubt(it, ids),
         Command::ResolveBlocker {
             spec,
             task_id,

@@ -20,6 +20,8 @@ pub enum DecisionKind {
     /// A file says something that does not fit what piton knows. The run goes
     /// on; only the file waits.
     FileConflict,
+    /// Attempts keep failing with something that is remembered.
+    DoubtedMemory,
 }
 
 impl DecisionKind {
@@ -31,6 +33,7 @@ impl DecisionKind {
             Self::BlockedNode => "blocked-node",
             Self::Breakpoint => "breakpoint",
             Self::FileConflict => "file-conflict",
+            Self::DoubtedMemory => "doubted-memory",
         }
     }
 
@@ -39,7 +42,7 @@ impl DecisionKind {
     pub fn holds_the_run(self) -> bool {
         match self {
             Self::HumanNeeded | Self::BlockedNode => true,
-            Self::Breakpoint | Self::FileConflict => false,
+            Self::Breakpoint | Self::FileConflict | Self::DoubtedMemory => false,
         }
     }
 
@@ -51,6 +54,7 @@ impl DecisionKind {
             Self::BlockedNode => &[Verb::Retry, Verb::Answer, Verb::Skip],
             Self::Breakpoint => &[Verb::Approve],
             Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],
+            Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],
         }
     }
 }
@@ -100,8 +104,8 @@ impl fmt::Display for Verb {
     }
 }
 
-/// What a verb comes to in a question about a file: which of them there are
-/// depends on what is wrong with it.
+/// What a verb comes to in a question about a file, where which of them there are
+/// depends on what is wrong with it, or about something remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
@@ -115,6 +119,10 @@ pub enum Way {
     /// What fits is taken from the file; for the rest piton's word is written
     /// into it.
     Merged,
+    /// What is remembered is not followed any more.
+    Retired,
+    /// What is remembered is followed on.
+    FollowedOn,
 }
 
 impl Way {
@@ -125,6 +133,8 @@ impl Way {
             Self::FileHolds | Self::LeftAlone => Verb::KeepFile,
             Self::PitonHolds => Verb::KeepPiton,
             Self::Merged => Verb::Merge,
+            Self::Retired => Verb::Approve,
+            Self::FollowedOn => Verb::Skip,
         }
     }
 }
@@ -160,6 +170,9 @@ pub struct DecisionRow {
     /// The native file that it is about, relative to the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// The memory that it is about, by its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
     /// The question, in one line.
     pub question: String,
     /// More, if there is more.

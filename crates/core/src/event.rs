@@ -204,6 +204,9 @@ pub enum Event {
         /// The native file that it is about, relative to the project.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
+        /// The memory that it is about, by its id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memory: Option<String>,
         /// The question, in one line.
         question: String,
         /// More, if there is more.

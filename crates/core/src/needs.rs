@@ -208,6 +208,11 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::Memory(id.clone()));
             rows.extend(superseded_by.clone().map(Need::Memory));
         }
+        Command::DoubtMemories(ids) => {
+            rows.push(Need::NextDecision);
+            rows.push(Need::OpenDecisions(Some(RunId::PROJECT)));
+            rows.extend(ids.iter().cloned().map(Need::Memory));
+        }
         Command::ImportMemories(memories) => {
             memories
                 .iter()

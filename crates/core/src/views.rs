@@ -85,9 +85,15 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
             nodes.map(|node| item(&placed.run, node)).collect()
         }
         Event::RunChanged(changed) => vec![Key::Run(changed.run)],
-        Event::DecisionOpened { decision, .. } | Event::DecisionMade { decision, .. } => {
-            vec![Key::Decision(*decision)]
+        Event::DecisionOpened {
+            decision, memory, ..
+        } => {
+            let memory = memory.iter().cloned().map(Key::Memory);
+            std::iter::once(Key::Decision(*decision))
+                .chain(memory)
+                .collect()
         }
+        Event::DecisionMade { decision, .. } => vec![Key::Decision(*decision)],
         Event::EntryLogged(entry) => {
             let mut keys = vec![Key::Entry(stamp.position)];
             keys.extend(entry.name.clone().map(|name| Key::Name(Space::Entry, name)));
@@ -615,12 +621,14 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
         run,
         node,
         file,
+        memory,
         question,
         details,
         ways,
     } = event
     {
         return Some(DecisionRow {
+            memory: memory.clone(),
             id: *decision,
             number: *number,
             kind: *decision_kind,
@@ -708,6 +716,7 @@ fn memory_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Memor
     if let Event::MemoryRetired {
         why, superseded_by, ..
     } = event
+        && row.retired.is_none()
     {
         row.retired = Some(Retirement {
             why: why.clone(),
@@ -715,6 +724,9 @@ fn memory_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Memor
             at: stamp.time,
             superseded_by: superseded_by.clone(),
         });
+    }
+    if let Event::DecisionOpened { .. } = event {
+        row.asked_at_failed = Some(row.uses.failed);
     }
     if let Event::MemoryConfirmed { source, .. } = event {
         row.again.push(source.clone());

@@ -929,7 +929,7 @@ impl Following<'_, '_> {
                 return Ok(None);
             }
             // The store says what fits.
-            None => return Ok(None),
+            None | Some(Way::Retired | Way::FollowedOn) => return Ok(None),
         }
         keeper.note(BTreeMap::new())?;
         Ok(kept)

@@ -22,8 +22,8 @@ use piton_core::prepare::Prepared;
 use piton_core::run::Request;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
-    Actor, AttemptId, Command, DecisionId, DecisionRow, Facts, HolderKnown, ItemRow, ItemState,
-    Need, Recorded, RunId, RunRow, RunState, StreamId, Tables,
+    Actor, AttemptId, Command, DecisionId, DecisionRow, Event, Facts, HolderKnown, ItemRow,
+    ItemState, Need, Recorded, RunId, RunRow, RunState, StreamId, Tables,
 };
 use piton_formats::plan_file::PlanFile;
 use piton_formats::sprint::{self, Exporter};
@@ -537,6 +537,7 @@ impl Runner<'_, '_> {
             Err(other) => return Err(other.into()),
         };
         fail::point("run.committed");
+        self.doubt(&committed.events);
         // What is logged among the sessions has positions of its own.
         let own = StreamId::run(self.row.id);
         let mut ours = committed.events;
@@ -557,6 +558,25 @@ impl Runner<'_, '_> {
             fail::point("run.spool-removed");
         }
         Ok(vec![Input::Committed(events)])
+    }
+
+    /// Asks a person about what attempts keep failing with. What is not asked now
+    /// is asked when the next one fails with it.
+    fn doubt(&self, events: &[Recorded]) {
+        let mut ids: Vec<String> = Vec::new();
+        for recorded in events {
+            if let Event::MemoryJudged {
+                ids: judged,
+                helped: false,
+            } = &recorded.event
+            {
+                ids.extend(judged.iter().cloned());
+            }
+        }
+        if !ids.is_empty() {
+            let command = Command::DoubtMemories(ids);
+            self.session.commit(&command, &facts(self.session)).ok();
+        }
     }
 
     /// Tells of events, with the rows as each one leaves them.

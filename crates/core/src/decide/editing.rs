@@ -83,11 +83,13 @@ fn check_question(
     // An old question does not say what its verbs come to.
     match row.way(verb) {
         None | Some(Way::FileHolds) => Ok(()),
-        Some(Way::LeftAlone | Way::PitonHolds | Way::Merged) => Err(Refusal::WrongVerb {
-            kind: row.kind,
-            verb,
-            fits: row.verbs(),
-        }),
+        Some(Way::LeftAlone | Way::PitonHolds | Way::Merged | Way::Retired | Way::FollowedOn) => {
+            Err(Refusal::WrongVerb {
+                kind: row.kind,
+                verb,
+                fits: row.verbs(),
+            })
+        }
     }
 }
 

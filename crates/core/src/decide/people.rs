@@ -426,6 +426,13 @@ pub(super) fn decide_open(
 ) -> Result<(), Refusal> {
     let row = open_question(story, id, verb)?;
     let why = why.map(str::trim).filter(|why| !why.is_empty());
+    if let (Some(id), Verb::Approve) = (&row.memory, verb) {
+        story.tell(Event::MemoryRetired {
+            id: id.clone(),
+            why: Some(why.unwrap_or("attempts kept failing with it").to_owned()),
+            superseded_by: None,
+        });
+    }
     // What becomes of a file is seen to by whoever writes it.
     let Some(node) = row.node else {
         story.tell_unless_made(id, verb, why);
@@ -445,7 +452,8 @@ pub(super) fn decide_open(
                 DecisionKind::BlockedNode => story.item(row.run, &node)?.error.clone(),
                 DecisionKind::HumanNeeded
                 | DecisionKind::Breakpoint
-                | DecisionKind::FileConflict => Some(row.question.clone()),
+                | DecisionKind::FileConflict
+                | DecisionKind::DoubtedMemory => Some(row.question.clone()),
             };
             try_again(story, row.run, &node, Some(answer))?;
             // Whoever meets the same again need not ask.

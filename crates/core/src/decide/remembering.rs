@@ -4,12 +4,13 @@ use super::story::Story;
 use crate::attempt::Report;
 use crate::event::Event;
 use crate::extract::learnings;
-use crate::id::AttemptId;
+use crate::id::{AttemptId, RunId};
 use crate::item::{ItemRow, ItemState};
 use crate::memory::{Memory, MemoryKind, Source};
 use crate::name::{Named, Space};
 use crate::recall::{ALIKE_FROM, Document, alike};
 use crate::refusal::Refusal;
+use crate::trust::is_doubted;
 
 /// Keeps something worth knowing under its own id, or under the next one.
 pub(super) fn add(story: &mut Story<'_>, memory: &Memory) -> Result<(), Refusal> {
@@ -100,6 +101,40 @@ pub(super) fn import(story: &mut Story<'_>, memories: &[Memory]) {
         if row.memory != now {
             story.tell(Event::MemoryRevised(Box::new(now)));
         }
+    }
+}
+
+/// Proposes those for retirement that attempts keep failing with. A person is
+/// asked once, and again only when twice as many have failed since.
+pub(super) fn doubt(story: &mut Story<'_>, ids: &[String]) {
+    for id in ids {
+        let Some(row) = story.tables.remembered(id) else {
+            continue;
+        };
+        let uses = row.uses;
+        let asked = row.asked_at_failed.unwrap_or_default();
+        let is_asked = story
+            .tables
+            .open_decisions(RunId::PROJECT)
+            .any(|open| open.memory.as_deref() == Some(id));
+        if !row.is_followed()
+            || is_asked
+            || !is_doubted(uses.helped, uses.failed)
+            || uses.failed < 2 * asked
+        {
+            continue;
+        }
+        let title = row.memory.title.as_deref().unwrap_or(&row.memory.content);
+        let title: String = title
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(TITLE_CHARS)
+            .collect();
+        let question = format!("attempts keep failing with {id}: is it still to be followed?");
+        let record = format!("{} failed with it, {} were done", uses.failed, uses.helped);
+        story.ask_about_memory(id, (question, Some(format!("{title}\n{record}"))));
     }
 }
 

@@ -15,6 +15,13 @@ use crate::refusal::Refusal;
 use crate::run::{Pause, RunRow, RunState};
 use crate::tables::Tables;
 
+/// What a question is about.
+enum Asked {
+    Node(Node),
+    File(String),
+    Memory(String),
+}
+
 /// A decision while it is being made.
 #[derive(Clone)]
 pub(super) struct Story<'a> {
@@ -217,12 +224,8 @@ impl<'a> Story<'a> {
         question: String,
         details: Option<String>,
     ) {
-        self.open(
-            kind,
-            (run, Some(node.clone()), None),
-            (question, details),
-            None,
-        );
+        let about = (run, Asked::Node(node.clone()));
+        self.open(kind, about, (question, details), None);
     }
 
     /// Asks about a native file, unless somebody is asked the same already. What
@@ -243,8 +246,15 @@ impl<'a> Story<'a> {
         }
         let ways = Some(ways());
         self.settle_file(run, file, "the file was changed again");
-        let about = (run, None, Some(file.to_owned()));
-        self.open(DecisionKind::FileConflict, about, words, ways);
+        let about = Asked::File(file.to_owned());
+        self.open(DecisionKind::FileConflict, (run, about), words, ways);
+    }
+
+    /// Asks whether something remembered is to be followed on.
+    pub(super) fn ask_about_memory(&mut self, id: &str, words: (String, Option<String>)) {
+        let about = (RunId::PROJECT, Asked::Memory(id.to_owned()));
+        let ways = Some(vec![Way::Retired, Way::FollowedOn]);
+        self.open(DecisionKind::DoubtedMemory, about, words, ways);
     }
 
     /// Settles what is asked about a native file: nobody need say anything.
@@ -264,11 +274,11 @@ impl<'a> Story<'a> {
         open.filter(move |row| row.file.as_deref() == Some(file))
     }
 
-    /// Asks what is to become of a file, or of a node.
+    /// Asks what is to become of something.
     fn open(
         &mut self,
         kind: DecisionKind,
-        (run, node, file): (RunId, Option<Node>, Option<String>),
+        (run, about): (RunId, Asked),
         (question, details): (String, Option<String>),
         ways: Option<Vec<Way>>,
     ) {
@@ -276,6 +286,12 @@ impl<'a> Story<'a> {
         self.next_decision += 1;
         // One fresh id comes in with the facts; a second question of the same
         // story, which only two breakpoints at once can lead to, derives its own.
+        let (mut node, mut file, mut memory) = (None, None, None);
+        match about {
+            Asked::Node(is) => node = Some(is),
+            Asked::File(is) => file = Some(is),
+            Asked::Memory(is) => memory = Some(is),
+        }
         let fresh = self.facts.decision.0.as_u128() + u128::from(number - self.rows.next_decision);
         self.tell(Event::DecisionOpened {
             decision: DecisionId(Uuid::from_u128(fresh)),
@@ -284,6 +300,7 @@ impl<'a> Story<'a> {
             run,
             node,
             file,
+            memory,
             question,
             details,
             ways,

@@ -115,6 +115,7 @@ impl Event {
                 run: _,
                 node: _,
                 file: _,
+                memory: _,
                 question,
                 details,
                 ways: _,

@@ -228,3 +228,60 @@ fn what_an_agent_asks_and_a_person_answers_is_remembered() {
     assert_eq!(known.memory.title.as_deref(), Some("which register?"));
     world.check();
 }
+
+/// Judges the learning as failed so many times more.
+fn fail_with_it(world: &mut World, token: u64, times: u32) -> Vec<Recorded> {
+    let run = world.run;
+    for _ in 0..times {
+        attempt_with(world, token, failure(Category::Logic, "no"));
+        world.decide(Verb::Retry, None);
+        world.ok(Command::ContinueRun { run, token });
+    }
+    world.ok(Command::DoubtMemories(vec!["learning-0001".to_owned()]))
+}
+
+fn asked(events: &[Recorded]) -> Vec<piton_core::DecisionId> {
+    let asked = events.iter().filter_map(|recorded| match &recorded.event {
+        Event::DecisionOpened { decision, .. } => Some(*decision),
+        _ => None,
+    });
+    asked.collect()
+}
+
+fn decide(world: &mut World, decision: piton_core::DecisionId, verb: Verb) {
+    world.ok(Command::Decide {
+        decision,
+        run: RunId::PROJECT,
+        verb,
+        why: None,
+    });
+}
+
+#[test]
+fn what_attempts_keep_failing_with_is_proposed_for_retirement() {
+    let (mut world, token) = world_with_advice();
+    assert_eq!(asked(&fail_with_it(&mut world, token, 2)), []);
+    let questions = asked(&fail_with_it(&mut world, token, 1));
+    let [question] = questions[..] else {
+        panic!("{questions:?}");
+    };
+    // As long as nobody has answered nobody is asked again.
+    assert_eq!(asked(&fail_with_it(&mut world, token, 1)), []);
+    decide(&mut world, question, Verb::Approve);
+    let retired = row(&world, "learning-0001").retired.clone();
+    let why = retired.expect("it is retired").why;
+    assert_eq!(why.as_deref(), Some("attempts kept failing with it"));
+    assert_eq!(asked(&fail_with_it(&mut world, token, 4)), []);
+    world.check();
+}
+
+#[test]
+fn who_wants_it_followed_on_is_asked_again_when_twice_as_many_have_failed() {
+    let (mut world, token) = world_with_advice();
+    let questions = asked(&fail_with_it(&mut world, token, 3));
+    decide(&mut world, questions[0], Verb::Skip);
+    assert!(row(&world, "learning-0001").is_followed());
+    assert_eq!(asked(&fail_with_it(&mut world, token, 2)), []);
+    assert_eq!(asked(&fail_with_it(&mut world, token, 1)).len(), 1);
+    world.check();
+}

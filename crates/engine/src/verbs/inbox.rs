@@ -24,6 +24,9 @@ pub struct Open {
     /// The native file that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// The memory that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
     /// The question.
     pub question: String,
     /// More, if there is more.
@@ -61,6 +64,7 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
             run: name(row.run),
             node: row.node.as_ref().map(ToString::to_string),
             file: row.file.clone(),
+            memory: row.memory.clone(),
             question: row.question.clone(),
             details: row.details.clone(),
             since: row.opened_at,
@@ -75,9 +79,26 @@ pub struct Decided {
     /// What was decided about a file.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub file: Option<DecidedFile>,
+    /// What was decided about something remembered.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<DecidedMemory>,
     /// How the run stands that it was about.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub run: Option<Outcome>,
+}
+
+/// What was decided about something remembered.
+#[derive(Clone, Debug, Serialize)]
+pub struct DecidedMemory {
+    /// What to type for the decision.
+    pub id: String,
+    /// The memory, by its id.
+    pub memory: String,
+    /// What was said.
+    pub verb: Verb,
+    /// What that came to.
+    #[serde(skip)]
+    pub way: Option<Way>,
 }
 
 /// What was decided about a file.
@@ -143,8 +164,15 @@ pub fn decide(
         way,
         kept: kept.map(|kept| shown(&session, &kept)),
     });
+    let memory = row.memory.map(|memory| DecidedMemory {
+        id: format!("d{}", row.number),
+        memory,
+        verb,
+        way,
+    });
     if row.run == RunId::PROJECT {
-        return Ok(Decided { file, run: None });
+        let run = None;
+        return Ok(Decided { file, memory, run });
     }
     let run = session
         .load(&[Need::Run(row.run)])?
@@ -153,7 +181,7 @@ pub fn decide(
         .cloned()
         .ok_or_else(no_runs)?;
     let run = Some(outcome(&session, &run)?);
-    Ok(Decided { file, run })
+    Ok(Decided { file, memory, run })
 }
 
 /// The question about a file, after the file was looked at once more: it may

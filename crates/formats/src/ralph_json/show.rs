@@ -188,6 +188,7 @@ fn show_memory(elements: &mut Elements, row: &MemoryRow) {
     };
     let memory = Memory {
         id: Some(row.id.clone()),
+        times_referenced: row.times_referenced(),
         ..row.memory.clone()
     };
     let wanted = memory_element(&memory, Some(row.learned_at()), valid);
