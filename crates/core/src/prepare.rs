@@ -263,7 +263,8 @@ fn tried(attempts: &[&AttemptRow]) -> Vec<Note> {
         .take(FAILURES_TOLD)
         .map(|(row, report)| {
             let mut text = format!("attempt {}: {}", row.number, report.outcome.as_str());
-            let why = report.error.as_ref().or(report.summary.as_ref());
+            let asked = report.human.as_ref().map(|human| &human.reason);
+            let why = report.error.as_ref().or(asked).or(report.summary.as_ref());
             text.extend(why.map(|why| format!(": {}", why.trim())));
             let context = report.context.as_ref();
             let guidance = context.and_then(|context| context.recovery_guidance.as_ref());

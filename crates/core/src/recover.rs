@@ -22,6 +22,9 @@ pub use followed::{FOLLOWED_MAX, Followed, started_from};
 /// `DecideRecovery` of seed 000.
 pub const ATTEMPTS_MAX: usize = 3;
 
+/// After so many attempts in a row that were stopped it is too large. Ours.
+const STOPPED_MANY: usize = 2;
+
 /// From so many changed files on an attempt was at more than one thing. Ours.
 const FILES_MANY: usize = 20;
 
@@ -382,12 +385,17 @@ fn too_large(failure: &Failure<'_>) -> Judged {
         if files >= FILES_MANY {
             evidence.push(format!("{files} files were changed"));
         }
-        let stopped = report
-            .process
-            .as_ref()
-            .and_then(|p| p.stopped_by.as_deref());
-        if files > 0 && matches!(stopped, Some("wall-timeout" | "output-limit")) {
-            evidence.push("it worked until it was stopped".to_owned());
+        // Once may be chance: a machine that was slow, a tool that hung.
+        let reports = failure
+            .attempts
+            .iter()
+            .rev()
+            .map_while(|row| row.report.as_ref());
+        let stopped = reports.take_while(|report| was_stopped(report)).count();
+        if files > 0 && stopped >= STOPPED_MANY {
+            evidence.push(format!(
+                "it worked until it was stopped, {stopped} times in a row"
+            ));
         }
     }
     let sign = TOO_LARGE_SIGNS.iter().find(|sign| said.contains(**sign));
@@ -400,6 +408,13 @@ fn too_large(failure: &Failure<'_>) -> Judged {
         evidence.join("; ")
     );
     Ok((guidance, evidence))
+}
+
+/// Whether it went on until piton ended it.
+fn was_stopped(report: &Report) -> bool {
+    let process = report.process.as_ref();
+    let by = process.and_then(|process| process.stopped_by.as_deref());
+    matches!(by, Some("wall-timeout" | "output-limit"))
 }
 
 /// Words that say that nobody needs it. Lower case.
@@ -509,6 +524,20 @@ mod tests {
         let mut case = failed();
         change(&mut case.reports[0]);
         case
+    }
+
+    /// So many attempts that changed a file and were ended by their time.
+    fn stopped(times: usize) -> Case {
+        let mut report = report(Outcome::Failed);
+        report.files = Some(vec!["a.rs".to_owned()]);
+        report.process = Some(ProcessEnd {
+            stopped_by: Some("wall-timeout".to_owned()),
+            ..ProcessEnd::default()
+        });
+        Case {
+            reports: vec![report; times],
+            ..failed()
+        }
     }
 
     fn after(action: RecoveryAction, guidance: &str, case: Case) -> Case {
@@ -675,16 +704,16 @@ mod tests {
                 "20 files",
             ),
             (
-                with(|report| {
-                    report.files = Some(vec!["a.rs".to_owned()]);
-                    report.process = Some(ProcessEnd {
-                        stopped_by: Some("wall-timeout".to_owned()),
-                        ..ProcessEnd::default()
-                    });
-                }),
+                stopped(2),
                 Rule::TooLarge,
                 BreakChunks,
-                "until it was stopped",
+                "until it was stopped, 2 times",
+            ),
+            (
+                stopped(1),
+                Rule::NothingKnown,
+                Manual,
+                "nothing recorded helps",
             ),
             (
                 after(BreakChunks, "split it", outcomes(&[Partial])),

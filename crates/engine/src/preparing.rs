@@ -59,7 +59,7 @@ pub fn prepare(
         .collect();
     let failures = failures(store)?;
     let failures: Vec<&AttemptRow> = failures.iter().collect();
-    let blockers = blockers(tables, node);
+    let blockers = blockers(tables, node, !attempts.is_empty());
     let done = done(store, run, item)?;
     let situation = Situation {
         item: node.as_str(),
@@ -134,10 +134,15 @@ fn failures(store: &dyn Store) -> Result<Vec<AttemptRow>, Fault> {
         .collect())
 }
 
-/// What stands in the way: of the item itself first.
-fn blockers(tables: &Tables, node: &Node) -> Vec<String> {
+/// What stands in the way: of the item itself first. What came of an attempt at
+/// it is told of that.
+fn blockers(tables: &Tables, node: &Node, was_tried: bool) -> Vec<String> {
     let of_item = |row: &&BlockerRow| row.task_id.as_deref() == Some(node.as_str());
-    let (own, others): (Vec<&BlockerRow>, Vec<&BlockerRow>) = tables.blockers().partition(of_item);
+    let (mut own, others): (Vec<&BlockerRow>, Vec<&BlockerRow>) =
+        tables.blockers().partition(of_item);
+    if was_tried {
+        own.clear();
+    }
     let told = own.into_iter().chain(others).take(BLOCKERS_MAX);
     told.map(|row| {
         let entry = row.entries.last().map(|row| &row.entry);

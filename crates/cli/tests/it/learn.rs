@@ -47,6 +47,7 @@ fn each_kind_is_added_listed_and_shown() {
     Trigger: Before the schema is changed
     Added after: Session: 2026-01-15 - added by ada
     Learned: 2026-01-15 09:00, by ada
+    Trust: told
 
     Write it down and ask first.
     [exit 0]
@@ -58,6 +59,7 @@ fn each_kind_is_added_listed_and_shown() {
     Example: src/error.rs
     Confidence: high
     Learned: 2026-01-15 09:00, by ada
+    Trust: told
 
     Errors carry a context
     [exit 0]

@@ -357,8 +357,9 @@ fn signs_are_the_first_thing_an_agent_is_given() {
     for plan in ["RALPH_TASK.md", "demo"] {
         assert_eq!(run(&scratch, plan).exit, 0);
         let prompt = scratch.read("prompt");
-        assert!(prompt.starts_with("## Signs\n"), "{prompt}");
-        assert!(prompt.contains("### Look first\n"), "{prompt}");
+        assert!(prompt.starts_with("## Before you begin with "), "{prompt}");
+        let sign = "### Keep to this\n\n- Look first: Before an edit: Read the file [sign-0001]\n";
+        assert!(prompt.contains(sign), "{prompt}");
     }
 }
 

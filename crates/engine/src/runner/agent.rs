@@ -182,7 +182,7 @@ impl Runner<'_, '_> {
     /// What failed last stands in the prompt by itself.
     fn known(&self, item: &ItemRow) -> Option<String> {
         let mut prepared = self.prepared.clone()?;
-        if item.error.is_some() {
+        if item.error.is_some() || item.answer.is_some() {
             let tried = prepared.notes.iter();
             let last = tried
                 .enumerate()
@@ -256,7 +256,11 @@ impl Runner<'_, '_> {
         self.verify_blocker(attempt, &node, &mut report);
         report.transcript = self.keep_transcript(attempt, &node);
         fail::point("run.transcript-kept");
-        report.context = self.lp.started_from(&node);
+        let started_from = self.lp.started_from(&node);
+        report.context = match (report.context.take(), started_from) {
+            (Some(known), Some(started_from)) => Some(known.or(started_from)),
+            (known, started_from) => known.or(started_from),
+        };
         let recovery = self.recovery(attempt, &node, &report, &text, tell);
         Ok(Input::AgentEnded {
             attempt,

@@ -44,7 +44,8 @@ fn what_an_agent_notices_stands_in_the_file_and_among_what_is_known() {
         <description>by an hour</description></observation>'; echo '<observation type=\"completion\">\
         <title>It was done before</title></observation>'; echo '{\"status\":\"failed\",\"error\":\"e\"}'";
     let scratch = with_face("", agent);
-    assert_eq!(scratch.run(&[]).exit, 1);
+    // What was done before is left out.
+    assert_eq!(scratch.run(&[]).exit, 0);
     let seen = json!([
         {"type": "finding", "title": "Tides are late", "description": "by an hour", "category": "bug"},
         {"type": "completion", "title": "It was done before"},
