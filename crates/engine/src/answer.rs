@@ -33,9 +33,12 @@ struct Answer {
         alias = "human_needed"
     )]
     human: Option<Human>,
-    /// Whatever stands there: pieces that cannot be read spoil no answer.
+    /// Whatever stands there: what cannot be read spoils no answer.
     #[serde(default)]
     pieces: serde_json::Value,
+    /// What it used: `input_tokens`, `output_tokens`, `cost_usd`.
+    #[serde(default)]
+    usage: serde_json::Value,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
@@ -155,6 +158,7 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
     let mut report = Report {
         summary: answer.summary,
         pieces: pieces(answer.pieces),
+        usage: serde_json::from_value(answer.usage).unwrap_or_default(),
         ..Report::bare(outcome)
     };
     match outcome {
@@ -682,6 +686,24 @@ mod tests {
         assert_eq!(titles(r#"[{"title":"a"},{"name":"b"}]"#), "");
         assert_eq!(titles("\"two\""), "");
         assert_eq!(titles("null"), "");
+    }
+
+    #[test]
+    fn what_it_used_is_read_and_what_cannot_be_read_spoils_nothing() {
+        let usage = |text: &str| {
+            let answer = format!("{{\"status\":\"completed\",\"summary\":\"s\",\"usage\":{text}}}");
+            let ended = Ended {
+                code: Some(0),
+                ..Ended::default()
+            };
+            let report = report(&answer, &ended);
+            assert_eq!(report.outcome, Outcome::Completed, "{text}");
+            (report.usage.input_tokens, report.usage.cost_usd)
+        };
+        let told = usage(r#"{"input_tokens": 12, "output_tokens": 3, "cost_usd": 0.5}"#);
+        assert_eq!(told, (Some(12), Some(0.5)));
+        assert_eq!(usage("\"much\""), (None, None));
+        assert_eq!(usage("null"), (None, None));
     }
 
     #[test]

@@ -74,6 +74,15 @@ pub(crate) struct RecordArgs {
     /// How the blocker was resolved
     #[arg(long, value_name = "TEXT", requires = "resolves")]
     pub(crate) resolution: Option<String>,
+    /// How many tokens were read
+    #[arg(long, value_name = "N")]
+    pub(crate) input_tokens: Option<u64>,
+    /// How many tokens were written
+    #[arg(long, value_name = "N")]
+    pub(crate) output_tokens: Option<u64>,
+    /// What it cost, in dollars
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    pub(crate) cost_usd: Option<f64>,
     /// How often the item had been tried again
     #[arg(long, value_name = "N")]
     pub(crate) retry_count: Option<u64>,
@@ -95,6 +104,14 @@ pub(crate) struct RecordArgs {
     /// Whether the claim was true
     #[arg(long, value_name = "BOOL")]
     pub(crate) blocker_valid: Option<bool>,
+}
+
+/// An amount of money that may be added to others.
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;
+    let fits = amount.is_finite() && amount >= 0.0;
+    fits.then_some(amount)
+        .ok_or_else(|| "write it as 0.42".to_owned())
 }
 
 fn seconds(text: &str) -> Result<u64, piton_core::amount::NotADuration> {

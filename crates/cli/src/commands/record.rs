@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use piton_core::Outcome;
-use piton_core::attempt::{Context, RecoveryAction, Report};
+use piton_core::attempt::{Context, RecoveryAction, Report, Usage};
 use piton_engine::verbs::record::{self, Account, Recorded, Request};
 use piton_engine::{Exit, Failure, World};
 
@@ -58,6 +58,11 @@ fn request(world: &World, args: RecordArgs) -> Result<Request, Failure> {
                 error: args.error,
                 notes: args.notes,
                 duration_s: args.duration,
+                usage: Usage {
+                    input_tokens: args.input_tokens,
+                    output_tokens: args.output_tokens,
+                    cost_usd: args.cost_usd,
+                },
                 observations: args.observation,
                 files: some(args.file),
                 commits: some(args.commit),

@@ -66,7 +66,7 @@ mod flags {
     #[test]
     fn all_that_is_said_is_kept() {
         let scratch = project();
-        let args = "record|auth|--outcome|partial|--summary|half|--error|late|--duration|90|--file|a.rs|--file|b.rs|--commit|a1b2c3d|--notes|more|--validation|the form shows errors|--observation|finding: an old helper|--agent|codex|--retry-count|2|--previous-failure|tests|--recovery-action|fix-state|--recovery-guidance|clean up|--dependency|user-model|--blocker-verified|true|--blocker-valid|false";
+        let args = "record|auth|--outcome|partial|--summary|half|--error|late|--duration|90|--file|a.rs|--file|b.rs|--commit|a1b2c3d|--notes|more|--validation|the form shows errors|--observation|finding: an old helper|--agent|codex|--retry-count|2|--previous-failure|tests|--recovery-action|fix-state|--recovery-guidance|clean up|--dependency|user-model|--blocker-verified|true|--blocker-valid|false|--input-tokens|1200|--output-tokens|300|--cost-usd|0.42";
         fine(&scratch.piton(&args.split('|').collect::<Vec<_>>()));
         let exported = scratch.piton(&["journal", "export"]).out;
         let told = exported
@@ -79,7 +79,8 @@ mod flags {
         assert_eq!(
             body["report"],
             serde_json::json!({
-                "outcome": "partial", "summary": "half", "error": "late", "usage": {},
+                "outcome": "partial", "summary": "half", "error": "late",
+                "usage": {"input_tokens": 1200, "output_tokens": 300, "cost_usd": 0.42},
                 "duration_s": 90, "files": ["a.rs", "b.rs"], "commits": ["a1b2c3d"],
                 "notes": "more", "validations": ["the form shows errors"],
                 "observations": [{"type": "finding", "title": "an old helper"}],

@@ -63,6 +63,7 @@ pub(super) fn of_word(word: Word, output: &str, ended: &Ended) -> Report {
         error: None,
         human: None,
         pieces: serde_json::Value::Null,
+        usage: serde_json::Value::Null,
     };
     match word {
         Word::Complete => {

@@ -289,6 +289,7 @@ fn account(world: &World, request: &Request) -> Result<Account, Failure> {
             error: typed.report.error.or(report.error),
             notes: typed.report.notes.or(report.notes),
             duration_s: typed.report.duration_s.or(report.duration_s),
+            usage: typed.report.usage,
             observations: [report.observations, typed.report.observations].concat(),
             validations: [report.validations, typed.report.validations].concat(),
             files: joined(report.files, typed.report.files),
