@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Instant;
 
@@ -101,8 +101,8 @@ fn project(bed: &Bed, memories: usize) -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn recalls<'b>(bed: &'b Bed, folder: &PathBuf, texts: Vec<String>) -> Subject<'b> {
-    let folder = folder.clone();
+fn recalls<'b>(bed: &'b Bed, folder: &Path, texts: Vec<String>) -> Subject<'b> {
+    let folder = folder.to_path_buf();
     let mut turn = 0;
     Box::new(move || {
         let text = &texts[turn % texts.len()];
