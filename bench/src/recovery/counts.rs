@@ -16,6 +16,9 @@ pub struct End {
     /// How many of them did not work on it, but put the workspace in order or
     /// were to split it.
     pub aside: u32,
+    /// How many of them were told what the memory advises against the failure
+    /// before.
+    pub advised: u32,
     /// How often a person was asked about it.
     pub asked: u32,
     /// How many bytes of what is known stood in its prompts.
@@ -33,6 +36,8 @@ pub struct Part {
     pub attempts: u64,
     /// How many of them did not work on an item: see [`End::aside`].
     pub aside: u64,
+    /// How many of them were advised: see [`End::advised`].
+    pub advised: u64,
     /// How often a person was asked.
     pub asked: u64,
     /// How many bytes of what is known stood in the prompts.
@@ -45,6 +50,7 @@ impl Part {
         self.finished += other.finished;
         self.attempts += other.attempts;
         self.aside += other.aside;
+        self.advised += other.advised;
         self.asked += other.asked;
         self.told_bytes += other.told_bytes;
     }
@@ -112,6 +118,7 @@ impl Counts {
             finished: u64::from(end.is_finished),
             attempts: u64::from(end.attempts),
             aside: u64::from(end.aside),
+            advised: u64::from(end.advised),
             asked: u64::from(end.asked),
             told_bytes: end.told_bytes,
         });

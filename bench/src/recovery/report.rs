@@ -19,12 +19,13 @@ pub fn table(out: &mut impl Write, title: &str, outcomes: &[Outcome]) -> Result<
     writeln!(out, "{title}\n")?;
     writeln!(
         out,
-        "{:<20} {:>7} {:>8} {:>8} {:>6} {:>12} {:>8} {:>9} {:>10}",
+        "{:<20} {:>7} {:>8} {:>8} {:>6} {:>7} {:>12} {:>8} {:>9} {:>10}",
         "",
         "items",
         "finished",
         "attempts",
         "aside",
+        "advised",
         "per finished",
         "per item",
         "asked",
@@ -64,11 +65,12 @@ fn line(out: &mut impl Write, name: &str, part: &Part) -> Result<()> {
     };
     writeln!(
         out,
-        "{name:<20} {:>7} {:>8} {:>8} {:>6} {:>12} {:>8} {:>9} {:>10}",
+        "{name:<20} {:>7} {:>8} {:>8} {:>6} {:>7} {:>12} {:>8} {:>9} {:>10}",
         part.items,
         part.finished,
         part.attempts,
         part.aside,
+        part.advised,
         shown(part.per_finished(), 3),
         shown(part.per_item(), 3),
         shown(part.asked_per_item(), 3),

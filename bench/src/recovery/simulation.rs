@@ -169,6 +169,7 @@ fn task<'p>(query: &'p Query, rows: &BTreeMap<String, MemoryRow>) -> Task<'p> {
             is_finished: false,
             attempts: 0,
             aside: 0,
+            advised: 0,
             asked: 0,
             told_bytes: 0,
         },
@@ -288,8 +289,9 @@ impl Simulation<'_> {
         self.world.pass(WORK);
         let item = self.item(&node)?.clone();
         let prompt = self.prompt(&item);
-        let guidance = item.recovery.as_ref();
-        let guidance = guidance.map_or(0, |followed| followed.guidance.len());
+        let followed = item.recovery.as_ref().filter(|_| role == Role::Worker);
+        let guidance = followed.map_or(0, |followed| followed.guidance.len());
+        let is_advised = followed.is_some_and(|followed| followed.is_remembered());
         let told = self.known.text.as_ref().map_or(0, String::len) + guidance;
         let person = self.person;
         let Some(task) = self.tasks.get_mut(&node) else {
@@ -297,6 +299,7 @@ impl Simulation<'_> {
         };
         task.end.attempts += 1;
         task.end.aside += u32::from(role != Role::Worker);
+        task.end.advised += u32::from(is_advised);
         task.end.told_bytes += u64::try_from(told)?;
         let tries = task.end.attempts;
         let mut report = match role {
