@@ -12,6 +12,7 @@ pub mod fill;
 pub mod floor;
 pub mod queue;
 pub mod recall;
+pub mod recovery;
 pub mod sample;
 pub mod seed000;
 pub mod sprint;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use jiff::Timestamp;
+use piton_core::memory::MemoryKind;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
@@ -15,6 +16,11 @@ pub struct Memory {
     pub project: String,
     /// Its id, unique in the set.
     pub id: String,
+    /// What kind it is.
+    pub kind: MemoryKind,
+    /// What a learning is about: `error-workaround` and so on.
+    #[serde(default, rename = "type")]
+    pub topic: Option<String>,
     /// Its title.
     pub title: String,
     /// What it says.

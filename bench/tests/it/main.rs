@@ -1,5 +1,7 @@
 //! That the bench runs: nothing here is judged by a time.
 
+mod recovery;
+
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;

@@ -339,6 +339,9 @@ pub struct AttemptRow {
     /// What only its native file has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Native>,
+    /// The ids of what its prompt carried of the memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<String>,
 }
 
 impl AttemptRow {

@@ -200,9 +200,14 @@ impl Failure<'_> {
         context.and_then(|context| context.recovery_action) == Some(action)
     }
 
-    /// The name of the attempt that was given this guidance and failed all the same.
-    fn tried(&self, guidance: &str) -> Option<String> {
+    /// The name of the attempt that was given this advice and failed all the same:
+    /// as guidance, or as something that stood in its prompt.
+    fn tried(&self, advice: &Advice<'_>) -> Option<String> {
+        let guidance = advice.guidance;
         let with_it = |row: &&&AttemptRow| {
+            if row.memories.iter().any(|id| id == advice.id) {
+                return true;
+            }
             let report = row.report.as_ref();
             let context = report.and_then(|report| report.context.as_ref());
             let given = context.and_then(|context| context.recovery_guidance.as_deref());
@@ -216,7 +221,7 @@ impl Failure<'_> {
     fn advised(&self, kind: AdviceKind, none: &str) -> Judged {
         let mut tried = Vec::new();
         for advice in self.advice.iter().filter(|advice| advice.kind == kind) {
-            match self.tried(advice.guidance) {
+            match self.tried(advice) {
                 Some(attempt) => tried.push(format!("{} was tried in {attempt}", advice.id)),
                 None => return Ok((advice.guidance.to_owned(), vec![advice.id.to_owned()])),
             }
@@ -777,6 +782,25 @@ mod tests {
             let needed = cases().iter().any(needs);
             assert_eq!(needed, *rule != Rule::NothingKnown, "{rule}");
         }
+    }
+
+    #[test]
+    fn what_stood_in_the_prompt_of_an_attempt_that_failed_is_not_offered_again() {
+        let mut row = attempt(1, report(Outcome::Failed));
+        row.memories = vec!["learning-0007".to_owned()];
+        let failure = |advice| Failure {
+            detail: "assertion failed",
+            attempts: &[&row],
+            advice,
+            workspace: &[],
+            needed_by: &[],
+        };
+        let recovery = recover(&failure(&[WORKAROUND]));
+        assert_eq!(recovery.rule, Rule::NothingKnown);
+        assert_eq!(
+            recover(&failure(&[WORKAROUND, RESOLUTION])).rule,
+            Rule::ResolvedBlocker
+        );
     }
 
     #[test]

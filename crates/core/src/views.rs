@@ -547,7 +547,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
         model,
         iteration,
         name,
-        memories: _,
+        memories,
     } = event
     {
         return Some(AttemptRow {
@@ -565,6 +565,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
             name: name.clone(),
             item: None,
             native: None,
+            memories: memories.clone(),
         });
     }
     if let Event::AttemptTold(told) = event {
@@ -610,6 +611,7 @@ fn told_attempt(told: &ToldAttempt, stamp: &Stamp) -> AttemptRow {
         name: told.name.clone(),
         item: Some(told.item.clone()),
         native: told.native.clone(),
+        memories: Vec::new(),
     }
 }
 

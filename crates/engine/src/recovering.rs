@@ -134,6 +134,7 @@ fn unrecorded(ended: &EndedAttempt<'_>, before: usize) -> AttemptRow {
         name: None,
         item: None,
         native: None,
+        memories: Vec::new(),
     }
 }
 

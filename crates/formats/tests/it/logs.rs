@@ -95,6 +95,7 @@ pub(crate) fn attempt(told: &ToldAttempt) -> AttemptRow {
         name: told.name.clone(),
         item: Some(told.item.clone()),
         native: told.native.clone(),
+        memories: Vec::new(),
     }
 }
 

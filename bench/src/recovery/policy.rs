@@ -1,0 +1,154 @@
+//! What is done about failures, and what prompts carry: piton's way, and those
+//! that it is measured against.
+
+use piton_core::attempt::RecoveryAction;
+use piton_core::classify::Category;
+use piton_core::memory::{MemoryKind, MemoryRow};
+use piton_core::policy::Retry;
+use piton_core::recover::{Recovery, Rule};
+use piton_core::{Node, RunId};
+use piton_engine::preparing::{self, TOKENS};
+use piton_engine::recovering::{EndedAttempt, recover_in};
+
+use super::seed;
+use super::world::World;
+use crate::Result;
+
+/// A way to deal with failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// What the engine does: notes in each prompt, `recover` after a failure,
+    /// the retries that a plan has when it says nothing.
+    Piton,
+    /// No memory. Whatever failed is tried three times, then a person is asked.
+    Plain,
+    /// What seed 000 decides after a failure: see [`seed`].
+    Seed,
+    /// The same, and each prompt carries what the seed prepares: every learning
+    /// of two kinds, whether it has to do with the item or not. Not judged: an
+    /// agent of this simulation cannot be told too much.
+    SeedTellsAll,
+}
+
+/// What a prompt carries of what is known.
+#[derive(Default)]
+pub struct Known {
+    /// The text.
+    pub text: Option<String>,
+    /// The ids of what it carries of the memory.
+    pub carried: Vec<String>,
+}
+
+impl Policy {
+    /// Every one, piton's first.
+    pub const ALL: [Self; 4] = [Self::Piton, Self::Plain, Self::Seed, Self::SeedTellsAll];
+
+    /// Its name, as shown.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Piton => "piton",
+            Self::Plain => "plain retries",
+            Self::Seed => "seed 000",
+            Self::SeedTellsAll => "seed 000, told all",
+        }
+    }
+
+    /// Whether piton is to be better.
+    #[must_use]
+    pub fn is_judged(self) -> bool {
+        self != Self::SeedTellsAll
+    }
+
+    /// What the plan tries again by itself.
+    #[must_use]
+    pub fn retry(self) -> Retry {
+        match self {
+            Self::Piton => Retry::default(),
+            Self::Plain => Retry {
+                retries_max: 2,
+                categories: vec![
+                    Category::Network,
+                    Category::RateLimit,
+                    Category::Timeout,
+                    Category::Validation,
+                    Category::Logic,
+                ],
+                ..Retry::default()
+            },
+            Self::Seed | Self::SeedTellsAll => Retry {
+                retries_max: 0,
+                ..Retry::default()
+            },
+        }
+    }
+
+    /// What the prompt of the next attempt at an item carries.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn known(
+        self,
+        world: &World,
+        memories: &[&MemoryRow],
+        (run, node): (RunId, &Node),
+    ) -> Result<Known> {
+        match self {
+            Self::Piton => {
+                let prepared = preparing::prepare(&world.store, (run, node), world.now(), TOKENS)?;
+                let is_any = !prepared.notes.is_empty();
+                Ok(Known {
+                    text: is_any.then(|| prepared.in_markdown()),
+                    carried: prepared.carried().map(str::to_owned).collect(),
+                })
+            }
+            Self::Plain | Self::Seed => Ok(Known::default()),
+            Self::SeedTellsAll => Ok(Known {
+                text: Some(seed::prepare(memories)),
+                carried: Vec::new(),
+            }),
+        }
+    }
+
+    /// What is done after an attempt that failed; none where the plan's own
+    /// retries or a person decide.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn recovery(
+        self,
+        world: &World,
+        memories: &[&MemoryRow],
+        (ended, tries): (&EndedAttempt<'_>, u32),
+    ) -> Result<Option<Recovery>> {
+        let detail = ended.report.error.as_deref().unwrap_or_default();
+        Ok(match self {
+            Self::Piton => Some(recover_in(&world.store, ended, &[], world.now())?),
+            Self::Plain => None,
+            Self::Seed | Self::SeedTellsAll => Some(of_seed(memories, detail, tries)),
+        })
+    }
+}
+
+fn of_seed(memories: &[&MemoryRow], detail: &str, tries: u32) -> Recovery {
+    let found = seed::decide(memories, detail, tries);
+    Recovery {
+        action: match found {
+            Some(_) => RecoveryAction::Retry,
+            None => RecoveryAction::Manual,
+        },
+        rule: match found.map(|row| row.memory.kind) {
+            Some(MemoryKind::ResolvedBlocker) => Rule::ResolvedBlocker,
+            Some(_) => Rule::KnownWorkaround,
+            None => Rule::NothingKnown,
+        },
+        guidance: found.map_or_else(
+            || "no automated recovery found".to_owned(),
+            |row| row.memory.content.clone(),
+        ),
+        evidence: found.iter().map(|row| row.id.clone()).collect(),
+        rejected: Vec::new(),
+    }
+}
