@@ -788,9 +788,10 @@ mod tests {
     fn what_stood_in_the_prompt_of_an_attempt_that_failed_is_not_offered_again() {
         let mut row = attempt(1, report(Outcome::Failed));
         row.memories = vec!["learning-0007".to_owned()];
+        let attempts = [&row];
         let failure = |advice| Failure {
             detail: "assertion failed",
-            attempts: &[&row],
+            attempts: &attempts,
             advice,
             workspace: &[],
             needed_by: &[],
