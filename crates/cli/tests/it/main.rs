@@ -24,6 +24,7 @@ mod old_writers;
 mod people;
 mod plans;
 mod questions;
+mod recall;
 mod record;
 mod run;
 mod session;
