@@ -1,5 +1,7 @@
 //! What is worth knowing the next time: `learn`.
 
+mod import;
+
 use crate::harness::{Running, Scratch};
 
 fn project() -> Scratch {

@@ -61,6 +61,9 @@ pub(super) fn retire(
     why: Option<&str>,
     superseded_by: Option<&str>,
 ) -> Result<(), Refusal> {
+    if superseded_by == Some(id) {
+        return Err(Refusal::OwnSuccessor(id.to_owned()));
+    }
     let other = superseded_by.map(|by| story.tables.remembered(by).ok_or(by));
     if let Some(Err(unknown)) = other {
         return Err(Refusal::NotRemembered(unknown.to_owned()));
