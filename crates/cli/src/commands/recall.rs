@@ -105,7 +105,8 @@ pub(super) fn prepare(
 ) -> Result<Exit, Failure> {
     let prepared = prepare::prepare(world, item, max_tokens)?;
     if output.json {
-        output.json(&prepared);
+        // Blanks for people would make it longer than asked.
+        output.json_line(&prepared);
     } else {
         // What it says may come from anywhere, and a terminal obeys.
         let clean = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');

@@ -1,6 +1,7 @@
 //! What is worth knowing the next time: `learn`.
 
 mod import;
+mod upkeep;
 
 use crate::harness::{Running, Scratch};
 

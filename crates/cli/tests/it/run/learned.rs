@@ -66,10 +66,6 @@ fn what_is_known_of_a_failure_stands_in_the_next_prompt_and_what_came_of_it_is_k
     ### What is known that helps
 
     - ld terminated with signal 9: build with one job [learning-0001]
-
-    ### What stands in the way
-
-    - build: collect2: fatal error: ld terminated with signal 9 [Killed] (exit status 1)
     ");
     insta::assert_snapshot!(scratch.shows(&["learn", "show", "learning-0001"]), @r"
     learning-0001  learning (error-workaround)
