@@ -102,6 +102,9 @@ pub enum Refusal {
     /// Nothing is remembered under that id.
     #[error("nothing is remembered as `{0}`")]
     NotRemembered(String),
+    /// Nothing takes its own place: then nothing would be followed any more.
+    #[error("`{0}` cannot take its own place")]
+    OwnSuccessor(String),
     /// It is retired already.
     #[error("`{0}` is retired already")]
     Retired(String),

@@ -361,6 +361,9 @@ impl From<Refusal> for Failure {
                 .hint("read it with `piton learn list --kind guardrail`"),
             Refusal::NotRemembered(_) => Self::new("memory.unknown", message)
                 .hint("see what is remembered with `piton learn list`"),
+            Refusal::OwnSuccessor(_) => Self::new("usage", message).hint(
+                "name the one that holds from now on, or see `piton learn retire --help`",
+            ),
             Refusal::Retired(_) => Self::new("memory.retired", message)
                 .hint("see what is followed with `piton learn list`"),
             Refusal::NotBlocked(_) => Self::new("blocker.unknown", message)

@@ -60,7 +60,7 @@ pub fn prepare(
     let failures = failures(store)?;
     let failures: Vec<&AttemptRow> = failures.iter().collect();
     let blockers = blockers(tables, node, !attempts.is_empty());
-    let done = done(store, run, item)?;
+    let done = done(store, tables, (run, node))?;
     let situation = Situation {
         item: node.as_str(),
         attempts: &attempts,
@@ -156,9 +156,14 @@ fn blockers(tables: &Tables, node: &Node, was_tried: bool) -> Vec<String> {
     .collect()
 }
 
-/// What the item waited for and was done.
-fn done(store: &dyn Store, run: RunId, item: Option<&ItemRow>) -> Result<Vec<String>, Fault> {
-    let on: Vec<Node> = item.map(|item| item.depends_on.clone()).unwrap_or_default();
+/// What was done that the item, or what it is part of, waited for.
+fn done(
+    store: &dyn Store,
+    tables: &Tables,
+    (run, node): (RunId, &Node),
+) -> Result<Vec<String>, Fault> {
+    let line = tables.tree(run).filter(|item| node.is_within(&item.node));
+    let on: Vec<Node> = line.flat_map(|item| item.depends_on.clone()).collect();
     if on.is_empty() {
         return Ok(Vec::new());
     }

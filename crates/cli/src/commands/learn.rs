@@ -111,7 +111,9 @@ fn doctor(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         }));
     } else {
         for finding in &examined.findings {
-            let text = first_line(&finding.text);
+            // One line, whose parts are short already.
+            let clean = finding.text.chars().filter(|c| !c.is_control());
+            let text: String = clean.collect();
             output.data(&format!(
                 "{BOLD}{}{BOLD:#}  {text}\n  {DIM}next:{DIM:#} {}\n",
                 finding.kind, finding.next

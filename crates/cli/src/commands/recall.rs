@@ -105,7 +105,8 @@ pub(super) fn prepare(
 ) -> Result<Exit, Failure> {
     let prepared = prepare::prepare(world, item, max_tokens)?;
     if output.json {
-        output.json(&prepared);
+        // Blanks for people would make it longer than asked.
+        output.json_line(&prepared);
     } else {
         // What it says may come from anywhere, and a terminal obeys.
         let clean = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
@@ -143,9 +144,12 @@ fn title(found: &Remembered) -> String {
 
 fn in_text(found: &Remembered) -> String {
     let row = &found.row;
-    let mut text = format!("{BOLD}{}{BOLD:#}  {}\n", row.id, title(found));
-    if row.memory.title.is_some() {
-        for line in row.memory.content.trim_end().lines() {
+    let content = row.memory.content.trim();
+    let title = title(found);
+    let mut text = format!("{BOLD}{}{BOLD:#}  {title}\n", row.id);
+    // What its first line does not say whole is what somebody asked for.
+    if title != content {
+        for line in content.lines() {
             // What it says may come from anywhere, and a terminal obeys.
             let clean = line.chars().filter(|c| !c.is_control() || *c == '\t');
             text.push_str("  ");

@@ -81,3 +81,34 @@ fn recording_is_as_the_guide_says() {
     std::fs::write(scratch.path().join("login.png"), b"\x89PNG\r\n\x1a\n").expect("written");
     check(&scratch, "recording.md");
 }
+
+#[test]
+fn the_memory_is_as_the_guide_says() {
+    let scratch = Scratch::new();
+    scratch
+        .write("src/schema.rs", "")
+        .write(
+            "sprints/lots/SPRINT.yaml",
+            "workflow: main\nsprint-id: 2026-01-15_lots\ncollections: {step: [{prompt: unused}]}\n\
+             retry: {maxAttempts: 1, backoffMs: [10], retryOn: [logic]}\n",
+        )
+        .write(
+            ".claude/workflows/main.yaml",
+            "name: main\nschema-version: \"2.0\"\nphases:\n  - {id: import, prompt: import the lots}\n",
+        )
+        .agent(
+            "n=1; while [ -e prompt-$n ]; do n=$((n + 1)); done\ncat >prompt-$n\n\
+             if [ $n = 1 ]; then echo 'error: no file schema.rs'; exit 1; fi\necho 'imported 3 lots'",
+        );
+    let carrier = "The carrier takes parcels of at most 30 kg: split what weighs more";
+    scratch.write(
+        "lots.jsonl",
+        &format!(
+            "{{\"id\": \"m-1\", \"kind\": \"learning\", \"type\": \"api-convention\", \
+             \"content\": \"{carrier}\", \"created_at\": \"2026-01-02T10:00:00Z\"}}\n\
+             {{\"id\": \"m-2\", \"kind\": \"learning\", \"content\": \"The carrier takes 25 kg\", \
+             \"superseded_by\": \"m-1\"}}\n"
+        ),
+    );
+    check(&scratch, "memory.md");
+}

@@ -1,5 +1,6 @@
 //! A scratch project, and the command in it: hermetic home, fixed clock.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -211,6 +212,21 @@ impl Scratch {
     /// Runs the command to its end.
     pub(crate) fn piton(&self, args: &[&str]) -> Said {
         Said::of(&self.command(args).output().expect("piton starts"))
+    }
+
+    /// Runs the command to its end, with this on its stdin.
+    pub(crate) fn fed(&self, args: &[&str], stdin: &[u8]) -> Said {
+        let mut command = self.command(args);
+        let command = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("piton starts");
+        let mut pipe = child.stdin.take().expect("it is a pipe");
+        // Whoever refuses need not have read all of it.
+        pipe.write_all(stdin).ok();
+        drop(pipe);
+        Said::of(&child.wait_with_output().expect("it ends"))
     }
 
     /// What a command typed here says, as a person sees it: both streams, the

@@ -1,5 +1,8 @@
 //! What is worth knowing the next time: `learn`.
 
+mod import;
+mod upkeep;
+
 use crate::harness::{Running, Scratch};
 
 fn project() -> Scratch {

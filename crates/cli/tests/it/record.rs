@@ -1,8 +1,5 @@
 //! Attempts that others made: `record`, and what `recent` and `status` know of them.
 
-use std::io::Write as _;
-use std::process::Stdio;
-
 use piton_core::Command;
 
 use crate::harness::{DEMO, Running, Said, Scratch};
@@ -14,21 +11,6 @@ fn project() -> Scratch {
     // What it says when it begins to keep progress is seen elsewhere.
     scratch.piton(&["log", "session_started"]);
     scratch
-}
-
-/// A command that reads this from stdin.
-fn reading(scratch: &Scratch, args: &[&str], text: &[u8]) -> Said {
-    let mut command = scratch.command(args);
-    let command = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().expect("piton starts");
-    let mut stdin = child.stdin.take().expect("it is a pipe");
-    // Whoever refuses need not have read all of it.
-    stdin.write_all(text).ok();
-    drop(stdin);
-    Said::of(&child.wait_with_output().expect("it ends"))
 }
 
 #[track_caller]
@@ -209,7 +191,7 @@ mod json {
                 "severity": "critical", "action_taken": "escalated"}],
             "files_modified": ["oauth.go"], "git_commits": ["d4e5f6a"],
             "context": {"retry_count": 0, "blocker_verified": true, "blocker_valid": true}}"#;
-        let said = reading(&scratch, &["record", "-"], text.as_bytes());
+        let said = scratch.fed(&["record", "-"], text.as_bytes());
         insta::assert_snapshot!(said.shown(&scratch), @r"
         recorded auth-oauth-3: blocked, attempt 3 at `auth-oauth`
         `auth-oauth` is a new item, of no plan
@@ -245,7 +227,7 @@ mod json {
  "status": "done",
  "observations": [{"type": "finding", "title": "t", "category": "bugs"}],
  "mood": "good"}"#;
-        let said = reading(&scratch, &["record", "-"], text.as_bytes());
+        let said = scratch.fed(&["record", "-"], text.as_bytes());
         insta::assert_snapshot!(said.shown(&scratch), @r#"
         error[INVALID_VALUE]: invalid value "done"
          --> stdin:2:12
@@ -275,7 +257,7 @@ mod json {
         hint: see what it may say with `piton record --help`
         [exit 2]
         "#);
-        let said = reading(&scratch, &["record", "-", "--json"], text.as_bytes());
+        let said = scratch.fed(&["record", "-", "--json"], text.as_bytes());
         let error: serde_json::Value = serde_json::from_str(&said.err).expect("JSON");
         let paths: Vec<&str> = error["error"]["problems"]
             .as_array()
@@ -305,7 +287,7 @@ mod json {
             b"{\"summary\":\"no item\"}",
             b"{\"prd_id\":\"a\\u0000b\"}",
         ] {
-            let said = reading(&scratch, &["record", "-"], text);
+            let said = scratch.fed(&["record", "-"], text);
             assert_eq!(said.exit, 2, "{text:?}: {}", said.err);
             assert!(said.err.contains("hint:"), "{}", said.err);
         }
@@ -315,11 +297,7 @@ mod json {
     #[test]
     fn one_item_is_meant() {
         let scratch = project();
-        let said = reading(
-            &scratch,
-            &["record", "other", "--from", "-"],
-            br#"{"prd_id":"auth"}"#,
-        );
+        let said = scratch.fed(&["record", "other", "--from", "-"], br#"{"prd_id":"auth"}"#);
         insta::assert_snapshot!(said.shown(&scratch), @r"
         error: stdin tells of `auth`, and `other` was typed [usage]
         hint: leave one of the two out, or type `-` as the item
@@ -332,7 +310,7 @@ mod json {
         let scratch = project();
         let notes = "word ".repeat(200_000);
         let text = serde_json::json!({"prd_id": "auth", "notes": notes}).to_string();
-        fine(&reading(&scratch, &["record", "-"], text.as_bytes()));
+        fine(&scratch.fed(&["record", "-"], text.as_bytes()));
         let exported = scratch.piton(&["journal", "export"]).out;
         assert!(exported.contains(notes.trim_end()));
     }
@@ -340,7 +318,7 @@ mod json {
     #[test]
     fn stdin_is_read_only_when_that_is_asked_for() {
         let scratch = project();
-        let said = reading(&scratch, &["record", "auth"], b"not for piton");
+        let said = scratch.fed(&["record", "auth"], b"not for piton");
         assert_eq!((said.exit, said.out.as_str()), (0, ""));
     }
 }
@@ -601,7 +579,7 @@ mod queries {
         };
         for (category, count) in [("tooling-friction", 4), ("bug", 1)] {
             let text = entry(category, count).to_string();
-            fine(&reading(&scratch, &["record", "-"], text.as_bytes()));
+            fine(&scratch.fed(&["record", "-"], text.as_bytes()));
         }
         // Of one that was completed nothing is counted.
         let args = [
@@ -676,11 +654,7 @@ mod queries {
         let scratch = project();
         let text = serde_json::json!({"prd_id": "auth", "summary": "\u{1b}[2Jgone", "status": "failed",
             "observations": [{"type": "blocker", "title": "\u{1b}]0;x\u{7}title"}]});
-        fine(&reading(
-            &scratch,
-            &["record", "-"],
-            text.to_string().as_bytes(),
-        ));
+        fine(&scratch.fed(&["record", "-"], text.to_string().as_bytes()));
         for args in [
             &["recent"][..],
             &["recent", "--item", "auth"],

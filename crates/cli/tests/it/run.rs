@@ -1,6 +1,7 @@
 //! `piton run`: what agents are given and what is made of what they say,
 //! retries, gates, limits, commits, and where everything is kept.
 
+mod learned;
 mod recovery;
 mod seen;
 

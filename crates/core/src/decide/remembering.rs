@@ -61,6 +61,9 @@ pub(super) fn retire(
     why: Option<&str>,
     superseded_by: Option<&str>,
 ) -> Result<(), Refusal> {
+    if superseded_by == Some(id) {
+        return Err(Refusal::OwnSuccessor(id.to_owned()));
+    }
     let other = superseded_by.map(|by| story.tables.remembered(by).ok_or(by));
     if let Some(Err(unknown)) = other {
         return Err(Refusal::NotRemembered(unknown.to_owned()));
@@ -94,9 +97,18 @@ pub(super) fn import(story: &mut Story<'_>, memories: &[Memory]) {
             keep(story, memory);
             continue;
         };
+        // What an import does not say is not taken back; of which kind it is
+        // stands in its id.
+        let known = row.memory.clone();
+        let new = memory.clone();
         let now = Memory {
-            id: Some(row.id.clone()),
-            ..memory.clone()
+            topic: new.topic.or(known.topic),
+            title: new.title.or(known.title),
+            content: new.content,
+            context: new.context.or(known.context),
+            learned_at: new.learned_at.or(known.learned_at),
+            external_id: new.external_id,
+            ..known
         };
         if row.memory != now {
             story.tell(Event::MemoryRevised(Box::new(now)));

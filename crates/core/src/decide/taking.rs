@@ -361,6 +361,8 @@ fn find_memory<'s>(story: &'s Story<'_>, memory: &Memory) -> Option<&'s MemoryRo
 fn revise(story: &mut Story<'_>, row: &MemoryRow, memory: &Memory) {
     let memory = Memory {
         id: Some(row.id.clone()),
+        // No file has a place for it.
+        external_id: row.memory.external_id.clone(),
         ..memory.clone()
     };
     story.tell(Event::MemoryRevised(Box::new(memory)));

@@ -100,6 +100,7 @@ fn something_may_only_be_superseded_by_something() {
         superseded_by: Some(by.to_owned()),
     };
     world.refused(supersede("learning-0009"));
+    world.refused(supersede("learning-0001"));
     let better = Memory::bare(MemoryKind::Learning, "the importer makes its own code now");
     world.ok(Command::AddMemory(Box::new(better)));
     world.ok(supersede("learning-0002"));

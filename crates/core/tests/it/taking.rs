@@ -328,3 +328,43 @@ fn another_duration_is_asked_about() {
     let other = took(&mut world, 99);
     assert_eq!(questions(&take(&mut world, other)), 1);
 }
+
+/// A file has no place for where something was imported from, an import none
+/// for what only the file has.
+#[test]
+fn what_one_source_cannot_say_of_a_memory_the_other_does_not_lose() {
+    let mut world = World::empty();
+    let imported = |content: &str| {
+        let memory = Memory {
+            external_id: Some("mem_1".to_owned()),
+            ..Memory::bare(MemoryKind::Learning, content)
+        };
+        Command::ImportMemories(vec![memory])
+    };
+    world.ok(imported("steam it"));
+    let found = Memory {
+        id: Some("learning-0001".to_owned()),
+        topic: Some("tool-usage".to_owned()),
+        evidence: Some("the keel".to_owned()),
+        ..Memory::bare(MemoryKind::Learning, "soak it")
+    };
+    world.ok(Command::TakeFile(Box::new(TakenFile {
+        path: ".ralph/progress.json".to_owned(),
+        found: vec![Found::Memory(Box::new(found))],
+        known: KnownThings::Take,
+    })));
+    let row = |world: &World| {
+        let row = world.tables.remembered("learning-0001");
+        row.expect("it is remembered").memory.clone()
+    };
+    let revised = row(&world);
+    assert_eq!(revised.content, "soak it");
+    assert_eq!(revised.external_id.as_deref(), Some("mem_1"));
+    world.ok(imported("dry it"));
+    let again = row(&world);
+    assert_eq!(again.content, "dry it");
+    assert_eq!(again.topic.as_deref(), Some("tool-usage"));
+    assert_eq!(again.evidence.as_deref(), Some("the keel"));
+    assert_eq!(world.ok(imported("dry it")), []);
+    world.check();
+}

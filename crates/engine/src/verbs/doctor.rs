@@ -37,7 +37,10 @@ pub struct Examined {
 /// When there is a store that cannot be read.
 pub fn doctor(world: &World) -> Result<Examined, Failure> {
     let Some(session) = Session::read(world, &world.cwd)? else {
-        return Ok(Examined::default());
+        return Ok(Examined {
+            paths: true,
+            ..Examined::default()
+        });
     };
     let rows = session.load(&[Need::Memories(None)])?;
     let mut rows: Vec<&MemoryRow> = rows

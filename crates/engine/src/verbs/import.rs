@@ -103,6 +103,8 @@ pub fn import(
 fn read(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
     let mut lines = Vec::new();
     let mut mistakes = Vec::new();
+    // Some editors begin a file with a mark of its encoding.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (number, text) in (1..).zip(text.lines()) {
         if text.trim().is_empty() {
             continue;
@@ -114,8 +116,13 @@ fn read(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
             Ok(line) if line.content.trim().is_empty() => {
                 mistakes.push(format!("{name}:{number}: `content` is empty"));
             }
+            Ok(line) if line.superseded_by.as_ref() == Some(&line.id) => {
+                mistakes.push(format!(
+                    "{name}:{number}: `superseded_by` names the line itself"
+                ));
+            }
             Ok(line) => lines.push(line),
-            Err(error) => mistakes.push(format!("{name}:{number}: {error}")),
+            Err(error) => mistakes.push(mistake((name, number), &error)),
         }
     }
     if mistakes.is_empty() {
@@ -131,6 +138,16 @@ fn read(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
         format!("nothing was imported: {}", mistakes.join("; ")),
     )
     .hint("each line is an object with `id`, `kind` (learning, pattern, guardrail, resolved-blocker) and `content`; mend these lines, then import again"))
+}
+
+/// What is wrong with a line, with its place in the file: the parser saw one
+/// line alone.
+fn mistake((name, number): (&str, usize), error: &serde_json::Error) -> String {
+    let column = error.column();
+    let said = error.to_string();
+    let own_place = format!(" at line {} column {column}", error.line());
+    let said = said.strip_suffix(&own_place).unwrap_or(&said);
+    format!("{name}:{number}:{column}: {said}")
 }
 
 fn memory(line: &Line, redact: &impl Fn(&str) -> String) -> Memory {

@@ -1,0 +1,241 @@
+//! What somebody should know who begins with an item: `prepare`.
+
+use serde_json::{Value, json};
+
+use crate::harness::{DEMO, Scratch};
+
+const SIGN: &[&str] = &[
+    "learn",
+    "add",
+    "--kind",
+    "guardrail",
+    "--title",
+    "Ask first",
+    "--trigger",
+    "Before a migration",
+    "Write it down and ask.",
+];
+
+#[track_caller]
+fn fine(scratch: &Scratch, args: &[&str]) {
+    let said = scratch.piton(args);
+    assert_eq!(said.exit, 0, "{args:?}: {}{}", said.out, said.err);
+}
+
+/// A project with something for each heading.
+fn project() -> Scratch {
+    let scratch = Scratch::new().with_fixed_clock();
+    fine(&scratch, SIGN);
+    for content in [
+        "Rudders are hung on pintles of bronze",
+        "Run `make gen` first",
+        "Widgets are kept in gadgets",
+    ] {
+        fine(&scratch, &["learn", "add", "--type", "tool-usage", content]);
+    }
+    let error = "the rudder does not fit: its pintles are of iron";
+    fine(
+        &scratch,
+        &["record", "rudder", "--outcome", "failed", "--error", error],
+    );
+    fine(
+        &scratch,
+        &[
+            "record",
+            "keel",
+            "--outcome",
+            "blocked",
+            "--summary",
+            "no oak",
+        ],
+    );
+    scratch
+}
+
+#[test]
+fn what_matters_most_comes_first() {
+    let scratch = project();
+    let before = scratch.piton(&["journal", "export"]).out;
+    insta::assert_snapshot!(scratch.shows(&["prepare", "rudder"]), @r"
+    ## Before you begin with rudder
+
+    This is attempt 2; it failed the last time.
+
+    ### Keep to this
+
+    - Ask first: Before a migration: Write it down and ask. [sign-0001]
+
+    ### This was tried before
+
+    - attempt 1: failed: the rudder does not fit: its pintles are of iron [rudder-1]
+
+    ### What is known that helps
+
+    - Rudders are hung on pintles of bronze [learning-0001]
+
+    ### What stands in the way
+
+    - keel: no oak
+    [exit 0]
+    ");
+    assert_eq!(
+        scratch.json(&["prepare", "rudder"]),
+        json!({
+            "item": "rudder", "iteration": 2, "retry_count": 1,
+            "guardrails": [{"id": "sign-0001", "text": "Ask first: Before a migration: Write it down and ask."}],
+            "warnings": [],
+            "tried": [{"id": "rudder-1", "text": "attempt 1: failed: the rudder does not fit: its pintles are of iron"}],
+            "learnings": [{"id": "learning-0001", "text": "Rudders are hung on pintles of bronze", "why": ["pintles", "rudder"]}],
+            "blockers": [{"text": "keel: no oak"}],
+            "done": [], "left_out": 0,
+        })
+    );
+    assert_eq!(
+        scratch.piton(&["journal", "export"]).out,
+        before,
+        "it counts nothing"
+    );
+}
+
+#[test]
+fn of_an_item_that_nobody_knows_what_holds_for_all_is_said() {
+    let scratch = project();
+    insta::assert_snapshot!(scratch.shows(&["prepare", "anchor"]), @r"
+    ## Before you begin with anchor
+
+    ### Keep to this
+
+    - Ask first: Before a migration: Write it down and ask. [sign-0001]
+
+    ### What stands in the way
+
+    - keel: no oak
+    - rudder: the rudder does not fit: its pintles are of iron
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["prepare", " "]), @r"
+    error: the item has no name [usage]
+    hint: name what was worked on: `piton record auth-login --summary TEXT`
+    [exit 2]
+    ");
+    let nothing = Scratch::new();
+    insta::assert_snapshot!(nothing.shows(&["prepare", "anchor"]), @r"
+    ## Before you begin with anchor
+    [exit 0]
+    ");
+    assert_eq!(nothing.json(&["prepare", "anchor"])["iteration"], 1);
+    assert!(!nothing.has(".piton"));
+}
+
+#[test]
+fn of_an_item_of_a_run_what_it_builds_on_is_said() {
+    let scratch = Scratch::new().with_fixed_clock();
+    let settings = "collections:\n  step:\n    - {id: ground, prompt: p}\n    - {id: walls, prompt: p, depends-on: [ground]}\n";
+    scratch
+        .sprint_with(settings, "  - id: house\n    for-each: step\n")
+        .agent("case $PITON_ITEM in *walls*) echo it leans; exit 1 ;; *) echo laid ;; esac");
+    fine(&scratch, SIGN);
+    assert_eq!(scratch.run(&[]).exit, 1);
+    insta::assert_snapshot!(scratch.shows(&["prepare", "house/walls/execute"]), @r"
+    ## Before you begin with house/walls/execute
+
+    This is attempt 2; it failed the last time.
+
+    ### Keep to this
+
+    - Ask first: Before a migration: Write it down and ask. [sign-0001]
+
+    ### This was tried before
+
+    - attempt 1: failed: it leans (exit status 1) [house-walls-execute-1]
+
+    ### Done before
+
+    - house/ground
+    [exit 0]
+    ");
+    let named = format!("{DEMO}:house/walls/execute");
+    assert_eq!(
+        scratch.json(&["prepare", &named]),
+        scratch.json(&["prepare", "house/walls/execute"])
+    );
+}
+
+/// As many tokens as it counts: three bytes each, rounded up.
+fn tokens(text: &str) -> usize {
+    text.len().div_ceil(3)
+}
+
+#[test]
+fn it_is_never_longer_than_asked_as_text_and_as_json() {
+    let scratch = project();
+    let odd = "é\"\\\u{7}\n漢字 ";
+    let mut lines = String::new();
+    for n in 0..60 {
+        let (kind, about) = if n % 2 == 0 {
+            ("guardrail", "sign")
+        } else {
+            ("learning", "rudder pintle")
+        };
+        let content = format!("{about} {n} {}", odd.repeat(n * 7 % 90));
+        let line = json!({"id": format!("m{n}"), "kind": kind, "title": format!("{about} {n}"), "content": content});
+        lines.push_str(&format!("{line}\n"));
+    }
+    assert_eq!(
+        scratch
+            .fed(&["learn", "import", "-"], lines.as_bytes())
+            .exit,
+        0
+    );
+    for n in 0..12 {
+        fine(
+            &scratch,
+            &[
+                "record",
+                "rudder",
+                "--outcome",
+                "failed",
+                "--error",
+                &odd.repeat(n * 9),
+            ],
+        );
+    }
+    let mut left_out = Vec::new();
+    for max in (200..=4_000).step_by(190).chain([201, 333, 4_000]) {
+        let asked = max.to_string();
+        let args = ["prepare", "rudder", "--max-tokens", &asked];
+        let text = scratch.piton(&args).out;
+        assert!(tokens(&text) <= max, "{} of {max}", tokens(&text));
+        let as_json = scratch.piton(&[&args[..], &["--json"]].concat()).out;
+        assert!(
+            tokens(&as_json) <= max,
+            "{} of {max} as JSON",
+            tokens(&as_json)
+        );
+        let value: Value = serde_json::from_str(&as_json).expect("JSON");
+        left_out.push(value["left_out"].as_u64().expect("a count"));
+    }
+    assert!(
+        left_out.iter().all(|count| *count > 0),
+        "there was more: {left_out:?}"
+    );
+    assert!(
+        left_out[0] > left_out[20],
+        "more room, more told: {left_out:?}"
+    );
+}
+
+#[test]
+fn below_the_least_length_the_item_is_named_all_the_same() {
+    let scratch = Scratch::new();
+    let long = "x".repeat(200);
+    let said = scratch.piton(&["prepare", &long, "--max-tokens", "0", "--json"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(tokens(&said.out) <= 200, "{}", said.out);
+    assert_eq!(
+        scratch
+            .piton(&["prepare", "x", "--max-tokens", "many"])
+            .exit,
+        2
+    );
+}
