@@ -350,10 +350,11 @@ impl Command {
             Self::LogEntry(_) | Self::ResolveBlocker { .. } => {
                 vec![StreamId::sessions(), StreamId::memory()]
             }
-            Self::DoubtMemories(_) => vec![StreamId::run(RunId::PROJECT)],
-            Self::AddMemory(_) | Self::RetireMemory { .. } | Self::ImportMemories(_) => {
-                vec![StreamId::memory()]
+            // Who retires answers the question about it, if there is one.
+            Self::DoubtMemories(_) | Self::RetireMemory { .. } => {
+                vec![StreamId::run(RunId::PROJECT), StreamId::memory()]
             }
+            Self::AddMemory(_) | Self::ImportMemories(_) => vec![StreamId::memory()],
             Self::StartAttempt { run, memories, .. } if !memories.is_empty() => {
                 vec![StreamId::run(*run), StreamId::memory()]
             }

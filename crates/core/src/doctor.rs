@@ -68,6 +68,8 @@ pub struct MemoryView<'a> {
     pub context: &'a str,
     /// When it was learned.
     pub learned_at: Timestamp,
+    /// When it was recorded here.
+    pub added_at: Timestamp,
     /// How often it stood in a prompt.
     pub referenced: u64,
     /// How many attempts had it in their prompt and succeeded.
@@ -93,6 +95,7 @@ impl<'a> MemoryView<'a> {
             content: &row.memory.content,
             context: row.memory.context.as_deref().unwrap_or_default(),
             learned_at: row.learned_at(),
+            added_at: row.added_at,
             referenced: row.times_referenced().unwrap_or_default(),
             helped: row.uses.helped,
             failed: row.uses.failed,
@@ -183,11 +186,11 @@ fn unused(row: &MemoryView<'_>, facts: &Surroundings<'_>) -> Option<Finding> {
     let age_s = facts
         .now
         .as_second()
-        .saturating_sub(row.learned_at.as_second());
+        .saturating_sub(row.added_at.as_second());
     let age_days = age_s / DAY_S;
     let is_unused = row.referenced == 0 && row.helped == 0 && age_days > UNUSED_DAYS;
     (is_unused && row.kind != MemoryKind::Guardrail).then(|| {
-        let text = format!("{} was learned {age_days} days ago and never used", row.id);
+        let text = format!("{} was recorded {age_days} days ago and never used", row.id);
         retire(FindingKind::NeverUsed, row, text, "never used")
     })
 }

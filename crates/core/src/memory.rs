@@ -198,6 +198,9 @@ impl Memory {
     }
 }
 
+/// So many further sources are kept with something; all stand in the journal.
+pub const AGAIN_KEPT: usize = 20;
+
 /// Where something was learned once more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {

@@ -207,8 +207,10 @@ pub fn needs(command: &Command) -> Needs {
         } => {
             rows.push(Need::Memory(id.clone()));
             rows.extend(superseded_by.clone().map(Need::Memory));
+            rows.push(Need::OpenDecisions(Some(RunId::PROJECT)));
         }
         Command::DoubtMemories(ids) => {
+            // What is asked is told from what became of them.
             rows.push(Need::NextDecision);
             rows.push(Need::OpenDecisions(Some(RunId::PROJECT)));
             rows.extend(ids.iter().cloned().map(Need::Memory));
@@ -317,6 +319,7 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
     for found in &taken.found {
         match found {
             Found::Entry(entry) => {
+                resolving(rows, entry.text("resolution"));
                 let mark = entry.mark.clone();
                 rows.extend(mark.map(|mark| Need::Name(Space::Mark, mark)));
                 if let Some(name) = &entry.name {

@@ -240,7 +240,26 @@ fn name_of(row: &AttemptRow) -> String {
         .unwrap_or_else(|| format!("attempt {}", row.number))
 }
 
+/// Whether the attempt said all that it had to say, rather than breaking off:
+/// only then is its word taken that there is nothing to do.
+fn has_spoken(failure: &Failure<'_>) -> Result<(), String> {
+    let process = failure.last().and_then(|report| report.process.as_ref());
+    if process.is_none_or(|process| process.code == Some(0)) {
+        return Ok(());
+    }
+    Err("the attempt broke off, so that its word is not taken for it".to_owned())
+}
+
 fn already_done(failure: &Failure<'_>) -> Judged {
+    has_spoken(failure)?;
+    let changed = failure.last().is_some_and(|report| {
+        let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
+        report.files.as_ref().is_some_and(|files| !files.is_empty())
+            || trees.is_some_and(|(before, after)| before != after)
+    });
+    if changed {
+        return Err("it changed files, so that it was not done before".to_owned());
+    }
     let observations = failure.last().map(|report| report.observations.as_slice());
     let done = observations
         .unwrap_or_default()
@@ -435,6 +454,7 @@ const NOT_NEEDED_SIGNS: &[&str] = &[
 ];
 
 fn not_needed(failure: &Failure<'_>) -> Judged {
+    has_spoken(failure)?;
     let said = failure.detail.to_lowercase();
     let Some(sign) = NOT_NEEDED_SIGNS.iter().find(|sign| said.contains(**sign)) else {
         return Err("nothing says that it is not needed".to_owned());
@@ -802,6 +822,34 @@ mod tests {
             recover(&failure(&[WORKAROUND, RESOLUTION])).rule,
             Rule::ResolvedBlocker
         );
+    }
+
+    #[test]
+    fn nothing_is_left_out_on_the_word_of_an_attempt_that_broke_off_or_changed_something() {
+        let done = Observation::bare(ObservationKind::Completion, "the keel is laid");
+        let broke_off = with(|report| {
+            report.observations = vec![done.clone()];
+            report.process = Some(ProcessEnd {
+                code: Some(1),
+                ..ProcessEnd::default()
+            });
+        });
+        let changed = with(|report| {
+            report.observations = vec![done.clone()];
+            report.files = Some(vec!["keel.rs".to_owned()]);
+        });
+        let said_by_a_tool = Case {
+            detail: "npm warn deprecated rimraf@2: superseded by rm",
+            ..with(|report| {
+                report.process = Some(ProcessEnd {
+                    code: Some(1),
+                    ..ProcessEnd::default()
+                });
+            })
+        };
+        for case in [broke_off, changed, said_by_a_tool] {
+            assert_eq!(case.judged(RULES).rule, Rule::NothingKnown);
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
 use crate::item::{CommitIntent, Evidence, ItemRow, ItemState, Stage};
 use crate::journal::Stamp;
-use crate::memory::{Memory, MemoryKind, MemoryRow, Retirement};
+use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::name::{NameRow, Named, Space};
 use crate::row::{Key, Row};
 use crate::run::{Asked, Holder, RunRow, RunState};
@@ -437,6 +437,10 @@ fn goes_on(moved: &ItemMoved) -> bool {
 }
 
 fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
+    // What the last prompt carried is judged once: when the work is over.
+    if moved.from == ItemState::Working && row.stage != Stage::Commit {
+        row.carried.clear();
+    }
     if moved.recovery.is_some() || !goes_on(moved) {
         row.recovery.clone_from(&moved.recovery);
     }
@@ -731,7 +735,10 @@ fn memory_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Memor
         row.asked_at_failed = Some(row.uses.failed);
     }
     if let Event::MemoryConfirmed { source, .. } = event {
-        row.again.push(source.clone());
+        let is_known = row.again.contains(source);
+        if !is_known && row.again.len() < AGAIN_KEPT {
+            row.again.push(source.clone());
+        }
     }
     if let Event::MemoryUsed { .. } = event {
         row.uses.referenced += 1;

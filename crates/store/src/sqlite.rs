@@ -20,6 +20,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::Record;
@@ -34,7 +35,7 @@ use self::commit::Commit;
 use self::fault::{fault, io_fault, is_about_access, is_in_doubt};
 use self::place::{Identity, KeptOut, Place, Queue};
 pub use self::schema::SCHEMA_VERSION;
-use self::schema::{Connected, check_version, connect, migrate, use_wal};
+use self::schema::{BUSY_TIMEOUT, Connected, check_version, connect, migrate, use_wal};
 use crate::clock::{Clock, SystemClock, whole_micros};
 use crate::fail;
 use crate::seal::later;
@@ -411,8 +412,14 @@ impl Store for SqliteStore {
         if stored && wal_pages.load(Ordering::Relaxed) >= WAL_PAGES_LONG {
             // Whoever opens the store alone reads the whole log first. It may
             // stay all the same: what was stored is stored.
-            let back = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-            back.map_err(|error| self.write_fault(error)).ok();
+            // Nobody waits for a reader of an older state: the next commit tries again.
+            let back = connection.busy_timeout(Duration::ZERO).and_then(|()| {
+                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            });
+            let restored = connection.busy_timeout(BUSY_TIMEOUT);
+            back.and(restored)
+                .map_err(|error| self.write_fault(error))
+                .ok();
         }
         drop(turn);
         outcome

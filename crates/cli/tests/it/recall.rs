@@ -241,3 +241,21 @@ fn what_a_memory_says_does_not_reach_the_terminal_as_an_order() {
         assert!(!said.err.contains(is_order), "{args:?}: {:?}", said.err);
     }
 }
+
+#[test]
+fn how_something_was_resolved_is_remembered_when_it_is_logged() {
+    let scratch = Scratch::new();
+    let args = [
+        "log",
+        "debug_resolved",
+        "--data",
+        "issue=no key for the register",
+    ];
+    let said = scratch.piton(&[&args[..], &["--data", "resolution=ask ops for it"]].concat());
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let listed = scratch.piton(&["learn", "list"]).out;
+    assert!(
+        listed.contains("blocker-0001") && listed.contains("no key"),
+        "{listed}"
+    );
+}

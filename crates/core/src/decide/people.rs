@@ -418,6 +418,16 @@ pub(super) fn open_question(
     Ok(row.clone())
 }
 
+/// What failed at an item: of a gate, what it printed says more than how it ended.
+fn what_failed(item: &ItemRow) -> Option<String> {
+    let error = item.error.clone()?;
+    let gate = item.gate_runs.as_ref().filter(|runs| !runs.passed);
+    Some(match gate.map(|runs| runs.output.trim()) {
+        Some(output) if !output.is_empty() => format!("{error}\n{output}"),
+        Some(_) | None => error,
+    })
+}
+
 pub(super) fn decide_open(
     story: &mut Story<'_>,
     id: DecisionId,
@@ -449,7 +459,7 @@ pub(super) fn decide_open(
                 return Err(Refusal::EmptyAnswer);
             };
             let problem = match row.kind {
-                DecisionKind::BlockedNode => story.item(row.run, &node)?.error.clone(),
+                DecisionKind::BlockedNode => what_failed(story.item(row.run, &node)?),
                 DecisionKind::HumanNeeded
                 | DecisionKind::Breakpoint
                 | DecisionKind::FileConflict
@@ -458,7 +468,7 @@ pub(super) fn decide_open(
             try_again(story, row.run, &node, Some(answer))?;
             // Whoever meets the same again need not ask.
             let problem = problem.unwrap_or_else(|| row.question.clone());
-            remembering::keep_resolution(story, (&problem, answer), Some(node.as_str()));
+            remembering::keep_resolution(story, (&problem, answer), Some(node.as_str()), None);
         }
         Verb::Retry => try_again(story, row.run, &node, None)?,
         Verb::Skip => return skip_item(story, row.run, &node, why),

@@ -36,7 +36,8 @@ pub(super) fn tell_entry(story: &mut Story<'_>, entry: Entry) {
     if entry.kind == EntryType::DebugResolved
         && let Some(resolved) = resolved
     {
-        keep_resolution(story, resolved, entry.task_id.as_deref());
+        let at = entry.at.as_deref().and_then(|at| at.parse().ok());
+        keep_resolution(story, resolved, entry.task_id.as_deref(), at);
     }
     story.tell(Event::EntryLogged(Box::new(entry)));
 }

@@ -1,12 +1,15 @@
 //! What is remembered: kept, used, judged, retired.
 
+use jiff::Timestamp;
+
 use super::story::Story;
 use crate::attempt::Report;
+use crate::decision::Verb;
 use crate::event::Event;
 use crate::extract::learnings;
 use crate::id::{AttemptId, RunId};
-use crate::item::{ItemRow, ItemState};
-use crate::memory::{Memory, MemoryKind, Source};
+use crate::item::{ItemRow, ItemState, Stage};
+use crate::memory::{Memory, MemoryKind, MemoryRow, Source};
 use crate::name::{Named, Space};
 use crate::recall::{ALIKE_FROM, Document, alike};
 use crate::refusal::Refusal;
@@ -14,21 +17,22 @@ use crate::trust::is_doubted;
 
 /// Keeps something worth knowing under its own id, or under the next one.
 pub(super) fn add(story: &mut Story<'_>, memory: &Memory) -> Result<(), Refusal> {
-    if let Some(title) = sign_title(memory)
-        && let Some(known) = story.tables.named(Space::Sign, title)
-        && let Named::Memory(id) = &known.of
-        && story
-            .tables
-            .remembered(id)
-            .is_none_or(|row| row.retired.is_none())
-    {
-        return Err(Refusal::Remembered {
-            title: title.to_owned(),
-            id: id.clone(),
-        });
+    if let Some((title, id)) = followed_sign(story, memory) {
+        return Err(Refusal::Remembered { title, id });
     }
     keep(story, memory);
     Ok(())
+}
+
+/// The title of a guardrail that is followed already, and its id.
+fn followed_sign(story: &Story<'_>, memory: &Memory) -> Option<(String, String)> {
+    let title = sign_title(memory)?;
+    let Named::Memory(id) = &story.tables.named(Space::Sign, title)?.of else {
+        return None;
+    };
+    let row = story.tables.remembered(id);
+    let is_followed = row.is_none_or(MemoryRow::is_followed);
+    is_followed.then(|| (title.to_owned(), id.clone()))
 }
 
 fn sign_title(memory: &Memory) -> Option<&str> {
@@ -65,8 +69,10 @@ pub(super) fn retire(
         return Err(Refusal::OwnSuccessor(id.to_owned()));
     }
     let other = superseded_by.map(|by| story.tables.remembered(by).ok_or(by));
-    if let Some(Err(unknown)) = other {
-        return Err(Refusal::NotRemembered(unknown.to_owned()));
+    match other {
+        Some(Err(unknown)) => return Err(Refusal::NotRemembered(unknown.to_owned())),
+        Some(Ok(by)) if !by.is_followed() => return Err(Refusal::Retired(by.id.clone())),
+        Some(Ok(_)) | None => {}
     }
     let Some(row) = story.tables.remembered(id) else {
         return Err(Refusal::NotRemembered(id.to_owned()));
@@ -79,6 +85,13 @@ pub(super) fn retire(
         why: why.map(str::to_owned),
         superseded_by: superseded_by.map(str::to_owned),
     });
+    // Whoever was to be asked about it need not answer any more.
+    let open = story.tables.open_decisions(RunId::PROJECT);
+    let about_it = open.filter(|open| open.memory.as_deref() == Some(id));
+    let about_it: Vec<_> = about_it.map(|open| open.id).collect();
+    for decision in about_it {
+        story.tell_unless_made(decision, Verb::Settled, Some("it was retired"));
+    }
     Ok(())
 }
 
@@ -94,7 +107,10 @@ pub(super) fn import(story: &mut Story<'_>, memories: &[Memory]) {
                 Named::Attempt(_) | Named::Entry(_) => None,
             });
         let Some(row) = known else {
-            keep(story, memory);
+            // A sign is known by its title, wherever it was put up.
+            if followed_sign(story, memory).is_none() {
+                keep(story, memory);
+            }
             continue;
         };
         // What an import does not say is not taken back; of which kind it is
@@ -170,9 +186,11 @@ pub(super) fn learn_from(
     }
     let helped = match to {
         ItemState::Done => Some(true),
+        // The work was done; what keeps it from being committed is another thing.
+        _ if before.stage == Stage::Commit => None,
         ItemState::Failed | ItemState::Blocked => Some(false),
-        ItemState::Waiting => is_retry.then_some(false),
-        ItemState::Pending | ItemState::Ready | ItemState::Working | ItemState::Skipped => None,
+        ItemState::Waiting | ItemState::Ready => is_retry.then_some(false),
+        ItemState::Pending | ItemState::Working | ItemState::Skipped => None,
     };
     // What every prompt carries is not to blame for what came of one.
     let advice = |id: &&String| MemoryKind::Guardrail.number(id).is_none();
@@ -247,6 +265,7 @@ pub(super) fn keep_resolution(
     story: &mut Story<'_>,
     (problem, resolution): (&str, &str),
     item: Option<&str>,
+    at: Option<Timestamp>,
 ) {
     let (problem, resolution) = (problem.trim(), resolution.trim());
     if problem.is_empty() || resolution.is_empty() {
@@ -259,6 +278,7 @@ pub(super) fn keep_resolution(
         title: Some(title),
         context,
         source_item: item.map(str::to_owned),
+        learned_at: at,
         ..Memory::bare(MemoryKind::ResolvedBlocker, resolution)
     };
     match said_before(story, &memory) {

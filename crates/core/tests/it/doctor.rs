@@ -56,6 +56,7 @@ fn examined(memories: &[Known], gone: &[&str]) -> Vec<Finding> {
             content: &known.content,
             context: &known.context,
             learned_at: now() - (known.days * 24).hours(),
+            added_at: now() - (known.days * 24).hours(),
             referenced: known.referenced,
             helped: known.record.0,
             failed: known.record.1,
@@ -133,7 +134,7 @@ fn each_finding_says_what_to_type_and_nothing_deletes() {
         piton learn retire e --why 'attempts failed with it'
     stale: f names src/mast.rs, which is gone
         piton learn retire f --why 'what it names is gone'
-    never-used: it's was learned 91 days ago and never used
+    never-used: it's was recorded 91 days ago and never used
         piton learn retire 'it'\''s' --why 'never used'
     "#);
 }

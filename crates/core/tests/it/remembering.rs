@@ -3,9 +3,11 @@
 
 use piton_core::attempt::{Outcome, Report, ToldAttempt};
 use piton_core::classify::Category;
+use piton_core::command::{Found, KnownThings, TakenFile};
 use piton_core::entry::{Entry, EntryType};
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::observation::{ActionTaken, Observation, ObservationKind};
+use piton_core::policy::Policy;
 use piton_core::{Command, Event, Recorded, Role, RunId, Verb};
 
 use crate::world::{World, end_attempt, failure, needs_human, node, start_attempt};
@@ -284,5 +286,81 @@ fn who_wants_it_followed_on_is_asked_again_when_twice_as_many_have_failed() {
     assert!(row(&world, "learning-0001").is_followed());
     assert_eq!(asked(&fail_with_it(&mut world, token, 2)), []);
     assert_eq!(asked(&fail_with_it(&mut world, token, 1)).len(), 1);
+    world.check();
+}
+
+#[test]
+fn a_commit_that_fails_says_nothing_of_what_helped_and_nothing_is_judged_twice() {
+    let policy = Policy {
+        auto_commit: true,
+        ..Policy::default()
+    };
+    let mut world = World::with_policy("a", policy);
+    let token = world.start();
+    world.ok(Command::AddMemory(Box::new(Memory::bare(
+        MemoryKind::Learning,
+        CONTENT,
+    ))));
+    attempt_with(&mut world, token, Report::bare(Outcome::Completed));
+    let run = world.run;
+    for _ in 0..2 {
+        world.make_commit(token, "a", Err("the hook says no"));
+        assert_eq!(uses(&world, "learning-0001"), (1, 0, 0));
+        world.decide(Verb::Retry, None);
+        world.ok(Command::ContinueRun { run, token });
+    }
+    world.make_commit(token, "a", Ok("c0ffee"));
+    assert_eq!(uses(&world, "learning-0001"), (1, 1, 0));
+    world.check();
+}
+
+#[test]
+fn who_is_to_be_asked_need_not_answer_when_it_is_retired_by_hand() {
+    let (mut world, token) = world_with_advice();
+    fail_with_it(&mut world, token, 3);
+    world.ok(Command::RetireMemory {
+        id: "learning-0001".to_owned(),
+        why: None,
+        superseded_by: None,
+    });
+    assert_eq!(world.tables.open_decisions(RunId::PROJECT).count(), 0);
+    world.check();
+}
+
+#[test]
+fn sources_do_not_grow_without_end() {
+    let mut world = World::empty();
+    for item in 0..40 {
+        told(
+            &mut world,
+            &format!("item-{item}"),
+            vec![documented(CONTENT)],
+        );
+    }
+    assert_eq!(row(&world, "learning-0001").again.len(), 20);
+}
+
+#[test]
+fn a_resolution_in_a_file_that_is_known_is_not_remembered_again() {
+    let mut world = World::empty();
+    let resolved = |name: &str| {
+        Entry {
+            name: Some(name.to_owned()),
+            at: Some("2024-01-15T12:00:00Z".to_owned()),
+            ..Entry::bare(EntryType::DebugResolved)
+        }
+        .saying("issue", "no key for the register")
+        .saying("resolution", "ask ops for the key of the register")
+    };
+    for name in ["entry-a", "entry-b"] {
+        world.ok(Command::TakeFile(Box::new(TakenFile {
+            path: ".agent-os/progress/progress.json".to_owned(),
+            found: vec![Found::Entry(Box::new(resolved(name)))],
+            known: KnownThings::Ask,
+        })));
+    }
+    assert_eq!(world.tables.memory().count(), 1);
+    let learned = row(&world, "blocker-0001").learned_at();
+    assert_eq!(learned.to_string(), "2024-01-15T12:00:00Z");
     world.check();
 }

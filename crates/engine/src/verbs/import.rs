@@ -192,12 +192,32 @@ fn supersede(session: &Session<'_>, lines: &[Line]) -> Result<usize, Failure> {
         if !old.is_followed() {
             continue;
         }
-        session.tell(&Command::RetireMemory {
-            id: old.id,
-            why: Some(format!("superseded by {new}")),
-            superseded_by: new_row.map(|row| row.id),
-        })?;
-        count += 1;
+        let by = new_row.map(|row| row.id);
+        count += usize::from(retire(session, &old.id, new, by)?);
     }
     Ok(count)
+}
+
+/// Retires something, unless somebody else has done so by now. What takes its
+/// place is named where that is followed itself.
+fn retire(
+    session: &Session<'_>,
+    id: &str,
+    external: &str,
+    by: Option<String>,
+) -> Result<bool, Failure> {
+    let tries = std::iter::once(by.clone()).chain(by.is_some().then_some(None));
+    for superseded_by in tries {
+        let retired = session.tell(&Command::RetireMemory {
+            id: id.to_owned(),
+            why: Some(format!("superseded by {external}")),
+            superseded_by,
+        });
+        match retired {
+            Ok(_) => return Ok(true),
+            Err(failure) if failure.code == "memory.retired" => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(false)
 }

@@ -16,15 +16,15 @@ use crate::world::World;
 pub fn log(world: &World, entry: Entry, told: &mut Told<'_>) -> Result<EntryRow, Failure> {
     let session = session(world, told)?;
     let committed = session.tell(&Command::LogEntry(Box::new(entry)))?;
-    let recorded = committed
-        .events
-        .into_iter()
-        .next()
-        .expect("an entry is one event");
-    let piton_core::Event::EntryLogged(entry) = recorded.event else {
-        unreachable!("what was logged is an entry")
-    };
-    let stamp = recorded.record.stamp;
+    // What it says of a resolution is remembered as well.
+    let logged = committed.events.into_iter().find_map(|recorded| {
+        if let piton_core::Event::EntryLogged(entry) = recorded.event {
+            Some((entry, recorded.record.stamp))
+        } else {
+            None
+        }
+    });
+    let (entry, stamp) = logged.expect("what is logged is an entry");
     follow_faces(&session, told);
     Ok(EntryRow {
         id: stamp.id,

@@ -34,7 +34,7 @@ const INDEXED_SINCE: u32 = 3;
 const APPLICATION_ID: u32 = 0x5049_544E;
 
 /// How long to wait for a program that does not stand in the queue of writers.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection, and how many pages the log held at its last commit.
 pub(super) struct Connected {

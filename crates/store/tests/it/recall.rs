@@ -190,3 +190,32 @@ fn an_index_that_is_not_that_of_the_rows_is_found() {
         );
     }
 }
+
+/// Whoever reads an older state keeps the log from being cut off, and nobody
+/// from writing.
+#[test]
+fn a_reader_does_not_hold_up_who_writes_behind_a_long_log() {
+    let dir = scratch();
+    let store = sqlite_in(dir.path(), TestClock::seeded(1));
+    let reader = rusqlite::Connection::open(dir.path().join("journal.db")).expect("it is there");
+    reader
+        .execute_batch("BEGIN; SELECT count(*) FROM events")
+        .expect("it reads");
+    let (mut chance, mut ids) = (Chance::seeded(7), Ids::seeded(7));
+    let mut fresh = |count: u64| {
+        let named = (0..count).map(|_| Memory {
+            external_id: Some(format!("m-{}", chance.below(1 << 40))),
+            ..memory(&mut chance)
+        });
+        Command::ImportMemories(named.collect())
+    };
+    let (many, one) = (fresh(800), fresh(1));
+    let begun = std::time::Instant::now();
+    for command in [many, one] {
+        store
+            .commit(ids.command(), &command, &facts())
+            .expect("writable");
+    }
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(8), "{took:?}");
+}

@@ -96,7 +96,7 @@ fn the_doctor_tells_each_thing_once_and_what_to_type() {
       next: piton learn supersede learning-0003 --by learning-0004
     stale  learning-0005 names src/mast.rs, which is gone
       next: piton learn retire learning-0005 --why 'what it names is gone'
-    never-used  learning-0007 was learned 136 days ago and never used
+    never-used  learning-0007 was recorded 136 days ago and never used
       next: piton learn retire learning-0007 --why 'never used'
     7 memories looked at: 4 findings
     [exit 1]
