@@ -251,27 +251,29 @@ fn has_spoken(failure: &Failure<'_>) -> Result<(), String> {
 }
 
 fn already_done(failure: &Failure<'_>) -> Judged {
-    has_spoken(failure)?;
-    let changed = failure.last().is_some_and(|report| {
-        let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
-        report.files.as_ref().is_some_and(|files| !files.is_empty())
-            || trees.is_some_and(|(before, after)| before != after)
-    });
-    if changed {
-        return Err("it changed files, so that it was not done before".to_owned());
-    }
     let observations = failure.last().map(|report| report.observations.as_slice());
     let done = observations
         .unwrap_or_default()
         .iter()
         .find(|seen| seen.kind == ObservationKind::Completion);
-    match done {
-        Some(seen) => Ok((
-            format!("it was done already: {}", seen.title),
-            vec![seen.title.clone()],
-        )),
-        None => Err("nothing says that it was done already".to_owned()),
+    let Some(seen) = done else {
+        return Err("nothing says that it was done already".to_owned());
+    };
+    has_spoken(failure)?;
+    if failure.last().is_some_and(has_changed) {
+        return Err("it changed files, so that it was not done before".to_owned());
     }
+    Ok((
+        format!("it was done already: {}", seen.title),
+        vec![seen.title.clone()],
+    ))
+}
+
+/// Whether the attempt changed something, as far as somebody looked.
+fn has_changed(report: &Report) -> bool {
+    let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
+    report.files.as_ref().is_some_and(|files| !files.is_empty())
+        || trees.is_some_and(|(before, after)| before != after)
 }
 
 fn attempts_used_up(failure: &Failure<'_>) -> Judged {
@@ -454,11 +456,11 @@ const NOT_NEEDED_SIGNS: &[&str] = &[
 ];
 
 fn not_needed(failure: &Failure<'_>) -> Judged {
-    has_spoken(failure)?;
     let said = failure.detail.to_lowercase();
     let Some(sign) = NOT_NEEDED_SIGNS.iter().find(|sign| said.contains(**sign)) else {
         return Err("nothing says that it is not needed".to_owned());
     };
+    has_spoken(failure)?;
     if let Some(waiting) = failure.needed_by.first() {
         return Err(format!("{waiting} waits for it"));
     }

@@ -20,6 +20,9 @@ const SATURATION: f64 = 1.2;
 /// How much a long text has to say a word more often. Less than usual: what is
 /// remembered at length is no less to the point.
 const LENGTH: f64 = 0.4;
+/// A memory of fewer is taken for one of so many: what the only one holds would
+/// be common otherwise, and what it lacks rare.
+const FEW: u64 = 6;
 /// So many results are told: who reads on has found nothing.
 const RESULTS: usize = 20;
 /// So many reasons are told of each result.
@@ -70,7 +73,7 @@ impl Statistics {
 
     /// How rare a token is.
     pub(super) fn rarity(&self, token: &str) -> f64 {
-        let memories = as_float(self.memories);
+        let memories = as_float(self.memories.max(FEW));
         let holding = as_float(self.holding.get(token).copied().unwrap_or_default());
         let holding = holding.min(memories);
         (1.0 + (memories - holding + 0.5) / (holding + 0.5)).ln()

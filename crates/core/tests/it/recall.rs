@@ -123,6 +123,25 @@ fn another_code_of_the_same_class_makes_advice_less_likely() {
 }
 
 #[test]
+fn the_only_thing_that_is_remembered_is_advised_where_it_helps() {
+    let query = Query::of("error: the importer needs generated code: run `make gen` first\n");
+    let document = Document::of("", "The importer needs generated code: run `make gen`", "");
+    let statistics = Statistics::of(std::iter::once(&document));
+    let only = Candidate {
+        id: "learning-0001",
+        document: &document,
+        followed: true,
+        learned_at: Timestamp::UNIX_EPOCH,
+        helped: 0,
+        failed: 0,
+    };
+    let recall = score(&query, &statistics, &[only], Timestamp::UNIX_EPOCH);
+    assert!(recall.advise, "{}", recall.chance);
+    let other = Query::of("error: the crane is out of oil\n");
+    assert!(!score(&other, &statistics, &[only], Timestamp::UNIX_EPOCH).advise);
+}
+
+#[test]
 fn what_is_not_followed_any_more_is_not_found() {
     let recall = recall_of("PoolTimedOut", |all| {
         for candidate in all.iter_mut().filter(|candidate| candidate.id == "m4") {
