@@ -315,7 +315,7 @@ mod tests {
             "missing environment variables: API_KEY",
             "API_KEY is not set\nwithout API_KEY nobody answers",
         ] {
-            check(text, &[key.clone()]);
+            check(text, std::slice::from_ref(&key));
         }
         for text in [
             "config/keys.json is missing",
@@ -326,7 +326,7 @@ mod tests {
             "could not find config/keys.json in the work tree",
             "config/keys.json can't be found",
         ] {
-            check(text, &[keys.clone()]);
+            check(text, std::slice::from_ref(&keys));
         }
         check("sh: 1: cmake: command not found", &[command("cmake")]);
         check("no `docker` binary here", &[command("docker")]);
