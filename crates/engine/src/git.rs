@@ -1,6 +1,7 @@
 //! The few things that piton asks of git, by starting the user's own.
 
 mod trees;
+mod unfinished;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,6 +12,7 @@ use crate::failure::Failure;
 use crate::process::{self, Call, Stop};
 
 pub use self::trees::{Changed, Missed, Moment, Trees};
+pub use self::unfinished::unfinished;
 
 /// Long enough for hooks that run a whole test suite.
 const TIMEOUT: Duration = Duration::from_secs(3_600);
@@ -74,53 +76,6 @@ pub fn head(work_tree: &Path) -> Result<Option<String>, Failure> {
     let said = git(work_tree, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
     Ok(said.ok.then_some(said.out).filter(|out| !out.is_empty()))
 }
-
-/// What git was in the middle of and did not finish, a sentence each. Nothing
-/// outside a work tree. A work tree that only has changes is as it should be:
-/// agents make changes.
-///
-/// # Errors
-///
-/// When git cannot be started.
-pub fn unfinished(work_tree: &Path) -> Result<Vec<String>, Failure> {
-    let said = git(work_tree, &["rev-parse", "--absolute-git-dir"])?;
-    if !said.ok {
-        return Ok(Vec::new());
-    }
-    let folder = Path::new(&said.out);
-    let mut facts: Vec<String> = UNFINISHED
-        .iter()
-        .filter(|(name, _)| folder.join(name).exists())
-        .map(|(_, fact)| (*fact).to_owned())
-        .collect();
-    facts.dedup();
-    let unmerged = git(work_tree, &["diff", "--name-only", "--diff-filter=U"])?;
-    let paths: Vec<&str> = unmerged.out.lines().filter(|_| unmerged.ok).collect();
-    if let Some(first) = paths.first() {
-        let more = match paths.len() {
-            1 => String::new(),
-            count => format!(" and {} more", count - 1),
-        };
-        facts.push(format!("{first}{more} has conflicts that are not resolved"));
-    }
-    Ok(facts)
-}
-
-/// What lies in the folder of git while it is in the middle of something.
-const UNFINISHED: [(&str, &str); 6] = [
-    ("MERGE_HEAD", "a merge was begun and is not finished"),
-    ("rebase-merge", "a rebase was begun and is not finished"),
-    ("rebase-apply", "a rebase was begun and is not finished"),
-    (
-        "CHERRY_PICK_HEAD",
-        "a cherry-pick was begun and is not finished",
-    ),
-    ("REVERT_HEAD", "a revert was begun and is not finished"),
-    (
-        "index.lock",
-        "git's index.lock is there: a git works, or one died",
-    ),
-];
 
 /// Files of one folder that are not the user's: those whose names begin so.
 #[derive(Clone, Debug, PartialEq, Eq)]

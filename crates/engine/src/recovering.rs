@@ -48,7 +48,7 @@ pub fn recover(
     ended: &EndedAttempt<'_>,
     now: Timestamp,
 ) -> Result<Recovery, Failure> {
-    let workspace = git::unfinished(&session.project.work_tree).unwrap_or_default();
+    let workspace = git::unfinished(session.world, &session.project.work_tree).unwrap_or_default();
     Ok(recover_in(&session.store, ended, &workspace, now)?)
 }
 

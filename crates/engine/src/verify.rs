@@ -2,7 +2,7 @@
 //!
 //! What a text claims is found by `piton_core::claim`. Here somebody looks: into
 //! the environment that agents get, the work tree, `PATH`, and the ports of this
-//! machine. Nothing is opened and nothing is sent.
+//! machine. No file is opened. A port is connected to, and nothing is sent to it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -68,13 +68,14 @@ pub fn note(report: &mut Report, place: &Place<'_>) -> Option<Vec<Looked>> {
     Some(looked)
 }
 
-/// The same for an agent's own report: to be blocked by something that is not
+/// The same for an agent's own report: to be blocked by nothing but what is not
 /// missing is a failure like any other. It is tried again, or asked about.
 pub fn settle(report: &mut Report, place: &Place<'_>) {
     let Some(looked) = note(report, place) else {
         return;
     };
-    if report.outcome != Outcome::Blocked || verdict(&looked).valid != Some(false) {
+    // What it noticed on the way is not what it says that it is blocked by.
+    if own_words(report).is_none() || verdict(&looked).valid != Some(false) {
         return;
     }
     let mut error = contradiction(&looked);
@@ -87,18 +88,26 @@ pub fn settle(report: &mut Report, place: &Place<'_>) {
     report.error = Some(error);
 }
 
-/// The words in which a report tells of a blocker; none where it tells of none.
-fn blocker(report: &Report) -> Option<String> {
-    let is_blocked = report.outcome == Outcome::Blocked;
+/// What a blocked report says of why it is.
+fn own_words(report: &Report) -> Option<&String> {
     let said = report.error.as_ref().or(report.summary.as_ref());
-    let said = said.filter(|_| is_blocked).cloned();
-    let noticed = report
+    said.filter(|_| report.outcome == Outcome::Blocked)
+}
+
+/// The words in which a report tells of a blocker: its own, or else those of the
+/// blockers that were noticed. None where it tells of none.
+fn blocker(report: &Report) -> Option<String> {
+    if let Some(said) = own_words(report) {
+        return Some(said.clone());
+    }
+    let noticed: Vec<&str> = report
         .observations
         .iter()
         .filter(|seen| seen.kind == ObservationKind::Blocker)
-        .flat_map(|seen| [Some(seen.title.clone()), seen.description.clone()]);
-    let texts: Vec<String> = std::iter::once(said).chain(noticed).flatten().collect();
-    (is_blocked || !texts.is_empty()).then(|| texts.join("\n"))
+        .flat_map(|seen| [Some(seen.title.as_str()), seen.description.as_deref()])
+        .flatten()
+        .collect();
+    (report.outcome == Outcome::Blocked || !noticed.is_empty()).then(|| noticed.join("\n"))
 }
 
 /// `it said that X is missing, but it is there: the variable is set`.
@@ -349,6 +358,33 @@ mod tests {
         let scene = Scene::new();
         settle(&mut report, &scene.place());
         assert_eq!(report.context, None);
+    }
+
+    #[test]
+    fn a_file_that_something_is_missing_in_is_not_missing() {
+        let why = "there is no users table in config/keys.json, and I may not add one";
+        let report = check(blocked(why), Outcome::Blocked, false, None);
+        assert_eq!(report.error.as_deref(), Some(why));
+    }
+
+    #[test]
+    fn what_was_noticed_on_the_way_says_nothing_of_the_blocker() {
+        let noticed = |title: &str| Observation::bare(ObservationKind::Blocker, title);
+        let report = Report {
+            observations: vec![noticed("FOO_TOKEN is not set")],
+            ..blocked("which of the two?")
+        };
+        check(report, Outcome::Blocked, false, None);
+        let report = Report {
+            observations: vec![noticed("NO_TOKEN is not set")],
+            ..blocked("FOO_TOKEN is not set")
+        };
+        check(report, Outcome::Failed, true, Some(false));
+        let report = Report {
+            observations: vec![noticed("FOO_TOKEN is not set")],
+            ..Report::bare(Outcome::Blocked)
+        };
+        check(report, Outcome::Blocked, true, Some(false));
     }
 
     #[test]

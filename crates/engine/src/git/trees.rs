@@ -1,9 +1,12 @@
 //! What a work tree holds at a moment, as one hash, and what changed between two.
 //!
-//! The hash is that of the tree that git would commit if everything were added.
-//! Nothing of the repository changes: git works on a copy of the index and puts
-//! its objects into a folder that goes with [`Trees`]. No hook runs, and no
-//! setting of the user's makes git start something that stays.
+//! The hash is that of the tree that git would commit if everything were added,
+//! but for large files that nobody has added: git would read and store all of
+//! each, at every look. Neither index nor objects nor refs of the repository
+//! change: git works on a copy of the index and puts its objects into a folder
+//! that goes with [`Trees`]. No hook runs, and no setting of the user's makes git
+//! start something that stays. Filters do run, as in every `git add`, and write
+//! what they write: that of git-lfs keeps a copy of a file in `.git/lfs`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,6 +18,8 @@ use crate::world::World;
 
 /// How long a look at the work tree may take as a whole.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// An untracked file of more bytes is left out.
+const UNTRACKED_MAX: u64 = 16 << 20;
 /// Most files that are named; who changes more has changed everything.
 const FILES_MAX: usize = 1_000;
 /// Most commits that are named, the newest: who makes more has brought them
@@ -120,12 +125,30 @@ impl Trees {
             }
             Err(_) => return Err(Missed::Unknown),
         }
-        asking.git(&self.with_specs(&["add", "--all", "--"]))?;
+        let large = self.large(&asking)?;
+        let mut add = self.with_specs(&["add", "--all", "--"]);
+        add.extend(large.iter().map(String::as_str));
+        asking.git(&add)?;
         let tree = asking.git(&["write-tree"])?;
         Ok(Moment {
             tree: tree.out,
             head: Some(head.out).filter(|_| head.ok),
         })
+    }
+
+    /// Pathspecs that leave out what is untracked and large.
+    fn large(&self, asking: &Asking<'_>) -> Result<Vec<String>, Missed> {
+        let list = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
+        let said = asking.git(&self.with_specs(&list))?;
+        let is_large = |name: &&str| {
+            let meta = std::fs::symlink_metadata(self.work_tree.join(name));
+            meta.is_ok_and(|meta| meta.is_file() && meta.len() > UNTRACKED_MAX)
+        };
+        let names = said.out.split('\0').filter(|name| !name.is_empty());
+        let large = names.filter(is_large);
+        Ok(large
+            .map(|name| format!(":(exclude,literal){name}"))
+            .collect())
     }
 
     /// What changed from one moment to a later one; what is not known is absent.
@@ -197,8 +220,9 @@ fn commits(asking: &Asking<'_>, before: Option<&str>, after: Option<&str>) -> Op
     Some(said.out.lines().map(str::to_owned).collect())
 }
 
-/// Calls of git that together may take so long.
-struct Asking<'a> {
+/// Calls of git that together may take so long. None takes a lock that it can do
+/// without: who only looks writes no index.
+pub(super) struct Asking<'a> {
     world: &'a World,
     work_tree: &'a Path,
     env: Vec<(&'static str, String)>,
@@ -207,7 +231,7 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    fn new(world: &'a World, work_tree: &'a Path) -> Self {
+    pub(super) fn new(world: &'a World, work_tree: &'a Path) -> Self {
         Self {
             world,
             work_tree,
@@ -217,7 +241,7 @@ impl<'a> Asking<'a> {
     }
 
     /// What git says; [`Missed`] where it cannot say it.
-    fn git(&self, args: &[&str]) -> Result<Said, Missed> {
+    pub(super) fn git(&self, args: &[&str]) -> Result<Said, Missed> {
         let said = self.ask(args)?;
         match said.ok {
             true => Ok(said),
@@ -227,7 +251,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    fn ask(&self, args: &[&str]) -> Result<Said, Missed> {
+    pub(super) fn ask(&self, args: &[&str]) -> Result<Said, Missed> {
         let left = self.left();
         if left.is_zero() {
             return Err(Missed::Late);
@@ -237,7 +261,8 @@ impl<'a> Asking<'a> {
             .chain(args.iter().copied())
             .map(OsString::from)
             .collect();
-        let env: Vec<(&str, &str)> = self.env.iter().map(|(name, to)| (*name, &**to)).collect();
+        let mut env = vec![("GIT_OPTIONAL_LOCKS", "0")];
+        env.extend(self.env.iter().map(|(name, to)| (*name, &**to)));
         super::ask(&Call {
             program: "git",
             args: &args,

@@ -330,21 +330,19 @@ fn joined(told: Option<Vec<String>>, typed: Option<Vec<String>>) -> Option<Vec<S
     }
 }
 
+/// What is typed holds, but for the list, which is joined as others are.
 fn both(told: Option<Context>, typed: Option<Context>) -> Option<Context> {
-    let (told, typed) = match (told, typed) {
+    let (mut told, mut typed) = match (told, typed) {
         (Some(told), Some(typed)) => (told, typed),
         (one, other) => return one.or(other),
     };
+    let done = joined(
+        told.dependencies_completed.take(),
+        typed.dependencies_completed.take(),
+    );
     Some(Context {
-        retry_count: typed.retry_count.or(told.retry_count),
-        previous_failure_reason: typed
-            .previous_failure_reason
-            .or(told.previous_failure_reason),
-        recovery_action: typed.recovery_action.or(told.recovery_action),
-        recovery_guidance: typed.recovery_guidance.or(told.recovery_guidance),
-        dependencies_completed: joined(told.dependencies_completed, typed.dependencies_completed),
-        blocker_verified: typed.blocker_verified.or(told.blocker_verified),
-        blocker_valid: typed.blocker_valid.or(told.blocker_valid),
+        dependencies_completed: done,
+        ..typed.or(told)
     })
 }
 

@@ -1,8 +1,11 @@
 //! `piton recover`: what to do after an attempt that did not complete.
 
-use piton_core::attempt::{Outcome, Report};
+use std::borrow::Cow;
+
+use piton_core::attempt::{Outcome, RecoveryAction, Report};
+use piton_core::classify::Category;
 use piton_core::recover::Recovery;
-use piton_core::{AttemptId, AttemptRow, Need};
+use piton_core::{AttemptId, AttemptRow, ItemRow, ItemState, Need, Role};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -22,8 +25,9 @@ pub struct Recovered {
     pub recovery: Recovery,
 }
 
-/// What to do after the last attempt at an item, or after a failure that is
-/// told in `failure`. Changes nothing.
+/// What to do after the last attempt to do an item, after what stopped the item
+/// otherwise, as a gate that did not pass, or after a failure that is told in
+/// `failure`. Changes nothing.
 ///
 /// # Errors
 ///
@@ -44,25 +48,31 @@ pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<Recov
             .hint("`piton init`, `piton record` or `piton run PLAN` begins a journal"));
     };
     let meant = asked_about(&session, item)?;
-    let rows = session.load(&[Need::AttemptsAt(meant.run, meant.node.clone())])?;
-    let over = rows.tables.attempts().filter(|row| row.report.is_some());
-    let last = over.max_by_key(|row| row.number).filter(|row| failed(row));
-    let told = last.map(|row| (row.id, row.report.clone()));
-    let (attempt, report) = told.unwrap_or((AttemptId(Uuid::nil()), None));
-    let report = match (report, failure) {
+    let rows = session.load(&[
+        Need::AttemptsAt(meant.run, meant.node.clone()),
+        Need::Line(meant.run, meant.node.clone()),
+    ])?;
+    let item_row = rows.tables.item(meant.run, &meant.node);
+    let attempts: Vec<&AttemptRow> = rows.tables.attempts().collect();
+    let known = known(item_row, &attempts);
+    let (attempt, report, output) = match (known, failure) {
         (None, None) => return Err(nothing()),
-        (Some(report), None) => report,
-        (report, Some(text)) => Report {
-            error: Some(text.to_owned()),
-            ..report.unwrap_or_else(|| Report::bare(Outcome::Failed))
-        },
+        (Some(known), None) => (known.attempt, known.report, known.output),
+        (known, Some(text)) => {
+            let (attempt, report) = match known {
+                Some(known) => (known.attempt, known.report),
+                None => (AttemptId(Uuid::nil()), Report::bare(Outcome::Failed)),
+            };
+            let error = Some(text.to_owned());
+            (attempt, Report { error, ..report }, Cow::Borrowed(text))
+        }
     };
     let ended = EndedAttempt {
         run: meant.run,
         node: &meant.node,
         attempt,
         report: &report,
-        output: failure.unwrap_or_default(),
+        output: &output,
     };
     Ok(Recovered {
         item: meant.node.as_str().to_owned(),
@@ -70,10 +80,62 @@ pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<Recov
     })
 }
 
-fn failed(row: &AttemptRow) -> bool {
-    let outcome = row.report.as_ref().map(|report| report.outcome);
+/// A failure that is recorded.
+struct Known<'r> {
+    /// The attempt to do the item that it counts as.
+    attempt: AttemptId,
+    report: Report,
+    output: Cow<'r, str>,
+}
+
+/// What failed last at an item: the last attempt to do it or, where that did
+/// what it was to, what stopped the item afterwards.
+fn known<'r>(item: Option<&'r ItemRow>, attempts: &[&AttemptRow]) -> Option<Known<'r>> {
+    let over = attempts.iter().filter(|row| row.report.is_some());
+    let last = over.clone().max_by_key(|row| row.number);
+    let worker = over
+        .filter(|row| row.role == Role::Worker)
+        .max_by_key(|row| row.number);
+    let stopped = item.filter(|item| {
+        let state = item.state;
+        matches!(
+            state,
+            ItemState::Failed | ItemState::Blocked | ItemState::Waiting
+        )
+    });
+    let error = stopped.and_then(|item| item.error.clone());
+    let attempt = worker.map_or(AttemptId(Uuid::nil()), |row| row.id);
+    let report = worker.and_then(|row| row.report.clone());
+    if let Some(mut report) = report.clone().filter(failed) {
+        if last.is_some_and(|row| row.role == Role::Split) {
+            // What it was to be split into nobody said: that is no way any more.
+            let context = report.context.get_or_insert_default();
+            context.recovery_action = Some(RecoveryAction::BreakChunks);
+            report.error = error.or(report.error);
+        }
+        return Some(Known {
+            attempt,
+            report,
+            output: Cow::Borrowed(""),
+        });
+    }
+    let gate = stopped.and_then(|item| item.gate_runs.as_ref());
+    let gate = gate.filter(|runs| !runs.passed);
+    Some(Known {
+        attempt,
+        report: Report {
+            error: Some(error?),
+            category: gate.map(|_| Category::Validation),
+            context: report.and_then(|report| report.context),
+            ..Report::bare(Outcome::Failed)
+        },
+        output: Cow::Borrowed(gate.map_or("", |runs| &runs.output)),
+    })
+}
+
+fn failed(report: &Report) -> bool {
     matches!(
-        outcome,
-        Some(Outcome::Failed | Outcome::Blocked | Outcome::Partial)
+        report.outcome,
+        Outcome::Failed | Outcome::Blocked | Outcome::Partial
     )
 }

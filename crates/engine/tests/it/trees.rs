@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use piton_engine::World;
-use piton_engine::git::{Changed, Missed, Moment, Own, Trees};
+use piton_engine::git::{Changed, Missed, Moment, Own, Trees, unfinished};
 use tempfile::TempDir;
 
 /// A repository, and a folder for what looking at it needs.
@@ -19,12 +19,16 @@ struct Scene {
     clippy::disallowed_methods,
     reason = "a test makes its repository with the same git"
 )]
-fn git(folder: &Path, args: &[&str]) -> String {
-    let output = Command::new("git")
+fn asked(folder: &Path, args: &[&str]) -> Output {
+    Command::new("git")
         .args(args)
         .current_dir(folder)
         .output()
-        .expect("git is installed");
+        .expect("git is installed")
+}
+
+fn git(folder: &Path, args: &[&str]) -> String {
+    let output = asked(folder, args);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "git {args:?}: {error}");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
@@ -45,6 +49,11 @@ impl Scene {
 
     fn git(&self, args: &[&str]) -> String {
         git(self.repository.path(), args)
+    }
+
+    /// Whether git did it.
+    fn tries(&self, args: &[&str]) -> bool {
+        asked(self.repository.path(), args).status.success()
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -178,6 +187,74 @@ fn own_files_are_passed_over_also_when_somebody_commits_them() {
     let after = scene.now(&trees);
     let changed = trees.between(&scene.world, &before, &after);
     assert_eq!(changed.files, Some(vec!["work".to_owned()]));
+}
+
+#[test]
+fn what_is_large_and_nobody_added_is_left_out() {
+    let scene = Scene::new();
+    let large = |name: &str| {
+        scene.write(name, "");
+        let path = scene.repository.path().join(name);
+        let file = fs::File::options().write(true).open(path);
+        let size = 17 << 20;
+        file.and_then(|file| file.set_len(size))
+            .expect("made large");
+    };
+    large("added");
+    scene.git(&["add", "--all"]);
+    let trees = scene.trees(&[]);
+    let before = scene.now(&trees);
+    large("video [1].raw");
+    large("below/*");
+    scene.write("below/kept", "1");
+    let after = scene.now(&trees);
+    let changed = trees.between(&scene.world, &before, &after);
+    assert_eq!(changed.files, Some(vec!["below/kept".to_owned()]));
+    // Below a folder of the repository the names are others.
+    let inner = scene.repository.path().join("below");
+    let scratch = scene.scratch.path();
+    let trees = Trees::open(&scene.world, scratch, &inner, &[]).expect("it is a repository");
+    assert_eq!(scene.now(&trees), after);
+}
+
+#[test]
+fn looking_for_what_is_unfinished_changes_nothing() {
+    let scene = Scene::new();
+    let commit = |text: &str| {
+        scene.write("kept", text);
+        scene.git(&["add", "--all"]);
+        scene.git(&["commit", "--quiet", "-m", text]);
+    };
+    commit("base");
+    scene.git(&["branch", "other"]);
+    commit("ours");
+    scene.write("touched", "1");
+    scene.git(&["add", "touched"]);
+    // The index does not know its time any more, and would be written.
+    let touched = fs::File::options()
+        .write(true)
+        .open(scene.repository.path().join("touched"));
+    let then = std::time::SystemTime::UNIX_EPOCH;
+    touched
+        .and_then(|file| file.set_modified(then))
+        .expect("touched");
+    let index = scene.repository.path().join(".git/index");
+    let before = fs::read(&index).expect("an index");
+    let facts = unfinished(&scene.world, scene.repository.path());
+    assert_eq!(facts, Ok(Vec::new()));
+    assert_eq!(fs::read(&index).expect("an index"), before);
+
+    scene.git(&["commit", "--quiet", "-m", "touched"]);
+    scene.git(&["checkout", "--quiet", "other"]);
+    commit("theirs");
+    let stuck = scene.tries(&["merge", "--quiet", "main"]);
+    assert!(!stuck, "both changed the same");
+    let facts = unfinished(&scene.world, scene.repository.path());
+    let expect = [
+        "a merge was begun and is not finished",
+        "kept has conflicts that are not resolved",
+    ];
+    assert_eq!(facts, Ok(expect.map(str::to_owned).to_vec()));
 }
 
 #[test]

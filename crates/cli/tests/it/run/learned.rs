@@ -146,6 +146,23 @@ fn what_keeps_failing_is_counted_and_doubted() {
     let next = "next: piton learn retire learning-0001 --why 'attempts failed with it'";
     assert!(doctor.out.contains(next), "{}", doctor.out);
     whole(&scratch);
+    let asked = scratch.piton(&["inbox"]).out;
+    let asked: String = asked
+        .lines()
+        .take(5)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    insta::assert_snapshot!(asked, @r"
+    d2  attempts keep failing with learning-0001: is it still to be followed?
+        ld terminated with signal 9: build with one job
+        3 failed with it, 0 were done
+        piton decide d2 approve  retire it: it is not followed any more, and stays on record
+        piton decide d2 skip     follow it on
+    ");
+    let said = scratch.piton(&["decide", "d2", "approve"]);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    let shown = scratch.piton(&["learn", "show", "learning-0001"]).out;
+    assert!(shown.contains("Retired: "), "{shown}");
 }
 
 const NOTICED: &str = "The tide table of the harbour counts backwards in winter";

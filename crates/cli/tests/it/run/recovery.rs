@@ -164,6 +164,37 @@ fn an_agent_that_cannot_split_leads_to_a_person() {
     );
 }
 
+#[test]
+fn after_a_split_into_nothing_the_item_is_what_failed_and_it_is_not_split_again() {
+    let agent = counting(&format!(
+        "case $n in 1) {TOO_LARGE} ;; *) echo 'it is one thing' ;; esac"
+    ));
+    let scratch = project(ONE, &agent);
+    assert_eq!(scratch.run(&[]).exit, 1);
+    let told = scratch.json(&["recover", "build"]);
+    assert_eq!(told["action"], "manual", "{told}");
+    let rejected = told["rejected"].to_string();
+    assert!(rejected.contains("it failed 1 of 3 times"), "{told}");
+    assert!(rejected.contains("it was to be split"), "{told}");
+}
+
+#[test]
+fn after_a_gate_that_failed_for_good_its_output_is_what_failed() {
+    let gated = format!(
+        "{ONE}    gate:\n      script: echo 'bind address already in use'; echo 'sum 1'; exit 1\n      on-fail:\n        prompt: Mend it.\n        max-retries: 1\n"
+    );
+    let scratch = project(&gated, "echo did it");
+    assert_eq!(scratch.run(&[]).exit, 1);
+    let node = node(&scratch, "build");
+    assert_eq!(node["state"], "failed", "{node}");
+    let error = node["error"].as_str().expect("why");
+    assert!(!error.contains("already in use"), "{error}");
+    let told = scratch.json(&["recover", "build"]);
+    assert_eq!(told["action"], "fix-state", "{told}");
+    let evidence = serde_json::json!(["the failure says \"address already in use\""]);
+    assert_eq!(told["evidence"], evidence);
+}
+
 const NOT_NEEDED: &str = r#"echo '{"status":"failed","error":"this is no longer needed"}'"#;
 
 #[test]
