@@ -515,7 +515,7 @@ fn read_text(world: &World, file: &Path) -> Result<(String, String), Failure> {
     let (name, read) = if file == Path::new("-") {
         ("stdin".to_owned(), read_stdin())
     } else {
-        (file.display().to_string(), std::fs::read(world.path(file)))
+        (file.display().to_string(), read_file(&world.path(file)))
     };
     let bytes = read.map_err(|error| piton_engine::failure::unreadable(Path::new(&name), error))?;
     match String::from_utf8(bytes) {
@@ -528,10 +528,18 @@ fn read_text(world: &World, file: &Path) -> Result<(String, String), Failure> {
 
 /// What stdin says, as far as anybody would write such a thing.
 fn read_stdin() -> std::io::Result<Vec<u8>> {
+    read_whole(std::io::stdin().lock())
+}
+
+/// The same of a file, which need not end either.
+fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    read_whole(std::fs::File::open(path)?)
+}
+
+fn read_whole(from: impl std::io::Read) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
-    let mut stdin = std::io::stdin().lock().take(STDIN_MAX + 1);
-    stdin.read_to_end(&mut bytes)?;
+    from.take(STDIN_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > STDIN_MAX {
         return Err(std::io::Error::other("it has more than 64 MB"));
     }

@@ -171,7 +171,9 @@ fn doubted(row: &MemoryView<'_>) -> Option<Finding> {
 /// rest may well hold; and where none is named, nothing is known.
 fn stale(row: &MemoryView<'_>, facts: &Surroundings<'_>) -> Option<Finding> {
     let all_gone = row.paths.iter().all(|path| facts.gone.contains(path));
-    (!row.paths.is_empty() && all_gone).then(|| {
+    // A bare name may be that of something that is made, or stand for any such file.
+    let has_place = row.paths.iter().any(|path| path.contains('/'));
+    (has_place && all_gone).then(|| {
         let text = match row.paths.as_slice() {
             [one] => format!("{} names {}, which is gone", row.id, shortened(one)),
             paths => format!("{} names {} files, and all are gone", row.id, paths.len()),

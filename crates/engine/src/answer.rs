@@ -11,6 +11,7 @@ mod words;
 
 use piton_core::attempt::{HumanNeeded, Outcome, Piece, Report};
 use piton_core::classify::{Category, classify};
+use piton_core::observation::Observation;
 use serde::Deserialize;
 
 use self::noticed::{noticed, with_blocker};
@@ -106,6 +107,12 @@ pub fn report(output: &str, ended: &Ended) -> Report {
         ..report
     };
     with_blocker(finish(report, ended))
+}
+
+/// What an agent says that it noticed, wherever it stands in what it printed.
+#[must_use]
+pub fn noticed_in(output: &str) -> Vec<Observation> {
+    noticed(&strip_ansi(output))
 }
 
 /// Makes a report where what the agent printed cannot be read: it may have

@@ -7,7 +7,7 @@ use piton_engine::verbs::{prepare, recall, recover};
 use piton_engine::{Exit, Failure, World};
 use serde_json::{Value, json};
 
-use super::read_stdin;
+use super::{read_file, read_stdin};
 use crate::args::RecallArgs;
 use crate::output::{BOLD, DIM, Output};
 use crate::show::progress::first_line;
@@ -51,7 +51,7 @@ fn read_output(world: &World, file: &Path) -> Result<String, Failure> {
     let read = if file == Path::new("-") {
         read_stdin()
     } else {
-        std::fs::read(world.path(file))
+        read_file(&world.path(file))
     };
     let bytes = read.map_err(|error| piton_engine::failure::unreadable(file, error))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

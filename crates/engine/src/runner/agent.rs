@@ -381,6 +381,11 @@ impl Runner<'_, '_> {
         node: Node,
     ) -> Result<Input, Failure> {
         let mut report = unseen();
+        // What it noticed until then is no less true.
+        let said = spool::tail(&self.output_of(attempt)?, ANSWER_BYTES);
+        report.observations = said
+            .map(|said| answer::noticed_in(&said))
+            .unwrap_or_default();
         report.transcript = self.keep_transcript(attempt, &node);
         Ok(Input::AgentEnded {
             attempt,

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::{Told, follow_faces, session};
 use crate::failure::Failure;
+use crate::notice::Notice;
 use crate::session::Session;
 use crate::world::World;
 
@@ -63,7 +64,7 @@ pub fn import(
     project: Option<&str>,
     told: &mut Told<'_>,
 ) -> Result<Imported, Failure> {
-    let mut lines = read(name, text)?;
+    let mut lines = last_of_each(read(name, text)?);
     if let Some(project) = project {
         lines.retain(|line| line.project.as_deref() == Some(project));
         if lines.is_empty() {
@@ -92,8 +93,12 @@ pub fn import(
         imported.revised += revised;
         imported.known += chunk.len() - added - revised;
     }
+    let superseded = lines.iter();
+    let by: BTreeMap<&str, &str> = superseded
+        .filter_map(|line| Some((line.id.as_str(), line.superseded_by.as_deref()?)))
+        .collect();
     for chunk in lines.chunks(CHUNK) {
-        imported.superseded += supersede(&session, chunk)?;
+        imported.superseded += supersede(&session, chunk, &by, told)?;
     }
     follow_faces(&session, told);
     Ok(imported)
@@ -164,16 +169,24 @@ fn memory(line: &Line, redact: &impl Fn(&str) -> String) -> Memory {
 }
 
 /// Retires what something else takes the place of; how many.
-fn supersede(session: &Session<'_>, lines: &[Line]) -> Result<usize, Failure> {
-    let pairs: Vec<(&str, &str)> = lines
+fn supersede(
+    session: &Session<'_>,
+    chunk: &[Line],
+    by: &BTreeMap<&str, &str>,
+    told: &mut Told<'_>,
+) -> Result<usize, Failure> {
+    let superseded = chunk
         .iter()
-        .filter_map(|line| Some((line.id.as_str(), line.superseded_by.as_deref()?)))
+        .filter(|line| by.contains_key(line.id.as_str()));
+    let pairs: Vec<(&str, Option<&str>)> = superseded
+        .map(|line| (line.id.as_str(), last_of(&line.id, by)))
         .collect();
     if pairs.is_empty() {
         return Ok(0);
     }
-    let names = pairs.iter().flat_map(|(old, new)| [*old, *new]);
+    let names = pairs.iter().flat_map(|(old, new)| [Some(*old), *new]);
     let needs: Vec<Need> = names
+        .flatten()
         .map(|id| Need::Name(Space::External, id.to_owned()))
         .collect();
     let rows = session.load(&needs)?;
@@ -183,19 +196,47 @@ fn supersede(session: &Session<'_>, lines: &[Line]) -> Result<usize, Failure> {
         };
         rows.tables.remembered(id).cloned()
     };
-    let by: BTreeMap<&str, &str> = pairs.into_iter().collect();
     let mut count = 0;
-    for (old, new) in by {
-        let (Some(old), new_row) = (of(old), of(new)) else {
+    for (external, new) in pairs {
+        let Some(old) = of(external).filter(MemoryRow::is_followed) else {
             continue;
         };
-        if !old.is_followed() {
+        let Some((new, by)) = new.and_then(|new| Some((new, of(new)?.id))) else {
+            told(Notice::Warning(&format!(
+                "`{external}` stays: what should take its place is not there, or leads back to it; `piton learn retire {}` retires it all the same",
+                old.id
+            )));
             continue;
-        }
-        let by = new_row.map(|row| row.id);
-        count += usize::from(retire(session, &old.id, new, by)?);
+        };
+        count += usize::from(retire(session, &old.id, new, Some(by))?);
     }
     Ok(count)
+}
+
+/// Of lines with one id the last, where it stands.
+fn last_of_each(lines: Vec<Line>) -> Vec<Line> {
+    let last: BTreeMap<String, usize> = lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| (line.id.clone(), at))
+        .collect();
+    let numbered = lines.into_iter().enumerate();
+    numbered
+        .filter(|(at, line)| last.get(&line.id) == Some(at))
+        .map(|(_, line)| line)
+        .collect()
+}
+
+/// What takes the place of something in the end; none where that leads back.
+fn last_of<'l>(id: &str, by: &BTreeMap<&'l str, &'l str>) -> Option<&'l str> {
+    let mut last = *by.get(id)?;
+    for _ in 0..by.len() {
+        match by.get(last) {
+            Some(next) => last = next,
+            None => return Some(last),
+        }
+    }
+    None
 }
 
 /// Retires something, unless somebody else has done so by now. What takes its

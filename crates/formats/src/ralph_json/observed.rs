@@ -84,8 +84,12 @@ fn read(inner: &str) -> Option<Observation> {
     seen.severity = attribute(attributes, "severity").and_then(Severity::parse);
     seen.file = part(body, "file");
     seen.description = part(body, "description").or_else(|| part(body, "detail"));
+    // As the key of the file is called, too: agents mix what they were told.
+    let taken = attribute(attributes, "action_taken").map(str::to_owned);
+    let taken = taken.or_else(|| part(body, "action_taken"));
+    let taken = taken.as_deref().and_then(ActionTaken::parse);
     let action = part(body, "action");
-    seen.action_taken = action.as_deref().and_then(ActionTaken::parse);
+    seen.action_taken = taken.or_else(|| action.as_deref().and_then(ActionTaken::parse));
     if let (Some(action), None) = (action, seen.action_taken) {
         // What it did about it, in its own words.
         let before = seen.description.map(|text| text + "\n").unwrap_or_default();
