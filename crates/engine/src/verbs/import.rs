@@ -208,7 +208,7 @@ fn supersede(
             )));
             continue;
         };
-        count += usize::from(retire(session, &old.id, new, Some(by))?);
+        count += usize::from(retire(session, &old.id, new, &by)?);
     }
     Ok(count)
 }
@@ -239,26 +239,17 @@ fn last_of<'l>(id: &str, by: &BTreeMap<&'l str, &'l str>) -> Option<&'l str> {
     None
 }
 
-/// Retires something, unless somebody else has done so by now. What takes its
-/// place is named where that is followed itself.
-fn retire(
-    session: &Session<'_>,
-    id: &str,
-    external: &str,
-    by: Option<String>,
-) -> Result<bool, Failure> {
-    let tries = std::iter::once(by.clone()).chain(by.is_some().then_some(None));
-    for superseded_by in tries {
-        let retired = session.tell(&Command::RetireMemory {
-            id: id.to_owned(),
-            why: Some(format!("superseded by {external}")),
-            superseded_by,
-        });
-        match retired {
-            Ok(_) => return Ok(true),
-            Err(failure) if failure.code == "memory.retired" => {}
-            Err(failure) => return Err(failure),
-        }
+/// Retires something, unless somebody else has done so by now, or with what
+/// takes its place. Each of the two is told by whoever did it.
+fn retire(session: &Session<'_>, id: &str, external: &str, by: &str) -> Result<bool, Failure> {
+    let retired = session.tell(&Command::RetireMemory {
+        id: id.to_owned(),
+        why: Some(format!("superseded by {external}")),
+        superseded_by: Some(by.to_owned()),
+    });
+    match retired {
+        Ok(_) => Ok(true),
+        Err(failure) if failure.code == "memory.retired" => Ok(false),
+        Err(failure) => Err(failure),
     }
-    Ok(false)
 }

@@ -260,7 +260,10 @@ fn nothing_is_retired_without_something_in_its_place_and_of_one_id_the_last_line
         assert!(said.err.contains(id), "{}", said.err);
     }
     let told: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
-    assert_eq!((&told["added"], &told["superseded"]), (&6.into(), &2.into()));
+    assert_eq!(
+        (&told["added"], &told["superseded"]),
+        (&6.into(), &2.into())
+    );
     let first = scratch.json(&["learn", "show", "learning-0004"]);
     assert_eq!(first["retired"]["superseded_by"], "learning-0006");
     let events = scratch.piton(&["journal", "export"]).out.lines().count();
