@@ -1,13 +1,19 @@
 //! An attempt: one try at an item by an agent, started once.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::call::Activity;
 use crate::classify::Category;
 use crate::id::{AttemptId, Node, RunId};
 use crate::native::Native;
 use crate::observation::Observation;
+use crate::trouble::Trouble;
 use crate::word::words;
+
+pub use crate::usage::Usage;
 
 /// What an agent was started for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -79,18 +85,26 @@ pub struct HumanNeeded {
     pub details: Option<String>,
 }
 
-/// What an attempt used. What is not known is absent, never 0.
+/// The conversation of an agent's program that an attempt was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Tokens read.
+pub struct Conversation {
+    /// As the program names it.
+    pub id: String,
+    /// What the whole conversation used until the end of this attempt, where the
+    /// program counts that and not each attempt by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_tokens: Option<u64>,
-    /// Tokens written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_tokens: Option<u64>,
-    /// Dollars.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
+    pub total: Option<Usage>,
+}
+
+/// How much an attempt changed, as `git diff --shortstat` counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffStat {
+    /// Files.
+    pub files: u64,
+    /// Lines added.
+    pub insertions: u64,
+    /// Lines taken away.
+    pub deletions: u64,
 }
 
 /// How the agent's process ended.
@@ -260,6 +274,24 @@ pub struct Report {
     /// Into what the item is to be split: the answer to [`Role::Split`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<Piece>,
+    /// What stood in the agent's way, as its program tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<Trouble>,
+    /// When the service that had enough serves again, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<Timestamp>,
+    /// The conversation that it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Conversation>,
+    /// What it used, by model, where the program says so.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, Usage>,
+    /// What it did.
+    #[serde(default, skip_serializing_if = "Activity::is_empty")]
+    pub activity: Activity,
+    /// How much it changed; none when nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<DiffStat>,
 }
 
 impl Report {
@@ -287,6 +319,12 @@ impl Report {
             screenshots: Vec::new(),
             validations: Vec::new(),
             pieces: Vec::new(),
+            trouble: None,
+            resets_at: None,
+            conversation: None,
+            models: BTreeMap::new(),
+            activity: Activity::default(),
+            diff: None,
         }
     }
 
@@ -342,6 +380,9 @@ pub struct AttemptRow {
     /// The ids of what its prompt carried of the memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<String>,
+    /// What the agent said came of it while it still worked, by a tool of piton.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Box<Report>>,
 }
 
 impl AttemptRow {

@@ -117,6 +117,17 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         recovery: Option<Box<Recovery>>,
     },
+    /// Note what the agent of an attempt that is under way says came of it.
+    AnswerAttempt {
+        /// The run.
+        run: RunId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// Its item.
+        node: Node,
+        /// What it says.
+        answer: Box<Report>,
+    },
     /// Note the intent to run a gate.
     StartGate {
         /// The run.
@@ -391,6 +402,7 @@ impl Command {
             | Self::AskStop { .. }
             | Self::ResumeRun { .. }
             | Self::StartAttempt { .. }
+            | Self::AnswerAttempt { .. }
             | Self::StartGate { .. }
             | Self::StartCommit { .. }
             | Self::RetryItem { .. }
@@ -424,6 +436,7 @@ impl Command {
             | Self::ResumeRun { run }
             | Self::StartAttempt { run, .. }
             | Self::EndAttempt { run, .. }
+            | Self::AnswerAttempt { run, .. }
             | Self::StartGate { run, .. }
             | Self::EndGate { run, .. }
             | Self::StartCommit { run, .. }

@@ -93,6 +93,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             let ended = (report.as_ref(), recovery.as_deref());
             runner::end_attempt(it, (*run, *token), node, *attempt, ended)?;
         }
+        Command::AnswerAttempt {
+            run,
+            attempt,
+            node,
+            answer,
+        } => runner::answer_attempt(it, *run, *attempt, node, answer)?,
         Command::StartGate { run, token, node } => runner::start_gate(it, (*run, *token), node)?,
         Command::EndGate {
             run,

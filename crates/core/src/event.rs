@@ -130,6 +130,18 @@ pub enum Event {
         /// What came of it.
         report: Box<Report>,
     },
+    /// The agent of an attempt that is under way said, by a tool of piton, what
+    /// came of it. The last one counts, when the attempt ends.
+    AttemptAnswered {
+        /// The attempt.
+        attempt: AttemptId,
+        /// The run.
+        run: RunId,
+        /// Its item.
+        node: Node,
+        /// What it said.
+        answer: Box<Report>,
+    },
     /// A gate is about to be run: an intent.
     GateStarted {
         /// The run.
@@ -416,6 +428,7 @@ impl Event {
             Self::RunAsked { .. } => "run-asked",
             Self::AttemptStarted { .. } => "attempt-started",
             Self::AttemptEnded { .. } => "attempt-ended",
+            Self::AttemptAnswered { .. } => "attempt-answered",
             Self::GateStarted { .. } => "gate-started",
             Self::GateEnded { .. } => "gate-ended",
             Self::CommitStarted { .. } => "commit-started",

@@ -7,6 +7,8 @@
 //! | question | where |
 //! |---|---|
 //! | what is a run, an item, an attempt, a decision | [`run`], [`item`], [`attempt`], [`decision`], [`entry`], [`memory`], [`observation`] |
+//! | what an attempt used and did, and what stood in its way | [`usage`], [`call`], [`trouble`] |
+//! | whether an agent runs in circles | [`stuck`] |
 //! | what native files call them | [`face`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
 //! | what somebody may change in a plan by hand | [`edit`] |
@@ -25,6 +27,7 @@
 pub mod actor;
 pub mod amount;
 pub mod attempt;
+pub mod call;
 pub mod claim;
 pub mod classify;
 pub mod command;
@@ -56,8 +59,11 @@ pub mod refusal;
 pub mod row;
 pub mod run;
 pub mod run_loop;
+pub mod stuck;
 pub mod tables;
+pub mod trouble;
 pub mod trust;
+pub mod usage;
 mod views;
 mod word;
 

@@ -140,6 +140,12 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::Line(*run, node.clone()));
             rows.push(Need::NamesFrom(Space::Attempt, attempt_names(node)));
         }
+        Command::AnswerAttempt {
+            run, node, attempt, ..
+        } => {
+            rows.push(Need::Line(*run, node.clone()));
+            rows.push(Need::Attempt(*attempt));
+        }
         Command::StartGate { run, node, .. } | Command::StartCommit { run, node, .. } => {
             rows.push(Need::Line(*run, node.clone()));
         }

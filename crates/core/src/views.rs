@@ -72,6 +72,7 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         Event::AttemptEnded {
             attempt, run, node, ..
         } => vec![Key::Attempt(*attempt), item(run, node)],
+        Event::AttemptAnswered { attempt, .. } => vec![Key::Attempt(*attempt)],
         Event::GateStarted { run, node, .. }
         | Event::GateEnded { run, node, .. }
         | Event::CommitStarted { run, node, .. }
@@ -226,6 +227,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         Event::RunChanged(changed) => changed.apply(&mut row),
         Event::RunPlanned(_)
         | Event::AttemptEnded { .. }
+        | Event::AttemptAnswered { .. }
         | Event::GateStarted { .. }
         | Event::GateEnded { .. }
         | Event::CommitStarted { .. }
@@ -403,6 +405,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
         | Event::EntryRevised { .. }
+        | Event::AttemptAnswered { .. }
         | Event::AttemptRevised(_)
         | Event::MemoryAdded(_)
         | Event::MemoryRevised(_)
@@ -570,6 +573,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
             item: None,
             native: None,
             memories: memories.clone(),
+            answer: None,
         });
     }
     if let Event::AttemptTold(told) = event {
@@ -590,6 +594,11 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
     if let Event::AttemptEnded { report, .. } = event {
         row.ended_at = Some(stamp.time);
         row.report = Some((**report).clone());
+        // It is in the report now.
+        row.answer = None;
+    }
+    if let Event::AttemptAnswered { answer, .. } = event {
+        row.answer = Some(answer.clone());
     }
     Some(row)
 }
@@ -616,6 +625,7 @@ fn told_attempt(told: &ToldAttempt, stamp: &Stamp) -> AttemptRow {
         item: Some(told.item.clone()),
         native: told.native.clone(),
         memories: Vec::new(),
+        answer: None,
     }
 }
 

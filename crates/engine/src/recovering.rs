@@ -135,6 +135,7 @@ fn unrecorded(ended: &EndedAttempt<'_>, before: usize) -> AttemptRow {
         item: None,
         native: None,
         memories: Vec::new(),
+        answer: None,
     }
 }
 

@@ -105,6 +105,7 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::RunAsked { .. }
         | Event::AttemptStarted { .. }
         | Event::AttemptEnded { .. }
+        | Event::AttemptAnswered { .. }
         | Event::GateStarted { .. }
         | Event::GateEnded { .. }
         | Event::CommitStarted { .. }

@@ -62,6 +62,7 @@ fn request(world: &World, args: RecordArgs) -> Result<Request, Failure> {
                     input_tokens: args.input_tokens,
                     output_tokens: args.output_tokens,
                     cost_usd: args.cost_usd,
+                    ..Usage::default()
                 },
                 observations: args.observation,
                 files: some(args.file),

@@ -77,6 +77,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::RunStarted { .. }
         | Event::RunAsked { .. }
         | Event::AttemptEnded { .. }
+        | Event::AttemptAnswered { .. }
         | Event::GateStarted { .. }
         | Event::GateEnded { .. }
         | Event::CommitStarted { .. }

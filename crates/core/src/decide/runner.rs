@@ -327,6 +327,28 @@ pub(super) fn end_attempt(
     Ok(())
 }
 
+/// The word of the agent itself, while it still works: nothing follows from it
+/// before the attempt ends.
+pub(super) fn answer_attempt(
+    story: &mut Story<'_>,
+    run: RunId,
+    attempt: AttemptId,
+    node: &Node,
+    answer: &Report,
+) -> Result<(), Refusal> {
+    let item = story.item(run, node)?;
+    if item.attempt != Some(attempt) {
+        return Err(wrong_item(item));
+    }
+    story.tell(Event::AttemptAnswered {
+        attempt,
+        run,
+        node: node.clone(),
+        answer: Box::new(answer.clone()),
+    });
+    Ok(())
+}
+
 /// The report, saying what the attempt started from where it does not itself.
 fn with_context(report: &Report, item: &ItemRow) -> Report {
     let said = report.context.clone().unwrap_or_default();

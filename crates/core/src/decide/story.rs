@@ -101,6 +101,7 @@ impl<'a> Story<'a> {
             | Event::RunAsked { .. }
             | Event::AttemptStarted { .. }
             | Event::AttemptEnded { .. }
+            | Event::AttemptAnswered { .. }
             | Event::GateStarted { .. }
             | Event::GateEnded { .. }
             | Event::CommitStarted { .. }

@@ -11,6 +11,7 @@ use super::{
     Change, Event, ItemChanged, ItemMoved, ItemPlanned, ItemsPlaced, RunChanged, RunPlanned,
 };
 use crate::attempt::{Context, HumanNeeded, Piece, Report, ToldAttempt};
+use crate::call::Call;
 use crate::entry::Entry;
 use crate::gate::{Gate, GateReport};
 use crate::memory::{Memory, MemoryKind};
@@ -95,6 +96,12 @@ impl Event {
                 run: _,
                 node: _,
                 report,
+            }
+            | Self::AttemptAnswered {
+                attempt: _,
+                run: _,
+                node: _,
+                answer: report,
             } => attempt_report(report, each),
             Self::GateEnded {
                 run: _,
@@ -285,6 +292,12 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         screenshots: _,
         validations,
         pieces,
+        trouble: _,
+        resets_at: _,
+        conversation: _,
+        models: _,
+        activity,
+        diff: _,
     } = report;
     option(summary, each);
     option(error, each);
@@ -302,6 +315,20 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         let Piece { title, prompt } = piece;
         each(Text::Free(title));
         each(Text::Free(prompt));
+    }
+    for call in &mut activity.kept {
+        let Call {
+            kind: _,
+            tool,
+            what,
+            exit: _,
+            failed: _,
+            bytes: _,
+            ms: _,
+            at: _,
+        } = call;
+        each(Text::Free(tool));
+        each(Text::Free(what));
     }
 }
 

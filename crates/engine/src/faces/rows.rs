@@ -179,6 +179,7 @@ impl Wanted {
             | Event::RunMoved { .. }
             | Event::RunAsked { .. }
             | Event::AttemptStarted { .. }
+            | Event::AttemptAnswered { .. }
             | Event::GateStarted { .. }
             | Event::GateEnded { .. }
             | Event::CommitStarted { .. }

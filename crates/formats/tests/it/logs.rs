@@ -96,6 +96,7 @@ pub(crate) fn attempt(told: &ToldAttempt) -> AttemptRow {
         item: Some(told.item.clone()),
         native: told.native.clone(),
         memories: Vec::new(),
+        answer: None,
     }
 }
 

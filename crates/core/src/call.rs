@@ -1,0 +1,150 @@
+//! What an agent did with its tools, call by call.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::word::words;
+
+words! {
+    /// What a tool was called for.
+    CallKind {
+        /// To read a file.
+        Read = "read",
+        /// To write or change one.
+        Write = "write",
+        /// To run a command.
+        Shell = "shell",
+        /// To let another agent work.
+        Agent = "agent",
+        /// For something else: a search, a page, a tool of another program.
+        Other = "other",
+    }
+}
+
+/// Longest text of what a call was about, in characters.
+pub const WHAT_CHARS_MAX: usize = 300;
+
+/// One call of a tool by an agent, as far as its program tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// What for.
+    pub kind: CallKind,
+    /// The tool, as the program names it: `Bash`, `write_file`.
+    pub tool: String,
+    /// The file or the command, at most [`WHAT_CHARS_MAX`] characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub what: String,
+    /// The exit status of a command, where it is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// Whether it failed or was refused; false as well while nothing is known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+    /// How much came back, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// How long it took, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ms: Option<u64>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+}
+
+impl Call {
+    /// A call of which nothing else is known yet.
+    #[must_use]
+    pub fn new(kind: CallKind, tool: &str, what: &str) -> Self {
+        Self {
+            kind,
+            tool: shortened(tool),
+            what: shortened(what),
+            exit: None,
+            failed: false,
+            bytes: None,
+            ms: None,
+            at: None,
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(WHAT_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// So many calls of an attempt are kept one by one: the first half and the
+/// last half; all are counted.
+pub const CALLS_MAX: usize = 200;
+
+/// What an agent did in an attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activity {
+    /// Calls of tools.
+    #[serde(default)]
+    pub calls: u32,
+    /// Those that failed or were refused.
+    #[serde(default)]
+    pub failed: u32,
+    /// Those that the agent was not permitted to make.
+    #[serde(default)]
+    pub denied: u32,
+    /// Other agents that it let work.
+    #[serde(default)]
+    pub sub_agents: u32,
+    /// Lines of its output that this piton does not know.
+    #[serde(default)]
+    pub unknown_lines: u32,
+    /// The first and the last calls, at most [`CALLS_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<Call>,
+}
+
+impl Activity {
+    /// Whether there is nothing to tell.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Counts a call that is over, and keeps it while there is room.
+    pub fn add(&mut self, call: Call) {
+        self.calls = self.calls.saturating_add(1);
+        self.failed = self.failed.saturating_add(u32::from(call.failed));
+        self.sub_agents = self
+            .sub_agents
+            .saturating_add(u32::from(call.kind == CallKind::Agent));
+        if self.kept.len() >= CALLS_MAX {
+            // The middle is what is missed least.
+            self.kept.remove(CALLS_MAX / 2);
+        }
+        self.kept.push(call);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_calls_are_counted_and_the_first_and_the_last_are_kept() {
+        let mut activity = Activity::default();
+        for at in 0..1_000 {
+            activity.add(Call::new(CallKind::Shell, "Bash", &format!("echo {at}")));
+        }
+        assert_eq!((activity.calls, activity.kept.len()), (1_000, CALLS_MAX));
+        let what = |at: usize| activity.kept[at].what.as_str();
+        assert_eq!(
+            (what(0), what(99), what(100), what(199)),
+            ("echo 0", "echo 99", "echo 900", "echo 999")
+        );
+    }
+
+    #[test]
+    fn what_is_long_is_cut_at_a_character() {
+        let call = Call::new(CallKind::Write, "Write", &"ä".repeat(400));
+        assert_eq!(call.what.chars().count(), WHAT_CHARS_MAX + 1);
+    }
+}

@@ -1,0 +1,156 @@
+//! Whether an agent runs in circles: the thresholds of seed 002.
+//!
+//! Looked at while it works, call by call. What repeats from attempt to
+//! attempt is the matter of [`crate::recover`].
+
+use std::collections::{HashMap, VecDeque};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::call::{Call, CallKind};
+
+/// The same command may fail so often; then the agent is stopped.
+pub const FAILURES_MAX: u32 = 3;
+/// The same file may be written so often within [`WRITES_S`].
+pub const WRITES_MAX: usize = 5;
+/// See [`WRITES_MAX`]; in seconds.
+pub const WRITES_S: i64 = 600;
+/// The same words may be said so often in a row.
+pub const REPEATS_MAX: u32 = 8;
+/// So many commands and files are remembered at most.
+const REMEMBERED_MAX: usize = 4_096;
+
+/// What an agent did until now, as far as it shows whether it runs in circles.
+#[derive(Clone, Debug, Default)]
+pub struct Circles {
+    failures: HashMap<String, u32>,
+    writes: HashMap<String, VecDeque<Timestamp>>,
+    said: Option<(String, u32)>,
+}
+
+impl Circles {
+    /// Takes a call in that is over; why the agent is stuck, if it is.
+    pub fn called(&mut self, call: &Call, now: Timestamp) -> Option<String> {
+        match call.kind {
+            CallKind::Shell => self.ran(call),
+            CallKind::Write if !call.failed => self.wrote(&call.what, now),
+            CallKind::Write | CallKind::Read | CallKind::Agent | CallKind::Other => None,
+        }
+    }
+
+    /// A command that works again was mended, and counts from nothing.
+    fn ran(&mut self, call: &Call) -> Option<String> {
+        let failed = call.failed || call.exit.is_some_and(|exit| exit != 0);
+        if !failed {
+            self.failures.remove(&call.what);
+            return None;
+        }
+        if self.failures.len() >= REMEMBERED_MAX && !self.failures.contains_key(&call.what) {
+            self.failures.clear();
+        }
+        let times = self.failures.entry(call.what.clone()).or_default();
+        *times += 1;
+        (*times >= FAILURES_MAX)
+            .then(|| format!("the command `{}` failed {times} times", call.what))
+    }
+
+    fn wrote(&mut self, path: &str, now: Timestamp) -> Option<String> {
+        if self.writes.len() >= REMEMBERED_MAX && !self.writes.contains_key(path) {
+            self.writes.clear();
+        }
+        let times = self.writes.entry(path.to_owned()).or_default();
+        times.push_back(now);
+        while times
+            .front()
+            .is_some_and(|first| now.duration_since(*first) > SignedDuration::from_secs(WRITES_S))
+        {
+            times.pop_front();
+        }
+        let count = times.len();
+        (count >= WRITES_MAX).then(|| {
+            let minutes = WRITES_S / 60;
+            format!("`{path}` was written {count} times in {minutes} minutes")
+        })
+    }
+
+    /// Takes words in that the agent said; why it is stuck, if it is.
+    pub fn said(&mut self, words: &str) -> Option<String> {
+        let words = words.trim();
+        if words.is_empty() {
+            return None;
+        }
+        match &mut self.said {
+            Some((last, times)) if last == words => {
+                *times += 1;
+                let times = *times;
+                (times >= REPEATS_MAX).then(|| format!("it said the same {times} times"))
+            }
+            said => {
+                *said = Some((words.to_owned(), 1));
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("within time")
+    }
+
+    fn shell(what: &str, exit: i32) -> Call {
+        Call {
+            exit: Some(exit),
+            ..Call::new(CallKind::Shell, "Bash", what)
+        }
+    }
+
+    #[test]
+    fn the_same_command_that_fails_three_times_is_a_circle() {
+        let mut circles = Circles::default();
+        assert_eq!(circles.called(&shell("make", 2), at(0)), None);
+        assert_eq!(circles.called(&shell("ls x", 2), at(0)), None);
+        assert_eq!(circles.called(&shell("make", 2), at(1)), None);
+        assert_eq!(
+            circles.called(&shell("make", 2), at(2)).as_deref(),
+            Some("the command `make` failed 3 times")
+        );
+    }
+
+    #[test]
+    fn a_command_that_worked_in_between_counts_anew() {
+        let mut circles = Circles::default();
+        for exit in [1, 1, 0, 1, 1, 0, 1] {
+            assert_eq!(circles.called(&shell("make", exit), at(0)), None);
+        }
+    }
+
+    #[test]
+    fn five_writes_of_a_file_count_only_within_ten_minutes() {
+        let write = Call::new(CallKind::Write, "Write", "a.rs");
+        let mut circles = Circles::default();
+        for second in [0, 200, 400, 601, 801, 1002, 1003] {
+            assert_eq!(circles.called(&write, at(second)), None, "{second}");
+        }
+        assert_eq!(
+            circles.called(&write, at(1004)).as_deref(),
+            Some("`a.rs` was written 5 times in 10 minutes")
+        );
+    }
+
+    #[test]
+    fn the_same_words_in_a_row_are_a_circle_and_others_break_it() {
+        let mut circles = Circles::default();
+        for _ in 1..REPEATS_MAX {
+            assert_eq!(circles.said("I try again."), None);
+        }
+        assert_eq!(circles.said("Something else."), None);
+        for _ in 1..REPEATS_MAX {
+            assert_eq!(circles.said("I try again."), None);
+        }
+        assert!(circles.said("I try again.").is_some());
+    }
+}

@@ -1,0 +1,56 @@
+//! What stood in the way of an agent, as its program tells.
+
+use crate::classify::Category;
+use crate::word::words;
+
+words! {
+    /// What stood in the way of an agent. Finer than [`Category`], which is
+    /// what plans speak of: [`Trouble::category`] maps one to the other.
+    Trouble {
+        /// The service could not be reached, or failed: a connection, status 5xx.
+        Network = "network",
+        /// The service asks to come back later: status 429, a usage limit.
+        RateLimit = "rate-limit",
+        /// The service does not know who asks: status 401 or 403, not logged in.
+        Auth = "auth",
+        /// A limit that was set for the agent itself: turns, dollars, tokens of an answer.
+        Limit = "limit",
+        /// The model refused.
+        Refusal = "refusal",
+        /// Something was not permitted to the agent. It may have completed all the same.
+        Permission = "permission",
+        /// A signal that piton did not send.
+        Signal = "signal",
+        /// It took too long and was stopped.
+        Timeout = "timeout",
+        /// The conversation that was to go on is not there any more.
+        Session = "session",
+        /// The program refuses to work like this: a flag that it does not know,
+        /// a folder that it does not trust, a setting.
+        Setup = "setup",
+        /// It ran in circles and was stopped.
+        Stuck = "stuck",
+        /// Anything else.
+        Logic = "logic",
+    }
+}
+
+impl Trouble {
+    /// What it is in the words of a plan; none where no attempt was spent.
+    #[must_use]
+    pub fn category(self) -> Category {
+        match self {
+            Self::Network => Category::Network,
+            Self::RateLimit => Category::RateLimit,
+            Self::Timeout | Self::Signal => Category::Timeout,
+            Self::Auth
+            | Self::Limit
+            | Self::Refusal
+            | Self::Permission
+            | Self::Session
+            | Self::Setup
+            | Self::Stuck
+            | Self::Logic => Category::Logic,
+        }
+    }
+}

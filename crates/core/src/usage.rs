@@ -1,0 +1,145 @@
+//! What attempts used: tokens by type, and dollars.
+//!
+//! Three things are told apart: what the agent's program says that it cost,
+//! what it would cost by a price table, and what nobody knows. Unknown is
+//! absent here, and never 0.
+
+use serde::{Deserialize, Serialize};
+
+/// What an attempt used. What is not known is absent, never 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens read, without those that came from or went to a cache. Where a
+    /// program counts them together, all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens written. Reasoning counts here where the program counts it here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// Tokens read from a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read_tokens: Option<u64>,
+    /// Tokens written to a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
+    /// Tokens of reasoning, as the program says; they may be part of the output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u64>,
+    /// Dollars, as the agent's program says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Dollars, reckoned from a price table. Only where the program says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate_usd: Option<f64>,
+    /// The date of that price table: `2026-11-01`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<String>,
+}
+
+impl Usage {
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// All tokens that count for a budget: read, written, from and to a cache.
+    /// None where nobody said anything of tokens.
+    #[must_use]
+    pub fn tokens(&self) -> Option<u64> {
+        [
+            self.input_tokens,
+            self.output_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+        ]
+        .into_iter()
+        .flatten()
+        .reduce(u64::saturating_add)
+    }
+
+    /// Dollars, said or reckoned.
+    #[must_use]
+    pub fn dollars(&self) -> Option<f64> {
+        self.cost_usd.or(self.estimate_usd)
+    }
+
+    /// What was used since `before`, where this is a total that goes on from
+    /// it: what grew less than nothing began anew and is taken as it is.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let tokens = |now: Option<u64>, then: Option<u64>| {
+            now.map(|now| now.checked_sub(then.unwrap_or(0)).unwrap_or(now))
+        };
+        let dollars = |now: Option<f64>, then: Option<f64>| {
+            now.map(|now| {
+                let grown = now - then.unwrap_or(0.0);
+                if grown < 0.0 { now } else { grown }
+            })
+        };
+        Self {
+            input_tokens: tokens(self.input_tokens, before.input_tokens),
+            output_tokens: tokens(self.output_tokens, before.output_tokens),
+            cache_read_tokens: tokens(self.cache_read_tokens, before.cache_read_tokens),
+            cache_write_tokens: tokens(self.cache_write_tokens, before.cache_write_tokens),
+            reasoning_tokens: tokens(self.reasoning_tokens, before.reasoning_tokens),
+            cost_usd: dollars(self.cost_usd, before.cost_usd),
+            estimate_usd: self.estimate_usd,
+            prices: self.prices.clone(),
+        }
+    }
+
+    /// Both together. What is known of one alone counts.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        fn both<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
+            match (a, b) {
+                (Some(a), Some(b)) => Some(add(a, b)),
+                (a, b) => a.or(b),
+            }
+        }
+        let tokens = |a, b| both(a, b, u64::saturating_add);
+        let dollars = |a, b| both(a, b, |a: f64, b| a + b);
+        Self {
+            input_tokens: tokens(self.input_tokens, other.input_tokens),
+            output_tokens: tokens(self.output_tokens, other.output_tokens),
+            cache_read_tokens: tokens(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens: tokens(self.cache_write_tokens, other.cache_write_tokens),
+            reasoning_tokens: tokens(self.reasoning_tokens, other.reasoning_tokens),
+            cost_usd: dollars(self.cost_usd, other.cost_usd),
+            estimate_usd: dollars(self.estimate_usd, other.estimate_usd),
+            prices: self.prices.clone().or_else(|| other.prices.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(input: u64, output: u64, cost: Option<f64>) -> Usage {
+        Usage {
+            input_tokens: Some(input),
+            output_tokens: Some(output),
+            cost_usd: cost,
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn a_total_of_a_thread_less_what_it_was_before_is_what_was_used_since() {
+        let since = usage(3000, 154, None).since(&usage(1500, 77, None));
+        assert_eq!(since, usage(1500, 77, None));
+        // A thread that began anew counts from nothing.
+        let since = usage(200, 10, None).since(&usage(1500, 77, None));
+        assert_eq!(since, usage(200, 10, None));
+    }
+
+    #[test]
+    fn an_unknown_cost_stays_unknown() {
+        assert_eq!(usage(1, 1, None).plus(&usage(1, 1, None)).cost_usd, None);
+        assert_eq!(usage(1, 1, None).dollars(), None);
+        assert_eq!(Usage::default().tokens(), None);
+        assert_eq!(usage(1, 2, None).tokens(), Some(3));
+    }
+}

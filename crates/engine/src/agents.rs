@@ -1,0 +1,144 @@
+//! Agents: the programs that do the work, each behind a small adapter.
+//!
+//! An adapter says how its program is started and reads what it prints: which
+//! tools it called, what it used, whether it succeeded, and what stood in its
+//! way. It starts nothing and decides nothing; [`crate::runner`] does.
+//!
+//! What a program prints is never obeyed: it is read for the facts above, and
+//! its words are searched for the agent's own account by [`crate::answer`].
+
+mod shell;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+use piton_core::attempt::{Conversation, Usage};
+use piton_core::call::Call;
+use piton_core::trouble::Trouble;
+
+use crate::answer::Ended;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::process::Program;
+
+pub use self::shell::Shell;
+
+/// What an agent is started for.
+#[derive(Clone, Debug, Default)]
+pub struct Order<'o> {
+    /// The id that its conversation is to have, where the program lets one
+    /// choose: a UUID, that of the attempt.
+    pub conversation: &'o str,
+    /// The conversation that is to go on, instead of a new one.
+    pub resume: Option<&'o str>,
+    /// The model that the plan or the person asks for.
+    pub model: Option<&'o str>,
+    /// What it may cost at most, where there is a budget, in dollars.
+    pub budget_usd: Option<f64>,
+    /// Whether piton runs as root: some programs refuse to work without
+    /// permissions then.
+    pub is_root: bool,
+}
+
+/// How the program is started. The prompt comes on its stdin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The program.
+    pub program: Program,
+    /// Added to its environment.
+    pub env: Vec<(String, String)>,
+}
+
+/// A program that does work, as piton knows it.
+pub trait Agent: fmt::Debug {
+    /// How it is started.
+    ///
+    /// # Errors
+    ///
+    /// When what is asked for is not possible: what is said is what to do instead.
+    fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure>;
+
+    /// Reads what it prints, for one attempt. None where the program prints
+    /// plain text, of which only the end is looked at when it is over.
+    ///
+    /// `before` is what the conversation used until now, where it goes on.
+    fn reader(&self, before: Option<&Usage>) -> Option<Box<dyn Reader>>;
+
+    /// Whether a conversation can go on in another process.
+    fn can_resume(&self) -> bool {
+        false
+    }
+}
+
+/// Reads what a program prints, line by line, while it works.
+pub trait Reader {
+    /// Takes a line in, without its end; the last one may be half a line. What
+    /// is not understood is counted, and never a reason to fail.
+    fn line(&mut self, line: &str, now: Timestamp) -> Vec<Seen>;
+
+    /// What it all came to, when the program has ended.
+    fn end(self: Box<Self>, ended: &Ended) -> Said;
+}
+
+/// What shows while a program works.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen {
+    /// Its conversation has this id.
+    Conversation(String),
+    /// A call of a tool is over.
+    Called(Call),
+    /// The agent said something.
+    Said(String),
+    /// It has used at least so much, all in all, in this attempt.
+    Used(Usage),
+    /// The service has enough for now; until then, where it says so.
+    Refused(Option<Timestamp>),
+    /// A line that this piton does not know.
+    Unknown,
+}
+
+/// Whether a program says that it succeeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// It says so, and how it ended fits.
+    Succeeded,
+    /// It says that it did not.
+    Failed,
+    /// It said nothing of it: it was ended before, or broke down.
+    #[default]
+    Nothing,
+}
+
+/// What a program said, all in all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Said {
+    /// Whether it succeeded, by the rules of this program.
+    pub verdict: Verdict,
+    /// The agent's words, all of them or their end: its account stands in them.
+    pub words: String,
+    /// What went wrong, in the program's words.
+    pub error: Option<String>,
+    /// What stood in its way.
+    pub trouble: Option<Trouble>,
+    /// When the service that had enough serves again.
+    pub resets_at: Option<Timestamp>,
+    /// The conversation, with what all of it used where the program counts so.
+    pub conversation: Option<Conversation>,
+    /// What this attempt used.
+    pub usage: Usage,
+    /// The same by model.
+    pub models: BTreeMap<String, Usage>,
+    /// How many calls were not permitted.
+    pub denied: u32,
+}
+
+/// The agent that `name` means: one that is configured, one that piton knows,
+/// else a shell command. `sh:CMD` is always a command.
+///
+/// # Errors
+///
+/// When what is configured for it does not fit.
+pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
+    Ok(Box::new(Shell::new(config.command(name))))
+}
