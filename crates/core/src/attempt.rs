@@ -88,6 +88,9 @@ pub struct HumanNeeded {
 /// The conversation of an agent's program that an attempt was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
+    /// The agent: its name or command. No other one can go on with it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
     /// As the program names it.
     pub id: String,
     /// What the whole conversation used until the end of this attempt, where the
@@ -326,6 +329,13 @@ impl Report {
             activity: Activity::default(),
             diff: None,
         }
+    }
+
+    /// Whether the service had enough, so that trying again now is of no use.
+    #[must_use]
+    pub fn is_put_off(&self) -> bool {
+        self.outcome == Outcome::Interrupted
+            && (self.resets_at.is_some() || self.trouble == Some(Trouble::RateLimit))
     }
 
     /// The pieces, when they are such that the item can be split into them.

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::HumanNeeded;
+use crate::attempt::{Conversation, HumanNeeded};
 use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, Place, RunId};
 use crate::native::Native;
@@ -242,6 +242,18 @@ pub struct ItemRow {
     /// The item that it is a piece of, when one was split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece_of: Option<Node>,
+    /// The conversation in which the next attempt goes on: that of an attempt
+    /// that was interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ongoing: Option<Box<Conversation>>,
+    /// How often in a row a service that had enough put it off.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub put_off: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+fn is_zero(times: &u32) -> bool {
+    *times == 0
 }
 
 impl ItemRow {

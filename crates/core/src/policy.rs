@@ -50,6 +50,29 @@ impl Retry {
     }
 }
 
+/// A service that had enough is asked again after so long at the earliest, in
+/// seconds; each time in a row after twice as long, up to an hour.
+const PUT_OFF_MIN_S: i64 = 10;
+/// Longest wait for one, in seconds: the longest window that is known is a week.
+const PUT_OFF_MAX_S: i64 = 8 * 86_400;
+
+/// A service that never says when it serves again is asked so often in a row,
+/// for some five hours; then a person is.
+pub const PUT_OFF_TIMES_MAX: u32 = 12;
+
+/// Until when what was put off waits, for a service that says that it serves
+/// again at `resets`, for the time in a row that `times` says, from 1.
+#[must_use]
+pub fn put_off_until(resets: Timestamp, times: u32, now: Timestamp) -> Timestamp {
+    let doubled = PUT_OFF_MIN_S << times.saturating_sub(1).min(9);
+    let least = doubled.min(3_600);
+    let said = resets.duration_since(now).as_secs();
+    // A clock that is wrong, here or there, must not make it wait for ever.
+    let wait = said.clamp(least, PUT_OFF_MAX_S);
+    now.checked_add(SignedDuration::from_secs(wait))
+        .unwrap_or(Timestamp::MAX)
+}
+
 /// What stops an invocation of `piton run`. Absent means no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
@@ -109,6 +132,23 @@ mod tests {
         check(Category::Timeout, 3, None);
         check(Category::Validation, 0, None);
         check(Category::Logic, 0, None);
+    }
+
+    #[test]
+    fn what_is_put_off_waits_for_the_reset_within_reason() {
+        let now = Timestamp::from_second(1_000_000).expect("within time");
+        #[track_caller]
+        fn check(now: Timestamp, resets_in_s: i64, times: u32, wait_s: i64) {
+            let resets = now + SignedDuration::from_secs(resets_in_s);
+            let until = put_off_until(resets, times, now);
+            assert_eq!(until.duration_since(now).as_secs(), wait_s);
+        }
+        check(now, 3_600, 1, 3_600);
+        // A reset that is over by now, again and again, is no reason to spin.
+        check(now, -5, 1, 10);
+        check(now, 0, 4, 80);
+        check(now, 0, 30, 3_600);
+        check(now, 400 * 86_400, 1, 8 * 86_400);
     }
 
     #[test]

@@ -77,6 +77,8 @@ pub enum Input {
     /// The commit was stopped on the way; whether it was made is found out by
     /// the next runner.
     CommitStopped,
+    /// The agent that works goes round in circles.
+    Circling,
     /// The time that was waited for has come.
     Time,
     /// Somebody wants the runner to stop: a signal.
@@ -313,6 +315,12 @@ impl RunLoop {
                 result,
             }),
             Input::CommitStopped => self.look(),
+            Input::Circling => match self.doing {
+                Doing::Working(_) => vec![Effect::StopWork { kill: false }],
+                Doing::Looking | Doing::Committing(_) | Doing::Waiting | Doing::Finished => {
+                    Vec::new()
+                }
+            },
             Input::Time => match self.doing {
                 Doing::Working(_) => vec![Effect::StopWork { kill: false }],
                 Doing::Waiting => self.look(),
@@ -627,7 +635,13 @@ impl RunLoop {
                     self.time_box_end().map_or(until, |end| end.min(until)),
                 )];
             }
-            return self.start_agent(item, Role::Worker, attempt);
+            let role = match item.stage {
+                Stage::Fix => Role::GateFix,
+                Stage::Repair => Role::Repair,
+                Stage::Split => Role::Split,
+                Stage::Work | Stage::Gate | Stage::Commit => Role::Worker,
+            };
+            return self.start_agent(item, role, attempt);
         }
         let (run, token) = (row.id, self.token);
         match item.stage {

@@ -6,7 +6,7 @@
 
 use jiff::SignedDuration;
 
-use crate::attempt::{AttemptRow, Outcome, Role, ToldAttempt};
+use crate::attempt::{AttemptRow, Conversation, Outcome, Report, Role, ToldAttempt};
 use crate::decision::{DecisionRow, Verdict};
 use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
 use crate::event::{Event, ItemMoved, ItemPlanned, RunPlanned};
@@ -19,6 +19,7 @@ use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::name::{NameRow, Named, Space};
 use crate::row::{Key, Row};
 use crate::run::{Asked, Holder, RunRow, RunState};
+use crate::trouble::Trouble;
 
 /// The rows that `event` changes, each once.
 #[must_use]
@@ -346,6 +347,14 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         }
         Event::AttemptEnded { report, .. } => {
             row.attempt = None;
+            row.put_off = if report.is_put_off() {
+                row.put_off + 1
+            } else {
+                0
+            };
+            if row.stage == Stage::Work {
+                row.ongoing = goes_on_in(report);
+            }
             // What was followed was for this attempt, and it got there.
             if report.outcome == Outcome::Completed && row.stage == Stage::Work {
                 row.recovery = None;
@@ -417,6 +426,14 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::FaceTurned { .. } => {}
     }
     Some(row)
+}
+
+/// The conversation in which an attempt that was interrupted goes on.
+fn goes_on_in(report: &Report) -> Option<Box<Conversation>> {
+    let goes_on =
+        report.outcome == Outcome::Interrupted && report.trouble != Some(Trouble::Session);
+    let conversation = report.conversation.clone().filter(|_| goes_on)?;
+    Some(Box::new(conversation))
 }
 
 fn gate_ended(runs: &mut GateRuns, report: &GateReport) {
@@ -540,6 +557,8 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         carried: Vec::new(),
         recovery: None,
         piece_of: item.piece_of.clone(),
+        ongoing: None,
+        put_off: 0,
     }
 }
 

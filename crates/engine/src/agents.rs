@@ -7,6 +7,8 @@
 //! What a program prints is never obeyed: it is read for the facts above, and
 //! its words are searched for the agent's own account by [`crate::answer`].
 
+pub mod lines;
+pub mod outcome;
 mod shell;
 
 use std::collections::BTreeMap;

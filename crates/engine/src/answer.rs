@@ -109,6 +109,38 @@ pub fn report(output: &str, ended: &Ended) -> Report {
     with_blocker(finish(report, ended))
 }
 
+/// Lets what the agent said by a tool of piton, while it worked, count before
+/// what it printed. A program that broke down is not believed all the same.
+pub fn settle(report: &mut Report, answer: &Report) {
+    let broke_down = report.trouble.is_some() || report.cannot_start;
+    let success = report
+        .process
+        .as_ref()
+        .is_none_or(|end| end.code == Some(0));
+    if report.outcome == Outcome::Interrupted
+        || (broke_down && answer.outcome == Outcome::Completed)
+    {
+        report
+            .observations
+            .extend(answer.observations.iter().cloned());
+        return;
+    }
+    if answer.outcome == Outcome::Completed && !success {
+        return;
+    }
+    report.outcome = answer.outcome;
+    report.error.clone_from(&answer.error);
+    report.category = answer.category;
+    report.human.clone_from(&answer.human);
+    report.summary = answer.summary.clone().or(report.summary.take());
+    if !answer.pieces.is_empty() {
+        report.pieces.clone_from(&answer.pieces);
+    }
+    report
+        .observations
+        .extend(answer.observations.iter().cloned());
+}
+
 /// What an agent says that it noticed, wherever it stands in what it printed.
 #[must_use]
 pub fn noticed_in(output: &str) -> Vec<Observation> {

@@ -25,6 +25,7 @@ const OUTPUT_CHARS_MAX: usize = 10_000;
 const HEADER: &str = "# Sprint {{sprint-id}}";
 const POSITION: &str = "You work on **{{node}}**: phase {{phase.index}} of {{phase.total}} (`{{phase.id}}`){{step.position}}{{sub-phase.position}}. This is iteration {{iteration}}.";
 const RETRY_WARNING: &str = "## This was tried before\n\nIt failed (retries so far: {{retry-count}}):\n\n{{error}}\n\nFind out why before you do the same again.";
+const GOES_ON: &str = "## You were interrupted\n\nYou have begun with this already; it was ended from outside. See what is done, and go on from there.";
 const RESULT_REPORTING: &str = r#"## When you are finished
 
 End with one fenced block of this form, and nothing after it:
@@ -111,6 +112,8 @@ pub struct Ingredients<'a> {
     pub known: Option<String>,
     /// The pieces that the item was split into, each with what came of it.
     pub pieces: Vec<String>,
+    /// Whether the agent goes on in a conversation that was interrupted.
+    pub goes_on: bool,
 }
 
 /// The prompt of a worker.
@@ -159,7 +162,9 @@ fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str, report: Option
     let mut parts: Vec<String> = of.known.iter().cloned().collect();
     parts.push(fill(&templates.header, HEADER));
     parts.push(fill(&templates.position, POSITION));
-    if of.item.error.is_some() {
+    if of.goes_on {
+        parts.push(GOES_ON.to_owned());
+    } else if of.item.error.is_some() && of.item.put_off == 0 {
         parts.push(fill(&templates.retry_warning, RETRY_WARNING));
     }
     if report.is_none() {

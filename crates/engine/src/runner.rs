@@ -5,6 +5,7 @@
 
 mod agent;
 mod clock;
+mod feed;
 mod gate;
 mod left_behind;
 mod seen;
@@ -12,6 +13,7 @@ mod work;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -31,7 +33,8 @@ use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
 use self::agent::AgentOver;
 use self::clock::RunClock;
-use self::work::{Handle, Purpose, Work};
+use self::work::{Asked, Handle, Purpose, Work};
+use crate::agents::Agent;
 use crate::faces::{self, Waiting};
 use crate::fail;
 use crate::failure::Failure;
@@ -65,8 +68,8 @@ pub struct Job {
     pub run: RunId,
     /// The agent, as recorded.
     pub agent: String,
-    /// The shell command that starts it.
-    pub command: String,
+    /// What starts it and reads it.
+    pub program: Rc<dyn Agent>,
     /// What bounds an agent.
     pub agent_limits: process::Limits,
     /// The model for nodes whose plan names none.
@@ -433,6 +436,7 @@ impl Runner<'_, '_> {
                 | Input::GateEnded(_)
                 | Input::CommitEnded(_)
                 | Input::CommitStopped
+                | Input::Circling
                 | Input::Time
                 | Input::Stop { .. } => Vec::new(),
             };
@@ -511,13 +515,15 @@ impl Runner<'_, '_> {
     }
 
     /// Why what works now is ended: a signal, somebody's wish, or the time.
-    fn why_stopped(&self) -> String {
+    fn why_stopped(&self) -> Asked {
         let asked = self.lp.run().and_then(|row| row.asked.as_ref());
         let asked = asked.filter(|asked| asked.request == Request::Stop);
-        match (&self.stop_reason, asked) {
-            (Some(signal), _) => signal.clone(),
-            (None, Some(asked)) => format!("stopped by {}", asked.by),
-            (None, None) => "the time box is over".to_owned(),
+        let circling = self.work.as_ref().and_then(Work::circling);
+        match (&self.stop_reason, asked, circling) {
+            (Some(signal), ..) => Asked::Wanted(signal.clone()),
+            (None, Some(asked), _) => Asked::Wanted(format!("stopped by {}", asked.by)),
+            (None, None, Some(why)) => Asked::Circling(why.to_owned()),
+            (None, None, None) => Asked::Wanted("the time box is over".to_owned()),
         }
     }
 
@@ -638,7 +644,7 @@ impl Runner<'_, '_> {
 
     fn tick(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
         let now = self.now();
-        let mut inputs = Vec::new();
+        let mut inputs = self.read_agent(tell);
         self.look(tell)?;
         let events = self.news()?;
         if !events.is_empty() {
@@ -702,7 +708,7 @@ impl Runner<'_, '_> {
                 if let Some(work) = &mut self.work {
                     work.printed = bytes;
                 }
-                Ok(Vec::new())
+                Ok(self.read_agent(tell))
             }
             Message::Signal(name) => {
                 self.stop_reason.get_or_insert_with(|| name.to_owned());
@@ -715,18 +721,23 @@ impl Runner<'_, '_> {
                     return Ok(Vec::new());
                 };
                 Ok(vec![match work.for_ {
-                    Purpose::Agent { attempt, before } => {
+                    Purpose::Agent {
+                        attempt,
+                        before,
+                        feed,
+                    } => {
                         let over = AgentOver {
                             attempt,
                             node: work.node,
                             exit: &exit,
                             asked: work.asked,
                             before,
+                            feed,
                         };
                         self.agent_ended(over, tell)?
                     }
                     Purpose::Gate { mark, timeout_s } => {
-                        self.gate_ended(&mark, &exit, work.asked.as_deref(), timeout_s)?
+                        self.gate_ended(&mark, &exit, work.asked.is_some(), timeout_s)?
                     }
                     // Its end comes as that of a commit.
                     Purpose::Commit => return Ok(Vec::new()),

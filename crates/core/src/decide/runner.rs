@@ -15,7 +15,7 @@ use crate::event::Event;
 use crate::gate::GateReport;
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
-use crate::policy::Limits;
+use crate::policy::{self, Limits};
 use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
 use crate::run::{Pause, Request, RunState};
@@ -191,9 +191,15 @@ pub(super) fn start_attempt(
         (Role::Worker, ItemState::Working, Stage::Work) => item.is_leaf() && item.attempt.is_none(),
         (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && item.human.is_none(),
         (Role::GateFix, ItemState::Working, Stage::Fix) => item.attempt.is_none(),
-        (Role::Repair, ItemState::Ready | ItemState::Working, Stage::Repair)
-        | (Role::Split, ItemState::Ready | ItemState::Working, Stage::Split) => {
-            item.is_leaf() && item.attempt.is_none()
+        // Put off by a service that had enough.
+        (Role::GateFix, ItemState::Waiting, Stage::Fix) => item.human.is_none(),
+        (
+            Role::Repair,
+            ItemState::Ready | ItemState::Working | ItemState::Waiting,
+            Stage::Repair,
+        )
+        | (Role::Split, ItemState::Ready | ItemState::Working | ItemState::Waiting, Stage::Split) => {
+            item.is_leaf() && item.attempt.is_none() && item.human.is_none()
         }
         _ => false,
     };
@@ -217,7 +223,8 @@ pub(super) fn start_attempt(
             moved.stage = Some(match role {
                 Role::Repair => Stage::Repair,
                 Role::Split => Stage::Split,
-                Role::Worker | Role::GateFix => Stage::Work,
+                Role::GateFix => Stage::Fix,
+                Role::Worker => Stage::Work,
             });
         });
     }
@@ -285,6 +292,9 @@ pub(super) fn end_attempt(
     let ended = (report.outcome, role);
     match ended {
         (Outcome::NeedsHuman, _) => wait_for_person(story, run, node, report),
+        (Outcome::Interrupted, _) if report.is_put_off() && item.is_leaf() => {
+            put_off(story, (run, node), stage_of(role), report);
+        }
         (Outcome::Interrupted, Role::Worker) => put_back(story, (run, node), Stage::Work, report),
         (Outcome::Interrupted, Role::Repair) => put_back(story, (run, node), Stage::Repair, report),
         (Outcome::Interrupted, Role::Split) => put_back(story, (run, node), Stage::Split, report),
@@ -321,7 +331,9 @@ pub(super) fn end_attempt(
             fail(story, run, node, &failed);
         }
     }
-    if report.cannot_start && story.run(run)?.state == RunState::Running {
+    // Without a place to wait at, the run waits for whoever starts it again.
+    let cannot_wait = report.is_put_off() && !item.is_leaf();
+    if (report.cannot_start || cannot_wait) && story.run(run)?.state == RunState::Running {
         story.move_run(run, RunState::Interrupted, About::reason(error));
     }
     Ok(())
@@ -370,6 +382,34 @@ fn put_back(story: &mut Story<'_>, (run, node): (RunId, &Node), stage: Stage, re
                 .cloned(),
         );
     });
+}
+
+/// The service has enough for now: the item is tried again when it serves
+/// again, and nothing is counted against it.
+fn put_off(story: &mut Story<'_>, (run, node): (RunId, &Node), stage: Stage, report: &Report) {
+    let times = story.item(run, node).map_or(1, |item| item.put_off);
+    let now = story.rows.now;
+    if report.resets_at.is_none() && times > policy::PUT_OFF_TIMES_MAX {
+        let error = report.error.as_deref();
+        let error = error.unwrap_or("the service has enough, again and again");
+        give_up(story, run, node, ItemState::Failed, error);
+        return;
+    }
+    let resets = report.resets_at.unwrap_or(now);
+    story.move_item(run, node, ItemState::Waiting, |moved| {
+        moved.stage = Some(stage);
+        moved.until = Some(policy::put_off_until(resets, times, now));
+        moved.error.clone_from(&report.error);
+    });
+}
+
+fn stage_of(role: Role) -> Stage {
+    match role {
+        Role::Worker => Stage::Work,
+        Role::GateFix => Stage::Fix,
+        Role::Repair => Stage::Repair,
+        Role::Split => Stage::Split,
+    }
 }
 
 fn wait_for_person(story: &mut Story<'_>, run: RunId, node: &Node, report: &Report) {

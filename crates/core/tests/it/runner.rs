@@ -2,13 +2,14 @@
 //! what a dead runner left.
 
 use jiff::SignedDuration;
-use piton_core::attempt::Report;
+use piton_core::attempt::{Conversation, Report};
 use piton_core::classify::Category;
 use piton_core::gate::GateReport;
 
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
+use piton_core::trouble::Trouble;
 use piton_core::{Command, ItemState, Need, Node, Outcome, Recorded, RunState, Tables, Verb};
 
 use crate::world::{World, failure, needs_human, node};
@@ -635,4 +636,92 @@ fn the_model_of_a_node_comes_before_that_of_the_invocation() {
     assert_eq!(bench.runner.model(&item), Some("haiku"));
     item.model = Some("opus".to_owned());
     assert_eq!(bench.runner.model(&item), Some("opus"));
+}
+
+fn put_off(resets_at: Option<jiff::Timestamp>) -> Report {
+    Report {
+        error: Some("usage limit reached".to_owned()),
+        trouble: Some(Trouble::RateLimit),
+        resets_at,
+        ..Report::bare(Outcome::Interrupted)
+    }
+}
+
+#[test]
+fn a_service_that_had_enough_is_waited_for_and_nothing_is_counted() {
+    let mut bench = Bench::new("build");
+    let effect = bench.first();
+    bench.agent_on(effect.clone(), "build");
+    let resets = bench.world.now + SignedDuration::from_hours(2);
+    let effect = bench.ends(effect, put_off(Some(resets)));
+    assert_eq!(effect, Effect::WaitUntil(resets));
+    let item = bench.world.item("build");
+    assert_eq!((item.state, item.retries), (ItemState::Waiting, 0));
+    bench.world.now = resets;
+    let effects = bench.step(Input::Time);
+    let effect = bench.drive(effects);
+    bench.agent_on(effect.clone(), "build");
+    assert_eq!(bench.completes(effect), over());
+    assert_eq!(bench.world.item("build").put_off, 0);
+}
+
+#[test]
+fn a_service_that_never_says_when_is_asked_ever_more_rarely_and_then_a_person() {
+    let mut bench = Bench::new("build");
+    let mut effect = bench.first();
+    let mut waits = Vec::new();
+    while let Effect::StartAgent { .. } = effect {
+        effect = bench.ends(effect, put_off(None));
+        let Effect::WaitUntil(until) = effect else {
+            break;
+        };
+        waits.push(until.duration_since(bench.world.now).as_secs());
+        bench.world.now = until;
+        let effects = bench.step(Input::Time);
+        effect = bench.drive(effects);
+    }
+    assert_eq!(
+        waits,
+        [
+            10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 3_600, 3_600, 3_600
+        ]
+    );
+    assert_eq!(bench.world.state(), RunState::Blocked);
+}
+
+#[test]
+fn an_attempt_that_was_interrupted_goes_on_in_its_conversation_and_one_that_failed_does_not() {
+    let conversation = Conversation {
+        agent: "claude".to_owned(),
+        id: "c1".to_owned(),
+        total: None,
+    };
+    let ended = |outcome, trouble| Report {
+        conversation: Some(conversation.clone()),
+        trouble,
+        category: Some(Category::Network),
+        ..Report::bare(outcome)
+    };
+    #[track_caller]
+    fn check(report: Report, goes_on: bool) {
+        let mut bench = Bench::new("build");
+        let effect = bench.first();
+        bench.ends(effect, report);
+        assert_eq!(bench.world.item("build").ongoing.is_some(), goes_on);
+    }
+    check(ended(Outcome::Interrupted, None), true);
+    check(ended(Outcome::Interrupted, Some(Trouble::RateLimit)), true);
+    check(ended(Outcome::Interrupted, Some(Trouble::Session)), false);
+    check(ended(Outcome::Failed, None), false);
+}
+
+#[test]
+fn an_agent_that_goes_in_circles_is_stopped() {
+    let mut bench = Bench::new("build");
+    let effect = bench.first();
+    bench.agent_on(effect, "build");
+    assert_eq!(
+        bench.step(Input::Circling),
+        [Effect::StopWork { kill: false }]
+    );
 }

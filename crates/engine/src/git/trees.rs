@@ -10,6 +10,8 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+use piton_core::attempt::DiffStat;
 use std::time::Duration;
 
 use super::{Own, Said, but};
@@ -62,6 +64,8 @@ pub struct Moment {
 pub struct Changed {
     /// The files, by their paths in the work tree.
     pub files: Option<Vec<String>>,
+    /// How much, over all of them.
+    pub diff: Option<DiffStat>,
     /// The commits, oldest first.
     pub commits: Option<Vec<String>>,
 }
@@ -158,21 +162,27 @@ impl Trees {
             env: self.env(world),
             ..Asking::new(world, &self.work_tree)
         };
+        let (files, diff) = self.files(&asking, &before.tree, &after.tree).unzip();
         Changed {
-            files: self.files(&asking, &before.tree, &after.tree),
+            files,
+            diff,
             commits: commits(&asking, before.head.as_deref(), after.head.as_deref()),
         }
     }
 
-    fn files(&self, asking: &Asking<'_>, before: &str, after: &str) -> Option<Vec<String>> {
+    fn files(
+        &self,
+        asking: &Asking<'_>,
+        before: &str,
+        after: &str,
+    ) -> Option<(Vec<String>, DiffStat)> {
         if before == after {
-            return Some(Vec::new());
+            return Some((Vec::new(), DiffStat::default()));
         }
-        let differ = ["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
+        let differ = ["diff-tree", "-r", "-z", "--numstat", "--no-renames"];
         let trees = [&differ[..], &[before, after, "--"]].concat();
         let said = asking.git(&self.with_specs(&trees)).ok()?;
-        let names = said.out.split('\0').filter(|name| !name.is_empty());
-        Some(names.take(FILES_MAX).map(str::to_owned).collect())
+        Some(changes(&said.out))
     }
 
     fn with_specs<'a>(&'a self, args: &[&'a str]) -> Vec<&'a str> {
@@ -204,6 +214,27 @@ impl Trees {
             (MORE, elsewhere),
         ]
     }
+}
+
+/// The files and how much changed in them, of what `--numstat -z` says.
+fn changes(said: &str) -> (Vec<String>, DiffStat) {
+    let mut files = Vec::new();
+    let mut diff = DiffStat::default();
+    for line in said.split('\0') {
+        let mut parts = line.splitn(3, '\t');
+        let (Some(added), Some(taken), Some(name)) = (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        diff.files += 1;
+        // A file that is no text has no lines: a dash stands there.
+        diff.insertions += added.parse::<u64>().unwrap_or(0);
+        diff.deletions += taken.parse::<u64>().unwrap_or(0);
+        if files.len() < FILES_MAX {
+            files.push(name.to_owned());
+        }
+    }
+    (files, diff)
 }
 
 fn commits(asking: &Asking<'_>, before: Option<&str>, after: Option<&str>) -> Option<Vec<String>> {

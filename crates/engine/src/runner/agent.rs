@@ -3,22 +3,25 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use piton_core::attempt::{Outcome, ProcessEnd, Report, Transcript};
+use piton_core::attempt::{Conversation, Outcome, ProcessEnd, Report, Transcript, Usage};
 use piton_core::prepare::Section;
 use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
+use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, Command, ItemRow, Node, Role};
 
+use super::feed::Feed;
 use super::left_behind::{plain, transcripts};
 use super::seen::Before;
-use super::work::Purpose;
+use super::work::{Asked, Purpose, Work};
 use super::{Runner, unseen};
+use crate::agents::{Order, outcome};
 use crate::answer::{self, Ended, Stopped};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::notice::Notice;
 use crate::preparing::{self, TOKENS};
-use crate::process::{Exit, Program, Spec, StopReason};
+use crate::process::{Exit, Spec, StopReason};
 use crate::prompt::{self, Ingredients, Level};
 use crate::recovering::{self, EndedAttempt};
 use crate::spool;
@@ -35,8 +38,10 @@ pub(super) struct AgentOver<'e> {
     pub(super) node: Node,
     pub(super) exit: &'e Exit,
     /// Why it was asked to stop, if it was.
-    pub(super) asked: Option<String>,
+    pub(super) asked: Option<Asked>,
     pub(super) before: Option<Box<Before>>,
+    /// What it printed, where its adapter reads that.
+    pub(super) feed: Option<Box<Feed>>,
 }
 
 impl Runner<'_, '_> {
@@ -54,37 +59,88 @@ impl Runner<'_, '_> {
         };
         let mark = attempt.to_string();
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
+        let ongoing = self.ongoing(&item, role);
+        let order = Order {
+            conversation: &mark,
+            resume: ongoing.map(|ongoing| ongoing.id.as_str()),
+            model: self.lp.model(&item),
+            budget_usd: None,
+            is_root: rustix::process::geteuid().is_root(),
+        };
+        let launch = match self.job.program.launch(&order) {
+            Ok(launch) => launch,
+            Err(failure) => return Ok(vec![not_started(attempt, node, told(&failure))]),
+        };
+        let output = self.spool.output(&mark).map_err(fault)?;
+        let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
+        let reader = self.job.program.reader(total);
+        let feed = reader.map(|reader| Box::new(Feed::new(output.clone(), reader)));
+        let mut env = self.environment(&item, &mark);
+        env.extend(launch.env);
         let spec = Spec {
-            program: Program::Shell(self.job.command.clone()),
+            program: launch.program,
             cwd: self.session.project.work_tree.clone(),
-            env: self.environment(&item, &mark),
-            stdin: self.prompt(&item, role)?,
-            output: self.spool.output(&mark).map_err(fault)?,
+            env,
+            stdin: self.prompt(&item, role, ongoing.is_some())?,
+            output,
             limits: self.job.agent_limits,
             mark: mark.clone(),
         };
         let before = self.look_before(tell);
         fail::point("run.before-start");
-        Ok(
-            match self.begin(spec, node, until, Purpose::Agent { attempt, before })? {
-                Ok(()) => Vec::new(),
-                Err(error) => {
-                    let why = std::error::Error::source(&error)
-                        .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
-                    let report = Report {
-                        error: Some(why),
-                        cannot_start: true,
-                        ..unseen()
-                    };
-                    vec![Input::AgentEnded {
-                        attempt,
-                        node: node.clone(),
-                        report: Box::new(report),
-                        recovery: None,
-                    }]
-                }
+        let purpose = Purpose::Agent {
+            attempt,
+            before,
+            feed,
+        };
+        Ok(match self.begin(spec, node, until, purpose)? {
+            Ok(()) => Vec::new(),
+            Err(error) => {
+                let why = std::error::Error::source(&error)
+                    .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+                vec![not_started(attempt, node, why)]
+            }
+        })
+    }
+
+    /// The conversation in which an attempt goes on.
+    fn ongoing<'i>(&self, item: &'i ItemRow, role: Role) -> Option<&'i Conversation> {
+        let ongoing = item.ongoing.as_deref();
+        let fits = |ongoing: &&Conversation| {
+            role == Role::Worker && ongoing.agent == self.job.agent && self.job.program.can_resume()
+        };
+        ongoing.filter(fits)
+    }
+
+    /// What the conversation in which an attempt goes on used before it.
+    fn total_before(&self, node: &Node) -> Option<&Usage> {
+        let item = self.lp.tables().item(self.row.id, node)?;
+        self.ongoing(item, Role::Worker)?.total.as_ref()
+    }
+
+    /// Reads what the agent that works has printed since the last look.
+    pub(super) fn read_agent(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Vec<Input> {
+        let now = self.now();
+        let Some(Work {
+            for_: Purpose::Agent {
+                feed: Some(feed), ..
             },
-        )
+            asked,
+            ..
+        }) = &mut self.work
+        else {
+            return Vec::new();
+        };
+        if let Err(error) = feed.follow(now) {
+            // It is read once more when the agent has ended.
+            let said = format!("what the agent prints cannot be read now: {error}");
+            tell(Notice::Warning(&said));
+            return Vec::new();
+        }
+        if asked.is_none() && feed.circling().is_some() {
+            return vec![Input::Circling];
+        }
+        Vec::new()
     }
 
     /// What an agent or a gate finds in its environment.
@@ -104,7 +160,7 @@ impl Runner<'_, '_> {
         .to_vec()
     }
 
-    fn prompt(&self, item: &ItemRow, role: Role) -> Result<String, Failure> {
+    fn prompt(&self, item: &ItemRow, role: Role, goes_on: bool) -> Result<String, Failure> {
         let tables = self.lp.tables();
         let run = self.row.id;
         let mut levels = Vec::new();
@@ -140,6 +196,7 @@ impl Runner<'_, '_> {
             },
             known: self.known(item),
             pieces: self.pieces_of(item),
+            goes_on,
         };
         Ok(match role {
             Role::Worker => prompt::worker(&self.templates, &ingredients),
@@ -230,6 +287,7 @@ impl Runner<'_, '_> {
             exit,
             asked,
             before,
+            feed,
         } = over;
         fail::point("run.agent-ended");
         if !self.is_sprint() {
@@ -238,20 +296,31 @@ impl Runner<'_, '_> {
             self.look(tell)?;
         }
         let output = self.output_of(attempt)?;
+        let stopped_for = trouble_of(exit, asked.as_ref());
         let ended = Ended {
             code: exit.code,
             signal: exit.signal,
             stopped: self.stopped(exit, asked),
         };
-        let (mut report, text) = match spool::tail(&output, ANSWER_BYTES) {
-            Ok(text) => (answer::report(&text, &ended), text),
-            Err(error) => (answer::unread(&error, &ended), String::new()),
+        let (mut report, text) = match feed {
+            Some(feed) => self.of_feed(*feed, &ended),
+            None => match spool::tail(&output, ANSWER_BYTES) {
+                Ok(text) => (answer::report(&text, &ended), text),
+                Err(error) => (answer::unread(&error, &ended), String::new()),
+            },
         };
+        if let Some(trouble) = stopped_for {
+            report.trouble = Some(trouble);
+        }
         report.process = Some(ProcessEnd {
             code: exit.code,
             signal: exit.signal,
             stopped_by: exit.stopped_by.map(|why| stop_word(why).to_owned()),
         });
+        let answered = self.lp.tables().attempt(attempt);
+        if let Some(answer) = answered.and_then(|row| row.answer.as_deref()) {
+            answer::settle(&mut report, answer);
+        }
         self.look_after(before, &mut report, tell);
         self.verify_blocker(attempt, &node, &mut report);
         report.transcript = self.keep_transcript(attempt, &node);
@@ -268,6 +337,22 @@ impl Runner<'_, '_> {
             report: Box::new(report),
             recovery,
         })
+    }
+
+    /// What came of an agent whose adapter read what it printed, and its words.
+    fn of_feed(&self, feed: Feed, ended: &Ended) -> (Report, String) {
+        let fed = match feed.end(ended, self.now()) {
+            Ok(fed) => fed,
+            Err(error) => return (answer::unread(&error, ended), String::new()),
+        };
+        let words = [Some(fed.said.words.clone()), fed.said.error.clone()];
+        let words: Vec<String> = words.into_iter().flatten().collect();
+        let mut report = outcome::report(fed.said, ended);
+        report.activity = fed.activity;
+        if let Some(conversation) = &mut report.conversation {
+            conversation.agent.clone_from(&self.job.agent);
+        }
+        (report, words.join("\n"))
     }
 
     /// What to do now, when a worker did not complete. Not to know it loses
@@ -302,16 +387,26 @@ impl Runner<'_, '_> {
         }
     }
 
-    fn stopped(&self, exit: &Exit, asked: Option<String>) -> Option<Stopped> {
+    fn stopped(&self, exit: &Exit, asked: Option<Asked>) -> Option<Stopped> {
         let limits = &self.job.agent_limits;
         let spoken = |time: Option<std::time::Duration>| {
             piton_core::amount::spoken(time.unwrap_or_default().as_secs())
         };
         Some(match exit.stopped_by? {
-            StopReason::Asked => Stopped {
-                why: asked.unwrap_or_else(|| "it was stopped".to_owned()),
-                asked: true,
-                late: false,
+            StopReason::Asked => match asked {
+                Some(Asked::Circling(why)) => Stopped {
+                    why: format!("it went in circles and was stopped: {why}"),
+                    asked: false,
+                    late: false,
+                },
+                asked => Stopped {
+                    why: match asked {
+                        Some(Asked::Wanted(why)) => why,
+                        Some(Asked::Circling(_)) | None => "it was stopped".to_owned(),
+                    },
+                    asked: true,
+                    late: false,
+                },
             },
             StopReason::Wall => Stopped {
                 why: format!("it ran longer than {} and was stopped", spoken(limits.wall)),
@@ -381,11 +476,28 @@ impl Runner<'_, '_> {
         node: Node,
     ) -> Result<Input, Failure> {
         let mut report = unseen();
-        // What it noticed until then is no less true.
-        let said = spool::tail(&self.output_of(attempt)?, ANSWER_BYTES);
-        report.observations = said
-            .map(|said| answer::noticed_in(&said))
-            .unwrap_or_default();
+        let output = self.output_of(attempt)?;
+        let row = self.lp.tables().attempt(attempt);
+        let is_ours = row.is_some_and(|row| row.agent == self.job.agent);
+        let reader = self.job.program.reader(self.total_before(&node));
+        // What it did, used and noticed until then is no less true.
+        match reader.filter(|_| is_ours) {
+            Some(reader) => {
+                let feed = Feed::new(output, reader);
+                let (seen, words) = self.of_feed(feed, &Ended::default());
+                report.observations = answer::noticed_in(&words);
+                report.usage = seen.usage;
+                report.models = seen.models;
+                report.conversation = seen.conversation;
+                report.activity = seen.activity;
+            }
+            None => {
+                let said = spool::tail(&output, ANSWER_BYTES);
+                report.observations = said
+                    .map(|said| answer::noticed_in(&said))
+                    .unwrap_or_default();
+            }
+        }
         report.transcript = self.keep_transcript(attempt, &node);
         Ok(Input::AgentEnded {
             attempt,
@@ -393,6 +505,39 @@ impl Runner<'_, '_> {
             report: Box::new(report),
             recovery: None,
         })
+    }
+}
+
+/// An agent that was not started, and why.
+fn not_started(attempt: AttemptId, node: &Node, why: String) -> Input {
+    let report = Report {
+        error: Some(why),
+        cannot_start: true,
+        ..unseen()
+    };
+    Input::AgentEnded {
+        attempt,
+        node: node.clone(),
+        report: Box::new(report),
+        recovery: None,
+    }
+}
+
+/// A failure in one text, with what to do.
+fn told(failure: &Failure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("{failure}; {hint}"),
+        None => failure.to_string(),
+    }
+}
+
+/// What stood in the way of an agent that piton stopped, if that says it.
+fn trouble_of(exit: &Exit, asked: Option<&Asked>) -> Option<Trouble> {
+    match (exit.stopped_by?, asked) {
+        (StopReason::Wall | StopReason::Idle, _) => Some(Trouble::Timeout),
+        (StopReason::Flood, _) => Some(Trouble::Limit),
+        (StopReason::Asked, Some(Asked::Circling(_))) => Some(Trouble::Stuck),
+        (StopReason::Asked, _) => None,
     }
 }
 

@@ -72,7 +72,7 @@ impl Runner<'_, '_> {
         &mut self,
         mark: &str,
         exit: &Exit,
-        asked: Option<&str>,
+        asked: bool,
         timeout_s: u64,
     ) -> Result<Input, Failure> {
         fail::point("gate.ended");
@@ -81,12 +81,7 @@ impl Runner<'_, '_> {
         let text = spool::tail(&output, 4 * OUTPUT_CHARS_MAX as u64).unwrap_or_default();
         self.spool.remove(mark).map_err(fault)?;
         fail::point("gate.spool-removed");
-        Ok(Input::GateEnded(report(
-            &text,
-            exit,
-            asked.is_some(),
-            timeout_s,
-        )))
+        Ok(Input::GateEnded(report(&text, exit, asked, timeout_s)))
     }
 }
 

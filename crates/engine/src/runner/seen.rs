@@ -57,6 +57,7 @@ impl Runner<'_, '_> {
         let changed = before.trees.between(world, &before.moment, &after);
         report.files = report.files.take().or(changed.files);
         report.commits = report.commits.take().or(changed.commits);
+        report.diff = changed.diff;
         report.tree_after = Some(after.tree);
     }
 

@@ -5,6 +5,7 @@ use std::sync::mpsc::Sender;
 use jiff::Timestamp;
 use piton_core::{AttemptId, Node};
 
+use super::feed::Feed;
 use super::seen::Before;
 use super::{Message, Runner};
 use crate::fail;
@@ -20,7 +21,7 @@ pub(super) struct Work {
     pub(super) deadline: Option<Timestamp>,
     pub(super) for_: Purpose,
     /// Why it was asked to stop, if it was.
-    pub(super) asked: Option<String>,
+    pub(super) asked: Option<Asked>,
     pub(super) handle: Handle,
 }
 
@@ -30,12 +31,24 @@ pub(super) enum Purpose {
         attempt: AttemptId,
         /// The work tree when it was started, if it could be looked at.
         before: Option<Box<Before>>,
+        /// What it prints, where its adapter reads that.
+        feed: Option<Box<Feed>>,
     },
     Gate {
         mark: String,
         timeout_s: u64,
     },
     Commit,
+}
+
+/// Why what works was asked to stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Somebody wants it, or the time or the budget is over: nothing is the
+    /// agent's fault.
+    Wanted(String),
+    /// It goes in circles.
+    Circling(String),
 }
 
 /// How it is stopped.
@@ -47,6 +60,16 @@ pub(super) enum Handle {
 }
 
 impl Work {
+    /// Why the agent that works goes in circles, if it does.
+    pub(super) fn circling(&self) -> Option<&str> {
+        match &self.for_ {
+            Purpose::Agent {
+                feed: Some(feed), ..
+            } => feed.circling(),
+            Purpose::Agent { .. } | Purpose::Gate { .. } | Purpose::Commit => None,
+        }
+    }
+
     /// Asks it to end, and ends it when it does not.
     pub(super) fn stop(&self, kill: bool) {
         match &self.handle {

@@ -17,6 +17,7 @@ use self::plan_path::PlanPath;
 use super::compile::{SprintPath, check_sprint, sprint_path};
 use super::control::show_in_file;
 use super::init::begin_faces;
+use crate::agents;
 use crate::config::Config;
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
@@ -171,7 +172,7 @@ pub fn run(
     let job = Job {
         run,
         agent: agent.clone(),
-        command: config.command(&agent).to_owned(),
+        program: agents::named(&config, &agent)?.into(),
         agent_limits: config.agent.limits(),
         model: request.model.clone(),
         limits: request.limits.clone(),

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use piton_core::attempt::DiffStat;
 use piton_engine::World;
 use piton_engine::git::{Changed, Missed, Moment, Own, Trees, unfinished};
 use tempfile::TempDir;
@@ -128,6 +129,11 @@ fn what_changed_between_two_moments_is_told_and_the_repository_is_not_touched() 
         changed,
         Changed {
             files: Some(names.to_vec()),
+            diff: Some(DiffStat {
+                files: 3,
+                insertions: 2,
+                deletions: 2,
+            }),
             commits: Some(Vec::new()),
         }
     );
