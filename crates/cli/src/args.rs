@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// Print data as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Write what piton does, step by step, to the end of this file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod logging;
 mod output;
 mod show;
 
@@ -23,7 +24,8 @@ fn main() -> ExitCode {
     };
     let mut output = Output::new(args.json);
     let exit = match World::real() {
-        Ok(world) => commands::call(&world, args, &mut output).unwrap_or_else(|failure| {
+        Ok(world) => call(&world, args, &mut output).unwrap_or_else(|failure| {
+            tracing::error!(code = failure.code, "{failure}");
             output.failure(&failure);
             failure.exit()
         }),
@@ -36,4 +38,13 @@ fn main() -> ExitCode {
         }
     };
     output.end(exit)
+}
+
+fn call(world: &World, args: Args, output: &mut Output) -> Result<Exit, Failure> {
+    if let Some(path) = &args.log {
+        logging::to_file(world, path)?;
+    }
+    let exit = commands::call(world, args, output)?;
+    tracing::info!(exit = exit as i32, "piton ends");
+    Ok(exit)
 }

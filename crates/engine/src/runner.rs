@@ -400,7 +400,10 @@ impl Runner<'_, '_> {
         let mut effects = VecDeque::from([Effect::Look]);
         loop {
             let inputs = match effects.pop_front() {
-                Some(Effect::Finish(ending)) => return self.finish(ending, tell),
+                Some(Effect::Finish(ending)) => {
+                    tracing::info!(?ending, "the invocation is over");
+                    return self.finish(ending, tell);
+                }
                 Some(effect) => self.perform(effect, tell)?,
                 None => self.listen(tell)?,
             };
@@ -493,6 +496,7 @@ impl Runner<'_, '_> {
             }
             Effect::StopWork { kill } => {
                 let why = self.why_stopped();
+                tracing::info!(?why, kill, "what works is stopped");
                 if let Some(work) = &mut self.work {
                     work.asked.get_or_insert(why);
                     work.stop(kill);
@@ -500,12 +504,14 @@ impl Runner<'_, '_> {
                 Ok(Vec::new())
             }
             Effect::WaitUntil(until) => {
+                tracing::info!(%until, "waits");
                 self.wake = Some(until);
                 self.write_mirror(true, tell);
                 tell(Notice::Waiting(Some(until)));
                 Ok(Vec::new())
             }
             Effect::WaitForPerson => {
+                tracing::info!("waits for a person");
                 self.write_mirror(true, tell);
                 tell(Notice::Waiting(None));
                 Ok(Vec::new())
@@ -717,6 +723,7 @@ impl Runner<'_, '_> {
                 }])
             }
             Message::Exited(exit) => {
+                tracing::info!(?exit, "ended");
                 let Some(work) = self.work.take() else {
                     return Ok(Vec::new());
                 };

@@ -192,7 +192,10 @@ impl<'w> Session<'w> {
         loop {
             match self.store.commit(id, command, facts) {
                 Err(CommitError::Unknown(_)) if asks < ASKS_MAX => asks += 1,
-                other => return other,
+                other => {
+                    trace(&other);
+                    return other;
+                }
             }
         }
     }
@@ -382,4 +385,21 @@ fn ambiguous_item(runs: &[&RunRow], node: &piton_core::Node) -> Failure {
         .collect();
     Failure::new("usage", format!("more than one run has a node `{node}`"))
         .hint(format!("name one of: {}", names.join(", ")))
+}
+
+fn trace(committed: &Result<Committed, CommitError>) {
+    match committed {
+        Ok(committed) => {
+            for recorded in &committed.events {
+                let stamp = &recorded.record.stamp;
+                tracing::debug!(
+                    stream = %recorded.record.stream,
+                    position = stamp.position,
+                    kind = recorded.event.kind(),
+                    "stored"
+                );
+            }
+        }
+        Err(error) => tracing::debug!(%error, "not stored"),
+    }
 }

@@ -19,6 +19,7 @@ mod init;
 mod large;
 mod learn;
 mod liveness;
+mod logging;
 mod many;
 mod memory;
 mod old_writers;

@@ -323,6 +323,10 @@ impl Runner<'_, '_> {
         }
         self.look_after(before, &mut report, tell);
         self.verify_blocker(attempt, &node, &mut report);
+        tracing::info!(
+            %node, outcome = report.outcome.as_str(), error = report.error,
+            trouble = ?report.trouble, usage = ?report.usage, "came to"
+        );
         report.transcript = self.keep_transcript(attempt, &node);
         fail::point("run.transcript-kept");
         let started_from = self.lp.started_from(&node);

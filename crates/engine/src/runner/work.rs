@@ -91,9 +91,13 @@ impl Runner<'_, '_> {
         for_: Purpose,
     ) -> Result<Result<(), StartError>, Failure> {
         let mark = spec.mark.clone();
+        tracing::info!(%node, mark, program = ?spec.program, cwd = %spec.cwd.display(), "starts");
         let running = match process::start(spec, told(self.sender.clone())) {
             Ok(running) => running,
-            Err(error) => return Ok(Err(error)),
+            Err(error) => {
+                tracing::warn!(%node, %error, "cannot be started");
+                return Ok(Err(error));
+            }
         };
         let id = running.id().clone();
         self.work = Some(Work {
