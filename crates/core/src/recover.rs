@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::{AttemptRow, Outcome, RecoveryAction, Report};
 use crate::classify::{Category, classify};
 use crate::observation::ObservationKind;
+use crate::stuck::signature;
+use crate::trouble::Trouble;
 use crate::word::words;
 
 pub use followed::{FOLLOWED_MAX, Followed, started_from};
@@ -79,6 +81,10 @@ words! {
         PassingTrouble = "passing-trouble",
         /// The workspace or the environment is at fault.
         BrokenState = "broken-state",
+        /// It failed as before, and nothing was changed in between.
+        SameAgain = "same-again",
+        /// The agent went in circles until it was stopped.
+        InCircles = "in-circles",
         /// The item is too large.
         TooLarge = "too-large",
         /// Nobody needs it.
@@ -142,6 +148,8 @@ const RULES: &[(Rule, RecoveryAction, Judge)] = &[
     ),
     (Rule::PassingTrouble, RecoveryAction::Retry, passing_trouble),
     (Rule::BrokenState, RecoveryAction::FixState, broken_state),
+    (Rule::SameAgain, RecoveryAction::Manual, same_again),
+    (Rule::InCircles, RecoveryAction::Retry, in_circles),
     (Rule::TooLarge, RecoveryAction::BreakChunks, too_large),
     (Rule::NotNeeded, RecoveryAction::Skip, not_needed),
 ];
@@ -274,6 +282,74 @@ fn has_changed(report: &Report) -> bool {
     let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
     report.files.as_ref().is_some_and(|files| !files.is_empty())
         || trees.is_some_and(|(before, after)| before != after)
+}
+
+/// Whether somebody looked, and saw that nothing changed.
+fn is_idle(report: &Report) -> bool {
+    let looked = report.files.is_some() && report.tree_after.is_some();
+    let commits = report.commits.as_ref().is_none_or(Vec::is_empty);
+    looked && commits && !has_changed(report)
+}
+
+/// The last two attempts that somebody did not interrupt, the last one first.
+fn last_two<'r>(failure: &Failure<'r>) -> Option<(&'r AttemptRow, &'r AttemptRow)> {
+    let spoken = |row: &&&AttemptRow| {
+        let report = row.report.as_ref();
+        report.is_some_and(|report| report.outcome != Outcome::Interrupted)
+    };
+    let mut rows = failure
+        .attempts
+        .iter()
+        .rev()
+        .copied()
+        .filter(|row| spoken(&row));
+    Some((rows.next()?, rows.next()?))
+}
+
+fn same_again(failure: &Failure<'_>) -> Judged {
+    let Some((last, before)) = last_two(failure) else {
+        return Err("it failed for the first time".to_owned());
+    };
+    let report = |row: &'_ AttemptRow| row.report.clone();
+    let (Some(now), Some(then)) = (report(last), report(before)) else {
+        return Err("it failed for the first time".to_owned());
+    };
+    let of = |report: &Report| report.error.as_deref().map(signature);
+    if of(&now).is_none_or(|now| now.is_empty()) || of(&now) != of(&then) {
+        return Err("it did not fail as the attempt before did".to_owned());
+    }
+    if !is_idle(&now) || !is_idle(&then) {
+        return Err("something was changed in between, or nobody looked".to_owned());
+    }
+    Ok((
+        "it failed twice in the same way and changed nothing: somebody should look at it"
+            .to_owned(),
+        vec![name_of(before), name_of(last)],
+    ))
+}
+
+fn in_circles(failure: &Failure<'_>) -> Judged {
+    let is_stuck = |row: &AttemptRow| {
+        let report = row.report.as_ref();
+        report.is_some_and(|report| report.trouble == Some(Trouble::Stuck))
+    };
+    let Some(last) = failure.attempts.last().filter(|row| is_stuck(row)) else {
+        return Err("it did not go in circles".to_owned());
+    };
+    if last_two(failure).is_some_and(|(_, before)| is_stuck(before)) {
+        return Err("it went in circles twice in a row".to_owned());
+    }
+    let error = last
+        .report
+        .as_ref()
+        .and_then(|report| report.error.as_deref());
+    let error = error.unwrap_or("it went in circles");
+    Ok((
+        format!(
+            "{error}. Find out why before you do the same again, or go about it in another way"
+        ),
+        vec![name_of(last)],
+    ))
 }
 
 fn attempts_used_up(failure: &Failure<'_>) -> Judged {
@@ -567,6 +643,28 @@ mod tests {
         }
     }
 
+    /// An attempt that failed like that and changed nothing.
+    fn idle(error: &str) -> Report {
+        Report {
+            error: Some(error.to_owned()),
+            files: Some(Vec::new()),
+            tree_before: Some("aa".to_owned()),
+            tree_after: Some("aa".to_owned()),
+            ..report(Outcome::Failed)
+        }
+    }
+
+    /// So many attempts in a row that went in circles.
+    fn circling(times: usize) -> Case {
+        let mut report = report(Outcome::Failed);
+        report.error = Some("it went in circles and was stopped".to_owned());
+        report.trouble = Some(Trouble::Stuck);
+        Case {
+            reports: vec![report; times],
+            ..failed()
+        }
+    }
+
     fn after(action: RecoveryAction, guidance: &str, case: Case) -> Case {
         let mut case = case;
         let last = case.reports.last_mut().expect("an attempt");
@@ -744,6 +842,36 @@ mod tests {
             ),
             (
                 after(BreakChunks, "split it", outcomes(&[Partial])),
+                Rule::NothingKnown,
+                Manual,
+                "nothing recorded helps",
+            ),
+            (
+                Case {
+                    reports: vec![idle("2 of 3 tests failed"), idle("2 of 5 tests failed")],
+                    ..failed()
+                },
+                Rule::SameAgain,
+                Manual,
+                "twice in the same way",
+            ),
+            (
+                Case {
+                    reports: vec![idle("2 tests failed"), idle("no such module")],
+                    ..failed()
+                },
+                Rule::NothingKnown,
+                Manual,
+                "nothing recorded helps",
+            ),
+            (
+                circling(1),
+                Rule::InCircles,
+                Retry,
+                "go about it in another way",
+            ),
+            (
+                circling(2),
                 Rule::NothingKnown,
                 Manual,
                 "nothing recorded helps",

@@ -93,6 +93,26 @@ impl Circles {
     }
 }
 
+/// Longest signature, in characters.
+const SIGNATURE_CHARS_MAX: usize = 300;
+
+/// What an error has in common with the same one at another time: words in
+/// lower case, with one mark for each number, time or id in it.
+#[must_use]
+pub fn signature(error: &str) -> String {
+    let is_number = |word: &str| word.chars().any(|c| c.is_ascii_digit());
+    let words = error.split(|c: char| c.is_whitespace() || ",;()[]{}\"'`".contains(c));
+    let words = words.filter(|word| !word.is_empty()).map(|word| {
+        if is_number(word) {
+            "#".to_owned()
+        } else {
+            word.to_lowercase()
+        }
+    });
+    let text: Vec<String> = words.collect();
+    text.join(" ").chars().take(SIGNATURE_CHARS_MAX).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +137,19 @@ mod tests {
         assert_eq!(
             circles.called(&shell("make", 2), at(2)).as_deref(),
             Some("the command `make` failed 3 times")
+        );
+    }
+
+    #[test]
+    fn the_same_error_at_another_time_has_the_same_signature() {
+        let first = signature("Test tides::high failed after 3.2s (pid 4711)");
+        assert_eq!(
+            first,
+            signature("test tides::high FAILED after 11s (pid 12)")
+        );
+        assert_ne!(
+            first,
+            signature("test tides::low failed after 3.2s (pid 4711)")
         );
     }
 
