@@ -7,23 +7,40 @@
 //! What a program prints is never obeyed: it is read for the facts above, and
 //! its words are searched for the agent's own account by [`crate::answer`].
 
+mod calls;
+mod claude;
+mod codex;
+mod custom;
+mod gemini;
+mod heard;
 pub mod lines;
 pub mod outcome;
+pub mod prices;
+mod reset;
 mod shell;
+mod signs;
+mod stream;
+mod tail;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use piton_core::attempt::{Conversation, Usage};
 use piton_core::call::Call;
 use piton_core::trouble::Trouble;
 
 use crate::answer::Ended;
-use crate::config::Config;
+use crate::config::{Adapter, AgentTable, Config};
 use crate::failure::Failure;
 use crate::process::Program;
 
+pub use self::claude::Claude;
+pub use self::codex::Codex;
+pub use self::custom::Custom;
+pub use self::gemini::Gemini;
+pub use self::prices::Counting;
 pub use self::shell::Shell;
 
 /// What an agent is started for.
@@ -70,6 +87,12 @@ pub trait Agent: fmt::Debug {
     /// Whether a conversation can go on in another process.
     fn can_resume(&self) -> bool {
         false
+    }
+
+    /// The model that works where `asked` is asked for, as the program names
+    /// it; None where that is the program's own affair.
+    fn model(&self, _asked: Option<&str>) -> Option<String> {
+        None
     }
 }
 
@@ -133,6 +156,8 @@ pub struct Said {
     pub models: BTreeMap<String, Usage>,
     /// How many calls were not permitted.
     pub denied: u32,
+    /// How the program counts tokens.
+    pub counting: Counting,
 }
 
 /// The agent that `name` means: one that is configured, one that piton knows,
@@ -142,5 +167,69 @@ pub struct Said {
 ///
 /// When what is configured for it does not fit.
 pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
-    Ok(Box::new(Shell::new(config.command(name))))
+    let table = config.agents.get(name);
+    // What somebody configured goes before what piton knows.
+    let is_command = name.starts_with("sh:") || config.agent.commands.contains_key(name);
+    let adapter = match table {
+        Some(table) => table.adapter(name),
+        None if is_command => return Ok(Box::new(Shell::new(config.command(name)))),
+        None => match Adapter::known(name) {
+            Some(adapter) => adapter,
+            None => return Ok(Box::new(Shell::new(name))),
+        },
+    };
+    let table = table.cloned().unwrap_or_default();
+    let zone = TimeZone::system();
+    Ok(match adapter {
+        Adapter::Claude => Box::new(Claude::new(table, zone)),
+        Adapter::Codex => Box::new(Codex::new(table, zone)),
+        Adapter::Gemini => Box::new(Gemini::new(table, zone)),
+        Adapter::Custom => Box::new(Custom::new(table, zone)?),
+    })
+}
+
+impl Launch {
+    /// A program with what is configured for it behind what its adapter says.
+    fn new(table: &AgentTable, program: &str, args: &[String]) -> Self {
+        let program = table.program.as_deref().unwrap_or(program);
+        let args = args.iter().chain(&table.args);
+        Self {
+            program: Program::Args {
+                program: program.into(),
+                args: args.map(Into::into).collect(),
+            },
+            env: Vec::new(),
+        }
+        .with_env(&table.env)
+    }
+
+    fn with_env(mut self, env: &BTreeMap<String, String>) -> Self {
+        let pairs = env.iter();
+        self.env
+            .extend(pairs.map(|(name, value)| (name.clone(), value.clone())));
+        self
+    }
+
+    /// More arguments, behind all others.
+    fn with_last<'a>(mut self, last: impl IntoIterator<Item = &'a str>) -> Self {
+        if let Program::Args { args, .. } = &mut self.program {
+            args.extend(last.into_iter().map(Into::into));
+        }
+        self
+    }
+}
+
+/// Root may not be given a program that asks for nothing.
+fn bypass_as_root(program: &str, tools: &str) -> Failure {
+    let instead = match tools {
+        "" => String::new(),
+        tools => format!(" and allowed-tools = [\"{tools}\"]"),
+    };
+    Failure::new(
+        "agent.cannot_start",
+        format!("{program} is not started without permissions as root"),
+    )
+    .hint(format!(
+        "take permissions = \"bypass\" away, or set permissions = \"edits\"{instead}, or run piton as another user"
+    ))
 }

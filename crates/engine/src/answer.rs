@@ -163,7 +163,7 @@ pub fn unread(error: &std::io::Error, ended: &Ended) -> Report {
 }
 
 /// Why it was stopped goes before what it said, and nothing is too long.
-fn finish(mut report: Report, ended: &Ended) -> Report {
+pub(crate) fn finish(mut report: Report, ended: &Ended) -> Report {
     if let Some(stopped) = &ended.stopped
         && report.outcome != Outcome::NeedsHuman
     {
@@ -396,7 +396,7 @@ fn read(text: &str) -> Option<Answer> {
 }
 
 /// The text without terminal escapes and other control characters.
-fn strip_ansi(text: &str) -> String {
+pub(crate) fn strip_ansi(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

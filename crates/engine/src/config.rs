@@ -1,5 +1,7 @@
 //! `.piton/config.toml`: what a project says of how it is run. All optional.
 
+mod agents;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
@@ -11,12 +13,21 @@ use serde::Deserialize;
 use crate::failure::{Failure, unreadable};
 use crate::project::Project;
 
+pub use self::agents::{
+    Adapter, AgentTable, Family, Output, Permissions, Price, PricesTable, PromptBy, ReadTable,
+    SuccessWhen,
+};
+
 /// The settings of a project.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
     /// Which agent works, and what bounds it.
     pub agent: AgentConfig,
+    /// Programs that work, by name.
+    pub agents: BTreeMap<String, AgentTable>,
+    /// What models cost, where their programs do not say.
+    pub prices: PricesTable,
     /// What the faces of the project show.
     pub faces: FacesConfig,
     /// When old entries are parted from a log.
@@ -65,8 +76,8 @@ impl Default for ArchiveConfig {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AgentConfig {
-    /// The agent that works when no `--agent` is given: a name from
-    /// `commands`, else a shell command.
+    /// The agent that works when no `--agent` is given: a name from `[agents]`
+    /// or `commands`, one that piton knows, else a shell command.
     #[serde(rename = "use")]
     pub use_: Option<String>,
     /// Names for shell commands.
@@ -112,16 +123,29 @@ impl Config {
             Failure::new("usage", format!("{}: {what}", path.display()))
                 .hint("mend the file, then repeat the command")
         };
-        let config: Self = toml::from_str(&text)
-            .map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+        Self::parse(&text).map_err(wrong)
+    }
+
+    /// Reads the settings from their text; what is wrong with it, if something is.
+    ///
+    /// # Errors
+    ///
+    /// When it is no TOML, or has a key or a value that nobody knows.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let config: Self =
+            toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         let durations = [
             Some(&config.agent.wall_timeout),
             config.agent.idle_timeout.as_ref(),
             Some(&config.agent.grace),
         ];
         for text in durations.into_iter().flatten() {
-            parse_duration(text).map_err(|error| wrong(error.to_string()))?;
+            parse_duration(text).map_err(|error| error.to_string())?;
         }
+        for (name, table) in &config.agents {
+            table.check(name)?;
+        }
+        config.prices.check()?;
         Ok(config)
     }
 
@@ -134,6 +158,24 @@ impl Config {
             Some(command) => command,
             None => self.agent.commands.get(agent).map_or(agent, String::as_str),
         }
+    }
+}
+
+impl Config {
+    /// What bounds the agent of this name.
+    #[must_use]
+    pub fn limits(&self, agent: &str) -> crate::process::Limits {
+        let table = self.agents.get(agent);
+        let own = AgentConfig {
+            wall_timeout: table
+                .and_then(|table| table.wall_timeout.clone())
+                .unwrap_or_else(|| self.agent.wall_timeout.clone()),
+            idle_timeout: table
+                .and_then(|table| table.idle_timeout.clone())
+                .or_else(|| self.agent.idle_timeout.clone()),
+            ..self.agent.clone()
+        };
+        own.limits()
     }
 }
 

@@ -1,4 +1,5 @@
 //! What the engine promises, tried on the real thing.
 
+mod agents;
 mod process;
 mod trees;

@@ -1,0 +1,139 @@
+//! Calls of tools, from the line that begins one to the line that ends it.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use piton_core::call::{Call, CallKind};
+use serde_json::Value;
+
+/// So many calls may be under way at once; a program that never ends its calls
+/// fills no memory.
+const OPEN_MAX: usize = 4_096;
+
+/// What the tools of the programs are for. Those of Claude Code and Gemini CLI
+/// do not meet, so that one table is enough.
+const KINDS: &[(&str, CallKind)] = &[
+    ("Read", CallKind::Read),
+    ("NotebookRead", CallKind::Read),
+    ("Write", CallKind::Write),
+    ("Edit", CallKind::Write),
+    ("MultiEdit", CallKind::Write),
+    ("NotebookEdit", CallKind::Write),
+    ("Bash", CallKind::Shell),
+    ("Task", CallKind::Agent),
+    ("Agent", CallKind::Agent),
+    ("read_file", CallKind::Read),
+    ("read_many_files", CallKind::Read),
+    ("write_file", CallKind::Write),
+    ("replace", CallKind::Write),
+    ("run_shell_command", CallKind::Shell),
+    ("delegate_to_agent", CallKind::Agent),
+    ("invoke_agent", CallKind::Agent),
+    ("codebase_investigator", CallKind::Agent),
+];
+
+/// Where the input of a tool says what it is about, in the order of looking.
+const ABOUT: &[&str] = &[
+    "file_path",
+    "notebook_path",
+    "absolute_path",
+    "path",
+    "command",
+    "cmd",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "prompt",
+];
+
+/// A call by the name of its tool and what was given to it.
+pub(super) fn of_tool(tool: &str, input: &Value, cwd: &str) -> Call {
+    let kind = KINDS
+        .iter()
+        .find(|(known, _)| *known == tool)
+        .map_or(CallKind::Other, |(_, kind)| *kind);
+    let what = ABOUT
+        .iter()
+        .find_map(|key| input[key].as_str())
+        .unwrap_or("");
+    let what = match kind {
+        CallKind::Read | CallKind::Write => relative(what, cwd),
+        CallKind::Shell | CallKind::Agent | CallKind::Other => what,
+    };
+    Call::new(kind, tool, what)
+}
+
+/// A path as it is seen from the folder of the program.
+pub(super) fn relative<'p>(path: &'p str, cwd: &str) -> &'p str {
+    let below = path
+        .strip_prefix(cwd)
+        .and_then(|rest| rest.strip_prefix('/'));
+    match below {
+        Some(below) if !cwd.is_empty() => below,
+        Some(_) | None => path,
+    }
+}
+
+/// The calls that are under way.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    open: HashMap<String, (Call, Timestamp)>,
+}
+
+impl Calls {
+    pub(super) fn begin(&mut self, id: &str, call: Call, at: Timestamp) {
+        if self.open.len() >= OPEN_MAX {
+            self.open.clear();
+        }
+        self.open.insert(id.to_owned(), (call, at));
+    }
+
+    /// The call that ends; None where nobody saw it begin.
+    pub(super) fn end(&mut self, id: &str, at: Timestamp) -> Option<Call> {
+        let (mut call, begun) = self.open.remove(id)?;
+        call.ms = u64::try_from(at.duration_since(begun).as_millis()).ok();
+        call.at = Some(at);
+        Some(call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("within time")
+    }
+
+    #[test]
+    fn a_call_is_what_began_and_what_ended_together() {
+        let input = serde_json::json!({"file_path": "/w/p/a.rs", "content": "x"});
+        let mut calls = Calls::default();
+        calls.begin("1", of_tool("Write", &input, "/w/p"), at(10));
+        assert_eq!(calls.end("2", at(11)), None);
+        let call = calls.end("1", at(12)).expect("it began");
+        assert_eq!(
+            (call.kind, call.what.as_str(), call.ms),
+            (CallKind::Write, "a.rs", Some(2_000))
+        );
+        assert_eq!(calls.end("1", at(12)), None);
+    }
+
+    #[test]
+    fn calls_that_never_end_fill_no_memory() {
+        let mut calls = Calls::default();
+        for id in 0..20_000 {
+            let call = of_tool("x", &Value::Null, "");
+            calls.begin(&id.to_string(), call, at(0));
+        }
+        assert!(calls.open.len() <= OPEN_MAX);
+    }
+
+    #[test]
+    fn only_what_is_in_the_folder_is_seen_from_it() {
+        assert_eq!(relative("/w/p/a", "/w/p"), "a");
+        assert_eq!(relative("/w/pq/a", "/w/p"), "/w/pq/a");
+        assert_eq!(relative("/a", ""), "/a");
+    }
+}

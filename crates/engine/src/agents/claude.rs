@@ -1,0 +1,420 @@
+//! Claude Code: `claude -p` with `stream-json`.
+//!
+//! Success is a result line that says so, and exit status 0; never the status
+//! alone. Numbers of tokens are those of `modelUsage`, by model, before those
+//! of `usage`, which lag behind.
+
+use std::collections::{BTreeMap, HashSet};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use piton_core::attempt::{Conversation, Usage};
+use piton_core::call::{Call, CallKind};
+use piton_core::trouble::Trouble;
+use serde_json::Value;
+
+use super::calls::of_tool;
+use super::heard::{Heard, Name};
+use super::stream::Part;
+use super::{Agent, Launch, Order, Reader, Said, Seen, reset, signs};
+use crate::answer::Ended;
+use crate::config::{AgentTable, Family, Permissions};
+use crate::failure::Failure;
+
+const NAME: Name = Name {
+    program: "Claude Code",
+    login: "log in (start `claude`, type /login) or set a key that is valid",
+};
+
+/// Types of lines that say nothing piton needs.
+const QUIET: &[&str] = &[
+    "system",
+    "stream_event",
+    "control_request",
+    "control_response",
+    "control_cancel_request",
+    "keep_alive",
+    "tool_progress",
+    "tool_use_summary",
+    "auth_status",
+    "prompt_suggestion",
+];
+
+/// Tries of a request before it fails: what goes by in seconds is waited out,
+/// and a wrong key ends the attempt in some ten seconds instead of never.
+const RETRIES: (&str, &str) = ("CLAUDE_CODE_MAX_RETRIES", "4");
+
+/// Claude Code, as it is configured.
+#[derive(Clone, Debug)]
+pub struct Claude {
+    table: AgentTable,
+    zone: TimeZone,
+}
+
+impl Claude {
+    /// The program with these settings; times that it tells are of `zone`.
+    #[must_use]
+    pub fn new(table: AgentTable, zone: TimeZone) -> Self {
+        Self { table, zone }
+    }
+
+    fn permissions(&self, is_root: bool) -> Result<Vec<String>, Failure> {
+        let mode = match self.table.permissions {
+            Permissions::Default | Permissions::Edits => "acceptEdits",
+            Permissions::Plan => "plan",
+            Permissions::Bypass if is_root => {
+                return Err(super::bypass_as_root("Claude Code", "Bash(make:*)"));
+            }
+            Permissions::Bypass => "bypassPermissions",
+        };
+        let mut args = vec!["--permission-mode".to_owned(), mode.to_owned()];
+        let mut tools = self.table.allowed_tools.clone();
+        if tools.is_empty() && self.table.permissions == Permissions::Default {
+            tools.push("Bash".to_owned());
+        }
+        if !tools.is_empty() {
+            args.push("--allowedTools".to_owned());
+            args.append(&mut tools);
+        }
+        Ok(args)
+    }
+}
+
+impl Agent for Claude {
+    fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure> {
+        let mut args: Vec<String> = ["-p", "--output-format", "stream-json", "--verbose"]
+            .map(str::to_owned)
+            .to_vec();
+        let (flag, id) = match order.resume {
+            Some(id) => ("--resume", id),
+            None => ("--session-id", order.conversation),
+        };
+        if !id.is_empty() {
+            args.extend([flag.to_owned(), id.to_owned()]);
+        }
+        args.extend(self.permissions(order.is_root)?);
+        if let Some(model) = self.model(order.model) {
+            args.extend(["--model".to_owned(), model]);
+        }
+        if let Some(turns) = self.table.max_turns {
+            args.extend(["--max-turns".to_owned(), turns.to_string()]);
+        }
+        if let Some(budget) = order.budget_usd {
+            args.extend(["--max-budget-usd".to_owned(), format!("{budget:.4}")]);
+        }
+        let mut launch = Launch::new(&self.table, "claude", &args);
+        if !self.table.env.contains_key(RETRIES.0) {
+            launch
+                .env
+                .push((RETRIES.0.to_owned(), RETRIES.1.to_owned()));
+        }
+        Ok(launch)
+    }
+
+    fn reader(&self, _before: Option<&Usage>) -> Option<Box<dyn Reader>> {
+        Some(Box::new(ClaudeReader::new(&self.zone)))
+    }
+
+    fn can_resume(&self) -> bool {
+        true
+    }
+
+    fn model(&self, asked: Option<&str>) -> Option<String> {
+        self.table.model_for(asked, Some(Family::Claude))
+    }
+}
+
+/// Reads `stream-json`, and `json` as well.
+#[derive(Debug)]
+struct ClaudeReader {
+    heard: Heard,
+    cwd: String,
+    /// The last result: a program that is given more than one prompt gives more.
+    result: Option<Value>,
+    /// What the service says while requests are tried again.
+    retried: Option<Trouble>,
+    messages: HashSet<String>,
+    used: Usage,
+}
+
+impl ClaudeReader {
+    fn new(zone: &TimeZone) -> Self {
+        Self {
+            heard: Heard::new(NAME, zone),
+            cwd: String::new(),
+            result: None,
+            retried: None,
+            messages: HashSet::new(),
+            used: Usage::default(),
+        }
+    }
+
+    fn event(&mut self, event: Value, seen: &mut Vec<Seen>) {
+        self.heard.conversation(&event["session_id"], seen);
+        match event["type"].as_str().unwrap_or("") {
+            "assistant" => self.assistant(&event, seen),
+            "user" => self.user(&event, seen),
+            "system" => self.system(&event),
+            "rate_limit_event" => self.limit(&event["rate_limit_info"], seen),
+            "result" => {
+                seen.push(Seen::Used(total(&event).0));
+                self.result = Some(event);
+            }
+            quiet if QUIET.contains(&quiet) => {}
+            _ => seen.push(Seen::Unknown),
+        }
+    }
+
+    fn system(&mut self, event: &Value) {
+        match event["subtype"].as_str() {
+            Some("init") => {
+                self.cwd = event["cwd"].as_str().unwrap_or("").to_owned();
+            }
+            Some("api_retry") => {
+                self.retried = event["error_status"].as_u64().and_then(signs::of_status);
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    fn limit(&mut self, info: &Value, seen: &mut Vec<Seen>) {
+        let resets_at = info["resetsAt"].as_i64().and_then(reset::of_epoch);
+        if info["status"].as_str() == Some("rejected") {
+            self.heard.resets_at = resets_at;
+            seen.push(Seen::Refused(resets_at));
+        }
+    }
+
+    fn assistant(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+        let message = &event["message"];
+        // The program's own words about an error: the result has them, too.
+        let is_complaint = event["error"].is_string();
+        if !is_complaint {
+            self.retried = None;
+        }
+        self.count(message, seen);
+        // What a sub-agent says is not what this agent says.
+        let is_own = event["parent_tool_use_id"].is_null();
+        for block in message["content"].as_array().into_iter().flatten() {
+            match block["type"].as_str() {
+                Some("text") if is_own && !is_complaint => {
+                    let text = block["text"].as_str().unwrap_or("");
+                    self.heard.words.add(text);
+                    seen.push(Seen::Said(text.to_owned()));
+                }
+                Some("tool_use" | "server_tool_use") => {
+                    let tool = block["name"].as_str().unwrap_or("");
+                    let call = of_tool(tool, &block["input"], &self.cwd);
+                    let id = block["id"].as_str().unwrap_or("");
+                    self.heard.calls.begin(id, call, self.heard.now);
+                }
+                Some(_) | None => {}
+            }
+        }
+    }
+
+    /// Counts what a request read, once: it stands in each line of its answer.
+    /// What it wrote is not known before the result.
+    fn count(&mut self, message: &Value, seen: &mut Vec<Seen>) {
+        let Some(id) = message["id"].as_str() else {
+            return;
+        };
+        if !message["usage"].is_object() || !self.messages.insert(id.to_owned()) {
+            return;
+        }
+        self.used = self.used.plus(&usage(&message["usage"]));
+        seen.push(Seen::Used(self.used.clone()));
+    }
+
+    fn user(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+        let now = self.heard.now;
+        for block in event["message"]["content"].as_array().into_iter().flatten() {
+            if block["type"].as_str() != Some("tool_result") {
+                continue;
+            }
+            let id = block["tool_use_id"].as_str().unwrap_or("");
+            let Some(call) = self.heard.calls.end(id, now) else {
+                continue;
+            };
+            seen.push(Seen::Called(answered(call, block, event)));
+        }
+    }
+}
+
+/// A call with what came back.
+fn answered(mut call: Call, block: &Value, event: &Value) -> Call {
+    let content = &block["content"];
+    let texts = content.as_array().into_iter().flatten();
+    let text = texts
+        .map(|part| &part["text"])
+        .chain([content])
+        .filter_map(Value::as_str);
+    let (mut bytes, mut first) = (0, None);
+    for text in text {
+        bytes += text.len() as u64;
+        first = first.or(Some(text));
+    }
+    call.bytes = Some(bytes);
+    call.failed = block["is_error"].as_bool() == Some(true);
+    if call.kind == CallKind::Shell {
+        let is_over = event["tool_use_result"]["backgroundTaskId"].is_null();
+        call.exit = match first.and_then(|text| text.strip_prefix("Exit code ")) {
+            Some(rest) => rest
+                .split(|c: char| !c.is_ascii_digit())
+                .next()
+                .and_then(|digits| digits.parse().ok()),
+            None if call.failed || !is_over => None,
+            None => Some(0),
+        };
+    }
+    if let Some(at) = event["timestamp"].as_str().and_then(|at| at.parse().ok()) {
+        call.at = Some(at);
+    }
+    call
+}
+
+impl Reader for ClaudeReader {
+    fn line(&mut self, line: &str, now: Timestamp) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        for part in self.heard.take(line, now) {
+            match part {
+                Part::Object(event) => self.event(event, &mut seen),
+                Part::Broken => seen.push(Seen::Unknown),
+            }
+        }
+        seen
+    }
+
+    fn end(mut self: Box<Self>, ended: &Ended) -> Said {
+        let conversation = self.heard.conversation.take();
+        let said = match self.result {
+            Some(result) => of_result(self.heard, &result, ended),
+            None => self.heard.without_result(ended, self.retried),
+        };
+        Said {
+            conversation: conversation.map(|id| Conversation {
+                id,
+                ..Conversation::default()
+            }),
+            ..said
+        }
+    }
+}
+
+fn of_result(mut heard: Heard, result: &Value, ended: &Ended) -> Said {
+    let text = result["result"].as_str().unwrap_or("");
+    let has_failed = result["is_error"].as_bool() != Some(false)
+        || result["subtype"].as_str() != Some("success");
+    let (usage, models) = total(result);
+    let denied = result["permission_denials"]
+        .as_array()
+        .map_or(0, |denials| {
+            u32::try_from(denials.len()).unwrap_or(u32::MAX)
+        });
+    let said = if has_failed {
+        let error = if text.is_empty() {
+            let errors = result["errors"].as_array().into_iter().flatten();
+            let errors: Vec<&str> = errors.filter_map(Value::as_str).collect();
+            errors.join("; ")
+        } else {
+            text.to_owned()
+        };
+        let trouble = trouble(result, &error, ended);
+        let error = if trouble == Trouble::Signal {
+            "Claude Code was interrupted from outside".to_owned()
+        } else {
+            error
+        };
+        heard.failed(trouble, &error)
+    } else {
+        if !heard.words.as_str().trim_end().ends_with(text.trim_end()) {
+            heard.words.add(text);
+        }
+        // What was asked for by a schema is the answer, whatever was said.
+        let structured = &result["structured_output"];
+        let answer = structured.to_string();
+        if structured.is_object() && answer != text {
+            heard.words.add(&answer);
+        }
+        let mut said = heard.succeeded();
+        said.trouble = (denied > 0).then_some(Trouble::Permission);
+        said
+    };
+    Said {
+        usage,
+        models,
+        denied,
+        ..said
+    }
+}
+
+fn trouble(result: &Value, error: &str, ended: &Ended) -> Trouble {
+    let subtype = result["subtype"].as_str().unwrap_or("");
+    let terminal = result["terminal_reason"].as_str().unwrap_or("");
+    let status = result["api_error_status"].as_u64();
+    let was_interrupted = terminal.starts_with("aborted")
+        || (subtype == "error_during_execution" && ended.code == Some(0));
+    if result["stop_reason"].as_str() == Some("refusal") {
+        return Trouble::Refusal;
+    }
+    if subtype.starts_with("error_max_") {
+        return Trouble::Limit;
+    }
+    if was_interrupted {
+        return Trouble::Signal;
+    }
+    status
+        .and_then(signs::of_status)
+        .or_else(|| signs::trouble_of(signs::first_chars(error, 8_000)))
+        .unwrap_or(Trouble::Logic)
+}
+
+/// What it used, all in all and by model.
+fn total(result: &Value) -> (Usage, BTreeMap<String, Usage>) {
+    let models: BTreeMap<String, Usage> = result["modelUsage"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(model, used)| (model.clone(), of_model(used)))
+        .collect();
+    let sum = models
+        .values()
+        .fold(Usage::default(), |sum, used| sum.plus(used));
+    let told = if models.is_empty() {
+        usage(&result["usage"])
+    } else {
+        sum
+    };
+    let total = Usage {
+        cost_usd: dollars(&result["total_cost_usd"]).or(told.cost_usd),
+        ..told
+    };
+    (total, models)
+}
+
+fn usage(usage: &Value) -> Usage {
+    Usage {
+        input_tokens: usage["input_tokens"].as_u64(),
+        output_tokens: usage["output_tokens"].as_u64(),
+        cache_read_tokens: usage["cache_read_input_tokens"].as_u64(),
+        cache_write_tokens: usage["cache_creation_input_tokens"].as_u64(),
+        ..Usage::default()
+    }
+}
+
+fn of_model(usage: &Value) -> Usage {
+    Usage {
+        input_tokens: usage["inputTokens"].as_u64(),
+        output_tokens: usage["outputTokens"].as_u64(),
+        cache_read_tokens: usage["cacheReadInputTokens"].as_u64(),
+        cache_write_tokens: usage["cacheCreationInputTokens"].as_u64(),
+        cost_usd: dollars(&usage["costUSD"]),
+        ..Usage::default()
+    }
+}
+
+fn dollars(value: &Value) -> Option<f64> {
+    value
+        .as_f64()
+        .filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
+}

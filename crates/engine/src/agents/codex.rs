@@ -1,0 +1,290 @@
+//! Codex: `codex exec --json`.
+//!
+//! It counts tokens per conversation, so that what an attempt used is the
+//! total less what it was before. It says nothing of dollars or its model.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use piton_core::attempt::{Conversation, Usage};
+use piton_core::call::{Call, CallKind};
+use piton_core::trouble::Trouble;
+use serde_json::Value;
+
+use super::heard::{Heard, Name};
+use super::stream::Part;
+use super::{Agent, Counting, Launch, Order, Reader, Said, Seen, signs};
+use crate::answer::Ended;
+use crate::config::{AgentTable, Family, Permissions};
+use crate::failure::Failure;
+
+const NAME: Name = Name {
+    program: "Codex",
+    login: "log in (`codex login`) or set a key that is valid",
+};
+
+/// Codex, as it is configured.
+#[derive(Clone, Debug)]
+pub struct Codex {
+    table: AgentTable,
+    zone: TimeZone,
+}
+
+impl Codex {
+    /// The program with these settings; times that it tells are of `zone`.
+    #[must_use]
+    pub fn new(table: AgentTable, zone: TimeZone) -> Self {
+        Self { table, zone }
+    }
+}
+
+impl Agent for Codex {
+    fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure> {
+        let mut args = vec!["exec".to_owned()];
+        if order.resume.is_some() {
+            args.push("resume".to_owned());
+        }
+        args.extend(["--json", "--skip-git-repo-check"].map(str::to_owned));
+        // As a setting: `exec resume` has no option for the sandbox.
+        let sandbox = match self.table.permissions {
+            Permissions::Default | Permissions::Edits => Some("workspace-write"),
+            Permissions::Plan => Some("read-only"),
+            Permissions::Bypass if order.is_root => {
+                return Err(super::bypass_as_root("Codex", ""));
+            }
+            Permissions::Bypass => None,
+        };
+        match sandbox {
+            Some(mode) => {
+                args.extend(["-c".to_owned(), format!("sandbox_mode=\"{mode}\"")]);
+            }
+            None => args.push("--dangerously-bypass-approvals-and-sandbox".to_owned()),
+        }
+        if let Some(model) = self.model(order.model) {
+            args.extend(["-m".to_owned(), model]);
+        }
+        // The prompt comes last, and `-` is that of stdin.
+        let last = order.resume.into_iter().chain(["-"]);
+        Ok(Launch::new(&self.table, "codex", &args).with_last(last))
+    }
+
+    fn reader(&self, before: Option<&Usage>) -> Option<Box<dyn Reader>> {
+        Some(Box::new(CodexReader {
+            heard: Heard::new(NAME, &self.zone),
+            before: before.cloned().unwrap_or_default(),
+            total: None,
+            turn: None,
+            warned: None,
+            denied: 0,
+        }))
+    }
+
+    fn can_resume(&self) -> bool {
+        true
+    }
+
+    fn model(&self, asked: Option<&str>) -> Option<String> {
+        self.table.model_for(asked, Some(Family::OpenAi))
+    }
+}
+
+/// How the last turn ended.
+#[derive(Debug)]
+enum Turn {
+    Completed,
+    Failed(String),
+}
+
+/// Reads the lines of `--json`.
+#[derive(Debug)]
+struct CodexReader {
+    heard: Heard,
+    before: Usage,
+    total: Option<Usage>,
+    turn: Option<Turn>,
+    /// The last complaint: what it says while it tries again.
+    warned: Option<String>,
+    denied: u32,
+}
+
+impl CodexReader {
+    fn event(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+        match event["type"].as_str().unwrap_or("") {
+            "thread.started" => self.heard.conversation(&event["thread_id"], seen),
+            "turn.started" | "item.updated" => {}
+            "item.started" => self.begin(&event["item"]),
+            "item.completed" => self.item(&event["item"], seen),
+            "error" => {
+                self.warned = event["message"].as_str().map(str::to_owned);
+            }
+            "turn.completed" => {
+                if event["usage"].is_object() {
+                    let total = usage(&event["usage"]);
+                    seen.push(Seen::Used(total.since(&self.before)));
+                    self.total = Some(total);
+                }
+                self.turn = Some(Turn::Completed);
+            }
+            "turn.failed" => {
+                let error = event["error"]["message"].as_str().unwrap_or("");
+                self.turn = Some(Turn::Failed(error.to_owned()));
+            }
+            _ => seen.push(Seen::Unknown),
+        }
+    }
+
+    fn begin(&mut self, item: &Value) {
+        let (Some(id), Some(call)) = (item["id"].as_str(), calls(item).pop()) else {
+            return;
+        };
+        self.heard.calls.begin(id, call, self.heard.now);
+    }
+
+    fn item(&mut self, item: &Value, seen: &mut Vec<Seen>) {
+        match item["type"].as_str().unwrap_or("") {
+            "agent_message" => {
+                let text = item["text"].as_str().unwrap_or("");
+                self.heard.words.add(text);
+                self.warned = None;
+                seen.push(Seen::Said(text.to_owned()));
+            }
+            // A warning only: of a model that it does not know, of a setting.
+            "error" | "reasoning" | "todo_list" | "plan" => {}
+            _ => {
+                let now = self.heard.now;
+                self.denied += u32::from(was_refused(item));
+                let begun = self.heard.calls.end(item["id"].as_str().unwrap_or(""), now);
+                let ms = begun.and_then(|call| call.ms);
+                for call in calls(item) {
+                    let call = Call {
+                        ms,
+                        at: Some(now),
+                        ..call
+                    };
+                    seen.push(Seen::Called(call));
+                }
+            }
+        }
+    }
+}
+
+/// Whether an item was not permitted. What the sandbox stops is not printed.
+fn was_refused(item: &Value) -> bool {
+    let error = item["error"]["message"].as_str().unwrap_or("");
+    item["status"].as_str() == Some("declined") || error.contains("requires approval")
+}
+
+/// The calls that an item is: one for each file of a change.
+fn calls(item: &Value) -> Vec<Call> {
+    let kind = item["type"].as_str().unwrap_or("");
+    let text = |key: &str| item[key].as_str().unwrap_or("");
+    let has_failed = matches!(text("status"), "failed" | "declined") || item["error"].is_object();
+    let new = |kind, tool: &str, what: &str| Call {
+        failed: has_failed,
+        ..Call::new(kind, tool, what)
+    };
+    match kind {
+        "command_execution" => {
+            let exit = item["exit_code"]
+                .as_i64()
+                .and_then(|exit| exit.try_into().ok());
+            vec![Call {
+                exit,
+                failed: has_failed || exit.is_some_and(|exit| exit != 0),
+                bytes: item["aggregated_output"]
+                    .as_str()
+                    .map(|out| out.len() as u64),
+                ..new(CallKind::Shell, kind, text("command"))
+            }]
+        }
+        "file_change" => item["changes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|change| new(CallKind::Write, kind, change["path"].as_str().unwrap_or("")))
+            .collect(),
+        "mcp_tool_call" => {
+            let tool = format!("{}.{}", text("server"), text("tool"));
+            vec![new(CallKind::Other, &tool, "")]
+        }
+        "collab_tool_call" => {
+            let kind = match text("tool") {
+                "spawn_agent" => CallKind::Agent,
+                _ => CallKind::Other,
+            };
+            vec![new(kind, text("tool"), text("prompt"))]
+        }
+        "web_search" => vec![new(CallKind::Other, kind, text("query"))],
+        "" | "agent_message" | "error" | "reasoning" | "todo_list" | "plan" => Vec::new(),
+        other => vec![new(CallKind::Other, other, "")],
+    }
+}
+
+impl Reader for CodexReader {
+    fn line(&mut self, line: &str, now: Timestamp) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        for part in self.heard.take(line, now) {
+            match part {
+                Part::Object(event) => self.event(&event, &mut seen),
+                Part::Broken => seen.push(Seen::Unknown),
+            }
+        }
+        seen
+    }
+
+    fn end(self: Box<Self>, ended: &Ended) -> Said {
+        let Self {
+            mut heard,
+            before,
+            total,
+            turn,
+            warned,
+            denied,
+        } = *self;
+        let usage = total.as_ref().map(|total| total.since(&before));
+        let conversation = heard.conversation.take().map(|id| Conversation {
+            id,
+            // What an attempt that broke off used is not known; the next one
+            // counts from the last total that is.
+            total: total.or(Some(before)).filter(|total| !total.is_unknown()),
+            ..Conversation::default()
+        });
+        let said = match turn {
+            Some(Turn::Completed) => Said {
+                trouble: (denied > 0).then_some(Trouble::Permission),
+                ..heard.succeeded()
+            },
+            Some(Turn::Failed(error)) => {
+                let error = signs::first_chars(&error, 8_000);
+                let trouble = signs::trouble_of(error).unwrap_or(Trouble::Logic);
+                heard.failed(trouble, error)
+            }
+            None => {
+                let known = warned.as_deref().and_then(signs::trouble_of);
+                let resets_at = warned.as_deref().and_then(|words| heard.reset(words));
+                heard.resets_at = heard.resets_at.or(resets_at);
+                heard.without_result(ended, known)
+            }
+        };
+        Said {
+            conversation,
+            denied,
+            usage: usage.unwrap_or_default(),
+            counting: Counting {
+                input_holds_cached: true,
+                reasoning_is_apart: false,
+            },
+            ..said
+        }
+    }
+}
+
+fn usage(usage: &Value) -> Usage {
+    Usage {
+        input_tokens: usage["input_tokens"].as_u64(),
+        output_tokens: usage["output_tokens"].as_u64(),
+        cache_read_tokens: usage["cached_input_tokens"].as_u64(),
+        cache_write_tokens: usage["cache_write_input_tokens"].as_u64(),
+        reasoning_tokens: usage["reasoning_output_tokens"].as_u64(),
+        ..Usage::default()
+    }
+}

@@ -1,0 +1,285 @@
+//! A program of one's own, by a table of flags and JSON paths, without code.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use piton_core::attempt::{Conversation, Usage};
+use piton_core::call::{Call, CallKind};
+use piton_core::trouble::Trouble;
+use serde_json::Value;
+
+use super::heard::{Heard, Name};
+use super::stream::Part;
+use super::{Agent, Launch, Order, Reader, Said, Seen, signs};
+use crate::answer::Ended;
+use crate::config::{AgentTable, Output, PromptBy, ReadTable};
+use crate::failure::Failure;
+
+const NAME: Name = Name {
+    program: "the agent",
+    login: "log in with its program or set a key that is valid",
+};
+
+/// A program of one's own.
+#[derive(Clone, Debug)]
+pub struct Custom {
+    table: AgentTable,
+    program: String,
+    zone: TimeZone,
+}
+
+impl Custom {
+    /// The program that a table describes; times that it tells are of `zone`.
+    ///
+    /// # Errors
+    ///
+    /// When the table names no program.
+    pub fn new(table: AgentTable, zone: TimeZone) -> Result<Self, Failure> {
+        let Some(program) = table.program.clone().filter(|program| !program.is_empty()) else {
+            return Err(
+                Failure::new("usage", "an agent in .piton/config.toml names no program")
+                    .hint("give its table a program = \"…\""),
+            );
+        };
+        Ok(Self {
+            table,
+            program,
+            zone,
+        })
+    }
+}
+
+/// The arguments of a template with its hole filled: `--model {model}`.
+fn filled(template: Option<&str>, hole: &str, with: &str) -> Vec<String> {
+    let words = template.unwrap_or("").split_whitespace();
+    words.map(|word| word.replace(hole, with)).collect()
+}
+
+impl Agent for Custom {
+    fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure> {
+        let mut args = self.table.args.clone();
+        if let Some(model) = self.model(order.model) {
+            let flag = self.table.model_flag.as_deref();
+            args.extend(filled(flag, "{model}", &model));
+        }
+        let (flag, id) = match order.resume {
+            Some(id) => (self.table.resume_flag.as_deref(), id),
+            None => (self.table.session_flag.as_deref(), order.conversation),
+        };
+        args.extend(filled(flag, "{session}", id));
+        let bare = AgentTable {
+            env: self.table.env.clone(),
+            ..AgentTable::default()
+        };
+        Ok(match self.table.prompt {
+            PromptBy::Stdin => Launch::new(&bare, &self.program, &args),
+            // A shell puts what comes on stdin behind the arguments, without
+            // looking into it.
+            PromptBy::Argument => {
+                let shell = ["-c", "exec \"$0\" \"$@\" \"$(cat)\"", &self.program];
+                let args: Vec<String> = shell.into_iter().map(str::to_owned).chain(args).collect();
+                Launch::new(&bare, "sh", &args)
+            }
+        })
+    }
+
+    fn reader(&self, before: Option<&Usage>) -> Option<Box<dyn Reader>> {
+        match self.table.output {
+            Output::Text => None,
+            Output::Json | Output::Jsonl => Some(Box::new(CustomReader {
+                heard: Heard::new(NAME, &self.zone),
+                read: self.table.read.clone(),
+                before: before.cloned().unwrap_or_default(),
+                total: Usage::default(),
+                model: None,
+                is_success: None,
+                error: None,
+            })),
+        }
+    }
+
+    fn can_resume(&self) -> bool {
+        self.table.resume_flag.is_some()
+    }
+
+    fn model(&self, asked: Option<&str>) -> Option<String> {
+        self.table.model_for(asked, None)
+    }
+}
+
+/// Reads JSON by the paths of a table.
+#[derive(Debug)]
+struct CustomReader {
+    heard: Heard,
+    read: ReadTable,
+    before: Usage,
+    total: Usage,
+    model: Option<String>,
+    /// What was said last where success is to be said.
+    is_success: Option<bool>,
+    error: Option<String>,
+}
+
+/// What stands at a path: names joined by dots, a number in a list.
+fn at<'v>(value: &'v Value, path: Option<&String>) -> &'v Value {
+    let Some(path) = path else {
+        return &Value::Null;
+    };
+    path.split('.').fold(value, |value, name| {
+        let Value::Array(values) = value else {
+            return &value[name];
+        };
+        let place = name.parse().ok();
+        place
+            .and_then(|place: usize| values.get(place))
+            .unwrap_or(&Value::Null)
+    })
+}
+
+impl CustomReader {
+    fn event(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+        let read = &self.read;
+        let mut is_known = false;
+        let mut text = |path: Option<&String>| {
+            let text = at(event, path).as_str().filter(|text| !text.is_empty());
+            is_known |= text.is_some();
+            text.map(str::to_owned)
+        };
+        let session = text(read.session.as_ref());
+        let words = text(read.words.as_ref());
+        let error = text(read.error.as_ref());
+        let model = text(read.model.as_ref());
+        let call = call(read, &mut text);
+        let exit = at(event, read.tool_exit.as_ref()).as_i64();
+        if let Some(when) = &read.success_when {
+            let said = at(event, Some(&when.path));
+            if !said.is_null() {
+                is_known = true;
+                self.is_success = Some(*said == when.equals);
+            }
+        }
+        let used = used(read, event);
+        self.model = model.or(self.model.take());
+        self.error = error.or(self.error.take());
+        if let Some(session) = session {
+            self.heard.conversation(&Value::String(session), seen);
+        }
+        if let Some(call) = call {
+            let exit = exit.and_then(|exit| exit.try_into().ok());
+            seen.push(Seen::Called(Call {
+                exit,
+                failed: exit.is_some_and(|exit| exit != 0),
+                at: Some(self.heard.now),
+                ..call
+            }));
+        }
+        if let Some(words) = words {
+            self.heard.words.add(&words);
+            seen.push(Seen::Said(words));
+        }
+        if !used.is_unknown() {
+            // Each line says what it is until then: the last number counts.
+            self.total = over(&self.total, &used);
+            seen.push(Seen::Used(self.usage()));
+        } else if !is_known && seen.is_empty() {
+            seen.push(Seen::Unknown);
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        if self.read.cumulative {
+            self.total.since(&self.before)
+        } else {
+            self.total.clone()
+        }
+    }
+}
+
+fn call(
+    read: &ReadTable,
+    text: &mut impl FnMut(Option<&String>) -> Option<String>,
+) -> Option<Call> {
+    let tool = text(read.tool.as_ref())?;
+    let file = text(read.tool_file.as_ref());
+    let command = text(read.tool_command.as_ref());
+    Some(match (command, file) {
+        (Some(command), _) => Call::new(CallKind::Shell, &tool, &command),
+        // Whether it reads or writes the file is not told.
+        (None, Some(file)) => Call::new(CallKind::Other, &tool, &file),
+        (None, None) => Call::new(CallKind::Other, &tool, ""),
+    })
+}
+
+fn used(read: &ReadTable, event: &Value) -> Usage {
+    let tokens = |path: &Option<String>| at(event, path.as_ref()).as_u64();
+    let dollars = at(event, read.cost_usd.as_ref()).as_f64();
+    Usage {
+        input_tokens: tokens(&read.input_tokens),
+        output_tokens: tokens(&read.output_tokens),
+        cache_read_tokens: tokens(&read.cache_read_tokens),
+        cache_write_tokens: tokens(&read.cache_write_tokens),
+        reasoning_tokens: tokens(&read.reasoning_tokens),
+        cost_usd: dollars.filter(|dollars| dollars.is_finite() && *dollars >= 0.0),
+        ..Usage::default()
+    }
+}
+
+/// What is said now, over what was said before.
+fn over(before: &Usage, now: &Usage) -> Usage {
+    Usage {
+        input_tokens: now.input_tokens.or(before.input_tokens),
+        output_tokens: now.output_tokens.or(before.output_tokens),
+        cache_read_tokens: now.cache_read_tokens.or(before.cache_read_tokens),
+        cache_write_tokens: now.cache_write_tokens.or(before.cache_write_tokens),
+        reasoning_tokens: now.reasoning_tokens.or(before.reasoning_tokens),
+        cost_usd: now.cost_usd.or(before.cost_usd),
+        ..Usage::default()
+    }
+}
+
+impl Reader for CustomReader {
+    fn line(&mut self, line: &str, now: Timestamp) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        for part in self.heard.take(line, now) {
+            match part {
+                Part::Object(event) => self.event(&event, &mut seen),
+                Part::Broken => seen.push(Seen::Unknown),
+            }
+        }
+        seen
+    }
+
+    fn end(mut self: Box<Self>, ended: &Ended) -> Said {
+        let usage = self.usage();
+        let total = self
+            .read
+            .cumulative
+            .then(|| over(&self.before, &self.total));
+        let conversation = self.heard.conversation.take();
+        let is_asked = self.read.success_when.is_some();
+        let said = match (self.is_success, self.error) {
+            (Some(true), _) => self.heard.succeeded(),
+            (None, None) if !is_asked && ended.code == Some(0) => self.heard.succeeded(),
+            (Some(false), None) => self.heard.failed(Trouble::Logic, ""),
+            (_, Some(error)) => {
+                let trouble = signs::trouble_of(signs::first_chars(&error, 8_000));
+                self.heard.failed(trouble.unwrap_or(Trouble::Logic), &error)
+            }
+            (None, None) => self.heard.without_result(ended, None),
+        };
+        Said {
+            conversation: conversation.map(|id| Conversation {
+                id,
+                total: total.filter(|total| !total.is_unknown()),
+                ..Conversation::default()
+            }),
+            models: self
+                .model
+                .filter(|_| !usage.is_unknown())
+                .map(|model| (model, usage.clone()))
+                .into_iter()
+                .collect(),
+            usage,
+            ..said
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Gemini CLI: `gemini -o stream-json`, and `json` as well.
+//!
+//! A result is believed where it says `success`: the program ends with 0 after
+//! a stream that broke. Its status is else one of its own, or that of the
+//! service modulo 256. It says nothing of dollars.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use piton_core::attempt::{Conversation, Usage};
+use piton_core::call::CallKind;
+use piton_core::trouble::Trouble;
+use serde_json::Value;
+
+use super::calls::of_tool;
+use super::heard::{Heard, Name};
+use super::stream::Part;
+use super::{Agent, Counting, Launch, Order, Reader, Said, Seen, Verdict, signs};
+use crate::answer::Ended;
+use crate::config::{AgentTable, Family, Permissions};
+use crate::failure::Failure;
+
+const NAME: Name = Name {
+    program: "Gemini CLI",
+    login: "log in (start `gemini`, type /auth) or set a key that is valid",
+};
+
+/// What its own statuses mean.
+const STATUSES: &[(i32, Trouble)] = &[
+    (41, Trouble::Auth),
+    (44, Trouble::Setup),
+    (52, Trouble::Setup),
+    (53, Trouble::Limit),
+    (55, Trouble::Setup),
+];
+
+/// So many calls of a tool are taken from a mere number.
+const COUNTED_MAX: u64 = 10_000;
+
+/// Gemini CLI, as it is configured.
+#[derive(Clone, Debug)]
+pub struct Gemini {
+    table: AgentTable,
+    zone: TimeZone,
+}
+
+impl Gemini {
+    /// The program with these settings; times that it tells are of `zone`.
+    #[must_use]
+    pub fn new(table: AgentTable, zone: TimeZone) -> Self {
+        Self { table, zone }
+    }
+}
+
+impl Agent for Gemini {
+    fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure> {
+        // No `-p`: without a terminal it takes the prompt from stdin.
+        let mut args: Vec<String> = ["-o", "stream-json", "--skip-trust", "--approval-mode"]
+            .map(str::to_owned)
+            .to_vec();
+        let mut tools = self.table.allowed_tools.clone();
+        args.push(
+            match self.table.permissions {
+                Permissions::Default | Permissions::Edits => "auto_edit",
+                Permissions::Plan => "plan",
+                Permissions::Bypass if order.is_root => {
+                    return Err(super::bypass_as_root("Gemini CLI", "run_shell_command"));
+                }
+                Permissions::Bypass => "yolo",
+            }
+            .to_owned(),
+        );
+        if tools.is_empty() && self.table.permissions == Permissions::Default {
+            tools.push("run_shell_command".to_owned());
+        }
+        if !tools.is_empty() {
+            args.extend(["--allowed-tools".to_owned(), tools.join(",")]);
+        }
+        let (flag, id) = match order.resume {
+            Some(id) => ("--resume", id),
+            None => ("--session-id", order.conversation),
+        };
+        if !id.is_empty() {
+            args.extend([flag.to_owned(), id.to_owned()]);
+        }
+        if let Some(model) = self.model(order.model) {
+            args.extend(["-m".to_owned(), model]);
+        }
+        Ok(Launch::new(&self.table, "gemini", &args))
+    }
+
+    fn reader(&self, _before: Option<&Usage>) -> Option<Box<dyn Reader>> {
+        Some(Box::new(GeminiReader {
+            heard: Heard::new(NAME, &self.zone),
+            saying: String::new(),
+            result: None,
+            warned: None,
+            denied: 0,
+        }))
+    }
+
+    fn can_resume(&self) -> bool {
+        true
+    }
+
+    fn model(&self, asked: Option<&str>) -> Option<String> {
+        self.table.model_for(asked, Some(Family::Gemini))
+    }
+}
+
+/// Reads `stream-json`, and `json` as well.
+#[derive(Debug)]
+struct GeminiReader {
+    heard: Heard,
+    /// The message that comes word by word.
+    saying: String,
+    result: Option<Value>,
+    warned: Option<String>,
+    denied: u32,
+}
+
+impl GeminiReader {
+    fn event(&mut self, event: Value, seen: &mut Vec<Seen>) {
+        self.heard.conversation(&event["session_id"], seen);
+        let kind = event["type"].as_str().unwrap_or("").to_owned();
+        if kind != "message" {
+            self.said(seen);
+        }
+        match kind.as_str() {
+            "init" => {}
+            "message" => self.message(&event, seen),
+            "tool_use" => {
+                let tool = event["tool_name"].as_str().unwrap_or("");
+                let call = of_tool(tool, &event["parameters"], "");
+                let id = event["tool_id"].as_str().unwrap_or("");
+                self.heard.calls.begin(id, call, self.time(&event));
+            }
+            "tool_result" => self.called(&event, seen),
+            "error" => {
+                self.warned = event["message"].as_str().map(str::to_owned);
+            }
+            "result" => self.finish(event, seen),
+            "" if event["response"].is_string() || event["error"].is_object() => {
+                counted(&event["stats"]["tools"]["byName"], seen);
+                self.finish(event, seen);
+            }
+            _ => seen.push(Seen::Unknown),
+        }
+    }
+
+    fn called(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+        let id = event["tool_id"].as_str().unwrap_or("");
+        let Some(mut call) = self.heard.calls.end(id, self.time(event)) else {
+            return;
+        };
+        let output = event["output"].as_str().unwrap_or("");
+        call.failed = event["status"].as_str() != Some("success");
+        call.bytes = Some(output.len() as u64);
+        if call.kind == CallKind::Shell && !call.failed {
+            call.exit = Some(exit_in(output));
+        }
+        // A tool of its own that is not there was taken away by the mode; one
+        // that it made up was never there.
+        let was_refused = match event["error"]["type"].as_str() {
+            Some("tool_not_registered") => call.kind != CallKind::Other,
+            Some(kind) => kind == "policy_violation",
+            None => false,
+        };
+        self.denied += u32::from(was_refused);
+        seen.push(Seen::Called(call));
+    }
+
+    fn finish(&mut self, event: Value, seen: &mut Vec<Seen>) {
+        if event["stats"].is_object() {
+            seen.push(Seen::Used(total(&event["stats"]).0));
+        }
+        self.result = Some(event);
+    }
+
+    fn message(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+        if event["role"].as_str() != Some("assistant") {
+            return;
+        }
+        let is_part = event["delta"].as_bool() == Some(true);
+        if !is_part {
+            self.said(seen);
+        }
+        self.saying
+            .push_str(event["content"].as_str().unwrap_or(""));
+        // Whoever says a megabyte without a break is cut into pieces.
+        if !is_part || self.saying.len() > 1 << 20 {
+            self.said(seen);
+        }
+    }
+
+    /// The message is over.
+    fn said(&mut self, seen: &mut Vec<Seen>) {
+        let text = std::mem::take(&mut self.saying);
+        if !text.is_empty() {
+            self.heard.words.add(&text);
+            seen.push(Seen::Said(text));
+        }
+    }
+
+    fn time(&self, event: &Value) -> Timestamp {
+        let told = event["timestamp"].as_str().and_then(|at| at.parse().ok());
+        told.unwrap_or(self.heard.now)
+    }
+}
+
+impl Reader for GeminiReader {
+    fn line(&mut self, line: &str, now: Timestamp) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        for part in self.heard.take(line, now) {
+            match part {
+                Part::Object(event) => self.event(event, &mut seen),
+                Part::Broken => seen.push(Seen::Unknown),
+            }
+        }
+        seen
+    }
+
+    fn end(mut self: Box<Self>, ended: &Ended) -> Said {
+        self.said(&mut Vec::new());
+        let conversation = self.heard.conversation.take();
+        let by_status = ended.code.and_then(of_exit);
+        let denied = self.denied;
+        let mut said = match self.result {
+            Some(result) => {
+                let warned = self.warned.unwrap_or_default();
+                of_result(self.heard, &result, by_status, &warned)
+            }
+            None => {
+                let warned = self.warned.as_deref().and_then(signs::trouble_of);
+                // SIGTERM and SIGINT end it with 0, without a word.
+                let quiet =
+                    (ended.code == Some(0) && conversation.is_some()).then_some(Trouble::Signal);
+                self.heard
+                    .without_result(ended, by_status.or(warned).or(quiet))
+            }
+        };
+        if said.verdict == Verdict::Succeeded && denied > 0 {
+            said.trouble = Some(Trouble::Permission);
+        }
+        Said {
+            denied,
+            conversation: conversation.map(|id| Conversation {
+                id,
+                ..Conversation::default()
+            }),
+            counting: Counting {
+                input_holds_cached: false,
+                reasoning_is_apart: true,
+            },
+            ..said
+        }
+    }
+}
+
+fn of_result(mut heard: Heard, result: &Value, by_status: Option<Trouble>, warned: &str) -> Said {
+    let (usage, models) = total(&result["stats"]);
+    let response = result["response"].as_str();
+    let has_succeeded = match result["status"].as_str() {
+        Some(status) => status == "success",
+        None => response.is_some(),
+    };
+    let said = if has_succeeded && !result["error"].is_object() {
+        heard.words.add(response.unwrap_or(""));
+        heard.succeeded()
+    } else {
+        let error = &result["error"];
+        // A stream that broke is told before, and not in the result.
+        let words = error["message"].as_str().unwrap_or(warned);
+        let words = signs::first_chars(words, 8_000);
+        let trouble = by_status
+            .or_else(|| error["code"].as_u64().and_then(signs::of_status))
+            .or_else(|| signs::trouble_of(words))
+            .unwrap_or(Trouble::Logic);
+        heard.failed(trouble, words)
+    };
+    Said {
+        usage,
+        models,
+        ..said
+    }
+}
+
+/// The calls of a run of which only their number is told: `json`.
+fn counted(tools: &Value, seen: &mut Vec<Seen>) {
+    for (tool, told) in tools.as_object().into_iter().flatten() {
+        let failed = told["fail"].as_u64().unwrap_or(0);
+        let all = told["count"].as_u64().unwrap_or(0).min(COUNTED_MAX);
+        for number in 0..all {
+            let mut call = of_tool(tool, &Value::Null, "");
+            call.failed = number < failed;
+            seen.push(Seen::Called(call));
+        }
+    }
+}
+
+/// The exit status of a command, of which only one that is not 0 is told.
+fn exit_in(output: &str) -> i32 {
+    let told = output
+        .split_once("exited with code: ")
+        .or_else(|| output.split_once("Exit Code: "));
+    let digits = told.map(|(_, rest)| {
+        let end = rest.find(|c: char| !c.is_ascii_digit());
+        &rest[..end.unwrap_or(rest.len())]
+    });
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// What a status tells: its own, or that of HTTP modulo 256.
+fn of_exit(code: i32) -> Option<Trouble> {
+    let own = STATUSES.iter().find(|(status, _)| *status == code);
+    own.map(|(_, trouble)| *trouble).or_else(|| {
+        let http = u64::try_from(code)
+            .ok()
+            .filter(|code| (144..256).contains(code))?;
+        signs::of_status(http + 256)
+    })
+}
+
+/// What it used, all in all and by model: `stats` of both forms.
+fn total(stats: &Value) -> (Usage, BTreeMap<String, Usage>) {
+    let models: BTreeMap<String, Usage> = stats["models"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(model, used)| (model.clone(), usage(used)))
+        .filter(|(_, used)| used.tokens() != Some(0))
+        .collect();
+    let told = usage(stats);
+    let sum = if told.is_unknown() {
+        models
+            .values()
+            .fold(Usage::default(), |sum, used| sum.plus(used))
+    } else {
+        told
+    };
+    (sum, models)
+}
+
+fn usage(stats: &Value) -> Usage {
+    // `json` puts them into `tokens`, under other names than `stream-json`.
+    let tokens = match &stats["tokens"] {
+        tokens if tokens.is_object() => tokens,
+        _ => stats,
+    };
+    let count = |keys: [&str; 2]| keys.iter().find_map(|key| tokens[key].as_u64());
+    let cached = count(["cached", "cached"]);
+    let prompt = count(["prompt", "input_tokens"]);
+    let input = tokens["input"]
+        .as_u64()
+        .or_else(|| prompt.map(|prompt| prompt.saturating_sub(cached.unwrap_or(0))));
+    let output = count(["candidates", "output_tokens"]);
+    if input.is_none() && output.is_none() {
+        return Usage::default();
+    }
+    Usage {
+        input_tokens: input,
+        output_tokens: output,
+        cache_read_tokens: cached,
+        // It writes no cache that anybody pays for by the token.
+        cache_write_tokens: Some(0),
+        reasoning_tokens: tokens["thoughts"].as_u64(),
+        ..Usage::default()
+    }
+}

@@ -1,0 +1,240 @@
+//! What an attempt would cost by a price table, where its program does not say.
+//!
+//! An estimate is none of the program's figures and never replaces one: a
+//! subscription costs nothing by the token, and prices change. A model that
+//! stands in no table has no estimate.
+
+use std::collections::BTreeMap;
+
+use piton_core::attempt::Usage;
+
+use super::Said;
+use crate::config::{Price, PricesTable};
+
+/// How a program counts tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counting {
+    /// Tokens from and to a cache are counted as input as well.
+    pub input_holds_cached: bool,
+    /// Tokens of reasoning are not counted as output, though they cost as much.
+    pub reasoning_is_apart: bool,
+}
+
+/// When the prices below held.
+const DATE: &str = "2025-11-20";
+
+/// Dollars for a million tokens: model, input, output, from a cache.
+///
+/// From the public lists of the standard tier, openai.com/api/pricing and
+/// ai.google.dev/gemini-api/docs/pricing. For long prompts, which cost more with
+/// some models, they are too low. Claude Code says itself what it cost.
+const KNOWN: &[(&str, f64, f64, f64)] = &[
+    ("gpt-5", 1.25, 10.0, 0.125),
+    ("gpt-5-codex", 1.25, 10.0, 0.125),
+    ("gpt-5-mini", 0.25, 2.0, 0.025),
+    ("gpt-5-nano", 0.05, 0.4, 0.005),
+    ("gpt-5.1", 1.25, 10.0, 0.125),
+    ("gpt-5.1-codex", 1.25, 10.0, 0.125),
+    ("gpt-5.1-codex-mini", 0.25, 2.0, 0.025),
+    ("gpt-4.1", 2.0, 8.0, 0.5),
+    ("gpt-4.1-mini", 0.4, 1.6, 0.1),
+    ("o3", 2.0, 8.0, 0.5),
+    ("o4-mini", 1.1, 4.4, 0.275),
+    ("gemini-2.5-pro", 1.25, 10.0, 0.125),
+    ("gemini-2.5-flash", 0.3, 2.5, 0.03),
+    ("gemini-2.5-flash-lite", 0.1, 0.4, 0.01),
+];
+
+/// Prices by model, each with the date of its table.
+#[derive(Clone, Debug)]
+pub struct Prices {
+    models: BTreeMap<String, (Price, String)>,
+}
+
+impl Prices {
+    /// Those that piton knows, with those of a configuration over them.
+    #[must_use]
+    pub fn new(table: &PricesTable) -> Self {
+        let known = KNOWN.iter().map(|(model, input, output, cache_read)| {
+            let price = Price {
+                input: *input,
+                output: *output,
+                cache_read: Some(*cache_read),
+                cache_write: None,
+            };
+            ((*model).to_owned(), (price, DATE.to_owned()))
+        });
+        let date = table
+            .date
+            .map_or_else(|| DATE.to_owned(), |date| date.to_string());
+        let told = table
+            .models
+            .iter()
+            .map(|(model, price)| (model.clone(), (*price, date.clone())));
+        Self {
+            models: known.chain(told).collect(),
+        }
+    }
+
+    /// Reckons what was used, where the program says no dollars and the model is
+    /// known: by itself, or `asked` for where the program does not name it.
+    pub fn fill(&self, said: &mut Said, asked: Option<&str>) {
+        let counting = said.counting;
+        if said.models.is_empty()
+            && let Some(model) = asked
+            && !said.usage.is_unknown()
+        {
+            said.models.insert(model.to_owned(), said.usage.clone());
+        }
+        for (model, usage) in &mut said.models {
+            self.estimate(usage, model, counting);
+        }
+        if said.usage.cost_usd.is_some() || said.models.is_empty() {
+            return;
+        }
+        // A sum of a part would look like the whole.
+        let parts = said.models.values();
+        let Some(sum) = parts.map(Usage::dollars).sum::<Option<f64>>() else {
+            return;
+        };
+        said.usage.estimate_usd = Some(sum);
+        // The oldest: no part is newer than it says.
+        let dates = said
+            .models
+            .values()
+            .filter_map(|usage| usage.prices.clone());
+        said.usage.prices = dates.min();
+    }
+
+    fn estimate(&self, usage: &mut Usage, model: &str, counting: Counting) {
+        if usage.cost_usd.is_some() {
+            return;
+        }
+        let (Some((price, date)), Some(input), Some(output)) =
+            (self.of(model), usage.input_tokens, usage.output_tokens)
+        else {
+            return;
+        };
+        let read = usage.cache_read_tokens.unwrap_or(0);
+        let written = usage.cache_write_tokens.unwrap_or(0);
+        let input = if counting.input_holds_cached {
+            input.saturating_sub(read).saturating_sub(written)
+        } else {
+            input
+        };
+        let reasoning = if counting.reasoning_is_apart {
+            usage.reasoning_tokens.unwrap_or(0)
+        } else {
+            0
+        };
+        let dollars = cost(input, price.input)
+            + cost(output.saturating_add(reasoning), price.output)
+            + cost(read, price.cache_read.unwrap_or(price.input))
+            + cost(written, price.cache_write.unwrap_or(price.input));
+        usage.estimate_usd = Some(dollars);
+        usage.prices = Some(date.clone());
+    }
+
+    /// The price of a model: `gpt-5-2025-08-07` is a `gpt-5`, `gpt-5-mini` none.
+    fn of(&self, model: &str) -> Option<&(Price, String)> {
+        self.models.get(model).or_else(|| {
+            let dated = |known: &str| {
+                let rest = model.strip_prefix(known)?.strip_prefix('-')?;
+                (rest.len() >= 8 && rest.chars().all(|c| c.is_ascii_digit() || c == '-'))
+                    .then_some(())
+            };
+            let found = self.models.iter().find(|(known, _)| dated(known).is_some());
+            found.map(|(_, price)| price)
+        })
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "beyond 2^53 tokens an estimate need not be right to the token"
+)]
+fn cost(tokens: u64, per_million: f64) -> f64 {
+    tokens as f64 * per_million / 1_000_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(input: u64, output: u64) -> Usage {
+        Usage {
+            input_tokens: Some(input),
+            output_tokens: Some(output),
+            cache_read_tokens: Some(500_000),
+            reasoning_tokens: Some(100_000),
+            ..Usage::default()
+        }
+    }
+
+    fn filled(mut said: Said, asked: Option<&str>) -> Usage {
+        let table: PricesTable =
+            toml::from_str("date = \"2026-11-01\"\n[models.mine]\ninput = 1\noutput = 2\n")
+                .expect("a table");
+        Prices::new(&table).fill(&mut said, asked);
+        said.usage
+    }
+
+    #[test]
+    fn an_estimate_is_made_as_the_program_counts_and_dated() {
+        let codex = Said {
+            usage: used(1_500_000, 1_000_000),
+            counting: Counting {
+                input_holds_cached: true,
+                reasoning_is_apart: false,
+            },
+            ..Said::default()
+        };
+        let usage = filled(codex.clone(), Some("gpt-5-2025-08-07"));
+        assert_eq!(usage.estimate_usd, Some(1.25 + 10.0 + 0.0625));
+        assert_eq!(usage.prices.as_deref(), Some(DATE));
+        let usage = filled(codex, Some("mine"));
+        assert_eq!(usage.estimate_usd, Some(1.0 + 2.0 + 0.5));
+        assert_eq!(usage.prices.as_deref(), Some("2026-11-01"));
+        let gemini = Said {
+            models: [("mine".to_owned(), used(1_000_000, 1_000_000))].into(),
+            usage: used(1_000_000, 1_000_000),
+            counting: Counting {
+                input_holds_cached: false,
+                reasoning_is_apart: true,
+            },
+            ..Said::default()
+        };
+        assert_eq!(filled(gemini, None).estimate_usd, Some(1.0 + 2.2 + 0.5));
+    }
+
+    #[test]
+    fn what_is_said_or_not_known_is_not_reckoned() {
+        let said = Said {
+            usage: Usage {
+                cost_usd: Some(0.0),
+                ..used(1, 1)
+            },
+            ..Said::default()
+        };
+        assert_eq!(filled(said, Some("gpt-5")).estimate_usd, None);
+        let unknown = Said {
+            usage: used(1, 1),
+            ..Said::default()
+        };
+        assert_eq!(
+            filled(unknown.clone(), Some("gpt-5-giant")).estimate_usd,
+            None
+        );
+        assert_eq!(filled(unknown, None).estimate_usd, None);
+        let half = Said {
+            usage: used(2, 2),
+            models: [
+                ("mine".to_owned(), used(1, 1)),
+                ("other".to_owned(), used(1, 1)),
+            ]
+            .into(),
+            ..Said::default()
+        };
+        assert_eq!(filled(half, None).estimate_usd, None);
+    }
+}

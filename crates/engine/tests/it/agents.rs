@@ -1,0 +1,235 @@
+//! The adapters of real programs, on what those programs printed.
+//!
+//! The recordings stand in `tests/data/agents`, with `expected.json` that says
+//! what each comes to. More of them, in a folder of the same layout, are read
+//! where `PITON_RECORDINGS` names one.
+
+mod launching;
+mod reading;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use piton_core::attempt::{Outcome, Report, Usage};
+use piton_core::call::CallKind;
+use piton_core::trouble::Trouble;
+use piton_engine::agents::lines::{Line, Lines};
+use piton_engine::agents::{Agent, Claude, Codex, Gemini, Seen, outcome};
+use piton_engine::answer::Ended;
+use piton_engine::config::AgentTable;
+use serde_json::Value;
+
+const NOW: &str = "2026-11-22T13:38:00Z";
+
+fn now() -> Timestamp {
+    NOW.parse().expect("a time")
+}
+
+fn own() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents")
+}
+
+fn agent(name: &str) -> Box<dyn Agent> {
+    let (table, zone) = (AgentTable::default(), TimeZone::UTC);
+    match name {
+        "claude" => Box::new(Claude::new(table, zone)),
+        "codex" => Box::new(Codex::new(table, zone)),
+        "gemini" => Box::new(Gemini::new(table, zone)),
+        other => panic!("no adapter for {other}"),
+    }
+}
+
+fn ended(code: Option<i32>) -> Ended {
+    Ended {
+        code,
+        ..Ended::default()
+    }
+}
+
+/// What was read of an attempt.
+struct Read {
+    seen: Vec<Seen>,
+    report: Report,
+    denied: u32,
+}
+
+impl Read {
+    fn calls(&self, is_counted: impl Fn(CallKind) -> bool) -> usize {
+        let called = self.seen.iter().filter(|seen| match seen {
+            Seen::Called(call) => is_counted(call.kind),
+            Seen::Conversation(_)
+            | Seen::Said(_)
+            | Seen::Used(_)
+            | Seen::Refused(_)
+            | Seen::Unknown => false,
+        });
+        called.count()
+    }
+}
+
+fn read(agent: &dyn Agent, output: &[u8], ended: &Ended, before: Option<&Usage>) -> Read {
+    read_at(now(), agent, output, ended, before)
+}
+
+fn read_at(
+    now: Timestamp,
+    agent: &dyn Agent,
+    output: &[u8],
+    ended: &Ended,
+    before: Option<&Usage>,
+) -> Read {
+    let mut reader = agent.reader(before).expect("it reads");
+    let mut seen = Vec::new();
+    let mut lines = Lines::new();
+    let mut each = |line: Line<'_>| match line {
+        Line::Text(text) => seen.extend(reader.line(&text, now)),
+        Line::TooLong(_) => seen.push(Seen::Unknown),
+    };
+    lines.push(output, &mut each);
+    lines.finish(&mut each);
+    let said = reader.end(ended);
+    let denied = said.denied;
+    Read {
+        seen,
+        report: outcome::report(said, ended),
+        denied,
+    }
+}
+
+/// Whether piton's outcome is what is expected. Where the service or the
+/// settings turned the agent away, nothing was tried, and piton says so.
+fn fits(expected: &str, report: &Report, signal: Option<i32>) -> bool {
+    let turned_away = matches!(
+        report.trouble,
+        Some(Trouble::RateLimit | Trouble::Auth | Trouble::Setup | Trouble::Session)
+    );
+    let was_killed = signal == Some(9) && report.trouble == Some(Trouble::Signal);
+    match report.outcome {
+        Outcome::Interrupted => expected == "interrupted" || (expected == "failed" && turned_away),
+        Outcome::Failed => expected == "failed" || (expected == "interrupted" && was_killed),
+        outcome => outcome.as_str() == expected,
+    }
+}
+
+fn number(value: &Value) -> Option<i32> {
+    value
+        .as_i64()
+        .map(|n| n.try_into().expect("a small number"))
+}
+
+/// Compares the recordings of a folder with what is expected of them.
+fn compare(folder: &Path) -> usize {
+    let text = std::fs::read_to_string(folder.join("expected.json")).expect("expected.json");
+    let expected: Value = serde_json::from_str(&text).expect("JSON");
+    let expected = expected.as_object().expect("an object");
+    // Codex counts by conversation: what one used before is subtracted.
+    let mut totals: HashMap<String, Usage> = HashMap::new();
+    for (name, expect) in expected {
+        let (program, _) = name.split_once('/').expect("program/recording");
+        let mut output = std::fs::read(folder.join(name)).expect(name);
+        let id = String::from_utf8_lossy(&output)
+            .split_once("\"thread_id\":\"")
+            .and_then(|(_, rest)| Some(rest.split_once('"')?.0.to_owned()));
+        if let Some(stderr) = expect["stderr"].as_str() {
+            output.push(b'\n');
+            output.extend_from_slice(stderr.as_bytes());
+        }
+        let before = id.as_ref().and_then(|id| totals.get(id));
+        let ended = Ended {
+            code: number(&expect["rc"]),
+            signal: number(&expect["signal"]),
+            stopped: None,
+        };
+        let at = expect["recorded_at"].as_str();
+        let at = at.map_or_else(now, |at| at.parse().expect("a time"));
+        let got = read_at(at, agent(program).as_ref(), &output, &ended, before);
+        check(name, expect, &got, &ended, at);
+        if let (Some(id), Some(total)) = (
+            id,
+            got.report.conversation.and_then(|goes_on| goes_on.total),
+        ) {
+            totals.insert(id, total);
+        }
+    }
+    expected.len()
+}
+
+fn check(name: &str, expect: &Value, got: &Read, ended: &Ended, at: Timestamp) {
+    let report = &got.report;
+    let outcome = expect["outcome"].as_str().expect(name);
+    assert!(
+        fits(outcome, report, ended.signal),
+        "{name}: {:?}, not {outcome}: {:?}",
+        report.outcome,
+        report.error
+    );
+    let class = report.trouble.map(|trouble| match trouble {
+        // Finer than the words of the recordings.
+        Trouble::Setup => "logic",
+        trouble => trouble.as_str(),
+    });
+    assert_eq!(
+        class,
+        expect["class"].as_str(),
+        "{name}: {:?}",
+        report.error
+    );
+    let usage = &report.usage;
+    assert_eq!(
+        expect["usage"].is_null(),
+        usage.tokens().is_none(),
+        "{name}: usage"
+    );
+    let tokens = [
+        ("input", usage.input_tokens),
+        ("output", usage.output_tokens),
+        ("cache_read", usage.cache_read_tokens),
+        ("cache_write", usage.cache_write_tokens),
+        ("reasoning", usage.reasoning_tokens),
+    ];
+    for (key, tokens) in tokens {
+        if let Some(expected) = expect["usage"][key].as_u64() {
+            assert_eq!(tokens, Some(expected), "{name}: {key}");
+        }
+    }
+    match (usage.cost_usd, expect["cost_usd"].as_f64()) {
+        (Some(cost), Some(expected)) => assert!((cost - expected).abs() < 1e-9, "{name}: cost"),
+        (cost, expected) => assert_eq!(cost, expected, "{name}: cost"),
+    }
+    let calls = got.calls(|kind| kind != CallKind::Agent) as u64;
+    if let Some(expected) = expect["tool_calls"].as_u64() {
+        assert_eq!(calls, expected, "{name}: calls");
+    }
+    if let Some(expected) = expect["sub_agents"].as_u64() {
+        let agents = got.calls(|kind| kind == CallKind::Agent) as u64;
+        assert_eq!(agents, expected, "{name}: sub-agents");
+    }
+    if let Some(expected) = expect["permission_denials"].as_u64() {
+        assert_eq!(u64::from(got.denied), expected, "{name}: denials");
+    }
+    let resets_at = expect["resets_at"].as_str();
+    let mut resets_at: Option<Timestamp> = resets_at.map(|at| at.parse().expect("a time"));
+    if let Some(seconds) = expect["retry_after_s"].as_i64() {
+        resets_at = Some(at + SignedDuration::from_secs(seconds));
+    }
+    assert_eq!(report.resets_at, resets_at, "{name}: reset");
+    let unknown = got.seen.iter().filter(|seen| **seen == Seen::Unknown);
+    assert_eq!(unknown.count(), 0, "{name}: unknown lines");
+}
+
+#[test]
+fn every_recording_comes_to_what_is_expected() {
+    assert!(compare(&own()) > 20);
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test may be told where more recordings are"
+    )]
+    match std::env::var_os("PITON_RECORDINGS") {
+        Some(folder) => {
+            compare(Path::new(&folder));
+        }
+        None => eprintln!("skipped: no more recordings, PITON_RECORDINGS is not set"),
+    }
+}
