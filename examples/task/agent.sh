@@ -1,6 +1,6 @@
 #!/bin/sh
 # Stands in for a coding agent: reads a prompt, does some work, says what came
-# of it. A real one is named in its place: --agent 'claude -p'.
+# of it. A real one is named in its place: --agent claude.
 set -eu
 
 prompt=$(cat)

@@ -41,7 +41,7 @@ pub(crate) fn asks_for_json(typed: impl Iterator<Item = OsString>) -> bool {
 }
 
 const EXAMPLES: &str = "Examples:
-  piton run sprints/2026-01-15_auth --agent 'claude -p'
+  piton run sprints/2026-01-15_auth --agent claude
   piton status
   piton inbox
   piton decide d1 answer --why 'use the staging key'
@@ -97,7 +97,7 @@ pub(crate) enum Command {
     },
     /// Let a paused run go on; says what to type to run it
     #[command(
-        after_help = "Example:\n  piton resume 2026-01-15_auth && piton run 2026-01-15_auth --agent 'claude -p'"
+        after_help = "Example:\n  piton resume 2026-01-15_auth && piton run 2026-01-15_auth --agent claude"
     )]
     Resume {
         /// The run
@@ -199,10 +199,10 @@ pub(crate) enum Command {
 }
 
 const RUN_EXAMPLES: &str = "Examples:
-  piton run sprints/2026-01-15_auth --agent 'claude -p --permission-mode acceptEdits'
+  piton run sprints/2026-01-15_auth --agent claude
   piton run 2026-01-15_auth --max-iterations 20 --time-box 4h
   piton run . --agent ./agent.sh --dry-run
-  piton run prd.json --agent 'claude -p --permission-mode acceptEdits'
+  piton run prd.json --agent claude
   piton run RALPH_TASK.md --agent ./agent.sh
 
 The agent is any shell command: it reads its prompt on stdin. Without --agent the

@@ -229,7 +229,7 @@ mod agents {
             crate::harness::Said::of(&command.env("PATH", path).output().expect("piton starts"));
         insta::assert_snapshot!(said.shown(&scratch), @r"
         error: no agent is named; on PATH there is: claude [agent.missing]
-        hint: name a command that reads a prompt: `--agent 'claude -p'`, or set `use` under `[agent]` in .piton/config.toml
+        hint: name one: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; or set `use` under `[agent]` in .piton/config.toml
         [exit 2]
         ");
         assert!(!scratch.has(".piton"));

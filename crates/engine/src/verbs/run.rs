@@ -554,7 +554,7 @@ fn agent(world: &World, request: &Request, config: &Config) -> Result<String, Fa
         format!("on PATH there is: {}", found.join(", "))
     };
     Err(Failure::new("agent.missing", format!("no agent is named; {found}"))
-        .hint("name a command that reads a prompt: `--agent 'claude -p'`, or set `use` under `[agent]` in .piton/config.toml"))
+        .hint("name one: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; or set `use` under `[agent]` in .piton/config.toml"))
 }
 
 fn is_on_path(world: &World, name: &str) -> bool {
