@@ -34,7 +34,9 @@ End with one fenced block of this form, and nothing after it:
 {"status": "STATUS", "summary": "what you did, in a sentence"}
 ```
 
-STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done."#;
+STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`; blocked is what something outside of your work stands in the way of), or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+
+What the next one who works here must know and cannot see in the files, say before that block, each in an XML element `observation` with the attribute `type` (`finding` or `blocker`) and the children `title` and `description`."#;
 
 /// The templates of a plan, by their names in its `prompts`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

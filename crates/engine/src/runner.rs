@@ -35,6 +35,7 @@ use self::agent::AgentOver;
 use self::clock::RunClock;
 use self::work::{Asked, Handle, Purpose, Work};
 use crate::agents::Agent;
+use crate::agents::prices::Prices;
 use crate::faces::{self, Waiting};
 use crate::fail;
 use crate::failure::Failure;
@@ -72,6 +73,8 @@ pub struct Job {
     pub program: Rc<dyn Agent>,
     /// What bounds an agent.
     pub agent_limits: process::Limits,
+    /// What tokens cost, where its program does not say.
+    pub prices: Prices,
     /// The model for nodes whose plan names none.
     pub model: Option<String>,
     /// The limits of this invocation, before those of the plan.

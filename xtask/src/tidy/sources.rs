@@ -12,7 +12,7 @@ const EMPTY_NAMES: [&str; 8] = [
 
 /// How the path of somebody's own folder begins, and the names that anybody has.
 const HOMES: [(&str, &[&str]); 4] = [
-    ("/home/", &["ada", "you", "user"]),
+    ("/home/", &["ada", "dev", "you", "user"]),
     ("/Users/", &["ada", "you"]),
     ("/root/", &[]),
     ("/work/", &[]),

@@ -351,7 +351,9 @@ mod prompts {
         {"status": "STATUS", "summary": "what you did, in a sentence"}
         ```
 
-        STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+        STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`; blocked is what something outside of your work stands in the way of), or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+
+        What the next one who works here must know and cannot see in the files, say before that block, each in an XML element `observation` with the attribute `type` (`finding` or `blocker`) and the children `title` and `description`.
         "#);
         insta::assert_snapshot!(scratch.read("prompt2"), @r#"
         # Sprint 2026-01-15_demo
@@ -382,7 +384,9 @@ mod prompts {
         {"status": "STATUS", "summary": "what you did, in a sentence"}
         ```
 
-        STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+        STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`; blocked is what something outside of your work stands in the way of), or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+
+        What the next one who works here must know and cannot see in the files, say before that block, each in an XML element `observation` with the attribute `type` (`finding` or `blocker`) and the children `title` and `description`.
         "#);
     }
 
@@ -450,7 +454,9 @@ prompts:
         {"status": "STATUS", "summary": "what you did, in a sentence"}
         ```
 
-        STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+        STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`; blocked is what something outside of your work stands in the way of), or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+
+        What the next one who works here must know and cannot see in the files, say before that block, each in an XML element `observation` with the attribute `type` (`finding` or `blocker`) and the children `title` and `description`.
         "#);
     }
 
@@ -523,7 +529,9 @@ esac"#;
         {"status": "STATUS", "summary": "what you did, in a sentence"}
         ```
 
-        STATUS is `completed`, `failed` (then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+        STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`; blocked is what something outside of your work stands in the way of), or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
+
+        What the next one who works here must know and cannot see in the files, say before that block, each in an XML element `observation` with the attribute `type` (`finding` or `blocker`) and the children `title` and `description`.
         "#);
     }
 

@@ -303,7 +303,7 @@ impl Runner<'_, '_> {
             stopped: self.stopped(exit, asked),
         };
         let (mut report, text) = match feed {
-            Some(feed) => self.of_feed(*feed, &ended),
+            Some(feed) => self.of_feed(&node, *feed, &ended),
             None => match spool::tail(&output, ANSWER_BYTES) {
                 Ok(text) => (answer::report(&text, &ended), text),
                 Err(error) => (answer::unread(&error, &ended), String::new()),
@@ -344,11 +344,15 @@ impl Runner<'_, '_> {
     }
 
     /// What came of an agent whose adapter read what it printed, and its words.
-    fn of_feed(&self, feed: Feed, ended: &Ended) -> (Report, String) {
-        let fed = match feed.end(ended, self.now()) {
+    fn of_feed(&self, node: &Node, feed: Feed, ended: &Ended) -> (Report, String) {
+        let mut fed = match feed.end(ended, self.now()) {
             Ok(fed) => fed,
             Err(error) => return (answer::unread(&error, ended), String::new()),
         };
+        let item = self.lp.tables().item(self.row.id, node);
+        let asked = item.and_then(|item| self.lp.model(item));
+        let model = self.job.program.model(asked);
+        self.job.prices.fill(&mut fed.said, model.as_deref());
         let words = [Some(fed.said.words.clone()), fed.said.error.clone()];
         let words: Vec<String> = words.into_iter().flatten().collect();
         let mut report = outcome::report(fed.said, ended);
@@ -488,7 +492,7 @@ impl Runner<'_, '_> {
         match reader.filter(|_| is_ours) {
             Some(reader) => {
                 let feed = Feed::new(output, reader);
-                let (seen, words) = self.of_feed(feed, &Ended::default());
+                let (seen, words) = self.of_feed(&node, feed, &Ended::default());
                 report.observations = answer::noticed_in(&words);
                 report.usage = seen.usage;
                 report.models = seen.models;

@@ -18,6 +18,7 @@ use super::compile::{SprintPath, check_sprint, sprint_path};
 use super::control::show_in_file;
 use super::init::begin_faces;
 use crate::agents;
+use crate::agents::prices::Prices;
 use crate::config::Config;
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
@@ -135,6 +136,7 @@ pub fn run(
         }
     }
     let agent = agent(world, request, &config)?;
+    let program = agents::named(&config, &agent)?.into();
     let session = Session::create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;
@@ -172,8 +174,9 @@ pub fn run(
     let job = Job {
         run,
         agent: agent.clone(),
-        program: agents::named(&config, &agent)?.into(),
-        agent_limits: config.agent.limits(),
+        program,
+        agent_limits: config.limits(&agent),
+        prices: Prices::new(&config.prices),
         model: request.model.clone(),
         limits: request.limits.clone(),
         wait: request.wait,

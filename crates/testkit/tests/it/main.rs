@@ -1,0 +1,3 @@
+//! What the fakes promise.
+
+mod fake_api;
