@@ -21,13 +21,14 @@ pub struct Counting {
 }
 
 /// When the prices below held.
-const DATE: &str = "2025-11-20";
+const DATE: &str = "2026-06-04";
 
 /// Dollars for a million tokens: model, input, output, from a cache.
 ///
-/// From the public lists of the standard tier, openai.com/api/pricing and
-/// ai.google.dev/gemini-api/docs/pricing. For long prompts, which cost more with
-/// some models, they are too low. Claude Code says itself what it cost.
+/// The standard tier of the public lists of both vendors, openai.com/api/pricing
+/// and ai.google.dev/gemini-api/docs/pricing. Prompts of more than 200,000 tokens
+/// cost more with some models; that is not reckoned. Models that came later are
+/// unknown until a configuration names them. Claude Code says itself what it cost.
 const KNOWN: &[(&str, f64, f64, f64)] = &[
     ("gpt-5", 1.25, 10.0, 0.125),
     ("gpt-5-codex", 1.25, 10.0, 0.125),
@@ -36,6 +37,13 @@ const KNOWN: &[(&str, f64, f64, f64)] = &[
     ("gpt-5.1", 1.25, 10.0, 0.125),
     ("gpt-5.1-codex", 1.25, 10.0, 0.125),
     ("gpt-5.1-codex-mini", 0.25, 2.0, 0.025),
+    ("gpt-5.2", 1.75, 14.0, 0.175),
+    ("gpt-5.2-codex", 1.75, 14.0, 0.175),
+    ("gpt-5.3-codex", 1.75, 14.0, 0.175),
+    ("gpt-5.4", 2.5, 15.0, 0.25),
+    ("gpt-5.4-mini", 0.75, 4.5, 0.075),
+    ("gpt-5.4-nano", 0.2, 1.25, 0.02),
+    ("gpt-5.5", 5.0, 30.0, 0.5),
     ("gpt-4.1", 2.0, 8.0, 0.5),
     ("gpt-4.1-mini", 0.4, 1.6, 0.1),
     ("o3", 2.0, 8.0, 0.5),
@@ -43,6 +51,8 @@ const KNOWN: &[(&str, f64, f64, f64)] = &[
     ("gemini-2.5-pro", 1.25, 10.0, 0.125),
     ("gemini-2.5-flash", 0.3, 2.5, 0.03),
     ("gemini-2.5-flash-lite", 0.1, 0.4, 0.01),
+    ("gemini-3-pro-preview", 2.0, 12.0, 0.2),
+    ("gemini-3.1-pro-preview", 2.0, 12.0, 0.2),
 ];
 
 /// Prices by model, each with the date of its table.

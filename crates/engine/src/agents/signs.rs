@@ -38,8 +38,6 @@ const SIGNS: &[(Trouble, &[&str])] = &[
             "a value is required for",
             "trusted directory",
             "trusted folder",
-            "untrusted",
-            "not trusted",
             "cannot be used with root",
             "error loading config",
             "invalid configuration",
