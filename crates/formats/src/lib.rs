@@ -25,6 +25,7 @@
 //! Nothing here opens a file, asks for the time or reads the environment, and
 //! no input makes it panic.
 
+pub mod agent_hooks;
 pub mod agent_os;
 pub mod face;
 pub mod format;

@@ -1,10 +1,13 @@
-//! `activity.log` as a face: when each agent that piton ran began and ended.
+//! `activity.log` as a face: when each agent that piton ran began and ended,
+//! and what was called, by these agents and in sessions of people.
 
+use jiff::Timestamp;
 use piton_core::AttemptRow;
+use piton_core::call::{Call, CallKind};
 
 use super::lines::{appended, time};
 use crate::face::{About, CannotShow, Detected, Shown, Took};
-use crate::ralph_dir::logs::{Colour, Item, activity_line};
+use crate::ralph_dir::logs::{Colour, File, Item, activity_line};
 
 const HEAD: &str = "# Activity Log\n\n";
 
@@ -20,8 +23,9 @@ pub fn take(_text: &str, _base: Option<&str>, _about: &About<'_>) -> Took {
     Took::default()
 }
 
-/// The text with a line for the start and one for the end of each attempt by
-/// an agent that piton ran. An attempt whose end stands there is not added again.
+/// The text with a line for the start, for each call that is kept, and for the
+/// end of each attempt by an agent that piton ran, and a line for each call in
+/// another session. An attempt whose end stands there is not added again.
 ///
 /// # Errors
 ///
@@ -31,12 +35,35 @@ pub fn show(
     rows: &[Shown<'_>],
     _about: &About<'_>,
 ) -> Result<String, CannotShow> {
-    let attempts = rows.iter().filter_map(|row| match row {
-        Shown::Attempt(row) => Some(*row),
-        Shown::Entry(_) | Shown::Memory(_) => None,
+    let groups = rows.iter().map(|row| match row {
+        Shown::Attempt(row) => lines_of(row),
+        Shown::Call(call) => line_of(call, call.at).into_iter().collect(),
+        Shown::Entry(_) | Shown::Memory(_) => Vec::new(),
     });
-    let groups: Vec<Vec<String>> = attempts.map(lines_of).collect();
+    let groups: Vec<Vec<String>> = groups.filter(|lines| !lines.is_empty()).collect();
     Ok(appended(text, HEAD, &groups))
+}
+
+/// The line of a call; none where it is not known when it was.
+fn line_of(call: &Call, at: Option<Timestamp>) -> Option<String> {
+    let file = || File {
+        path: call.what.clone(),
+        lines: None,
+        size: None,
+    };
+    let item = match call.kind {
+        CallKind::Read => Item::Read(file()),
+        CallKind::Write => Item::Write(file()),
+        CallKind::Shell => Item::Shell {
+            command: call.what.clone(),
+            exit: call.exit.map(i64::from),
+            output_chars: call.bytes,
+        },
+        CallKind::Agent => Item::Other(format!("AGENT {}", call.what)),
+        CallKind::Other if call.what.is_empty() => Item::Other(format!("TOOL {}", call.tool)),
+        CallKind::Other => Item::Other(format!("TOOL {}: {}", call.tool, call.what)),
+    };
+    Some(activity_line(&time(at?), Colour::Green, &item))
 }
 
 fn lines_of(row: &AttemptRow) -> Vec<String> {
@@ -47,6 +74,9 @@ fn lines_of(row: &AttemptRow) -> Vec<String> {
     let model = row.model.as_deref().unwrap_or(&row.agent).to_owned();
     let start = Item::SessionStart { model };
     let mut lines = vec![activity_line(&time(row.started_at), Colour::Green, &start)];
+    let activity = row.report.as_ref().map(|report| &report.activity);
+    let kept = activity.iter().flat_map(|activity| &activity.kept);
+    lines.extend(kept.filter_map(|call| line_of(call, call.at.or(row.ended_at))));
     if let Some(ended) = row.ended_at {
         let ms = ended.duration_since(row.started_at).as_millis();
         let usage = row.report.as_ref().map(|report| &report.usage);
