@@ -109,6 +109,14 @@ pub fn report(output: &str, ended: &Ended) -> Report {
     with_blocker(finish(report, ended))
 }
 
+/// Whether the words of an agent say what came of its work: by an answer or by
+/// a word of other loops.
+#[must_use]
+pub fn is_account(words: &str) -> bool {
+    let words = strip_ansi(words);
+    find(&words).is_some() || said(&words).is_some()
+}
+
 /// What an agent says that it noticed, wherever it stands in what it printed.
 #[must_use]
 pub fn noticed_in(output: &str) -> Vec<Observation> {
