@@ -3,6 +3,7 @@
 mod append;
 mod commit;
 mod compile;
+mod hook;
 mod mirror;
 mod read;
 mod recall;
@@ -16,7 +17,7 @@ use crate::figure::Figure;
 pub type Measurement = (&'static [&'static str], fn(&Bed) -> Result<Vec<Figure>>);
 
 /// All of them, in the order of their numbers.
-pub const ALL: [Measurement; 11] = [
+pub const ALL: [Measurement; 12] = [
     (&["P1"], append::flat),
     (&["P1"], mirror::small),
     (&["P2"], append::practice),
@@ -28,4 +29,5 @@ pub const ALL: [Measurement; 11] = [
     (&["P8"], compile::compile),
     (&["P9"], run::per_node),
     (&["P10"], run::recovery),
+    (&["P13"], hook::each),
 ];

@@ -347,6 +347,7 @@ impl Simulation<'_> {
             context: Vec::new(),
             known: self.known.text.clone(),
             pieces: Vec::new(),
+            goes_on: false,
         };
         prompt::worker(&Templates::default(), &ingredients)
     }

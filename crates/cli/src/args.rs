@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod files;
+mod hook;
 mod learn;
 mod recall;
 mod record;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::files::{FilesCommand, InitArgs};
+pub(crate) use self::hook::{HookAgent, HookArgs, HookCommand, HookSettings, hook_event};
 pub(crate) use self::learn::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
 pub(crate) use self::recall::RecallArgs;
 pub(crate) use self::record::{ActionArg, OutcomeArg, RecordArgs};
@@ -185,6 +187,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  piton store info\n  piton store backup ../auth.db"
     )]
     Store(StoreCommand),
+    /// Hear what an agent program tells at its hooks; name piton in them
+    #[command(after_help = hook::EXAMPLES)]
+    Hook(HookArgs),
     /// Print the completions of a shell
     #[command(
         after_help = "Example:\n  piton completions bash > ~/.local/share/bash-completion/completions/piton"

@@ -1,6 +1,7 @@
 //! One function a command: translate, call the verb, show the answer.
 
 mod files;
+pub(crate) mod hook;
 mod learn;
 mod memory;
 mod recall;
@@ -66,6 +67,13 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
         }
         Command::Journal(command) => journal_command(world, command, output),
         Command::Store(command) => store_command(world, command, output),
+        Command::Hook(args) => match &args.command {
+            Some(command) => hook::settings(world, command, output),
+            None => {
+                hook::heard(args.event.as_deref());
+                Ok(Exit::Done)
+            }
+        },
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "piton", &mut text);

@@ -18,6 +18,9 @@ use crate::args::Args;
 use crate::output::Output;
 
 fn main() -> ExitCode {
+    if let Some(event) = args::hook_event(std::env::args_os()) {
+        return commands::hook::heard(event.as_deref());
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return output::usage(&error, args::asks_for_json(std::env::args_os())),

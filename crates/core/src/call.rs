@@ -68,6 +68,18 @@ impl Call {
     }
 }
 
+/// A call in a session that piton did not start, as a hook told of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotedCall {
+    /// The session, as its program names it.
+    pub session: String,
+    /// The item that the session holds, as somebody named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// The call.
+    pub call: Call,
+}
+
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(WHAT_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),

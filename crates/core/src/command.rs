@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
 use crate::attempt::{Report, Role, ToldAttempt};
+use crate::call::NotedCall;
 use crate::decision::{Verb, Way};
 use crate::edit::Edit;
 use crate::entry::Entry;
@@ -216,6 +217,8 @@ pub enum Command {
     },
     /// Keep a session event.
     LogEntry(Box<Entry>),
+    /// Keep a call of a tool in a session that piton did not start.
+    NoteCall(Box<NotedCall>),
     /// Keep an attempt that somebody else made.
     TellAttempt(Box<ToldAttempt>),
     /// Keep something that is worth knowing.
@@ -369,6 +372,7 @@ impl Command {
             Self::StartAttempt { run, memories, .. } if !memories.is_empty() => {
                 vec![StreamId::run(*run), StreamId::memory()]
             }
+            Self::NoteCall(_) => vec![StreamId::sessions()],
             Self::TurnFace { .. } => vec![StreamId::files()],
             Self::TakeFile(_) => vec![
                 StreamId::sessions(),
@@ -417,6 +421,7 @@ impl Command {
         match self {
             Self::PlanRun(plan) => Some(plan.run),
             Self::LogEntry(_)
+            | Self::NoteCall(_)
             | Self::AddMemory(_)
             | Self::RetireMemory { .. }
             | Self::ImportMemories(_)

@@ -17,6 +17,7 @@ mod story;
 mod taking;
 
 use crate::command::{Command, Facts};
+use crate::event::Event;
 use crate::id::{RunId, StreamId};
 use crate::journal::Draft;
 use crate::needs::Rows;
@@ -36,6 +37,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
     match command {
         Command::PlanRun(plan) => planning::plan_run(it, plan)?,
         Command::LogEntry(entry) => recording::log(it, (**entry).clone()),
+        Command::NoteCall(noted) => it.tell(Event::CallNoted(noted.clone())),
         Command::TellAttempt(told) => recording::tell_attempt(it, told)?,
         Command::AddMemory(memory) => remembering::add(it, memory)?,
         Command::RetireMemory {

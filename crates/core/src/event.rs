@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::{HumanNeeded, Report, Role, ToldAttempt};
+use crate::call::NotedCall;
 use crate::decision::{DecisionKind, Verb, Way};
 use crate::entry::Entry;
 use crate::gate::GateReport;
@@ -304,6 +305,8 @@ pub enum Event {
         /// How that came about.
         resolution: String,
     },
+    /// An agent called a tool in a session that piton did not start.
+    CallNoted(Box<NotedCall>),
     /// A native file is a face from now on, or is one no more.
     FaceTurned {
         /// Its path, relative to the project.
@@ -452,6 +455,7 @@ impl Event {
             Self::MemoryUsed { .. } => "memory-used",
             Self::MemoryJudged { .. } => "memory-judged",
             Self::BlockerResolved { .. } => "blocker-resolved",
+            Self::CallNoted(_) => "call-noted",
             Self::FaceTurned { .. } => "face-turned",
         }
     }

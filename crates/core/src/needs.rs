@@ -206,6 +206,7 @@ pub fn needs(command: &Command) -> Needs {
             });
             rows.push(Need::EntryNames);
         }
+        Command::NoteCall(_) => {}
         Command::TellAttempt(told) => telling(&mut rows, told),
         Command::AddMemory(memory) => remembering(&mut rows, memory),
         Command::RetireMemory {

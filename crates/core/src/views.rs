@@ -70,6 +70,8 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
             vec![Key::Blocker(spec.clone(), task_id.clone())]
         }
         Event::FaceTurned { path, .. } => vec![Key::Face(path.clone())],
+        // No rule asks about it: it is read from the journal where it is shown.
+        Event::CallNoted(_) => Vec::new(),
         Event::AttemptEnded {
             attempt, run, node, ..
         } => vec![Key::Attempt(*attempt), item(run, node)],
@@ -250,6 +252,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::MemoryUsed { .. }
         | Event::MemoryJudged { .. }
         | Event::BlockerResolved { .. }
+        | Event::CallNoted(_)
         | Event::FaceTurned { .. } => {}
     }
     Some(row)
@@ -423,6 +426,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::MemoryUsed { .. }
         | Event::MemoryJudged { .. }
         | Event::BlockerResolved { .. }
+        | Event::CallNoted(_)
         | Event::FaceTurned { .. } => {}
     }
     Some(row)

@@ -12,6 +12,7 @@ mod words;
 use piton_core::attempt::{HumanNeeded, Outcome, Piece, Report};
 use piton_core::classify::{Category, classify};
 use piton_core::observation::Observation;
+use piton_core::trouble::Trouble;
 use serde::Deserialize;
 
 use self::noticed::{noticed, with_blocker};
@@ -112,7 +113,11 @@ pub fn report(output: &str, ended: &Ended) -> Report {
 /// Lets what the agent said by a tool of piton, while it worked, count before
 /// what it printed. A program that broke down is not believed all the same.
 pub fn settle(report: &mut Report, answer: &Report) {
-    let broke_down = report.trouble.is_some() || report.cannot_start;
+    // Something that was not permitted is no reason to fail.
+    let trouble = report
+        .trouble
+        .filter(|trouble| *trouble != Trouble::Permission);
+    let broke_down = trouble.is_some() || report.cannot_start;
     let success = report
         .process
         .as_ref()
@@ -139,6 +144,14 @@ pub fn settle(report: &mut Report, answer: &Report) {
     report
         .observations
         .extend(answer.observations.iter().cloned());
+}
+
+/// Whether the words of an agent say what came of its work: by an answer or by
+/// a word of other loops.
+#[must_use]
+pub fn is_account(words: &str) -> bool {
+    let words = strip_ansi(words);
+    find(&words).is_some() || said(&words).is_some()
 }
 
 /// What an agent says that it noticed, wherever it stands in what it printed.

@@ -123,6 +123,27 @@ pub fn follow_again(session: &Session<'_>, waiting: &mut Waiting) -> Vec<News> {
     news
 }
 
+/// Brings the faces up to date that show the calls of sessions, as [`follow`]
+/// does. The others have nothing to show of them.
+pub fn follow_calls(session: &Session<'_>) -> Vec<News> {
+    let paths = FILES.iter().filter(|file| file.calls);
+    let needs: Vec<Need> = paths.map(|file| Need::Face(file.path.to_owned())).collect();
+    let Ok(rows) = session.load(&needs) else {
+        return Vec::new();
+    };
+    let mut news = Vec::new();
+    for face in rows.tables.faces().filter(|face| face.on) {
+        let Some(file) = file_at(&face.path).filter(|file| file.calls) else {
+            continue;
+        };
+        match follow_file(session, file, None) {
+            Ok(told) => news.extend(told),
+            Err(failure) => news.push(News::Behind(face.path.clone(), failure.message)),
+        }
+    }
+    news
+}
+
 /// Where a file of the project is.
 fn target(session: &Session<'_>, file: &FaceFile) -> PathBuf {
     session.project.root.join(file.path)
@@ -318,7 +339,7 @@ impl Following<'_, '_> {
                 let name = row.entry.name.clone();
                 !name.is_some_and(|name| archived.contains(&(name, row.timestamp.as_second())))
             }
-            Shown::Attempt(_) | Shown::Memory(_) => true,
+            Shown::Attempt(_) | Shown::Memory(_) | Shown::Call(_) => true,
         });
         Ok(behind)
     }
@@ -552,7 +573,7 @@ impl Following<'_, '_> {
         } else {
             keeper.stamp().positions.clone()
         };
-        let mut behind = behind(self.session, &positions).map_err(Trouble)?;
+        let mut behind = behind(self.session, &positions, self.file.calls).map_err(Trouble)?;
         if positions.is_empty() && self.file.archive.is_some() {
             behind = self.without_archived(behind)?;
         }
@@ -911,7 +932,8 @@ impl Following<'_, '_> {
                 }
                 let kept = keep_beside(self.session, &target)?;
                 keeper.accept(&bytes)?;
-                let behind = behind(self.session, &BTreeMap::new()).map_err(Trouble)?;
+                let behind =
+                    behind(self.session, &BTreeMap::new(), self.file.calls).map_err(Trouble)?;
                 let behind = self.without_archived(behind)?;
                 self.put(keeper, None, behind, &mut Vec::new())?;
                 for displaced in keeper.take_displaced() {

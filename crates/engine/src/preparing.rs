@@ -59,7 +59,7 @@ pub fn prepare(
         .collect();
     let failures = failures(store)?;
     let failures: Vec<&AttemptRow> = failures.iter().collect();
-    let blockers = blockers(tables, node, !attempts.is_empty());
+    let blockers = blockers(tables, Some((node, !attempts.is_empty())));
     let done = done(store, tables, (run, node))?;
     let situation = Situation {
         item: node.as_str(),
@@ -69,6 +69,28 @@ pub fn prepare(
         helps: &helps,
         blockers: &blockers.iter().map(String::as_str).collect::<Vec<_>>(),
         done: &done.iter().map(String::as_str).collect::<Vec<_>>(),
+    };
+    Ok(notes(&situation, tokens_max))
+}
+
+/// What somebody should know who begins with anything here: what holds for all,
+/// and what stands in the way, in at most so many tokens.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn prepare_any(store: &dyn Store, tokens_max: usize) -> Result<Prepared, Fault> {
+    let rows = store.load(&[Need::Memories(Some(MemoryKind::Guardrail)), Need::Blockers])?;
+    let mut guardrails: Vec<&MemoryRow> = followed(&rows.tables).collect();
+    guardrails.sort_by_key(|row| std::cmp::Reverse(row.position));
+    let blockers = blockers(&rows.tables, None);
+    let failures = failures(store)?;
+    let situation = Situation {
+        item: "anything here",
+        failures: &failures.iter().collect::<Vec<_>>(),
+        guardrails: &guardrails,
+        blockers: &blockers.iter().map(String::as_str).collect::<Vec<_>>(),
+        ..Situation::default()
     };
     Ok(notes(&situation, tokens_max))
 }
@@ -134,13 +156,14 @@ fn failures(store: &dyn Store) -> Result<Vec<AttemptRow>, Fault> {
         .collect())
 }
 
-/// What stands in the way: of the item itself first. What came of an attempt at
-/// it is told of that.
-fn blockers(tables: &Tables, node: &Node, was_tried: bool) -> Vec<String> {
-    let of_item = |row: &&BlockerRow| row.task_id.as_deref() == Some(node.as_str());
+/// What stands in the way: of the item itself first, if there is one. What came
+/// of an attempt at it, if it was tried, is told of that.
+fn blockers(tables: &Tables, item: Option<(&Node, bool)>) -> Vec<String> {
+    let name = item.map(|(node, _)| node.as_str());
+    let of_item = |row: &&BlockerRow| name.is_some() && row.task_id.as_deref() == name;
     let (mut own, others): (Vec<&BlockerRow>, Vec<&BlockerRow>) =
         tables.blockers().partition(of_item);
-    if was_tried {
+    if item.is_some_and(|(_, was_tried)| was_tried) {
         own.clear();
     }
     let told = own.into_iter().chain(others).take(BLOCKERS_MAX);

@@ -5,6 +5,7 @@ pub mod compile;
 pub mod control;
 pub mod doctor;
 pub mod files;
+pub mod hook;
 pub mod import;
 pub mod inbox;
 pub mod init;

@@ -95,6 +95,12 @@ impl World {
             .filter(|value| !value.is_empty())
     }
 
+    /// Where this program lies; none where the system cannot tell.
+    #[must_use]
+    pub fn program(&self) -> Option<PathBuf> {
+        std::env::current_exe().and_then(std::fs::canonicalize).ok()
+    }
+
     /// Who is at the keyboard.
     #[must_use]
     pub fn user(&self) -> &str {

@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use piton_core::AttemptRow;
+use piton_core::call::Call;
 use piton_core::command::Found;
 use piton_core::entry::EntryRow;
 use piton_core::memory::MemoryRow;
@@ -22,6 +23,8 @@ pub enum Shown<'a> {
     Attempt(&'a AttemptRow),
     /// Something remembered.
     Memory(&'a MemoryRow),
+    /// A call of a tool in a session that piton did not start, with its time.
+    Call(&'a Call),
 }
 
 /// What a file is called and shows beside rows.

@@ -3,11 +3,13 @@
 //! - [`tree`]: what a JSON or YAML document holds, with the place of every value.
 //! - [`yaml`]: YAML to that tree, and a writer whose output
 //!   every YAML reader takes for the same strings.
+//! - [`agent_hooks`]: hooks in the settings of agent programs.
 //! - [`agent_os`]: `.agent-os/progress/`, read tolerantly and written in place.
 //! - [`face`]: what a file of the project has to do with the core.
 //! - [`format`]: the native formats as a table.
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
+//! - [`line_diff`]: what changed between two texts, for people.
 //! - [`plan_convert`]: a plan of one format in the form of another.
 //! - [`plan_file`]: the file of a plan, as a face of its run.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
@@ -25,11 +27,13 @@
 //! Nothing here opens a file, asks for the time or reads the environment, and
 //! no input makes it panic.
 
+pub mod agent_hooks;
 pub mod agent_os;
 pub mod face;
 pub mod format;
 mod graph;
 pub mod json;
+pub mod line_diff;
 pub mod markdown;
 pub mod plan_convert;
 pub mod plan_file;

@@ -129,6 +129,7 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::MemoryUsed { .. }
         | Event::MemoryJudged { .. }
         | Event::BlockerResolved { .. }
+        | Event::CallNoted(_)
         | Event::FaceTurned { .. } => None,
     }
 }

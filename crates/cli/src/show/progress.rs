@@ -100,6 +100,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::MemoryUsed { .. }
         | Event::MemoryJudged { .. }
         | Event::BlockerResolved { .. }
+        | Event::CallNoted(_)
         | Event::FaceTurned { .. } => None,
     }
 }

@@ -15,6 +15,7 @@ mod faults;
 mod files;
 mod guide;
 mod harness;
+mod hook;
 mod init;
 mod large;
 mod learn;

@@ -81,9 +81,10 @@ impl<'a> Story<'a> {
 
     fn stream_of(&self, event: &Event) -> StreamId {
         match event {
-            Event::EntryLogged(_) | Event::EntryRevised { .. } | Event::BlockerResolved { .. } => {
-                StreamId::sessions()
-            }
+            Event::EntryLogged(_)
+            | Event::EntryRevised { .. }
+            | Event::BlockerResolved { .. }
+            | Event::CallNoted(_) => StreamId::sessions(),
             Event::MemoryAdded(_)
             | Event::MemoryRevised(_)
             | Event::MemoryRetired { .. }

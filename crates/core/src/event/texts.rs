@@ -11,7 +11,7 @@ use super::{
     Change, Event, ItemChanged, ItemMoved, ItemPlanned, ItemsPlaced, RunChanged, RunPlanned,
 };
 use crate::attempt::{Context, HumanNeeded, Piece, Report, ToldAttempt};
-use crate::call::Call;
+use crate::call::{Call, NotedCall};
 use crate::entry::Entry;
 use crate::gate::{Gate, GateReport};
 use crate::memory::{Memory, MemoryKind};
@@ -164,6 +164,14 @@ impl Event {
                 task_id: _,
                 resolution,
             } => each(Text::Free(resolution)),
+            Self::CallNoted(noted) => {
+                let NotedCall {
+                    session: _,
+                    item: _,
+                    call,
+                } = &mut **noted;
+                called(call, each);
+            }
             Self::FaceTurned {
                 path: _,
                 face: _,
@@ -317,19 +325,23 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         each(Text::Free(prompt));
     }
     for call in &mut activity.kept {
-        let Call {
-            kind: _,
-            tool,
-            what,
-            exit: _,
-            failed: _,
-            bytes: _,
-            ms: _,
-            at: _,
-        } = call;
-        each(Text::Free(tool));
-        each(Text::Free(what));
+        called(call, each);
     }
+}
+
+fn called(call: &mut Call, each: Each<'_>) {
+    let Call {
+        kind: _,
+        tool,
+        what,
+        exit: _,
+        failed: _,
+        bytes: _,
+        ms: _,
+        at: _,
+    } = call;
+    each(Text::Free(tool));
+    each(Text::Free(what));
 }
 
 fn list(texts: Option<&mut Vec<String>>, each: Each<'_>) {

@@ -40,6 +40,8 @@ pub struct FaceFile {
     pub converts: Option<&'static str>,
     /// What there is where the file is to be as well.
     pub belongs_to: &'static [&'static str],
+    /// Whether it shows the calls of sessions that piton did not start.
+    pub(super) calls: bool,
 }
 
 impl FaceFile {
@@ -70,6 +72,7 @@ const PLAIN: FaceFile = FaceFile {
     archive: None,
     converts: None,
     belongs_to: &[],
+    calls: false,
 };
 
 /// Every file of the project that can be a face.
@@ -122,6 +125,7 @@ pub const FILES: &[FaceFile] = &[
         detect: face::activity_log::detect,
         take: face::activity_log::take,
         show: face::activity_log::show,
+        calls: true,
         ..RALPH
     },
     FaceFile {
@@ -149,7 +153,7 @@ const RALPH: FaceFile = FaceFile {
 
 fn ralph_element(row: Shown<'_>) -> Element {
     match row {
-        Shown::Entry(_) => Element::None,
+        Shown::Entry(_) | Shown::Call(_) => Element::None,
         Shown::Attempt(row) => ralph_json::element_of(row).map_or(Element::None, Element::New),
         Shown::Memory(row) if row.memory.kind == piton_core::memory::MemoryKind::Guardrail => {
             Element::None

@@ -1,7 +1,8 @@
 //! What a file does not show yet: the rows that moved since it was written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use piton_core::call::Call;
 use piton_core::entry::EntryRow;
 use piton_core::memory::MemoryRow;
 use piton_core::{AttemptRow, Event, Need, RunId, StreamId, Tables};
@@ -14,6 +15,9 @@ use crate::session::Session;
 
 /// How many events of a stream are read at once.
 const PAGE: usize = 1_000;
+/// At most so many calls are shown at once, the last ones: a file that is made
+/// anew tells of the last days, not of all years.
+const CALLS_SHOWN: usize = 1_000;
 
 /// The rows that a file does not show yet, and how far it shows the streams
 /// when it does.
@@ -29,6 +33,7 @@ pub(super) enum Fresh {
     Entry(Box<EntryRow>),
     Attempt(Box<AttemptRow>),
     Memory(Box<MemoryRow>),
+    Call(Box<Call>),
 }
 
 impl Behind {
@@ -43,30 +48,38 @@ impl Fresh {
             Self::Entry(row) => Shown::Entry(row),
             Self::Attempt(row) => Shown::Attempt(row),
             Self::Memory(row) => Shown::Memory(row),
+            Self::Call(call) => Shown::Call(call),
         }
     }
 }
 
 /// What moved since a file showed the streams up to `positions`; everything
-/// when it shows none.
+/// when it shows none. Calls are rows only for a file that shows them.
 pub(super) fn behind(
     session: &Session<'_>,
     positions: &BTreeMap<String, u64>,
+    with_calls: bool,
 ) -> Result<Behind, Failure> {
     let mut now = BTreeMap::new();
-    let mut wanted = Wanted::default();
+    let mut wanted = Wanted {
+        with_calls,
+        ..Wanted::default()
+    };
     for head in session.store.heads()? {
         let name = head.stream.as_str().to_owned();
         if head.stream == StreamId::files() {
             continue;
         }
         let seen = positions.get(&name).copied().unwrap_or(0);
-        if head.count > seen && !positions.is_empty() {
+        // Calls stand in no table: whoever shows all of them reads the journal.
+        let calls = with_calls && head.stream == StreamId::sessions();
+        if head.count > seen && (calls || !positions.is_empty()) {
             wanted.read(session, &head.stream, seen, head.count)?;
         }
         now.insert(name, head.count);
     }
     let all = positions.is_empty();
+    let calls = std::mem::take(&mut wanted.calls);
     let needs = if all {
         vec![
             Need::RecentEntries(usize::MAX),
@@ -80,7 +93,7 @@ pub(super) fn behind(
     let rows = session.load(&needs)?;
     let attempts = Config::load(&session.project)?.faces.attempts;
     Ok(Behind {
-        rows: fresh(&rows.tables, attempts),
+        rows: fresh(&rows.tables, attempts, calls),
         positions: now,
         iteration: latest_iteration(&rows.tables),
     })
@@ -94,9 +107,9 @@ fn latest_iteration(tables: &Tables) -> Option<u64> {
         .map(|_| u64::from(latest.iterations_total))
 }
 
-/// Rows in the order in which they came about: entries and attempts by time,
+/// Rows in the order in which they came about: entries, attempts and calls by time,
 /// what is remembered by its number.
-fn fresh(tables: &Tables, attempts: Attempts) -> Vec<Fresh> {
+fn fresh(tables: &Tables, attempts: Attempts, calls: VecDeque<Call>) -> Vec<Fresh> {
     let mut fresh: Vec<(jiff::Timestamp, Fresh)> = Vec::new();
     for row in tables.entries() {
         fresh.push((row.timestamp, Fresh::Entry(Box::new(row.clone()))));
@@ -106,6 +119,9 @@ fn fresh(tables: &Tables, attempts: Attempts) -> Vec<Fresh> {
         if let Some(ended) = row.ended_at {
             fresh.push((ended, Fresh::Attempt(Box::new(row.clone()))));
         }
+    }
+    for call in calls {
+        fresh.push((call.at.unwrap_or_default(), Fresh::Call(Box::new(call))));
     }
     fresh.sort_by_key(|(time, _)| *time);
     let mut fresh: Vec<Fresh> = fresh.into_iter().map(|(_, row)| row).collect();
@@ -126,6 +142,8 @@ struct Wanted {
     attempts: BTreeSet<piton_core::AttemptId>,
     memory: BTreeSet<String>,
     runs: BTreeSet<RunId>,
+    with_calls: bool,
+    calls: VecDeque<Call>,
 }
 
 impl Wanted {
@@ -142,12 +160,25 @@ impl Wanted {
             let Some(last) = page.last() else { break };
             at = last.stamp.position;
             for record in &page {
-                if let Ok(event) = record.event() {
-                    self.event(&event, record.stamp.position);
+                match record.event() {
+                    Ok(Event::CallNoted(noted)) => self.call(noted.call, record.stamp.time),
+                    Ok(event) => self.event(&event, record.stamp.position),
+                    Err(_) => {}
                 }
             }
         }
         Ok(())
+    }
+
+    fn call(&mut self, mut call: Call, noted: jiff::Timestamp) {
+        if !self.with_calls {
+            return;
+        }
+        call.at.get_or_insert(noted);
+        if self.calls.len() >= CALLS_SHOWN {
+            self.calls.pop_front();
+        }
+        self.calls.push_back(call);
     }
 
     fn event(&mut self, event: &Event, position: u64) {
@@ -193,6 +224,7 @@ impl Wanted {
             | Event::ItemsPlaced(_)
             | Event::RunChanged(_)
             | Event::BlockerResolved { .. }
+            | Event::CallNoted(_)
             | Event::FaceTurned { .. } => {}
         }
     }

@@ -101,7 +101,7 @@ fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
                 Shown::Memory(row) if list_of(row.memory.kind) == Some(index) => {
                     show_memory(&mut elements, row);
                 }
-                Shown::Attempt(_) | Shown::Memory(_) | Shown::Entry(_) => {}
+                Shown::Attempt(_) | Shown::Memory(_) | Shown::Entry(_) | Shown::Call(_) => {}
             }
         }
         if let Some(list) = elements.changed() {
@@ -117,7 +117,7 @@ fn name_in_file<'r>(row: &Shown<'r>) -> Option<&'r str> {
     match row {
         Shown::Attempt(row) => row.name.as_deref(),
         Shown::Memory(row) => Some(&row.id),
-        Shown::Entry(_) => None,
+        Shown::Entry(_) | Shown::Call(_) => None,
     }
 }
 
@@ -229,7 +229,7 @@ pub fn element_of(row: &AttemptRow) -> Option<Node> {
 #[must_use]
 pub fn told_again(row: &Shown<'_>) -> Option<Found> {
     match row {
-        Shown::Entry(_) => None,
+        Shown::Entry(_) | Shown::Call(_) => None,
         Shown::Attempt(row) => {
             let node = read_back(&element_of(row)?)?;
             told(&node.0, &node.1).map(|told| Found::Attempt(Box::new(told)))

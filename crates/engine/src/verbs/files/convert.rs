@@ -293,7 +293,7 @@ fn lost(rows: &[Shown<'_>], to: &FaceFile) -> Vec<Lost> {
                     row.entry.kind,
                     EntryType::TaskCompleted | EntryType::TaskBlocked
                 )),
-                Shown::Attempt(_) | Shown::Memory(_) => 0,
+                Shown::Attempt(_) | Shown::Memory(_) | Shown::Call(_) => 0,
             },
         ));
     } else {
@@ -302,7 +302,7 @@ fn lost(rows: &[Shown<'_>], to: &FaceFile) -> Vec<Lost> {
                 .report
                 .as_ref()
                 .map_or(0, |report| report.observations.len()),
-            Shown::Entry(_) | Shown::Memory(_) => 0,
+            Shown::Entry(_) | Shown::Memory(_) | Shown::Call(_) => 0,
         }));
         lost.push(count("learnings", &memory(MemoryKind::Learning)));
         lost.push(count("patterns", &memory(MemoryKind::Pattern)));

@@ -1,6 +1,7 @@
-//! `activity.log` as a face: when each agent that piton ran began and ended, and
-//! what it did.
+//! `activity.log` as a face: when each agent that piton ran began and ended,
+//! and what was called, by these agents and in sessions of people.
 
+use jiff::Timestamp;
 use piton_core::AttemptRow;
 use piton_core::call::{Activity, Call, CallKind};
 
@@ -22,8 +23,9 @@ pub fn take(_text: &str, _base: Option<&str>, _about: &About<'_>) -> Took {
     Took::default()
 }
 
-/// The text with a line for the start and one for the end of each attempt by
-/// an agent that piton ran, and between them one for each call that was kept. An attempt whose end stands there is not added again.
+/// The text with a line for the start, for each call that is kept, and for the
+/// end of each attempt by an agent that piton ran, and a line for each call in
+/// another session. An attempt whose end stands there is not added again.
 ///
 /// # Errors
 ///
@@ -33,12 +35,36 @@ pub fn show(
     rows: &[Shown<'_>],
     _about: &About<'_>,
 ) -> Result<String, CannotShow> {
-    let attempts = rows.iter().filter_map(|row| match row {
-        Shown::Attempt(row) => Some(*row),
-        Shown::Entry(_) | Shown::Memory(_) => None,
+    let groups = rows.iter().map(|row| match row {
+        Shown::Attempt(row) => lines_of(row),
+        Shown::Call(call) => line_of(call, call.at).into_iter().collect(),
+        Shown::Entry(_) | Shown::Memory(_) => Vec::new(),
     });
-    let groups: Vec<Vec<String>> = attempts.map(lines_of).collect();
+    let groups: Vec<Vec<String>> = groups.filter(|lines| !lines.is_empty()).collect();
     Ok(appended(text, HEAD, &groups))
+}
+
+/// The line of a call; none where it is not known when it was.
+fn line_of(call: &Call, at: Option<Timestamp>) -> Option<String> {
+    let file = || File {
+        path: call.what.clone(),
+        lines: None,
+        size: None,
+    };
+    let item = match call.kind {
+        CallKind::Read => Item::Read(file()),
+        CallKind::Write => Item::Write(file()),
+        CallKind::Shell => Item::Shell {
+            command: call.what.clone(),
+            // The words have no other way to say that it failed.
+            exit: call.exit.or(call.failed.then_some(1)).map(i64::from),
+            output_chars: call.bytes,
+        },
+        CallKind::Agent => Item::Other(format!("AGENT {}", call.what)),
+        CallKind::Other if call.what.is_empty() => Item::Other(format!("TOOL {}", call.tool)),
+        CallKind::Other => Item::Other(format!("TOOL {}: {}", call.tool, call.what)),
+    };
+    Some(activity_line(&time(at?), Colour::Green, &item))
 }
 
 fn lines_of(row: &AttemptRow) -> Vec<String> {
@@ -49,9 +75,12 @@ fn lines_of(row: &AttemptRow) -> Vec<String> {
     let model = row.model.as_deref().unwrap_or(&row.agent).to_owned();
     let start = Item::SessionStart { model };
     let mut lines = vec![activity_line(&time(row.started_at), Colour::Green, &start)];
-    if let Some(report) = &row.report {
-        lines.extend(calls(row, &report.activity));
-    }
+    let activity = row.report.as_ref().map(|report| &report.activity);
+    lines.extend(
+        activity
+            .into_iter()
+            .flat_map(|activity| calls(row, activity)),
+    );
     if let Some(ended) = row.ended_at {
         let ms = ended.duration_since(row.started_at).as_millis();
         let usage = row.report.as_ref().map(|report| &report.usage);
@@ -71,45 +100,18 @@ fn lines_of(row: &AttemptRow) -> Vec<String> {
     lines
 }
 
+/// The calls of an attempt that were kept, and in their middle how many were not.
 fn calls(row: &AttemptRow, activity: &Activity) -> Vec<String> {
-    let line = |call: &Call| {
-        let at = call.at.unwrap_or(row.started_at);
-        activity_line(&time(at), Colour::Green, &item(call))
-    };
-    let mut lines: Vec<String> = activity.kept.iter().map(line).collect();
+    let line = |call: &Call| line_of(call, call.at.or(row.ended_at));
+    let (first, last) = activity.kept.split_at(activity.kept.len() / 2);
+    let mut lines: Vec<String> = first.iter().filter_map(line).collect();
     let kept = u32::try_from(activity.kept.len()).unwrap_or(u32::MAX);
     let left_out = activity.calls.saturating_sub(kept);
-    if left_out > 0 {
-        let at = activity.kept.get(activity.kept.len() / 2);
-        let at = at.and_then(|call| call.at).unwrap_or(row.started_at);
+    let at = first.last().and_then(|call| call.at);
+    if let Some(at) = at.filter(|_| left_out > 0) {
         let said = Item::Other(format!("{left_out} more calls"));
-        lines.insert(
-            lines.len() / 2,
-            activity_line(&time(at), Colour::Green, &said),
-        );
+        lines.push(activity_line(&time(at), Colour::Green, &said));
     }
+    lines.extend(last.iter().filter_map(line));
     lines
-}
-
-/// A call, in the words of the file.
-fn item(call: &Call) -> Item {
-    let file = || File {
-        path: call.what.clone(),
-        lines: None,
-        size: None,
-    };
-    match call.kind {
-        CallKind::Read => Item::Read(file()),
-        CallKind::Write => Item::Write(file()),
-        CallKind::Shell => Item::Shell {
-            command: call.what.clone(),
-            // The words have no other way to say that it failed.
-            exit: call.exit.or(Some(i32::from(call.failed))).map(i64::from),
-            output_chars: call.bytes,
-        },
-        CallKind::Agent | CallKind::Other => {
-            let said = format!("{} {}", call.tool, call.what);
-            Item::Other(said.trim().to_owned())
-        }
-    }
 }

@@ -33,7 +33,7 @@ pub fn show(
 ) -> Result<String, CannotShow> {
     let attempts = rows.iter().filter_map(|row| match row {
         Shown::Attempt(row) => Some(*row),
-        Shown::Entry(_) | Shown::Memory(_) => None,
+        Shown::Entry(_) | Shown::Memory(_) | Shown::Call(_) => None,
     });
     let lines: Vec<Vec<String>> = attempts
         .filter_map(line_of)

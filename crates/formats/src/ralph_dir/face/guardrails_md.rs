@@ -141,7 +141,7 @@ fn shown(text: &str, rows: &[Shown<'_>]) -> Result<String, EditError> {
                 let name = one_line(row.memory.title.as_deref()?);
                 (!name.is_empty()).then_some((name, *row))
             }
-            Shown::Memory(_) | Shown::Entry(_) | Shown::Attempt(_) => None,
+            Shown::Memory(_) | Shown::Entry(_) | Shown::Attempt(_) | Shown::Call(_) => None,
         })
     };
     // A title that was retired may have been given again.

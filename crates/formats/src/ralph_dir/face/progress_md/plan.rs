@@ -157,7 +157,7 @@ impl<'p, 'r> Planning<'p, 'r> {
                     let key = |ended| ((row.node.as_str(), ended), *row);
                     attempts.extend(row.ended_at.map(key));
                 }
-                Shown::Memory(_) => {}
+                Shown::Memory(_) | Shown::Call(_) => {}
             }
         }
         let is_section = |at: &usize| progress.sessions[*at].dialect == Dialect::Section;
@@ -198,7 +198,7 @@ impl<'p, 'r> Planning<'p, 'r> {
     fn begins_at_last(&self, rows: &[Shown<'_>]) -> bool {
         let first = rows.iter().find_map(|row| match row {
             Shown::Entry(row) => Some((self.session_of(row)?, row.entry.kind)),
-            Shown::Attempt(_) | Shown::Memory(_) => None,
+            Shown::Attempt(_) | Shown::Memory(_) | Shown::Call(_) => None,
         });
         first.is_none_or(|(session, kind)| {
             Some(session) == self.last && kind != EntryType::SessionStarted

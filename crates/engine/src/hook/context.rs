@@ -1,0 +1,204 @@
+//! What is injected into a session: what somebody should know who works here.
+
+use piton_core::entry::{EntryRow, EntryType};
+use piton_core::{AttemptId, Need, Node, RunId, RunState};
+
+use crate::failure::Failure;
+use crate::preparing;
+use crate::session::{Session, open_runs};
+use crate::verbs::record::item::asked_about;
+
+/// The longest answer of a hook, in characters: programs cut what is longer.
+/// All of it counts, with the JSON around the text.
+pub const CHARS_MAX: usize = 10_000;
+
+/// So many tokens of what is known are told, of three bytes: they leave room
+/// for the task and for JSON's escapes.
+const TOKENS: usize = 2_400;
+/// Longest beginning of a task that is told again, in characters.
+const TASK_CHARS_MAX: usize = 1_500;
+/// So many entries are told, among so many that are read.
+const ENTRIES_TOLD: usize = 5;
+const ENTRIES_READ: usize = 30;
+/// So many runs are told of.
+const RUNS_MAX: usize = 5;
+
+/// What the agent of an attempt should know that goes on after its beginning
+/// was forgotten. None when the attempt is not under way.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn of_attempt(session: &Session<'_>, attempt: AttemptId) -> Result<Option<String>, Failure> {
+    let rows = session.load(&[Need::Attempt(attempt)])?;
+    let open = rows.tables.attempt(attempt);
+    let Some(row) = open.filter(|row| row.report.is_none()) else {
+        return Ok(None);
+    };
+    let mut text = of_node(session, (row.run, &row.node), row.node.as_str())?;
+    text.push_str(
+        "\nWhen you are done, end your last message with one line of JSON: {\"status\": \
+         \"completed\", \"summary\": \"what was done\"}; the status is completed, failed, blocked \
+         or needs-human.\n",
+    );
+    Ok(Some(text))
+}
+
+/// What the agent of a session should know that holds the item which a person
+/// named.
+///
+/// # Errors
+///
+/// When the store cannot be read, or the name may mean several items.
+pub fn of_item(session: &Session<'_>, item: &str) -> Result<String, Failure> {
+    let meant = asked_about(session, item)?;
+    let mut text = of_node(session, (meant.run, &meant.node), item)?;
+    text.push_str(&format!(
+        "\nBefore you stop, record what came of it with `piton record {item}`; `piton record \
+         --help` says how.\n"
+    ));
+    Ok(text)
+}
+
+/// What is known of a node, which is called as whoever works on it calls it.
+fn of_node(
+    session: &Session<'_>,
+    (run, node): (RunId, &Node),
+    called: &str,
+) -> Result<String, Failure> {
+    let now = session.world.now();
+    let mut prepared = preparing::prepare(&session.store, (run, node), now, TOKENS)?;
+    prepared.item = cut(called, 60);
+    let rows = session.load(&[Need::Run(run), Need::Line(run, node.clone())])?;
+    let item = rows.tables.item(run, node);
+    let run_name = rows.tables.run(run).filter(|row| row.id != RunId::PROJECT);
+    let of_run = run_name.map(|row| format!(" of the run `{}`", row.name));
+    let mut text = format!("You work on `{called}`{}.\n", of_run.unwrap_or_default());
+    if let Some(task) = item.and_then(|item| item.prompt.as_deref()) {
+        text.push_str(&format!(
+            "\nIts task:\n\n{}\n",
+            cut(task.trim(), TASK_CHARS_MAX)
+        ));
+    }
+    text.push('\n');
+    text.push_str(&prepared.in_markdown());
+    Ok(text)
+}
+
+/// Where things stand, for a session that holds no item. None where nothing is
+/// known.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn of_project(session: &Session<'_>) -> Result<Option<String>, Failure> {
+    let runs = session.runs()?;
+    let lines: Vec<String> = open_runs(&runs)
+        .filter(|run| run.state != RunState::Done)
+        .take(RUNS_MAX)
+        .map(|run| {
+            let at = run.at.as_ref().map(|at| format!(" at `{at}`"));
+            let why = run
+                .reason
+                .as_ref()
+                .map(|why| format!(": {}", cut(why, 200)));
+            format!(
+                "- run `{}` is {}{}{}; `piton status {}` shows more\n",
+                run.name,
+                run.state,
+                at.unwrap_or_default(),
+                why.unwrap_or_default(),
+                run.name
+            )
+        })
+        .collect();
+    let prepared = preparing::prepare_any(&session.store, TOKENS)?;
+    let lately = lately(session)?;
+    if lines.is_empty() && prepared.notes.is_empty() && lately.is_empty() {
+        return Ok(None);
+    }
+    let mut text = String::from("Progress is kept here by piton.\n\n");
+    text.extend(lines);
+    text.extend(lately);
+    if !prepared.notes.is_empty() {
+        text.push('\n');
+        text.push_str(&prepared.in_markdown());
+    }
+    Ok(Some(text))
+}
+
+/// The last things that were logged, the latest last. That sessions began and
+/// ended tells nobody anything.
+fn lately(session: &Session<'_>) -> Result<Vec<String>, Failure> {
+    let rows = session.load(&[Need::RecentEntries(ENTRIES_READ)])?;
+    let told = |row: &&EntryRow| {
+        let kind = row.entry.kind;
+        !matches!(kind, EntryType::SessionStarted | EntryType::SessionEnded)
+    };
+    let latest = rows.tables.entries().rev().filter(told).take(ENTRIES_TOLD);
+    let mut lines: Vec<String> = latest
+        .map(|row| {
+            let title = row.entry.title();
+            let title = title.lines().next().unwrap_or_default().to_owned();
+            let next = row.entry.text("next_steps");
+            let next = next.map(|next| format!("; next: {}", cut(next, 200)));
+            format!(
+                "- {}: {}{}\n",
+                row.entry.type_word(),
+                cut(&title, 200),
+                next.unwrap_or_default()
+            )
+        })
+        .collect();
+    lines.reverse();
+    Ok(lines)
+}
+
+fn cut(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The answer that injects a text, no longer than [`CHARS_MAX`] as it is
+/// printed.
+#[must_use]
+pub fn answer(text: &str) -> serde_json::Value {
+    let answer = |text: &str| {
+        serde_json::json!({ "hookSpecificOutput": {
+            "hookEventName": "SessionStart", "additionalContext": text,
+        }})
+    };
+    let mut chars = text.chars().count();
+    loop {
+        let whole = answer(&cut(text, chars));
+        let over = whole.to_string().chars().count().saturating_sub(CHARS_MAX);
+        if over == 0 || chars == 0 {
+            return whole;
+        }
+        // A character may be several as JSON has it, so this may take a few rounds.
+        chars = chars.saturating_sub(over.div_ceil(6).max(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_never_longer_than_programs_take() {
+        for text in ["a", "\n", "ä", "\u{1}", "\"\\"] {
+            for times in [0, 1, 5_000, 9_900, 20_000] {
+                let answer = answer(&text.repeat(times));
+                assert!(answer.to_string().chars().count() <= CHARS_MAX);
+                let said = &answer["hookSpecificOutput"]["additionalContext"];
+                let said = said.as_str().expect("a text");
+                let is_whole = said.chars().count() == text.chars().count() * times;
+                assert!(is_whole || said.ends_with('…'));
+                let fits = text.repeat(times).len() < 1_000;
+                assert!(is_whole || !fits);
+            }
+        }
+    }
+}

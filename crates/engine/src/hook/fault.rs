@@ -1,0 +1,48 @@
+//! Where faults of a hook go, since nobody may be bothered with them.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+
+use crate::failure::Failure;
+use crate::project::Project;
+use crate::world::World;
+
+/// A longer log begins anew; the one before is kept.
+const BYTES_MAX: u64 = 256 << 10;
+
+/// A failure in one line.
+#[must_use]
+pub fn in_one_line(failure: &Failure) -> String {
+    let causes = failure.causes().into_iter();
+    let parts: Vec<String> = std::iter::once(failure.message.clone())
+        .chain(causes)
+        .collect();
+    format!("{} [{}]", parts.join(": "), failure.code)
+}
+
+/// Notes a fault in `.piton/logs/hook.log`, where there is a `.piton/`. Whatever
+/// stands in the way of that is nobody's concern.
+pub fn note(world: &World, event: &str, fault: &str) {
+    let home = Project::find(world, &world.cwd).home;
+    if !home.is_dir() {
+        return;
+    }
+    let folder = home.join("logs");
+    let path = folder.join("hook.log");
+    fs::create_dir_all(&folder).ok();
+    if fs::metadata(&path).is_ok_and(|found| found.len() > BYTES_MAX) {
+        fs::rename(&path, folder.join("hook.log.old")).ok();
+    }
+    let line = format!("{event}: {fault}");
+    let line = world.redactor().redact(&line).into_owned();
+    let line: String = line
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(2_000)
+        .collect();
+    let line = format!("{} {line}\n", world.now());
+    // One write, so that lines of several processes do not mingle.
+    let file = File::options().append(true).create(true).open(&path);
+    file.and_then(|mut file| file.write_all(line.as_bytes()))
+        .ok();
+}

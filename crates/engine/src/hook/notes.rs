@@ -1,0 +1,202 @@
+//! The little that must outlive a hook's process: when a session began, how
+//! often it was kept from stopping, and which session an attempt is.
+//!
+//! A register, in `.piton/hooks/`: overwritten in place, no part of the journal.
+//! Losing it costs a question that is asked once more; what cannot be written
+//! or read here never keeps anybody from stopping.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use piton_core::AttemptId;
+use serde::{Deserialize, Serialize};
+
+/// So often at most is a session kept from stopping for one item.
+pub const STOPS_MAX: u32 = 2;
+
+/// What nobody has touched for so long belongs to no session any more.
+const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// So many files are looked at when old ones are swept.
+const SWEPT_MAX: usize = 1_000;
+
+/// What is kept of one session.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    /// When it began.
+    since: Option<Timestamp>,
+    /// How often it was kept from stopping, by item.
+    #[serde(default)]
+    stops: BTreeMap<String, u32>,
+}
+
+/// The notes of a project's sessions.
+#[derive(Clone, Debug)]
+pub struct Notes {
+    folder: PathBuf,
+}
+
+impl Notes {
+    /// Those that lie in `home`, the project's `.piton/`.
+    #[must_use]
+    pub fn of(home: &Path) -> Self {
+        Self {
+            folder: home.join("hooks"),
+        }
+    }
+
+    /// Notes that a session begins now, and forgets what is old.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn begin(&self, session: &str, now: Timestamp) -> io::Result<()> {
+        self.sweep(now);
+        self.change(session, |kept| kept.since = Some(now))
+    }
+
+    /// When a session began; none when nobody noted it.
+    #[must_use]
+    pub fn since(&self, session: &str) -> Option<Timestamp> {
+        let text = fs::read(self.path(session)).ok()?;
+        serde_json::from_slice::<Kept>(&text).ok()?.since
+    }
+
+    /// Whether a session may be kept from stopping for an item once more. If so
+    /// it is counted, for good, before anybody is told.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read or written: it may not then.
+    pub fn may_keep(&self, session: &str, item: &str) -> io::Result<bool> {
+        let mut may = false;
+        self.change(session, |kept| {
+            let stops = kept.stops.entry(item.to_owned()).or_default();
+            may = *stops < STOPS_MAX;
+            *stops = stops.saturating_add(u32::from(may));
+        })?;
+        Ok(may)
+    }
+
+    /// Whether a session is the one that an attempt is. The first one that asks
+    /// is: a session that the agent starts itself comes later, and inherits the
+    /// mark of the attempt without holding its item.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read or written.
+    pub fn is_of(&self, attempt: AttemptId, session: &str) -> io::Result<bool> {
+        let path = self.folder.join(format!("attempt-{attempt}"));
+        fs::create_dir_all(&self.folder)?;
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => {
+                file.write_all(session.as_bytes())?;
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Ok(fs::read(&path)? == session.as_bytes())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn path(&self, session: &str) -> PathBuf {
+        self.folder.join(format!("session-{session}.json"))
+    }
+
+    /// Changes what is kept of a session, under its lock.
+    fn change(&self, session: &str, change: impl FnOnce(&mut Kept)) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(self.path(session))?;
+        file.lock()?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        // What is cut off counts as an error, and nobody is kept for it.
+        let mut kept: Kept = if text.is_empty() {
+            Kept::default()
+        } else {
+            serde_json::from_slice(&text)?
+        };
+        change(&mut kept);
+        // Blanks behind it, so that a shorter text covers a longer one.
+        let mut new = serde_json::to_vec(&kept)?;
+        new.resize(new.len().max(text.len()), b' ');
+        file.rewind()?;
+        file.write_all(&new)?;
+        file.sync_data()
+    }
+
+    /// Takes away what is old. What cannot be is looked at again the next time.
+    fn sweep(&self, now: Timestamp) {
+        let Ok(entries) = fs::read_dir(&self.folder) else {
+            return;
+        };
+        for entry in entries.flatten().take(SWEPT_MAX) {
+            let touched = entry.metadata().and_then(|found| found.modified()).ok();
+            let touched = touched.and_then(|time| Timestamp::try_from(time).ok());
+            let is_old = touched.is_some_and(|time| now.duration_since(time) > KEPT);
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if is_old && (name.starts_with("session-") || name.starts_with("attempt-")) {
+                fs::remove_file(entry.path()).ok();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notes() -> (tempfile::TempDir, Notes) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let notes = Notes::of(folder.path());
+        (folder, notes)
+    }
+
+    #[test]
+    fn a_session_is_kept_twice_for_an_item_and_no_oftener() {
+        let (_folder, notes) = notes();
+        let ask = |session, item| notes.may_keep(session, item).expect("written");
+        let asked: Vec<bool> = (0..4).map(|_| ask("s", "keel")).collect();
+        assert_eq!(asked, [true, true, false, false]);
+        assert!(ask("s", "mast") && ask("t", "keel"));
+    }
+
+    #[test]
+    fn the_first_session_is_that_of_the_attempt() {
+        let (_folder, notes) = notes();
+        let attempt = AttemptId(uuid::Uuid::from_u128(7));
+        assert!(notes.is_of(attempt, "s").expect("written"));
+        assert!(!notes.is_of(attempt, "t").expect("read"));
+        assert!(notes.is_of(attempt, "s").expect("read"));
+    }
+
+    #[test]
+    fn notes_that_are_cut_off_keep_nobody() {
+        let (_folder, notes) = notes();
+        notes.may_keep("s", "keel").expect("written");
+        fs::write(notes.path("s"), "{\"stops").expect("written");
+        assert!(notes.may_keep("s", "keel").is_err());
+        assert_eq!(notes.since("s"), None);
+    }
+
+    #[test]
+    fn a_session_begins_anew_and_is_still_counted() {
+        let (_folder, notes) = notes();
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        notes.begin("s", at(1)).expect("written");
+        assert!(notes.may_keep("s", "keel").expect("written"));
+        notes.begin("s", at(2)).expect("written");
+        assert_eq!(notes.since("s"), Some(at(2)));
+        assert!(notes.may_keep("s", "keel").expect("written"));
+        assert!(!notes.may_keep("s", "keel").expect("written"));
+    }
+}

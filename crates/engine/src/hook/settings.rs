@@ -1,0 +1,198 @@
+//! The settings of the three programs in which hooks are named: where they
+//! are, and what piton puts into them.
+
+use std::path::{Path, PathBuf};
+
+use piton_formats::agent_hooks::Hook;
+
+use crate::failure::Failure;
+use crate::project::Project;
+use crate::world::World;
+
+/// A program that has hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+}
+
+/// Whose settings are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Those of the project.
+    Project,
+    /// Those of the user, for all projects.
+    User,
+}
+
+/// How a program keeps its hooks.
+struct Form {
+    /// Its name, for people.
+    title: &'static str,
+    /// The folder of its settings, in a project and at home.
+    folder: &'static str,
+    /// Their file.
+    file: &'static str,
+    /// A variable that names the folder of the user's settings.
+    variable: &'static str,
+    /// What stands between that folder and the file.
+    below: &'static str,
+    /// The events, in the program's words.
+    events: &'static [&'static str],
+    /// After how long it gives a hook up, in its own unit.
+    timeout: u64,
+    /// What must be done before it runs them.
+    then: Option<&'static str>,
+}
+
+/// What piton listens to: it has nothing to do at other events.
+const EVENTS: &[&str] = &["SessionStart", "PostToolUse", "Stop", "SessionEnd"];
+
+const CLAUDE: Form = Form {
+    title: "Claude Code",
+    folder: ".claude",
+    file: "settings.json",
+    variable: "CLAUDE_CONFIG_DIR",
+    below: "",
+    events: EVENTS,
+    timeout: 15,
+    then: None,
+};
+
+const CODEX: Form = Form {
+    title: "Codex",
+    folder: ".codex",
+    file: "hooks.json",
+    variable: "CODEX_HOME",
+    below: "",
+    events: EVENTS,
+    timeout: 15,
+    then: Some(
+        "Codex runs a new hook only when you trust it: type `/hooks` in it and look at them",
+    ),
+};
+
+const GEMINI: Form = Form {
+    title: "Gemini CLI",
+    folder: ".gemini",
+    file: "settings.json",
+    variable: "GEMINI_CLI_HOME",
+    below: ".gemini",
+    events: &["SessionStart", "AfterTool", "AfterAgent", "SessionEnd"],
+    // Milliseconds.
+    timeout: 15_000,
+    then: None,
+};
+
+impl Program {
+    fn form(self) -> &'static Form {
+        match self {
+            Self::Claude => &CLAUDE,
+            Self::Codex => &CODEX,
+            Self::Gemini => &GEMINI,
+        }
+    }
+
+    /// Its name, for people.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        self.form().title
+    }
+
+    /// What must be done in it before it runs new hooks.
+    #[must_use]
+    pub fn then(self) -> Option<&'static str> {
+        self.form().then
+    }
+
+    /// The file of its hooks.
+    ///
+    /// # Errors
+    ///
+    /// When nobody says where the user's home is.
+    pub fn file(self, world: &World, whose: Whose) -> Result<PathBuf, Failure> {
+        let form = self.form();
+        let folder = match (whose, world.var(form.variable)) {
+            (Whose::Project, _) => {
+                let project = Project::find(world, &world.cwd);
+                project.work_tree.join(form.folder)
+            }
+            (Whose::User, Some(named)) => world.path(named).join(form.below),
+            (Whose::User, None) => {
+                let home = world.var("HOME").ok_or_else(|| {
+                    Failure::new("usage", "HOME is not set, so your settings cannot be found")
+                        .hint(format!("set HOME, or {}", form.variable))
+                })?;
+                world.path(home).join(form.folder)
+            }
+        };
+        Ok(folder.join(form.file))
+    }
+
+    /// The hooks, each starting `piton` as it is found from a shell.
+    #[must_use]
+    pub fn hooks(self, piton: &str) -> Vec<Hook> {
+        let form = self.form();
+        let events = form.events.iter();
+        let hooks = events.map(|event| Hook {
+            event,
+            command: format!("{piton} hook {event}"),
+            timeout: form.timeout,
+        });
+        hooks.collect()
+    }
+}
+
+/// How a shell starts this piton: by its name where it is the first one on
+/// `PATH`, else by its path.
+#[must_use]
+pub fn piton(world: &World) -> String {
+    let Some(own) = world.program() else {
+        return "piton".to_owned();
+    };
+    let same = |path: PathBuf| std::fs::canonicalize(path).is_ok_and(|path| path == own);
+    let path = world.var("PATH").unwrap_or_default();
+    let mut found = std::env::split_paths(path).map(|folder| folder.join("piton"));
+    match found.find(|path| path.is_file()) {
+        Some(first) if same(first.clone()) => "piton".to_owned(),
+        Some(_) | None => quoted(&own),
+    }
+}
+
+/// A path as a shell reads it back.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%".contains(c);
+    if text.chars().all(is_plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stays_one_word() {
+        assert_eq!(quoted(Path::new("/usr/bin/piton")), "/usr/bin/piton");
+        assert_eq!(quoted(Path::new("/a b/piton")), "'/a b/piton'");
+        assert_eq!(quoted(Path::new("/a'b/piton")), "'/a'\\''b/piton'");
+    }
+
+    #[test]
+    fn what_is_written_is_known_again() {
+        for program in [Program::Claude, Program::Codex, Program::Gemini] {
+            for piton in ["piton", "/usr/bin/piton", "'/a b/piton'"] {
+                for hook in program.hooks(piton) {
+                    assert!(piton_formats::agent_hooks::is_own(&hook.command));
+                    assert!(super::super::told::Moment::of(hook.event).is_some());
+                }
+            }
+        }
+    }
+}

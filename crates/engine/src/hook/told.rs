@@ -1,0 +1,236 @@
+//! What a program tells at a hook. Fields are as lenient as JSON allows: one of
+//! another type than expected is as good as absent.
+
+mod lenient;
+
+use piton_core::call::{Call, CallKind};
+use piton_core::redact::Redactor;
+use serde::Deserialize;
+
+use self::lenient::{Response, Said};
+use crate::exchange::sha256;
+
+/// What happened, as far as piton has something to do then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A session begins, goes on, or was compacted.
+    SessionStart,
+    /// A tool was called.
+    Called,
+    /// The agent wants to stop.
+    Stop,
+    /// A session ends.
+    SessionEnd,
+    /// Something that needs nothing.
+    Quiet,
+}
+
+/// The events of the three programs. `SubagentStop` is quiet: a sub-agent owns
+/// no item, and the call that let it work is noted by itself.
+const MOMENTS: [(&str, Moment); 18] = [
+    ("SessionStart", Moment::SessionStart),
+    ("SessionEnd", Moment::SessionEnd),
+    ("PostToolUse", Moment::Called),
+    ("PostToolUseFailure", Moment::Called),
+    ("AfterTool", Moment::Called),
+    ("Stop", Moment::Stop),
+    ("AfterAgent", Moment::Stop),
+    ("SubagentStart", Moment::Quiet),
+    ("SubagentStop", Moment::Quiet),
+    ("UserPromptSubmit", Moment::Quiet),
+    ("PreToolUse", Moment::Quiet),
+    ("PermissionRequest", Moment::Quiet),
+    ("PreCompact", Moment::Quiet),
+    ("PostCompact", Moment::Quiet),
+    ("PreCompress", Moment::Quiet),
+    ("BeforeAgent", Moment::Quiet),
+    ("BeforeTool", Moment::Quiet),
+    ("Notification", Moment::Quiet),
+];
+
+impl Moment {
+    /// The moment of that event; none for an event that is not known.
+    #[must_use]
+    pub fn of(event: &str) -> Option<Self> {
+        let known = MOMENTS
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(event));
+        known.map(|(_, moment)| *moment)
+    }
+}
+
+/// What a program tells.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Told {
+    session_id: Said,
+    hook_event_name: Said,
+    source: Said,
+    reason: Said,
+    agent_id: Said,
+    tool_name: Said,
+    tool_input: lenient::Members,
+    tool_response: Response,
+    duration_ms: lenient::Count,
+    last_assistant_message: lenient::Words,
+    prompt_response: lenient::Words,
+}
+
+impl Told {
+    /// Reads what a program wrote.
+    ///
+    /// # Errors
+    ///
+    /// When it is no JSON object.
+    pub fn read(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(bytes)
+    }
+
+    /// The moment: that of `typed`, if it is known, else the one told.
+    #[must_use]
+    pub fn moment(&self, typed: Option<&str>) -> Moment {
+        let typed = typed.and_then(Moment::of);
+        typed
+            .or_else(|| Moment::of(&self.hook_event_name.0))
+            .unwrap_or(Moment::Quiet)
+    }
+
+    /// The session, by a name that may stand anywhere: as the program calls it,
+    /// or, where that has other characters than ids have, its hash.
+    #[must_use]
+    pub fn session(&self) -> Option<String> {
+        const CHARS_MAX: usize = 100;
+        let name = self.session_id.0.as_str();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        match name {
+            "" => None,
+            name if name.len() <= CHARS_MAX && name.chars().all(is_plain) => Some(name.to_owned()),
+            name => Some(sha256(name.as_bytes())),
+        }
+    }
+
+    /// What began a session: `startup`, `resume`, `clear`, `compact`.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        match self.source.0.as_str() {
+            "" => "startup",
+            source => source,
+        }
+    }
+
+    /// Why it ended.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason.0
+    }
+
+    /// Whether a sub-agent speaks, and not the agent of the session.
+    #[must_use]
+    pub fn is_sub_agent(&self) -> bool {
+        !self.agent_id.0.is_empty()
+    }
+
+    /// The last words of the agent.
+    #[must_use]
+    pub fn last_words(&self) -> &str {
+        let told = [&self.last_assistant_message.0, &self.prompt_response.0];
+        told.into_iter()
+            .find(|words| !words.is_empty())
+            .map_or("", String::as_str)
+    }
+
+    /// The call of a tool that is over; none where the tool has no name.
+    /// Secrets go before anything is cut, lest half of one stays.
+    #[must_use]
+    pub fn call(&self, redactor: &Redactor) -> Option<Call> {
+        let tool = self.tool_name.0.as_str();
+        if tool.is_empty() {
+            return None;
+        }
+        let kind = kind_of(tool);
+        let what = self.what(kind);
+        let call = Call::new(kind, &redactor.redact(tool), &redactor.redact(&what));
+        Some(Call {
+            exit: self.tool_response.exit,
+            failed: self.tool_response.failed,
+            bytes: Some(self.tool_response.bytes),
+            ms: self.duration_ms.0,
+            ..call
+        })
+    }
+
+    /// What a call was about.
+    fn what(&self, kind: CallKind) -> String {
+        const FILE: &[&str] = &[
+            "file_path",
+            "absolute_path",
+            "notebook_path",
+            "path",
+            "command",
+        ];
+        const COMMAND: &[&str] = &["command", "cmd"];
+        const TASK: &[&str] = &["description", "prompt", "message"];
+        const ANY: &[&str] = &[
+            "query",
+            "pattern",
+            "url",
+            "path",
+            "file_path",
+            "dir_path",
+            "description",
+            "command",
+        ];
+        let keys = match kind {
+            CallKind::Read | CallKind::Write => FILE,
+            CallKind::Shell => COMMAND,
+            CallKind::Agent => TASK,
+            CallKind::Other => ANY,
+        };
+        let found = keys.iter().find_map(|key| self.tool_input.get(key));
+        let said = found.unwrap_or_default().trim();
+        match kind {
+            CallKind::Write => patched(said).unwrap_or(said).to_owned(),
+            CallKind::Read | CallKind::Shell | CallKind::Agent | CallKind::Other => said.to_owned(),
+        }
+    }
+}
+
+/// The first file of a patch as Codex writes it: `*** Update File: src/lib.rs`.
+fn patched(text: &str) -> Option<&str> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("*** "));
+    lines.find_map(|line| line.split_once(" File: ").map(|(_, file)| file.trim()))
+}
+
+/// The tools of the three programs.
+const TOOLS: [(&str, CallKind); 22] = [
+    ("Read", CallKind::Read),
+    ("NotebookRead", CallKind::Read),
+    ("read_file", CallKind::Read),
+    ("read_many_files", CallKind::Read),
+    ("view_image", CallKind::Read),
+    ("Write", CallKind::Write),
+    ("Edit", CallKind::Write),
+    ("MultiEdit", CallKind::Write),
+    ("NotebookEdit", CallKind::Write),
+    ("write_file", CallKind::Write),
+    ("replace", CallKind::Write),
+    ("edit", CallKind::Write),
+    ("apply_patch", CallKind::Write),
+    ("Bash", CallKind::Shell),
+    ("shell", CallKind::Shell),
+    ("local_shell", CallKind::Shell),
+    ("exec_command", CallKind::Shell),
+    ("run_shell_command", CallKind::Shell),
+    ("Agent", CallKind::Agent),
+    ("Task", CallKind::Agent),
+    ("spawn_agent", CallKind::Agent),
+    ("invoke_agent", CallKind::Agent),
+];
+
+fn kind_of(tool: &str) -> CallKind {
+    let known = TOOLS.iter().find(|(name, _)| *name == tool);
+    known.map_or(CallKind::Other, |(_, kind)| *kind)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! The hooks in the settings of agent programs: put in and taken out by span.
+//!
+//! Claude Code, Codex and Gemini CLI keep them alike: a JSON object with
+//! `hooks`, in it a list for each event, in that groups, each with a list of
+//! its own of commands. [`install`] adds one command an event, [`uninstall`]
+//! takes out what is piton's. Nothing else in the text changes a byte, and what
+//! [`install`] did, [`uninstall`] undoes to the byte.
+//!
+//! What piton makes opens over several lines; what it puts into something that
+//! was there and empty begins on the line of its bracket. So it shows later
+//! what was there before, and no note need be kept beside the file.
+
+mod cut;
+mod put;
+
+use std::fmt;
+
+use crate::json;
+use crate::tree::{Fault, Map, Node, Span, Value};
+
+pub use cut::uninstall;
+pub use put::{fresh, install};
+
+/// The key of the hooks in the settings.
+const HOOKS: &str = "hooks";
+
+/// A command for an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// The event, in the program's word.
+    pub event: &'static str,
+    /// The command, for a shell.
+    pub command: String,
+    /// After how long the program gives it up, in the program's own unit.
+    pub timeout: u64,
+}
+
+/// Why settings were not changed. They are as they were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CannotHook {
+    /// They are not JSON; the first of their faults.
+    Unreadable(Fault),
+    /// Something in them has another shape than their program would read.
+    Shape {
+        /// Where.
+        span: Span,
+        /// What, in words: "`hooks` is not an object".
+        what: String,
+    },
+}
+
+impl fmt::Display for CannotHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (span, what) = match self {
+            Self::Unreadable(fault) => (fault.span, &fault.message),
+            Self::Shape { span, what } => (*span, what),
+        };
+        write!(f, "line {}, column {}: {what}", span.line, span.column)
+    }
+}
+
+impl std::error::Error for CannotHook {}
+
+/// Whether a command is one that [`install`] writes: `piton hook EVENT`, by
+/// whatever path.
+#[must_use]
+pub fn is_own(command: &str) -> bool {
+    let Some((program, event)) = command.rsplit_once(" hook ") else {
+        return false;
+    };
+    let program = program.trim_matches('\'');
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    let is_event = !event.is_empty() && event.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_event && matches!(name, "piton" | "piton.exe")
+}
+
+/// The settings as a tree; none for a text of blanks.
+fn read(text: &str) -> Result<Option<Node>, CannotHook> {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Ok(None);
+    }
+    let parsed = json::parse(text);
+    match (parsed.root, parsed.faults.into_iter().next()) {
+        (_, Some(fault)) => Err(CannotHook::Unreadable(fault)),
+        (root, None) => Ok(root),
+    }
+}
+
+fn object<'n>(node: &'n Node, what: &str) -> Result<&'n Map, CannotHook> {
+    match &node.value {
+        Value::Map(map) => Ok(map),
+        Value::Scalar(_) | Value::Seq(_) => Err(CannotHook::Shape {
+            span: node.span,
+            what: format!("{what} is not an object"),
+        }),
+    }
+}
+
+fn list<'n>(node: &'n Node, what: &str) -> Result<&'n [Node], CannotHook> {
+    node.as_seq().ok_or_else(|| CannotHook::Shape {
+        span: node.span,
+        what: format!("{what} is not a list"),
+    })
+}
+
+/// The value of a key, with its place among the others.
+fn member<'m>(map: &'m Map, key: &str) -> Option<(usize, &'m Node)> {
+    let mut pairs = map.iter().enumerate();
+    let (at, (_, node)) = pairs.find(|(_, (known, _))| known.text == key)?;
+    Some((at, node))
+}
+
+/// From where to where the pairs of an object stand.
+fn spans(map: &Map) -> Vec<(usize, usize)> {
+    let pairs = map.pairs.iter();
+    pairs
+        .map(|(key, node)| (key.span.start, node.span.end))
+        .collect()
+}
+
+/// The command of a hook in a group; none for a hook of another type.
+fn command(hook: &Node) -> Option<&str> {
+    let Value::Map(map) = &hook.value else {
+        return None;
+    };
+    member(map, "command").and_then(|(_, node)| node.as_str())
+}
+
+/// The hooks of a group. A group of another shape has none of piton's.
+fn hooks_of(group: &Node) -> Option<&[Node]> {
+    let Value::Map(map) = &group.value else {
+        return None;
+    };
+    member(map, HOOKS).and_then(|(_, node)| node.as_seq())
+}
+
+/// Text instead of a range of bytes.
+struct Edit {
+    start: usize,
+    end: usize,
+    text: String,
+}
+
+/// The text with the edits, which do not overlap.
+fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|edit| edit.start);
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for edit in edits {
+        out.push_str(&text[at..edit.start]);
+        out.push_str(&edit.text);
+        at = edit.end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+#[cfg(test)]
+mod tests;
