@@ -199,6 +199,18 @@ pub enum Command {
         /// Why, or the answer itself.
         why: Option<String>,
     },
+    /// Ask a person something that holds nothing up. What is asked already, in
+    /// the same words about the same item, is not asked again.
+    AskPerson {
+        /// The run; [`RunId::PROJECT`] for a question about no run's item.
+        run: RunId,
+        /// The item that it is about.
+        node: Option<Node>,
+        /// The question, in one line.
+        question: String,
+        /// More, if there is more.
+        details: Option<String>,
+    },
     /// Take in what somebody changed in a plan's file by hand.
     ///
     /// What fits is done; what does not becomes one open decision.
@@ -406,6 +418,7 @@ impl Command {
             | Self::StartGate { .. }
             | Self::StartCommit { .. }
             | Self::RetryItem { .. }
+            | Self::AskPerson { .. }
             | Self::AskAboutFile { .. }
             | Self::SettleFile { .. } => self.run().map(StreamId::run).into_iter().collect(),
         }
@@ -443,6 +456,7 @@ impl Command {
             | Self::EndCommit { run, .. }
             | Self::SkipItem { run, .. }
             | Self::RetryItem { run, .. }
+            | Self::AskPerson { run, .. }
             | Self::Decide { run, .. }
             | Self::TakeEdits { run, .. } => Some(*run),
         }

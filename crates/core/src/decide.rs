@@ -125,6 +125,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         Command::RetryItem { run, node, why } => {
             people::retry_item(it, *run, node, why.as_deref())?
         }
+        Command::AskPerson {
+            run,
+            node,
+            question,
+            details,
+        } => people::ask_person(it, (*run, node.as_ref()), (question, details.as_deref()))?,
         Command::Decide {
             decision,
             verb,

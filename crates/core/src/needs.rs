@@ -197,6 +197,11 @@ pub fn needs(command: &Command) -> Needs {
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
+        Command::AskPerson { run, node, .. } => {
+            rows.extend(node.iter().map(|node| Need::Line(*run, node.clone())));
+            rows.push(Need::OpenDecisions(Some(*run)));
+            rows.push(Need::NextDecision);
+        }
         Command::LogEntry(entry) => {
             rows.push(Need::NextMemory);
             resolving(&mut rows, entry.text("resolution"));
