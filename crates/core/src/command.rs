@@ -232,6 +232,14 @@ pub enum Command {
     TellAttempt(Box<ToldAttempt>),
     /// Keep something that is worth knowing.
     AddMemory(Box<Memory>),
+    /// Keep what an agent says that is worth knowing, once: what is known already
+    /// gets a second source, and what its own prompt carried is an echo.
+    NoticeMemory {
+        /// What it says.
+        memory: Box<Memory>,
+        /// The ids of what its prompt carried.
+        carried: Vec<String>,
+    },
     /// No longer follow something that is remembered.
     RetireMemory {
         /// Its id.
@@ -377,7 +385,9 @@ impl Command {
             Self::DoubtMemories(_) | Self::RetireMemory { .. } => {
                 vec![StreamId::run(RunId::PROJECT), StreamId::memory()]
             }
-            Self::AddMemory(_) | Self::ImportMemories(_) => vec![StreamId::memory()],
+            Self::AddMemory(_) | Self::NoticeMemory { .. } | Self::ImportMemories(_) => {
+                vec![StreamId::memory()]
+            }
             Self::StartAttempt { run, memories, .. } if !memories.is_empty() => {
                 vec![StreamId::run(*run), StreamId::memory()]
             }
@@ -431,6 +441,7 @@ impl Command {
             Self::PlanRun(plan) => Some(plan.run),
             Self::LogEntry(_)
             | Self::AddMemory(_)
+            | Self::NoticeMemory { .. }
             | Self::RetireMemory { .. }
             | Self::ImportMemories(_)
             | Self::DoubtMemories(_)

@@ -38,6 +38,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         Command::LogEntry(entry) => recording::log(it, (**entry).clone()),
         Command::TellAttempt(told) => recording::tell_attempt(it, told)?,
         Command::AddMemory(memory) => remembering::add(it, memory)?,
+        Command::NoticeMemory { memory, carried } => remembering::notice(it, memory, carried),
         Command::RetireMemory {
             id,
             why,

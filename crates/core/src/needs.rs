@@ -213,6 +213,10 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::TellAttempt(told) => telling(&mut rows, told),
         Command::AddMemory(memory) => remembering(&mut rows, memory),
+        Command::NoticeMemory { memory, .. } => {
+            remembering(&mut rows, memory);
+            resolving(&mut rows, Some(&memory.content));
+        }
         Command::RetireMemory {
             id, superseded_by, ..
         } => {
@@ -270,9 +274,9 @@ fn logging(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::Line(run, node.clone()));
 }
 
-/// What may say the same as a resolution.
-fn resolving(rows: &mut Vec<Need>, resolution: Option<&str>) {
-    let document = resolution.map(|text| Document::of("", text, ""));
+/// What may say the same as a resolution, or as what was noticed.
+fn resolving(rows: &mut Vec<Need>, said: Option<&str>) {
+    let document = said.map(|text| Document::of("", text, ""));
     let tokens = document.map(|document| document.tokens().map(str::to_owned).collect());
     rows.extend(tokens.map(Need::MemoriesNear));
 }
