@@ -13,6 +13,7 @@ pub mod faces;
 pub mod fail;
 pub mod failure;
 pub mod git;
+pub mod held;
 mod input;
 pub mod keeper;
 pub mod mirror;
