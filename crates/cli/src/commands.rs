@@ -439,12 +439,12 @@ fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
         output.note(&format!("{}: {what}", decided.memory));
     }
     if let Some(decided) = &decided.question {
-        let told = match (decided.verb, &decided.node) {
-            (Verb::Answer, Some(node)) => {
+        let told = match (decided.verb == Verb::Answer, &decided.node) {
+            (true, Some(node)) => {
                 format!("answered; it is remembered, and the next prompt of {node} tells it")
             }
-            (Verb::Answer, None) => "answered; it is remembered".to_owned(),
-            _ => "closed without an answer".to_owned(),
+            (true, None) => "answered; it is remembered".to_owned(),
+            (false, _) => "closed without an answer".to_owned(),
         };
         output.note(&format!("{}: {told}", decided.question));
     }

@@ -9,6 +9,9 @@ use crate::args::InboxCommand;
 use crate::output::{BOLD, CYAN, DIM, GREEN, Output, RED, YELLOW};
 use crate::show::progress::{first_line, seconds};
 
+/// What shows what waits for a person.
+const INBOX: &str = "piton inbox";
+
 pub(super) fn next(
     world: &World,
     run: Option<&str>,
@@ -29,9 +32,13 @@ pub(super) fn next(
     }
     let runs: Vec<String> = next.runs.iter().map(|run| of_run(world, run)).collect();
     output.data(&runs.join("\n"));
-    if next.questions > 0 {
+    let is_said = next
+        .runs
+        .iter()
+        .any(|run| run.next.as_deref() == Some(INBOX));
+    if next.questions > 0 && !is_said {
         let questions = count(next.questions, "question");
-        output.hint(&format!("{questions} in the inbox: see `piton inbox`"));
+        output.hint(&format!("{questions} in the inbox: see `{INBOX}`"));
     }
     Ok(Exit::Done)
 }
@@ -58,7 +65,7 @@ fn of_run(world: &World, run: &RunNext) -> String {
         let why = stuck.why.as_deref().map(first_line).unwrap_or_default();
         let asked = stuck.decision.as_deref().map(|id| format!(" ({id})"));
         text.push_str(&format!(
-            "  {RED}stuck{RED:#}    {} {DIM}- {} {why}{}{DIM:#}\n",
+            "  {RED}stuck{RED:#}    {} {DIM}{}: {why}{}{DIM:#}\n",
             stuck.node,
             stuck.state,
             asked.unwrap_or_default()

@@ -1,6 +1,8 @@
 //! `piton inbox` and `piton decide`: everything that waits for a person.
 
-use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, Refusal, RunId, Verb, Way};
+use piton_core::{
+    Command, DecisionId, DecisionKind, DecisionRow, Need, Node, Refusal, RunId, Verb, Way,
+};
 use serde::Serialize;
 
 use super::control::{Outcome, outcome};
@@ -181,7 +183,7 @@ pub struct DecidedQuestion {
     pub id: String,
     /// What was asked.
     pub question: String,
-    /// The item that it is about.
+    /// The item whose next prompt tells the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// What was said.
@@ -257,12 +259,16 @@ pub fn decide(
         verb,
         way,
     });
-    let question = (row.kind == DecisionKind::Question).then(|| DecidedQuestion {
-        id: format!("d{}", row.number),
-        question: row.question.clone(),
-        node: row.node.as_ref().map(ToString::to_string),
-        verb,
-    });
+    let question = if row.kind == DecisionKind::Question {
+        Some(DecidedQuestion {
+            id: format!("d{}", row.number),
+            question: row.question.clone(),
+            node: told_to(&session, row.run, row.node.as_ref())?,
+            verb,
+        })
+    } else {
+        None
+    };
     if row.run == RunId::PROJECT || question.is_some() {
         return Ok(Decided {
             file,
@@ -284,6 +290,21 @@ pub fn decide(
         question,
         run,
     })
+}
+
+/// The item whose next prompt tells an answer: one that is there and not finished.
+fn told_to(
+    session: &Session<'_>,
+    run: RunId,
+    node: Option<&Node>,
+) -> Result<Option<String>, Failure> {
+    let Some(node) = node else {
+        return Ok(None);
+    };
+    let rows = session.load(&[Need::Line(run, node.clone())])?;
+    let item = rows.tables.item(run, node);
+    let open = item.filter(|item| !item.state.is_finished());
+    Ok(open.map(|item| item.node.to_string()))
 }
 
 /// The question about a file, after the file was looked at once more: it may

@@ -228,9 +228,11 @@ impl Found {
             + cut(&mut self.ready, shown)
             + cut(&mut self.waiting, shown)
             + cut(&mut self.stuck, shown);
-        let state = match row.state {
-            RunState::Running if !live => RunState::Interrupted,
-            state => state,
+        let is_dead = row.state == RunState::Running && !live;
+        let state = if is_dead {
+            RunState::Interrupted
+        } else {
+            row.state
         };
         let held_up = matches!(
             state,

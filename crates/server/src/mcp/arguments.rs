@@ -71,21 +71,22 @@ impl Shape {
     /// In JSON Schema, without what some clients do not understand: no
     /// references, no alternatives.
     fn schema(self) -> Map<String, Value> {
-        let schema = match self {
-            Self::Text => json!({ "type": "string" }),
-            Self::OneOf(_) | Self::OneOfAll(_) => {
-                json!({ "type": "string", "enum": self.words() })
-            }
-            Self::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            Self::Named => {
-                json!({ "type": "object", "additionalProperties": { "type": "string" } })
-            }
-            Self::Objects(fields) => json!({ "type": "array", "items": schema(fields) }),
+        let kind = match self {
+            Self::Text | Self::OneOf(_) | Self::OneOfAll(_) => "string",
+            Self::Texts | Self::Objects(_) => "array",
+            Self::Named => "object",
         };
-        match schema {
-            Value::Object(schema) => schema,
-            other => unreachable!("a schema is an object, not {other}"),
-        }
+        let text = || json!({ "type": "string" });
+        let mut rest = match self {
+            Self::Text => Map::new(),
+            Self::OneOf(_) | Self::OneOfAll(_) => one("enum", self.words()),
+            Self::Texts => one("items", text()),
+            Self::Objects(fields) => one("items", schema(fields)),
+            Self::Named => one("additionalProperties", text()),
+        };
+        let mut whole = one("type", kind);
+        whole.append(&mut rest);
+        whole
     }
 
     /// What would fit, in words.
@@ -116,14 +117,22 @@ impl Shape {
                 .iter()
                 .find_map(|(key, item)| Self::Text.misfit(&format!("{path}.{key}"), item)),
             (Self::Objects(fields), Value::Array(items)) => {
-                items.iter().enumerate().find_map(|(at, item)| match item {
-                    Value::Object(map) => misfit(fields, map, &format!("{path}[{at}].")),
-                    other => Some(format!("`{path}[{at}]` must be an object, not {other}")),
+                items.iter().enumerate().find_map(|(at, item)| {
+                    let path = format!("{path}[{at}]");
+                    let Value::Object(map) = item else {
+                        return Some(format!("`{path}` must be an object, not {item}"));
+                    };
+                    misfit(fields, map, &format!("{path}."))
                 })
             }
             _ => wants(),
         }
     }
+}
+
+/// An object with one key.
+fn one(key: &str, value: impl Into<Value>) -> Map<String, Value> {
+    std::iter::once((key.to_owned(), value.into())).collect()
 }
 
 /// The schema of an object with these fields and no others.
@@ -141,8 +150,7 @@ pub(super) fn schema(fields: &[Field]) -> Map<String, Value> {
         .filter(|field| field.is_required)
         .map(|field| field.name)
         .collect();
-    let mut schema = Map::new();
-    schema.insert("type".to_owned(), "object".into());
+    let mut schema = one("type", "object");
     schema.insert("properties".to_owned(), properties.into());
     if !required.is_empty() {
         schema.insert("required".to_owned(), required.into());

@@ -100,8 +100,12 @@ pub(super) fn next(next: &Next) -> String {
         lines.push(format!("{} older runs are not told", next.runs_left_out));
     }
     if next.questions > 0 {
+        let (questions, wait) = match next.questions {
+            1 => ("question", "waits"),
+            _ => ("questions", "wait"),
+        };
         lines.push(format!(
-            "{} questions wait for a person (`piton inbox`)",
+            "{} {questions} {wait} for a person (`piton inbox`)",
             next.questions
         ));
     }
