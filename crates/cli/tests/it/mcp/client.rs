@@ -1,6 +1,11 @@
 //! A client of the protocol, as small as one can be: one request, one answer,
 //! and every line looked at.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments written where they are used read better without a borrow"
+)]
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
