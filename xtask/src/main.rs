@@ -3,7 +3,7 @@
 //! | command | does |
 //! |---|---|
 //! | `tidy` | holds layers, error pages, links and names to what is written down |
-//! | `docs [--check]` | writes `docs/cli.md` and `docs/errors/README.md`, or compares them |
+//! | `docs [--check]` | writes `docs/cli.md`, `docs/mcp.md` and `docs/errors/README.md`, or compares them |
 //! | `test` | everything that must pass before a change is merged |
 //!
 //! Nothing of this ships with piton.
@@ -12,6 +12,7 @@ mod check;
 mod program;
 mod reference;
 mod tidy;
+mod tools;
 mod tree;
 
 use std::fmt::Display;

@@ -1,6 +1,6 @@
 //! Starting programs: cargo, rustup, piton.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -56,6 +56,29 @@ pub(crate) fn read(root: &Path, program: &str, args: &[&str]) -> Result<String, 
         line_of(program, args),
         said.trim()
     ))
+}
+
+/// Runs a program with this on its stdin; what it printed to stdout, if it went well.
+pub(crate) fn feed(
+    root: &Path,
+    program: &str,
+    args: &[&str],
+    stdin: &str,
+) -> Result<String, String> {
+    let mut child = command(root, program, args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| cannot_start(program, &error))?;
+    if let Some(mut pipe) = child.stdin.take() {
+        pipe.write_all(stdin.as_bytes())
+            .map_err(|error| format!("{program} does not read: {error}"))?;
+    }
+    let output = child
+        .wait_with_output()
+        .map_err(|error| format!("{program} was lost: {error}"))?;
+    outcome(program, args, output.status.success())?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Whether a program is there and does this.

@@ -1,16 +1,16 @@
 //! Documents that are made from the program itself.
 //!
-//! `docs/cli.md` is what `--help` says, of every command; the index of
-//! failures is made from the table of codes and the first sentence of each page.
+//! `docs/cli.md` is what `--help` says, of every command; `docs/mcp.md` is what
+//! `piton mcp` lists; the index of failures is made from the table of codes and the first sentence of each page.
 
 use std::fs;
 use std::path::Path;
 
-use crate::program;
 use crate::tidy::{codes, first_sentence, number};
+use crate::{program, tools};
 
 /// Written by this and by nobody else.
-const NOTE: &str =
+pub(crate) const NOTE: &str =
     "<!-- Written by `cargo xtask docs`; change the program, or the pages, instead. -->";
 
 /// Writes every generated document.
@@ -54,14 +54,15 @@ pub(crate) fn compare(root: &Path) -> Result<(), String> {
 }
 
 fn documents(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
+    let piton = build(root)?;
     Ok(vec![
-        ("docs/cli.md", commands(root)?),
+        ("docs/cli.md", commands(root, &piton)?),
+        ("docs/mcp.md", tools::page(root, &piton)?),
         ("docs/errors/README.md", failures(root)?),
     ])
 }
 
-fn commands(root: &Path) -> Result<String, String> {
-    let piton = build(root)?;
+fn commands(root: &Path, piton: &str) -> Result<String, String> {
     let mut text = format!(
         "# Commands\n\n{NOTE}\n\nData goes to stdout, everything else to stderr. What each exit status means stands in the [README](../README.md#exit-status), how things fit together in the [guide](guide/getting-started.md).\n"
     );
@@ -69,7 +70,7 @@ fn commands(root: &Path) -> Result<String, String> {
     while let Some(path) = left.pop() {
         let mut args: Vec<&str> = path.iter().map(String::as_str).collect();
         args.push("--help");
-        let help = program::read(root, &piton, &args)?;
+        let help = program::read(root, piton, &args)?;
         let title = ["piton".to_owned()]
             .into_iter()
             .chain(path.iter().cloned())

@@ -75,9 +75,26 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "watch")]
         failures: bool,
     },
-    /// List everything that waits for a person
-    #[command(after_help = "Examples:\n  piton inbox\n  piton inbox --json | jq -r '.[].id'")]
-    Inbox,
+    /// Say what can be worked on, what waits for what, and what is stuck and why
+    #[command(
+        after_help = "Without RUN: every run that is not over.\n\nExamples:\n  piton next\n  piton next 2026-01-15_auth --limit 5\n  piton next --json | jq -r '.runs[].ready[]'"
+    )]
+    Next {
+        /// The run: its name, the path of its plan, or the beginning of its id
+        run: Option<String>,
+        /// At most so many of each kind
+        #[arg(long, value_name = "N", default_value_t = piton_engine::verbs::next::SHOWN)]
+        limit: usize,
+    },
+    /// List everything that waits for a person; `ask` puts a question there
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  piton inbox\n  piton inbox --json | jq -r '.[].id'\n  piton inbox ask 'Do we keep the old endpoint?' --item release"
+    )]
+    Inbox {
+        #[command(subcommand)]
+        command: Option<InboxCommand>,
+    },
     /// Decide what is open
     #[command(
         after_help = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve\n  piton decide d5 keep-file"
@@ -190,6 +207,13 @@ pub(crate) enum Command {
     /// Hear what an agent program tells at its hooks; name piton in them
     #[command(after_help = hook::EXAMPLES)]
     Hook(HookArgs),
+    /// Serve status, memory and records to an agent as tools, over stdin and stdout
+    #[command(after_help = MCP)]
+    Mcp {
+        /// What is worked on: [RUN:]NODE; without it, PITON_ITEM
+        #[arg(long)]
+        item: Option<String>,
+    },
     /// Print the completions of a shell
     #[command(
         after_help = "Example:\n  piton completions bash > ~/.local/share/bash-completion/completions/piton"
@@ -202,6 +226,17 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  piton man > piton.1 && man ./piton.1")]
     Man,
 }
+
+const MCP: &str =
+    "It is started by a client of the Model Context Protocol, in the folder of the project, and
+ends when the client closes stdin. The tools: status, next, prepare and recall read; record,
+log, learn and ask write about the item that is worked on. Which one that is says PITON_ATTEMPT
+in the agents that `piton run` starts, elsewhere --item or PITON_ITEM; without any of them the
+tools that write are refused.
+
+Examples:
+  claude mcp add piton -- piton mcp --item auth-login
+  claude -p --allowedTools 'mcp__piton__status,mcp__piton__recall' 'where do we stand?'";
 
 const RUN_EXAMPLES: &str = "Examples:
   piton run sprints/2026-01-15_auth --agent claude
@@ -329,6 +364,24 @@ pub(crate) enum PlanCommand {
         /// Why
         #[arg(long)]
         why: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum InboxCommand {
+    /// Ask a person something that holds nothing up
+    #[command(
+        after_help = "Examples:\n  piton inbox ask 'Do we keep the old endpoint?'\n  piton inbox ask 'Tabs or blanks?' --item auth-login --details 'The files have both.'"
+    )]
+    Ask {
+        /// The question, in one line
+        text: String,
+        /// The item that it is about: its next prompt tells the answer
+        #[arg(long)]
+        item: Option<String>,
+        /// More, if one line does not say it
+        #[arg(long, value_name = "TEXT")]
+        details: Option<String>,
     },
 }
 

@@ -4,6 +4,7 @@ mod files;
 pub(crate) mod hook;
 mod learn;
 mod memory;
+mod next;
 mod recall;
 mod record;
 
@@ -41,7 +42,11 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
             ..
         } => memory::failures(world, run.as_deref(), output),
         Command::Status { run, watch, .. } => show_status(world, run.as_deref(), watch, output),
-        Command::Inbox => show_inbox(world, output),
+        Command::Next { run, limit } => next::next(world, run.as_deref(), limit, output),
+        Command::Inbox { command: None } => show_inbox(world, output),
+        Command::Inbox {
+            command: Some(command),
+        } => next::ask(world, command, output),
         Command::Decide { id, verb, why } => {
             let decided = inbox::decide(world, &id, verb.into(), why, &mut |notice| {
                 notify(world, &notice, output)
@@ -74,6 +79,11 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
                 Ok(Exit::Done)
             }
         },
+        Command::Mcp { item } => {
+            // From here on stdout is the protocol's.
+            piton_server::mcp::serve_stdio(world.clone(), item)?;
+            Ok(Exit::Done)
+        }
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "piton", &mut text);
@@ -355,7 +365,7 @@ fn does(way: Way) -> &'static str {
 
 fn typed(id: &str, verb: Verb) -> String {
     match verb {
-        Verb::Answer => format!("piton decide {id} answer --why '...'"),
+        Verb::Answer => next::answer(id),
         Verb::Approve
         | Verb::Retry
         | Verb::Skip
@@ -435,6 +445,16 @@ fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
             "followed on"
         };
         output.note(&format!("{}: {what}", decided.memory));
+    }
+    if let Some(decided) = &decided.question {
+        let told = match (decided.verb == Verb::Answer, &decided.node) {
+            (true, Some(node)) => {
+                format!("answered; it is remembered, and the next prompt of {node} tells it")
+            }
+            (true, None) => "answered; it is remembered".to_owned(),
+            (false, _) => "closed without an answer".to_owned(),
+        };
+        output.note(&format!("{}: {told}", decided.question));
     }
     match &decided.run {
         Some(outcome) => show_outcome(outcome, output),

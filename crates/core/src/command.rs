@@ -200,6 +200,18 @@ pub enum Command {
         /// Why, or the answer itself.
         why: Option<String>,
     },
+    /// Ask a person something that holds nothing up. What is asked already, in
+    /// the same words about the same item, is not asked again.
+    AskPerson {
+        /// The run; [`RunId::PROJECT`] for a question about no run's item.
+        run: RunId,
+        /// The item that it is about.
+        node: Option<Node>,
+        /// The question, in one line.
+        question: String,
+        /// More, if there is more.
+        details: Option<String>,
+    },
     /// Take in what somebody changed in a plan's file by hand.
     ///
     /// What fits is done; what does not becomes one open decision.
@@ -223,6 +235,14 @@ pub enum Command {
     TellAttempt(Box<ToldAttempt>),
     /// Keep something that is worth knowing.
     AddMemory(Box<Memory>),
+    /// Keep what an agent says that is worth knowing, once: what is known already
+    /// gets a second source, and what its own prompt carried is an echo.
+    NoticeMemory {
+        /// What it says.
+        memory: Box<Memory>,
+        /// The ids of what its prompt carried.
+        carried: Vec<String>,
+    },
     /// No longer follow something that is remembered.
     RetireMemory {
         /// Its id.
@@ -368,7 +388,9 @@ impl Command {
             Self::DoubtMemories(_) | Self::RetireMemory { .. } => {
                 vec![StreamId::run(RunId::PROJECT), StreamId::memory()]
             }
-            Self::AddMemory(_) | Self::ImportMemories(_) => vec![StreamId::memory()],
+            Self::AddMemory(_) | Self::NoticeMemory { .. } | Self::ImportMemories(_) => {
+                vec![StreamId::memory()]
+            }
             Self::StartAttempt { run, memories, .. } if !memories.is_empty() => {
                 vec![StreamId::run(*run), StreamId::memory()]
             }
@@ -410,6 +432,7 @@ impl Command {
             | Self::StartGate { .. }
             | Self::StartCommit { .. }
             | Self::RetryItem { .. }
+            | Self::AskPerson { .. }
             | Self::AskAboutFile { .. }
             | Self::SettleFile { .. } => self.run().map(StreamId::run).into_iter().collect(),
         }
@@ -423,6 +446,7 @@ impl Command {
             Self::LogEntry(_)
             | Self::NoteCall(_)
             | Self::AddMemory(_)
+            | Self::NoticeMemory { .. }
             | Self::RetireMemory { .. }
             | Self::ImportMemories(_)
             | Self::DoubtMemories(_)
@@ -448,6 +472,7 @@ impl Command {
             | Self::EndCommit { run, .. }
             | Self::SkipItem { run, .. }
             | Self::RetryItem { run, .. }
+            | Self::AskPerson { run, .. }
             | Self::Decide { run, .. }
             | Self::TakeEdits { run, .. } => Some(*run),
         }

@@ -40,6 +40,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         Command::NoteCall(noted) => it.tell(Event::CallNoted(noted.clone())),
         Command::TellAttempt(told) => recording::tell_attempt(it, told)?,
         Command::AddMemory(memory) => remembering::add(it, memory)?,
+        Command::NoticeMemory { memory, carried } => remembering::notice(it, memory, carried),
         Command::RetireMemory {
             id,
             why,
@@ -127,6 +128,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         Command::RetryItem { run, node, why } => {
             people::retry_item(it, *run, node, why.as_deref())?
         }
+        Command::AskPerson {
+            run,
+            node,
+            question,
+            details,
+        } => people::ask_person(it, (*run, node.as_ref()), (question, details.as_deref()))?,
         Command::Decide {
             decision,
             verb,

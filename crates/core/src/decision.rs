@@ -22,6 +22,9 @@ pub enum DecisionKind {
     FileConflict,
     /// Attempts keep failing with something that is remembered.
     DoubtedMemory,
+    /// Somebody at work, a person or an agent, asks another. The work goes on;
+    /// the answer is for what comes after.
+    Question,
 }
 
 impl DecisionKind {
@@ -34,6 +37,7 @@ impl DecisionKind {
             Self::Breakpoint => "breakpoint",
             Self::FileConflict => "file-conflict",
             Self::DoubtedMemory => "doubted-memory",
+            Self::Question => "question",
         }
     }
 
@@ -42,7 +46,7 @@ impl DecisionKind {
     pub fn holds_the_run(self) -> bool {
         match self {
             Self::HumanNeeded | Self::BlockedNode => true,
-            Self::Breakpoint | Self::FileConflict | Self::DoubtedMemory => false,
+            Self::Breakpoint | Self::FileConflict | Self::DoubtedMemory | Self::Question => false,
         }
     }
 
@@ -55,6 +59,7 @@ impl DecisionKind {
             Self::Breakpoint => &[Verb::Approve],
             Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],
             Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],
+            Self::Question => &[Verb::Answer, Verb::Skip],
         }
     }
 }
@@ -65,11 +70,12 @@ impl DecisionKind {
 pub enum Verb {
     /// Go on.
     Approve,
-    /// Try again, with this text in the prompt.
+    /// Try again, with this text in the prompt; of a question that held nothing
+    /// up, this text for the next prompt.
     Answer,
     /// Try again.
     Retry,
-    /// Leave it out.
+    /// Leave it out; of a question, that nobody need answer it.
     Skip,
     /// What the file says holds.
     KeepFile,

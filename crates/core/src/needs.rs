@@ -197,6 +197,11 @@ pub fn needs(command: &Command) -> Needs {
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
+        Command::AskPerson { run, node, .. } => {
+            rows.extend(node.iter().map(|node| Need::Line(*run, node.clone())));
+            rows.push(Need::OpenDecisions(Some(*run)));
+            rows.push(Need::NextDecision);
+        }
         Command::LogEntry(entry) => {
             rows.push(Need::NextMemory);
             resolving(&mut rows, entry.text("resolution"));
@@ -209,6 +214,10 @@ pub fn needs(command: &Command) -> Needs {
         Command::NoteCall(_) => {}
         Command::TellAttempt(told) => telling(&mut rows, told),
         Command::AddMemory(memory) => remembering(&mut rows, memory),
+        Command::NoticeMemory { memory, .. } => {
+            remembering(&mut rows, memory);
+            resolving(&mut rows, Some(&memory.content));
+        }
         Command::RetireMemory {
             id, superseded_by, ..
         } => {
@@ -266,9 +275,9 @@ fn logging(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::Line(run, node.clone()));
 }
 
-/// What may say the same as a resolution.
-fn resolving(rows: &mut Vec<Need>, resolution: Option<&str>) {
-    let document = resolution.map(|text| Document::of("", text, ""));
+/// What may say the same as a resolution, or as what was noticed.
+fn resolving(rows: &mut Vec<Need>, said: Option<&str>) {
+    let document = said.map(|text| Document::of("", text, ""));
     let tokens = document.map(|document| document.tokens().map(str::to_owned).collect());
     rows.extend(tokens.map(Need::MemoriesNear));
 }

@@ -48,6 +48,8 @@ impl Exit {
 pub const CODES: &[(&str, Exit)] = &[
     ("agent.cannot_start", Exit::Fault),
     ("agent.missing", Exit::Usage),
+    ("attempt.over", Exit::No),
+    ("attempt.unknown", Exit::Usage),
     ("blocker.unknown", Exit::Usage),
     ("decision.decided", Exit::No),
     ("decision.needs_words", Exit::Usage),

@@ -14,6 +14,7 @@ pub mod fail;
 pub mod failure;
 pub mod git;
 pub mod hook;
+pub mod held;
 mod input;
 pub mod keeper;
 pub mod mirror;

@@ -13,6 +13,7 @@ pub mod issue;
 pub mod journal;
 pub mod learn;
 pub mod log;
+pub mod next;
 pub mod prepare;
 pub mod recall;
 pub mod recent;

@@ -24,6 +24,7 @@ pub struct World {
     /// The folder that the process was started in.
     pub cwd: PathBuf,
     fixed: Option<Timestamp>,
+    actor: Option<Actor>,
     zone: TimeZone,
     begun: std::time::Instant,
 }
@@ -49,6 +50,7 @@ impl World {
             begun: std::time::Instant::now(),
             zone: TimeZone::system(),
             fixed,
+            actor: None,
         })
     }
 
@@ -110,11 +112,21 @@ impl World {
             .unwrap_or("somebody")
     }
 
-    /// What a person's commands bring with them.
+    /// The same world, in which somebody else acts than whoever is at the keyboard.
+    #[must_use]
+    pub fn acting_as(self, actor: Actor) -> Self {
+        Self {
+            actor: Some(actor),
+            ..self
+        }
+    }
+
+    /// What the commands of a person, or of whoever acts, bring with them.
     #[must_use]
     pub fn facts(&self, holder: HolderKnown) -> Facts {
+        let person = || Actor::Person(self.user().to_owned());
         Facts {
-            actor: Actor::Person(self.user().to_owned()),
+            actor: self.actor.clone().unwrap_or_else(person),
             decision: DecisionId(self.id()),
             holder,
         }

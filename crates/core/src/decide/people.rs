@@ -6,7 +6,7 @@ use super::remembering;
 use super::story::{About, Story};
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::entry::EntryType;
-use crate::event::Event;
+use crate::event::{Change, Event, ItemChanged};
 use crate::id::{DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::refusal::Refusal;
@@ -443,6 +443,9 @@ pub(super) fn decide_open(
             superseded_by: None,
         });
     }
+    if row.kind == DecisionKind::Question {
+        return answer_question(story, &row, verb, why);
+    }
     // What becomes of a file is seen to by whoever writes it.
     let Some(node) = row.node else {
         story.tell_unless_made(id, verb, why);
@@ -463,7 +466,8 @@ pub(super) fn decide_open(
                 DecisionKind::HumanNeeded
                 | DecisionKind::Breakpoint
                 | DecisionKind::FileConflict
-                | DecisionKind::DoubtedMemory => Some(row.question.clone()),
+                | DecisionKind::DoubtedMemory
+                | DecisionKind::Question => Some(row.question.clone()),
             };
             try_again(story, row.run, &node, Some(answer))?;
             // Whoever meets the same again need not ask.
@@ -480,6 +484,67 @@ pub(super) fn decide_open(
     story.settle(row.run, &node, verb, why);
     wake(story, row.run);
     Ok(())
+}
+
+/// Asks a person something that holds nothing up. An item of a plan must be
+/// there; of the project's own an item is there when something is recorded of it.
+pub(super) fn ask_person(
+    story: &mut Story<'_>,
+    (run, node): (RunId, Option<&Node>),
+    (question, details): (&str, Option<&str>),
+) -> Result<(), Refusal> {
+    if run != RunId::PROJECT {
+        story.run(run)?;
+        if let Some(node) = node {
+            story.item(run, node)?;
+        }
+    }
+    let said = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    let words = (question.trim().to_owned(), details.and_then(said));
+    story.ask_person((run, node), words);
+    Ok(())
+}
+
+/// The answer to what somebody asked by the way: for the next prompt of the
+/// item, should there be one, and for whoever meets the same again.
+fn answer_question(
+    story: &mut Story<'_>,
+    row: &DecisionRow,
+    verb: Verb,
+    why: Option<&str>,
+) -> Result<(), Refusal> {
+    if verb == Verb::Answer {
+        let Some(answer) = why else {
+            return Err(Refusal::EmptyAnswer);
+        };
+        if let Some(node) = &row.node {
+            tell_item(story, (row.run, node), &row.question, answer);
+        }
+        let item = row.node.as_ref().map(Node::as_str);
+        remembering::keep_resolution(story, (&row.question, answer), item, None);
+    }
+    story.tell_unless_made(row.id, verb, why);
+    Ok(())
+}
+
+/// Puts an answer into the next prompt of an item, after what is there.
+fn tell_item(story: &mut Story<'_>, (run, node): (RunId, &Node), question: &str, answer: &str) {
+    let Some(item) = story.tables.item(run, node) else {
+        return;
+    };
+    if item.state.is_finished() {
+        return;
+    }
+    let answer = format!("{question}\n{answer}");
+    let answer = match &item.answer {
+        Some(before) => format!("{before}\n\n{answer}"),
+        None => answer,
+    };
+    story.tell(Event::ItemChanged(Box::new(ItemChanged {
+        run,
+        node: node.clone(),
+        change: Change::Answer(Some(answer)),
+    })));
 }
 
 /// At a breakpoint an approval is a resume; when the run has moved on since,

@@ -232,6 +232,22 @@ pub(super) fn learn_from_report(
     }
 }
 
+/// Keeps what an agent says that is worth knowing: by the same rule as what an
+/// attempt noticed.
+pub(super) fn notice(story: &mut Story<'_>, memory: &Memory, carried: &[String]) {
+    match said_before(story, memory) {
+        Some(id) if carried.contains(&id) => {}
+        Some(id) => story.tell(Event::MemoryConfirmed {
+            id,
+            source: Source {
+                item: memory.source_item.clone(),
+                attempt: memory.source_attempt.clone(),
+            },
+        }),
+        None => drop(keep(story, memory)),
+    }
+}
+
 /// The followed memory that says the same, if one does; of several the one that
 /// does most, and then the oldest. Those that share words with the content of
 /// it are known here, so that must be alike by itself.

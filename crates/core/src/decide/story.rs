@@ -20,6 +20,8 @@ enum Asked {
     Node(Node),
     File(String),
     Memory(String),
+    /// Nothing that has a name here.
+    Nothing,
 }
 
 /// A decision while it is being made.
@@ -293,6 +295,7 @@ impl<'a> Story<'a> {
             Asked::Node(is) => node = Some(is),
             Asked::File(is) => file = Some(is),
             Asked::Memory(is) => memory = Some(is),
+            Asked::Nothing => {}
         }
         let fresh = self.facts.decision.0.as_u128() + u128::from(number - self.rows.next_decision);
         self.tell(Event::DecisionOpened {
@@ -309,12 +312,32 @@ impl<'a> Story<'a> {
         });
     }
 
-    /// Closes the open questions about `node` and what lies below it.
+    /// Asks what holds nothing up, unless the same is asked already.
+    pub(super) fn ask_person(
+        &mut self,
+        (run, node): (RunId, Option<&Node>),
+        words: (String, Option<String>),
+    ) {
+        let is_asked = self.tables.open_decisions(run).any(|row| {
+            row.kind == DecisionKind::Question
+                && row.node.as_ref() == node
+                && (&row.question, &row.details) == (&words.0, &words.1)
+        });
+        if is_asked {
+            return;
+        }
+        let about = node.map_or(Asked::Nothing, |node| Asked::Node(node.clone()));
+        self.open(DecisionKind::Question, (run, about), words, None);
+    }
+
+    /// Closes the open questions about `node` and what lies below it. What
+    /// somebody asked by the way is closed only with what it was about.
     pub(super) fn settle(&mut self, run: RunId, node: &Node, verb: Verb, why: Option<&str>) {
         let open: Vec<_> = self
             .tables
             .open_decisions(run)
             .filter(|row| row.node.as_ref().is_some_and(|at| at.is_within(node)))
+            .filter(|row| row.kind != DecisionKind::Question || verb == Verb::Skip)
             .map(|row| row.id)
             .collect();
         for decision in open {

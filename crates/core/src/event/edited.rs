@@ -1,4 +1,5 @@
-//! What happens to a plan after it was made: somebody edits it.
+//! What happens to a plan after it was made: somebody edits it, or answers a
+//! question about it.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ pub struct ItemChanged {
     pub change: Change,
 }
 
-/// What the plan says of an item now.
+/// What the plan, or a person who was asked, says of an item now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "what", content = "now")]
 pub enum Change {
@@ -43,6 +44,8 @@ pub enum Change {
     Native(Option<Native>),
     /// The nodes that must be finished first.
     DependsOn(Vec<Node>),
+    /// What a person answered, for the next prompt.
+    Answer(Option<String>),
 }
 
 /// See [`Event::ItemsPlaced`](super::Event::ItemsPlaced).
@@ -79,6 +82,7 @@ impl Change {
             Self::Summary(summary) => row.summary.clone_from(summary),
             Self::Native(native) => row.native.clone_from(native),
             Self::DependsOn(nodes) => row.depends_on.clone_from(nodes),
+            Self::Answer(answer) => row.answer.clone_from(answer),
         }
     }
 }

@@ -252,7 +252,7 @@ fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
         change,
     } = changed;
     match change {
-        Change::Prompt(text) | Change::Summary(text) => option(text, each),
+        Change::Prompt(text) | Change::Summary(text) | Change::Answer(text) => option(text, each),
         Change::Gate(gate) => a_gate(gate, each),
         Change::Native(native) => document(native, each),
         Change::Model(_) | Change::Breakpoint(_) | Change::Retries(_) | Change::DependsOn(_) => {}

@@ -265,6 +265,7 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
                 DecisionKind::Breakpoint => world.complete(token, "build"),
                 DecisionKind::FileConflict => unreachable!("see `editing`"),
                 DecisionKind::DoubtedMemory => unreachable!("see `remembering`"),
+                DecisionKind::Question => unreachable!("see `asking`"),
             }
             let command = world.answer_to(world.question(), verb, Some("because"));
             let result = world.commit(&command);

@@ -364,3 +364,22 @@ fn a_resolution_in_a_file_that_is_known_is_not_remembered_again() {
     assert_eq!(learned.to_string(), "2024-01-15T12:00:00Z");
     world.check();
 }
+
+#[test]
+fn what_an_agent_says_is_worth_knowing_is_kept_once_and_its_echo_not_at_all() {
+    let mut world = World::empty();
+    let notice = |content: &str, carried: &[&str]| Command::NoticeMemory {
+        memory: Box::new(Memory {
+            topic: Some("build-command".to_owned()),
+            source_item: Some("lots".to_owned()),
+            ..Memory::bare(MemoryKind::Learning, content)
+        }),
+        carried: carried.iter().map(|id| (*id).to_owned()).collect(),
+    };
+    let first = world.ok(notice(CONTENT, &[]));
+    assert_eq!(kinds(&first), ["memory-added"]);
+    let second = world.ok(notice(SAME, &[]));
+    assert_eq!(kinds(&second), ["memory-confirmed"]);
+    let echo = world.ok(notice(SAME, &["learning-0001"]));
+    assert!(echo.is_empty());
+}

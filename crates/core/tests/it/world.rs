@@ -699,7 +699,8 @@ impl World {
         if self.taken_over {
             return;
         }
-        for question in open.iter().filter(|question| question.file.is_none()) {
+        let about_nodes = open.iter().filter(|question| question.file.is_none());
+        for question in about_nodes.filter(|row| row.kind != DecisionKind::Question) {
             let node = question.node.as_ref().expect("what is no file is a node");
             let state = self.item(node.as_str()).state;
             let fits = question.kind == DecisionKind::Breakpoint

@@ -1,10 +1,13 @@
 //! `piton inbox` and `piton decide`: everything that waits for a person.
 
-use piton_core::{Command, DecisionId, DecisionKind, DecisionRow, Need, Refusal, RunId, Verb, Way};
+use piton_core::{
+    Command, DecisionId, DecisionKind, DecisionRow, Need, Node, Refusal, RunId, Verb, Way,
+};
 use serde::Serialize;
 
 use super::control::{Outcome, outcome};
-use super::{Told, follow_faces, shown};
+use super::record::item::asked_about;
+use super::{Told, follow_faces, one_line, said, session, shown};
 use crate::failure::Failure;
 use crate::session::{Session, no_runs};
 use crate::world::World;
@@ -56,12 +59,16 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
             .map_or_else(String::new, |row| row.name.clone())
     };
     let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
-    Ok(open
-        .map(|row| Open {
+    Ok(open.map(|row| Open::of(row, name(row.run))).collect())
+}
+
+impl Open {
+    fn of(row: &DecisionRow, run: String) -> Self {
+        Self {
             ways: row.verbs().into_iter().map(|verb| row.way(verb)).collect(),
             id: format!("d{}", row.number),
             kind: row.kind,
-            run: name(row.run),
+            run,
             node: row.node.as_ref().map(ToString::to_string),
             file: row.file.clone(),
             memory: row.memory.clone(),
@@ -69,8 +76,73 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
             details: row.details.clone(),
             since: row.opened_at,
             verbs: row.verbs(),
-        })
-        .collect())
+        }
+    }
+}
+
+/// What somebody wants to know of a person.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// The question, in one line.
+    pub text: String,
+    /// More, if there is more.
+    pub details: Option<String>,
+    /// The item that it is about.
+    pub item: Option<String>,
+}
+
+/// A question has at most so many characters; the rest goes into the details.
+const QUESTION_CHARS_MAX: usize = 500;
+
+/// Asks a person something that holds nothing up. What is open already, in the
+/// same words about the same item, is not asked again, and is the answer.
+///
+/// # Errors
+///
+/// When it is no question in one line, more than one item fits, or the store fails.
+pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Open, Failure> {
+    let text = question.text.trim();
+    if text.is_empty() {
+        return Err(Failure::new("usage", "the question has no words")
+            .hint("write `piton inbox ask 'WHAT YOU WANT TO KNOW'`"));
+    }
+    one_line("the question", text)?;
+    if text.chars().count() > QUESTION_CHARS_MAX {
+        return Err(Failure::new(
+            "usage",
+            format!("a question has at most {QUESTION_CHARS_MAX} characters"),
+        )
+        .hint("ask shortly, and say the rest with `--details TEXT`"));
+    }
+    let session = session(world, told)?;
+    let about = said(question.item)
+        .map(|item| asked_about(&session, &item))
+        .transpose()?;
+    let run = about.as_ref().map_or(RunId::PROJECT, |meant| meant.run);
+    let run_name = about.as_ref().and_then(|meant| meant.run_name.clone());
+    let node = about.map(|meant| meant.node);
+    let command = Command::AskPerson {
+        run,
+        node: node.clone(),
+        question: text.to_owned(),
+        details: said(question.details),
+    };
+    session.tell(&command)?;
+    follow_faces(&session, told);
+    // The words as they are stored: without secrets.
+    let rows = session.load(&[Need::OpenDecisions(Some(run))])?;
+    let open = rows.tables.open_decisions(run);
+    let asked = open.filter(|row| row.kind == DecisionKind::Question && row.node == node);
+    let redactor = world.redactor();
+    let question = redactor.redact(text);
+    let asked: Vec<&DecisionRow> = asked.collect();
+    let row = asked.iter().rfind(|row| row.question == question);
+    // Between the two somebody may have answered: then it is the last of them.
+    let row = row.or(asked.last()).ok_or_else(|| {
+        Failure::new("decision.decided", "somebody answered at once")
+            .hint("see the answer with `piton learn list`")
+    })?;
+    Ok(Open::of(row, run_name.unwrap_or_default()))
 }
 
 /// What a decision came to.
@@ -82,6 +154,9 @@ pub struct Decided {
     /// What was decided about something remembered.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub memory: Option<DecidedMemory>,
+    /// What was decided about what somebody asked by the way.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub question: Option<DecidedQuestion>,
     /// How the run stands that it was about.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub run: Option<Outcome>,
@@ -99,6 +174,20 @@ pub struct DecidedMemory {
     /// What that came to.
     #[serde(skip)]
     pub way: Option<Way>,
+}
+
+/// What was decided about what somebody asked by the way.
+#[derive(Clone, Debug, Serialize)]
+pub struct DecidedQuestion {
+    /// What to type for the decision.
+    pub id: String,
+    /// What was asked.
+    pub question: String,
+    /// The item whose next prompt tells the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// What was said.
+    pub verb: Verb,
 }
 
 /// What was decided about a file.
@@ -170,9 +259,23 @@ pub fn decide(
         verb,
         way,
     });
-    if row.run == RunId::PROJECT {
-        let run = None;
-        return Ok(Decided { file, memory, run });
+    let question = if row.kind == DecisionKind::Question {
+        Some(DecidedQuestion {
+            id: format!("d{}", row.number),
+            question: row.question.clone(),
+            node: told_to(&session, row.run, row.node.as_ref())?,
+            verb,
+        })
+    } else {
+        None
+    };
+    if row.run == RunId::PROJECT || question.is_some() {
+        return Ok(Decided {
+            file,
+            memory,
+            question,
+            run: None,
+        });
     }
     let run = session
         .load(&[Need::Run(row.run)])?
@@ -181,7 +284,27 @@ pub fn decide(
         .cloned()
         .ok_or_else(no_runs)?;
     let run = Some(outcome(&session, &run)?);
-    Ok(Decided { file, memory, run })
+    Ok(Decided {
+        file,
+        memory,
+        question,
+        run,
+    })
+}
+
+/// The item whose next prompt tells an answer: one that is there and not finished.
+fn told_to(
+    session: &Session<'_>,
+    run: RunId,
+    node: Option<&Node>,
+) -> Result<Option<String>, Failure> {
+    let Some(node) = node else {
+        return Ok(None);
+    };
+    let rows = session.load(&[Need::Line(run, node.clone())])?;
+    let item = rows.tables.item(run, node);
+    let open = item.filter(|item| !item.state.is_finished());
+    Ok(open.map(|item| item.node.to_string()))
 }
 
 /// The question about a file, after the file was looked at once more: it may

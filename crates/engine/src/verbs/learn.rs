@@ -32,6 +32,46 @@ pub fn add(world: &World, memory: Memory, told: &mut Told<'_>) -> Result<MemoryR
     Ok(row)
 }
 
+/// What came of what an agent said is worth knowing.
+#[derive(Clone, Debug)]
+pub struct Noticed {
+    /// Under which id it is remembered; none for an echo of its own prompt.
+    pub id: Option<String>,
+    /// It was known before, and has one more source now.
+    pub was_known: bool,
+}
+
+/// Keeps what an agent says that is worth knowing, once. `carried` are the ids
+/// of what its prompt carried: what repeats those is no news.
+///
+/// # Errors
+///
+/// As [`add`].
+pub fn notice(
+    world: &World,
+    memory: Memory,
+    carried: Vec<String>,
+    told: &mut Told<'_>,
+) -> Result<Noticed, Failure> {
+    let memory = Box::new(checked(world, memory)?);
+    let session = session(world, told)?;
+    let committed = session.tell(&Command::NoticeMemory { memory, carried })?;
+    let mut noticed = Noticed {
+        id: None,
+        was_known: true,
+    };
+    for recorded in committed.events {
+        if let Event::MemoryAdded(memory) = recorded.event {
+            noticed.id = memory.id;
+            noticed.was_known = false;
+        } else if let Event::MemoryConfirmed { id, .. } = recorded.event {
+            noticed.id = Some(id);
+        }
+    }
+    follow_faces(&session, told);
+    Ok(noticed)
+}
+
 /// The memory without blanks, if it has all that its kind needs.
 fn checked(world: &World, memory: Memory) -> Result<Memory, Failure> {
     let kind = memory.kind;

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use piton_core::attempt::{Context, HumanNeeded, Report, ToldAttempt};
 use piton_core::observation::{Observation, ObservationKind};
-use piton_core::{AttemptId, Command, Event, Outcome, RunId};
+use piton_core::{AttemptId, AttemptRow, Command, Event, Outcome, RunId};
 use serde::Serialize;
 
 use self::item::{Meant, checked, meant};
@@ -21,6 +21,7 @@ use self::pictures::{Kept, Picture};
 pub use self::resolve::Blocker;
 use super::{Told, follow_faces, in_words, said, session};
 use crate::failure::Failure;
+use crate::held::over;
 use crate::project::Project;
 use crate::session::Session;
 use crate::verify::{self, Place};
@@ -162,6 +163,28 @@ pub fn record(world: &World, request: Request, told: &mut Told<'_>) -> Result<Re
     let recorded = store(&session, &meant, account, pictures, request.resolves)?;
     follow_faces(&session, told);
     Ok(recorded)
+}
+
+/// Keeps what an agent says came of its own attempt while it still works. The
+/// last word counts when the attempt ends, before what it prints then.
+///
+/// # Errors
+///
+/// When the attempt is over, or the store fails.
+pub fn answer(world: &World, attempt: &AttemptRow, answer: Report) -> Result<(), Failure> {
+    let session = Session::write(world, &world.cwd)?.ok_or_else(|| over(attempt))?;
+    let command = Command::AnswerAttempt {
+        run: attempt.run,
+        attempt: attempt.id,
+        node: attempt.node.clone(),
+        answer: Box::new(answer),
+    };
+    let refused = session.tell(&command).map(drop);
+    // It may have ended since somebody looked.
+    refused.map_err(|failure| match failure.code {
+        "item.state" | "item.being_worked_on" | "item.unknown" => over(attempt),
+        _ => failure,
+    })
 }
 
 fn store(

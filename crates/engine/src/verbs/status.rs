@@ -234,7 +234,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
             .filter(|_| line.live)
             .map(|holder| holder.owner.clone()),
         warnings: warnings(session, row),
-        next: next(row, &line).or_else(|| {
+        next: what_next(row, line.live).or_else(|| {
             let asked = !decisions.is_empty();
             asked.then(|| "piton inbox".to_owned())
         }),
@@ -324,13 +324,13 @@ fn warnings(session: &Session<'_>, row: &RunRow) -> Vec<String> {
 }
 
 /// What to type next: the way out of each state.
-fn next(row: &RunRow, line: &Line) -> Option<String> {
+pub(super) fn what_next(row: &RunRow, live: bool) -> Option<String> {
     if row.face == piton_formats::sdlc::FACE {
         return Some("piton issue list".to_owned());
     }
     match row.state {
         RunState::Done => None,
-        RunState::Running if line.live => Some(format!("piton status {} --watch", row.name)),
+        RunState::Running if live => Some(format!("piton status {} --watch", row.name)),
         RunState::Running => Some(format!("piton run {}", row.name)),
         RunState::Waiting | RunState::Blocked => Some("piton inbox".to_owned()),
         RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => {

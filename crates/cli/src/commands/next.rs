@@ -1,0 +1,132 @@
+//! `piton next`, and `piton inbox ask`.
+
+use piton_engine::verbs::inbox::{self, Question};
+use piton_engine::verbs::next::{self, RunNext, Waiting, WaitsFor};
+use piton_engine::{Exit, Failure, World};
+
+use super::{count, notify};
+use crate::args::InboxCommand;
+use crate::output::{BOLD, CYAN, DIM, GREEN, Output, RED, YELLOW};
+use crate::show::progress::{first_line, seconds};
+
+/// What shows what waits for a person.
+const INBOX: &str = "piton inbox";
+
+pub(super) fn next(
+    world: &World,
+    run: Option<&str>,
+    limit: usize,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let next = next::next(world, run, limit)?;
+    if output.json {
+        output.json(&next);
+        return Ok(Exit::Done);
+    }
+    if next.runs.is_empty() {
+        output.note("nothing is under way");
+    }
+    if next.runs_left_out > 0 {
+        let older = count(next.runs_left_out, "older run");
+        output.note(&format!("{DIM}{older} not shown{DIM:#}"));
+    }
+    let runs: Vec<String> = next.runs.iter().map(|run| of_run(world, run)).collect();
+    output.data(&runs.join("\n"));
+    let is_said = next
+        .runs
+        .iter()
+        .any(|run| run.next.as_deref() == Some(INBOX));
+    if next.questions > 0 && !is_said {
+        let questions = count(next.questions, "question");
+        output.hint(&format!("{questions} in the inbox: see `{INBOX}`"));
+    }
+    Ok(Exit::Done)
+}
+
+fn of_run(world: &World, run: &RunNext) -> String {
+    let mut text = format!("{BOLD}{}{BOLD:#}  {}\n", run.run, run.state);
+    if let Some(why) = &run.held_up {
+        text.push_str(&format!("  {YELLOW}{why}{YELLOW:#}\n"));
+    }
+    for node in &run.working {
+        text.push_str(&format!("  {CYAN}working{CYAN:#}  {node}\n"));
+    }
+    for node in &run.ready {
+        text.push_str(&format!("  {GREEN}ready{GREEN:#}    {node}\n"));
+    }
+    for waiting in &run.waiting {
+        let for_what = waits(world, waiting);
+        let node = &waiting.node;
+        text.push_str(&format!(
+            "  {YELLOW}waits{YELLOW:#}    {node} {DIM}{for_what}{DIM:#}\n"
+        ));
+    }
+    for stuck in &run.stuck {
+        let why = stuck.why.as_deref().map(first_line).unwrap_or_default();
+        let asked = stuck.decision.as_deref().map(|id| format!(" ({id})"));
+        text.push_str(&format!(
+            "  {RED}stuck{RED:#}    {} {DIM}{}: {why}{}{DIM:#}\n",
+            stuck.node,
+            stuck.state,
+            asked.unwrap_or_default()
+        ));
+    }
+    if run.left_out > 0 {
+        text.push_str(&format!("  {DIM}and {} more{DIM:#}\n", run.left_out));
+    }
+    if let Some(next) = &run.next {
+        text.push_str(&format!("  Next: {CYAN}{next}{CYAN:#}\n"));
+    }
+    text
+}
+
+fn waits(world: &World, waiting: &Waiting) -> String {
+    let why = waiting.why.as_deref().map(first_line);
+    let words = match (waiting.what, why) {
+        (WaitsFor::Person, Some(why)) => format!("for a person: {why}"),
+        (WaitsFor::Person, None) => "for a person".to_owned(),
+        (WaitsFor::Time, _) => match waiting.until {
+            Some(until) => format!("for {}", seconds(world.now(), until)),
+            None => "for a time".to_owned(),
+        },
+        (WaitsFor::Dependency, Some(on)) => format!("for {on}"),
+        (WaitsFor::Dependency, None) => "for what it is part of".to_owned(),
+        (WaitsFor::Breakpoint, _) => "was done: somebody is to look at it".to_owned(),
+    };
+    match &waiting.decision {
+        Some(id) => format!("{words} ({id})"),
+        None => words,
+    }
+}
+
+pub(super) fn ask(
+    world: &World,
+    command: InboxCommand,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let InboxCommand::Ask {
+        text,
+        item,
+        details,
+    } = command;
+    let question = Question {
+        text,
+        details,
+        item,
+    };
+    let asked = inbox::ask(world, question, &mut |notice| {
+        notify(world, &notice, output)
+    })?;
+    if output.json {
+        output.json(&asked);
+        return Ok(Exit::Done);
+    }
+    output.note(&format!("asked as {}: {}", asked.id, asked.question));
+    output.hint(&format!("answer it with `{}`", answer(&asked.id)));
+    Ok(Exit::Done)
+}
+
+/// What to type to answer.
+pub(super) fn answer(id: &str) -> String {
+    format!("piton decide {id} answer --why '...'")
+}

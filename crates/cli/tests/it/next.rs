@@ -1,0 +1,220 @@
+//! `piton next`, and `piton inbox ask`.
+
+use crate::harness::Scratch;
+
+/// `c` waits for `a`.
+const LIST: &str = r#"{"features": [
+  {"id": "a", "description": "do a", "steps": [], "passes": false},
+  {"id": "b", "description": "do b", "steps": [], "passes": false},
+  {"id": "c", "description": "do c", "steps": [], "passes": false, "may_depend_on": ["a"]}
+]}
+"#;
+
+/// The list, with an agent that answers so for each item.
+fn run(answer: &str) -> Scratch {
+    let scratch = Scratch::new().with_fixed_clock();
+    scratch.write("prd.json", LIST).agent(answer);
+    let args = [
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--max-iterations",
+        "1",
+    ];
+    scratch.piton(&args);
+    scratch
+}
+
+#[test]
+fn where_nothing_is_recorded_nothing_is_next() {
+    let scratch = Scratch::new();
+    insta::assert_snapshot!(scratch.shows(&["next"]), @r"
+    nothing is under way
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["next", "auth"]), @r"
+    error: there is no run `auth` [run.unknown]
+    hint: begin one with `piton run PLAN`
+    [exit 2]
+    ");
+    assert!(!scratch.has(".piton"));
+}
+
+#[test]
+fn what_is_ready_and_what_waits_for_it_is_told() {
+    let scratch =
+        run(r#"echo '{"status": "needs-human", "humanNeeded": {"reason": "which port?"}}'"#);
+    insta::assert_snapshot!(scratch.shows(&["next"]), @r"
+    prd  waiting
+      run `prd` waits for a person at a
+      ready    b
+      waits    a for a person: which port? (d1)
+      waits    c for a (waiting)
+      Next: piton inbox
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["next", "prd.json", "--limit", "1"]), @r"
+    prd  waiting
+      run `prd` waits for a person at a
+      ready    b
+      waits    a for a person: which port? (d1)
+      and 1 more
+      Next: piton inbox
+    [exit 0]
+    ");
+    let next = scratch.json(&["next"]);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&next["runs"][0]["waiting"]).expect("JSON"), @r#"
+    [
+      {
+        "node": "a",
+        "for": "person",
+        "why": "which port?",
+        "decision": "d1"
+      },
+      {
+        "node": "c",
+        "for": "dependency",
+        "why": "a (waiting)"
+      }
+    ]
+    "#);
+}
+
+#[test]
+fn what_is_stuck_is_told_with_why_and_what_waits_for_it() {
+    let scratch = run(r#"echo '{"status": "blocked", "error": "no compiler here"}'; exit 1"#);
+    insta::assert_snapshot!(scratch.shows(&["next"]), @r"
+    prd  blocked
+      run `prd` is blocked at a
+      ready    b
+      waits    c for a (blocked)
+      stuck    a blocked: no compiler here (d1)
+      Next: piton inbox
+    [exit 0]
+    ");
+}
+
+#[test]
+fn a_breakpoint_is_something_that_waits_for_a_person() {
+    let scratch = Scratch::new();
+    scratch
+        .sprint("  - {id: build, prompt: do it, break: true}\n  - {id: release, prompt: ship it}\n")
+        .agent(r#"echo '{"status": "completed"}'"#);
+    assert_eq!(scratch.run(&[]).exit, 3);
+    insta::assert_snapshot!(scratch.shows(&["next"]), @r"
+    2026-01-15_demo  paused
+      run `2026-01-15_demo` is paused at the breakpoint after build
+      ready    release
+      waits    build was done: somebody is to look at it (d1)
+      Next: piton resume 2026-01-15_demo
+    hint: 1 question in the inbox: see `piton inbox`
+    [exit 0]
+    ");
+}
+
+#[test]
+fn a_question_by_the_way_is_asked_answered_and_told_to_the_next_agent() {
+    let scratch = Scratch::new().with_fixed_clock();
+    scratch
+        .write("prd.json", LIST)
+        .agent("cat >> prompts.txt\nexit 1");
+    scratch.piton(&[
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--max-iterations",
+        "1",
+    ]);
+    let ask = [
+        "inbox",
+        "ask",
+        "tabs or blanks?",
+        "--item",
+        "b",
+        "--details",
+        "There are both.",
+    ];
+    insta::assert_snapshot!(scratch.shows(&ask), @r"
+    asked as d2: tabs or blanks?
+    hint: answer it with `piton decide d2 answer --why '...'`
+    [exit 0]
+    ");
+    assert_eq!(
+        scratch.json(&ask)["id"],
+        scratch.json(&ask)["id"],
+        "it is asked once"
+    );
+    let id = scratch.json(&ask)["id"].as_str().expect("an id").to_owned();
+    insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
+    d1  `a` failed: what now?  prd at a
+        the agent ended with exit status 1 and printed nothing
+        considered:
+        - not skip: nothing says that it was done already
+        - not retry: no blocker like it is known to be resolved
+        - not retry: nothing in the memory is about it
+        - not retry: neither the network nor a limit of a service is at fault
+        - not fix-state: nothing is wrong with the workspace that is known
+        - not break-chunks: nothing says that it is too large
+        - not skip: nothing says that it is not needed
+        piton decide d1 retry
+        piton decide d1 answer --why '...'
+        piton decide d1 skip
+    d2  tabs or blanks?  prd at b
+        There are both.
+        piton decide d2 answer --why '...'
+        piton decide d2 skip
+    [exit 0]
+    ");
+    let answer = ["decide", &id, "answer", "--why", "blanks, four of them"];
+    insta::assert_snapshot!(scratch.shows(&answer), @r"
+    tabs or blanks?: answered; it is remembered, and the next prompt of b tells it
+    [exit 0]
+    ");
+    scratch.piton(&["run", "prd.json", "--agent", "./agent.sh"]);
+    let prompts = scratch.read("prompts.txt");
+    assert!(
+        prompts.contains("## A person answered\n\ntabs or blanks?\nblanks, four of them"),
+        "{prompts}"
+    );
+    let known = scratch.json(&["learn", "list", "--kind", "resolved-blocker"]);
+    assert_eq!(known[0]["content"], "blanks, four of them", "{known}");
+}
+
+#[test]
+fn a_question_that_nobody_need_answer_is_closed() {
+    let scratch = Scratch::new();
+    assert_eq!(scratch.piton(&["inbox", "ask", "who has the key?"]).exit, 0);
+    insta::assert_snapshot!(scratch.shows(&["decide", "d1", "skip"]), @r"
+    who has the key?: closed without an answer
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["decide", "d1", "answer", "--why", "ops"]), @r"
+    error: decision 1 is decided already: skip [decision.decided]
+    hint: see what is open with `piton inbox`
+    [exit 1]
+    ");
+}
+
+#[test]
+fn what_is_no_question_is_refused() {
+    let scratch = Scratch::new();
+    insta::assert_snapshot!(scratch.shows(&["inbox", "ask", " "]), @r"
+    error: the question has no words [usage]
+    hint: write `piton inbox ask 'WHAT YOU WANT TO KNOW'`
+    [exit 2]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["inbox", "ask", "a\nb"]), @r"
+    error: the question has a line break or another control character [usage]
+    hint: write the question in one line
+    [exit 2]
+    ");
+    let long = "x".repeat(501);
+    insta::assert_snapshot!(scratch.shows(&["inbox", "ask", &long]), @r"
+    error: a question has at most 500 characters [usage]
+    hint: ask shortly, and say the rest with `--details TEXT`
+    [exit 2]
+    ");
+    assert!(!scratch.has(".piton"));
+}

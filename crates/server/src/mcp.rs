@@ -1,0 +1,198 @@
+//! A server of the Model Context Protocol: a few verbs as tools, for an agent at
+//! work and for whoever sits beside it.
+//!
+//! It speaks both eras of the protocol: with `initialize` up to 2025-11-25, and
+//! without it from 2026-07-28 on; which one is the client's choice. Only this
+//! module knows `rmcp`, and only [`serve_stdio`] starts a runtime.
+
+mod answer;
+mod arguments;
+mod desk;
+mod reading;
+mod resources;
+mod tools;
+mod words;
+mod writing;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use piton_engine::{Failure, World};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
+
+use self::answer::Answer;
+use self::desk::Desk;
+use self::resources::RESOURCES;
+use self::tools::{TOOLS, Tool};
+
+/// What an agent is told of the server as a whole.
+const INSTRUCTIONS: &str = "piton keeps the progress and the memory of this project. \
+Before you begin, call `prepare`. When something fails, call `recall` with the message. \
+When you learn something that the next agent should know, call `learn`. \
+When you are done, or cannot go on, call `record`. What can wait for a person, ask with `ask`.";
+
+/// So long is waited for what is being stored when the other side is gone.
+const LAST_WRITES: Duration = Duration::from_secs(5);
+
+/// The service: the same for every transport, one for each client.
+#[derive(Clone, Debug)]
+pub struct Service {
+    desk: Arc<Desk>,
+}
+
+impl Service {
+    /// A service in this world. `item` is what is worked on, where no attempt
+    /// in the environment says so.
+    #[must_use]
+    pub fn new(world: World, item: Option<String>) -> Self {
+        Self {
+            desk: Arc::new(Desk { world, item }),
+        }
+    }
+
+    /// Calls a verb on a thread that may wait for a disk.
+    async fn call<T: Send + 'static>(
+        &self,
+        verb: impl FnOnce(&Desk) -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let desk = Arc::clone(&self.desk);
+        let called = tokio::task::spawn_blocking(move || verb(&desk)).await;
+        // The panic itself is on stderr.
+        called.map_err(|_| ErrorData::internal_error("piton has a defect: see its stderr", None))
+    }
+}
+
+impl ServerHandler for Service {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .build();
+        let mut config = ServerConfig::new(capabilities);
+        config.server_info = Implementation::new("piton", env!("CARGO_PKG_VERSION"));
+        config.instructions = Some(INSTRUCTIONS.to_owned());
+        config
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(
+            TOOLS.iter().map(Tool::listed).collect(),
+        ))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
+            let known: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+            return Err(ErrorData::invalid_params(
+                format!(
+                    "there is no tool `{}`; there are: {}",
+                    request.name,
+                    known.join(", ")
+                ),
+                None,
+            ));
+        };
+        let client = context.client_info().map(|client| client.name);
+        let arguments = request.arguments.unwrap_or_default();
+        let answer = self
+            .call(move |desk| tool.answer(desk, arguments, client.as_deref()))
+            .await?;
+        Ok(in_protocol(answer).into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(
+            RESOURCES.iter().map(resources::Resource::listed).collect(),
+        ))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        let Some(resource) = RESOURCES.iter().find(|resource| resource.uri == uri) else {
+            return Err(ErrorData::resource_not_found(
+                format!("there is no resource `{uri}`"),
+                None,
+            ));
+        };
+        let read = self.call(|desk| (resource.read)(desk)).await?;
+        let answer = read.map_err(|failure| {
+            ErrorData::internal_error(Answer::of_failure(&failure).text, None)
+        })?;
+        let contents =
+            ResourceContents::text(answer.bounded().text, uri).with_mime_type(resources::MARKDOWN);
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+}
+
+fn in_protocol(answer: Answer) -> CallToolResult {
+    let answer = answer.bounded();
+    let content = vec![ContentBlock::text(answer.text)];
+    let mut result = if answer.is_error {
+        CallToolResult::error(content)
+    } else {
+        CallToolResult::success(content)
+    };
+    result.structured_content = answer.data;
+    result
+}
+
+/// Serves one client over stdin and stdout until it closes stdin.
+///
+/// # Errors
+///
+/// When the client does not begin as the protocol wants it, or what is
+/// answered cannot be written.
+pub fn serve_stdio(world: World, item: Option<String>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| fault("the server cannot be started").because(error))?;
+    let served = runtime.block_on(async {
+        let service = Service::new(world, item);
+        match service.serve(rmcp::transport::stdio()).await {
+            Ok(running) => {
+                let ended = running.waiting().await;
+                ended
+                    .map(drop)
+                    .map_err(|error| fault("the server was ended").because(error))
+            }
+            // Somebody looked whether it starts, and left.
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(Failure::new(
+                "usage",
+                "the client did not begin with a request of the protocol",
+            )
+            .hint("`piton mcp` is started by a program that speaks the Model Context Protocol; see `piton mcp --help`")
+            .because(error)),
+        }
+    });
+    // What is being stored is stored; a read of stdin that nobody ends is left.
+    runtime.shutdown_timeout(LAST_WRITES);
+    served
+}
+
+fn fault(message: &str) -> Failure {
+    Failure::new("store.fault", message)
+}

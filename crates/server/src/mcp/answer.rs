@@ -1,0 +1,130 @@
+//! What a tool answers: words for an agent, the same as data, and never more
+//! than an agent can read.
+
+use piton_engine::Failure;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// An answer has at most so many characters of text, and as many of JSON.
+pub(super) const CHARS_MAX: usize = 8_000;
+
+/// What a tool answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) data: Option<Value>,
+    pub(super) is_error: bool,
+    /// The command that shows all of it.
+    pub(super) whole: String,
+}
+
+impl Answer {
+    /// Words alone.
+    pub(super) fn of(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The same, as data too.
+    pub(super) fn with(self, data: &impl Serialize) -> Self {
+        Self {
+            data: serde_json::to_value(data).ok().filter(Value::is_object),
+            ..self
+        }
+    }
+
+    /// The same, of which `command` shows all.
+    pub(super) fn whole(self, command: impl Into<String>) -> Self {
+        Self {
+            whole: command.into(),
+            ..self
+        }
+    }
+
+    /// What could not be done: what happened, why, and what to do.
+    pub(super) fn of_failure(failure: &Failure) -> Self {
+        let mut text = format!("error: {} [{}]", failure.message, failure.code);
+        for cause in failure.causes() {
+            text.push_str(&format!("\nbecause: {cause}"));
+        }
+        if let Some(hint) = &failure.hint {
+            text.push_str(&format!("\nhint: {hint}"));
+        }
+        let data = json!({ "error": {
+            "code": failure.code,
+            "message": failure.message,
+            "hint": failure.hint,
+        }});
+        Self {
+            is_error: true,
+            ..Self::of(text).with(&data)
+        }
+    }
+
+    /// No longer than an agent can read. What is left out is said; data that
+    /// would be longer is left out whole, since half of it would mislead.
+    pub(super) fn bounded(self) -> Self {
+        let is_short = |data: &Value| data.to_string().chars().count() <= CHARS_MAX;
+        Self {
+            text: bounded(self.text, &self.whole),
+            data: self.data.filter(is_short),
+            ..self
+        }
+    }
+}
+
+fn bounded(text: String, whole: &str) -> String {
+    let length = text.chars().count();
+    if length <= CHARS_MAX {
+        return text;
+    }
+    let see = match whole {
+        "" => String::new(),
+        command => format!("; all of it: `{command}`"),
+    };
+    // The number has no more digits than the whole length has.
+    let note = |left_out: usize| format!("\n… {left_out} more characters left out{see}");
+    let kept = CHARS_MAX.saturating_sub(note(length).chars().count());
+    let mut text: String = text.chars().take(kept).collect();
+    text.push_str(&note(length - kept));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_never_longer_than_it_may_be_and_says_what_is_missing() {
+        for length in [
+            0,
+            1,
+            CHARS_MAX - 1,
+            CHARS_MAX,
+            CHARS_MAX + 1,
+            10 * CHARS_MAX,
+        ] {
+            let answer = Answer::of("ä".repeat(length)).whole("piton status");
+            let answer = answer
+                .with(&json!({ "text": "x".repeat(length) }))
+                .bounded();
+            assert!(answer.text.chars().count() <= CHARS_MAX, "{length}");
+            let is_cut = answer.text.contains("left out; all of it: `piton status`");
+            assert_eq!(is_cut, length > CHARS_MAX, "{length}");
+            assert_eq!(answer.data.is_some(), length < CHARS_MAX - 10, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_failure_says_what_happened_its_code_and_what_to_do() {
+        let failure = Failure::new("item.unknown", "no run has a node `x`").hint("look again");
+        let answer = Answer::of_failure(&failure);
+        assert!(answer.is_error);
+        assert_eq!(
+            answer.text,
+            "error: no run has a node `x` [item.unknown]\nhint: look again"
+        );
+    }
+}

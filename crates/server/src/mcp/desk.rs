@@ -1,0 +1,44 @@
+//! Where a client sits: the world, and what it holds.
+
+use piton_core::Actor;
+use piton_engine::held::{Held, held};
+use piton_engine::{Failure, World};
+
+/// Where a client sits.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) world: World,
+    /// The item, as it was named when the server was started.
+    pub(super) item: Option<String>,
+}
+
+impl Desk {
+    /// What is held, if anything is. Looked up for each call: an attempt ends,
+    /// and an item may come to be known.
+    pub(super) fn held(&self) -> Result<Option<Held>, Failure> {
+        held(&self.world, self.item.as_deref())
+    }
+
+    /// What is held by somebody who wants to write, and the world in which it acts.
+    ///
+    /// # Errors
+    ///
+    /// When nothing is held, or the attempt is over.
+    pub(super) fn held_to_write(&self) -> Result<(Held, World), Failure> {
+        let held = self.held()?.ok_or_else(nothing_held)?;
+        let attempt = held.open_attempt()?;
+        let world = self.world.clone();
+        let world = match attempt {
+            Some(attempt) => world.acting_as(Actor::Agent(attempt.id.to_string())),
+            None => world,
+        };
+        Ok((held, world))
+    }
+}
+
+/// Nobody said what is worked on.
+pub(super) fn nothing_held() -> Failure {
+    Failure::new("usage", "this server was started without an item, and may only read").hint(
+        "start it with an item to write about: `piton mcp --item ITEM`, or set PITON_ITEM; `piton run` does so for the agents that it starts",
+    )
+}

@@ -1,0 +1,180 @@
+//! What is known, in plain words for an agent: no colours, no columns.
+
+use piton_core::ItemState;
+use piton_engine::recalling::Recalled;
+use piton_engine::verbs::next::{Next, RunNext, Waiting, WaitsFor};
+use piton_engine::verbs::status::{NodeLine, Report, Status, sentence};
+
+/// So many results are told.
+const RECALLED_MAX: usize = 5;
+
+const NOTHING: &str = "Nothing has been run here yet.";
+
+/// Where everything stands.
+pub(super) fn status(status: &Status) -> String {
+    if status.runs.is_empty() {
+        return NOTHING.to_owned();
+    }
+    let mut lines = Vec::new();
+    if let Some(run) = &status.run {
+        lines.extend(report(run));
+    }
+    let shown = status.run.as_ref().map(|run| run.line.id);
+    let others = status.runs.iter().filter(|line| Some(line.id) != shown);
+    let others: Vec<String> = others
+        .map(|line| format!("- {} is {}", line.run, line.state))
+        .collect();
+    if !others.is_empty() {
+        lines.push(
+            if shown.is_some() {
+                "Other runs:"
+            } else {
+                "Runs:"
+            }
+            .to_owned(),
+        );
+        lines.extend(others);
+    }
+    lines.join("\n")
+}
+
+fn report(run: &Report) -> Vec<String> {
+    let counters = &run.counters;
+    let mut lines = vec![
+        sentence(run).message,
+        format!("{} of {} nodes done", counters.nodes_done, counters.nodes),
+    ];
+    lines.extend(
+        run.reason
+            .iter()
+            .map(|reason| format!("why: {}", first_line(reason))),
+    );
+    // What somebody must act on comes before what may be cut.
+    for row in &run.decisions {
+        let about = row.node.as_ref().map(|node| format!(" (at {node})"));
+        let question = first_line(&row.question);
+        lines.push(format!(
+            "question d{}{}: {question}",
+            row.number,
+            about.unwrap_or_default()
+        ));
+    }
+    lines.extend(run.warnings.iter().map(|text| format!("warning: {text}")));
+    lines.extend(
+        run.next
+            .iter()
+            .map(|next| format!("a person goes on with: {next}")),
+    );
+    lines.extend(run.nodes.iter().map(node));
+    lines
+}
+
+fn node(node: &NodeLine) -> String {
+    let mark = match node.state {
+        ItemState::Done => "[x]",
+        ItemState::Skipped => "[~]",
+        ItemState::Working => "[>]",
+        ItemState::Waiting => "[?]",
+        ItemState::Failed | ItemState::Blocked => "[!]",
+        ItemState::Pending | ItemState::Ready => "[ ]",
+    };
+    let error = node
+        .error
+        .as_deref()
+        .map(|error| format!(" - {}", first_line(error)));
+    format!(
+        "{mark} {} {}{}",
+        node.node,
+        node.state,
+        error.unwrap_or_default()
+    )
+}
+
+/// What is next.
+pub(super) fn next(next: &Next) -> String {
+    let mut lines: Vec<String> = next.runs.iter().flat_map(of_run).collect();
+    if lines.is_empty() {
+        lines.push("Nothing is under way.".to_owned());
+    }
+    if next.runs_left_out > 0 {
+        lines.push(format!("{} older runs are not told", next.runs_left_out));
+    }
+    if next.questions > 0 {
+        let (questions, wait) = match next.questions {
+            1 => ("question", "waits"),
+            _ => ("questions", "wait"),
+        };
+        lines.push(format!(
+            "{} {questions} {wait} for a person (`piton inbox`)",
+            next.questions
+        ));
+    }
+    lines.join("\n")
+}
+
+fn of_run(run: &RunNext) -> Vec<String> {
+    let mut lines = vec![format!("run {} is {}", run.run, run.state)];
+    lines.extend(run.held_up.iter().map(|why| format!("held up: {why}")));
+    lines.extend(run.stuck.iter().map(|stuck| {
+        let why = stuck.why.as_deref().map(|why| format!(": {why}"));
+        let asked = stuck.decision.as_deref().map(|id| format!(" ({id})"));
+        format!(
+            "stuck: {} {}{}{}",
+            stuck.node,
+            stuck.state,
+            why.unwrap_or_default(),
+            asked.unwrap_or_default()
+        )
+    }));
+    lines.extend(run.working.iter().map(|node| format!("working: {node}")));
+    lines.extend(run.ready.iter().map(|node| format!("ready: {node}")));
+    lines.extend(run.waiting.iter().map(waiting));
+    if run.left_out > 0 {
+        lines.push(format!("and {} more", run.left_out));
+    }
+    lines.extend(
+        run.next
+            .iter()
+            .map(|next| format!("a person goes on with: {next}")),
+    );
+    lines
+}
+
+fn waiting(waiting: &Waiting) -> String {
+    let why = waiting.why.as_deref().unwrap_or_default();
+    let node = &waiting.node;
+    let asked = waiting.decision.as_deref().map(|id| format!(" ({id})"));
+    let asked = asked.unwrap_or_default();
+    match (waiting.what, waiting.until) {
+        (WaitsFor::Person, _) => format!("waits for a person: {node}: {why}{asked}"),
+        (WaitsFor::Time, Some(until)) => format!("waits until {until}: {node}"),
+        (WaitsFor::Time, None) => format!("waits for a time: {node}"),
+        (WaitsFor::Dependency, _) if why.is_empty() => {
+            format!("waits for what it is part of: {node}")
+        }
+        (WaitsFor::Dependency, _) => format!("waits: {node} for {why}"),
+        (WaitsFor::Breakpoint, _) => format!("done, and to be looked at: {node}{asked}"),
+    }
+}
+
+/// What the memory has to say; that it has nothing, where nothing helps.
+pub(super) fn recalled(recalled: &Recalled) -> String {
+    if !recalled.advise {
+        return "Nothing that is recorded helps with this.".to_owned();
+    }
+    let told = recalled.results.iter().take(RECALLED_MAX).map(|found| {
+        let memory = &found.row.memory;
+        let title = memory.title.as_deref().map(|title| format!("{title}: "));
+        format!(
+            "- [{}] {}{}",
+            found.row.id,
+            title.unwrap_or_default(),
+            memory.content.trim().replace('\n', "\n  ")
+        )
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim().lines().next().unwrap_or_default()
+}
