@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::{HumanNeeded, Report, Role, ToldAttempt};
 use crate::decision::{DecisionKind, Verb, Way};
 use crate::entry::Entry;
-use crate::gate::GateReport;
+use crate::evidence::Claims;
+use crate::gate::{Gate, GateReport};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{Evidence, ItemState, Stage};
 use crate::memory::{Memory, Source};
@@ -65,6 +66,9 @@ pub enum Event {
         run: RunId,
         /// The limits of this invocation.
         limits: Limits,
+        /// What it asks of agents that say that an item is done.
+        #[serde(default, skip_serializing_if = "Claims::is_default")]
+        claims: Claims,
     },
     /// A run came into another state.
     RunMoved {
@@ -192,6 +196,10 @@ pub enum Event {
         node: Node,
         /// What comes next for it.
         stage: Stage,
+        /// The gate that its agent's word has to stand up to, where the plan
+        /// gives it none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gate: Option<Box<Gate>>,
     },
     /// Somebody asked to skip an item that is being worked on.
     ItemSkipAsked {

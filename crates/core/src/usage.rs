@@ -4,7 +4,11 @@
 //! what it would cost by a price table, and what nobody knows. Unknown is
 //! absent here, and never 0.
 
+mod spend;
+
 use serde::{Deserialize, Serialize};
+
+pub use spend::Spend;
 
 /// What an attempt used. What is not known is absent, never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -62,6 +66,25 @@ impl Usage {
     #[must_use]
     pub fn dollars(&self) -> Option<f64> {
         self.cost_usd.or(self.estimate_usd)
+    }
+
+    /// The same, with what `least` says where this says nothing: what was seen
+    /// of an attempt while it worked, when its end says less.
+    #[must_use]
+    pub fn or(&self, least: &Self) -> Self {
+        let is_said = self.dollars().is_some();
+        Self {
+            input_tokens: self.input_tokens.or(least.input_tokens),
+            output_tokens: self.output_tokens.or(least.output_tokens),
+            cache_read_tokens: self.cache_read_tokens.or(least.cache_read_tokens),
+            cache_write_tokens: self.cache_write_tokens.or(least.cache_write_tokens),
+            reasoning_tokens: self.reasoning_tokens.or(least.reasoning_tokens),
+            cost_usd: self.cost_usd.or(least.cost_usd.filter(|_| !is_said)),
+            estimate_usd: self
+                .estimate_usd
+                .or(least.estimate_usd.filter(|_| !is_said)),
+            prices: self.prices.clone().or_else(|| least.prices.clone()),
+        }
     }
 
     /// What was used since `before`, where this is a total that goes on from

@@ -213,6 +213,7 @@ impl<'a> Story<'a> {
                 run,
                 node: node.clone(),
                 stage,
+                gate: None,
             });
         }
     }

@@ -9,6 +9,7 @@
     reason = "a command written where it is used reads better without a borrow"
 )]
 
+mod claims;
 mod dependencies;
 mod doctor;
 mod editing;

@@ -6,6 +6,7 @@ use piton_core::attempt::Report;
 use piton_core::gate::GateReport;
 use piton_core::journal::Stamp;
 use piton_core::plan::Plan;
+use piton_core::evidence::Claims;
 use piton_core::policy::Limits;
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, ItemRow, ItemState,
@@ -172,6 +173,7 @@ impl Desk {
             run: RUN,
             owner: "me".to_owned(),
             limits: Limits::default(),
+            claims: Claims::default(),
         })
         .expect("nobody holds it");
     }
