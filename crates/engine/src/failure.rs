@@ -392,7 +392,11 @@ pub fn run_state(
             .hint(format!("look at what was done, then go on with `piton resume {name}`")),
         (RunState::Paused, Some(Pause::Limit { limit })) => {
             Failure::new("run.paused", format!("run `{name}` is paused (limit {limit})"))
-                .hint(format!("go on with `piton run {name}`; the limit is counted anew"))
+                .hint(match limit.split_once("budget (") {
+                    Some(("project ", _)) => "what all runs may use stands under [budget] in .piton/config.toml".to_owned(),
+                    Some(_) => format!("go on with `piton run {name}` and a larger `--budget-usd` or `--budget-tokens`"),
+                    None => format!("go on with `piton run {name}`; the limit is counted anew"),
+                })
         }
         (RunState::Paused, pause) => {
             let why = pause.map(|pause| format!(" ({})", pause.reason())).unwrap_or_default();

@@ -148,7 +148,11 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             extra: unkeys(rest.gate_extra.as_deref()),
         }),
         // A gate that only the agent's word had to stand up to is none of the file's.
-        gate_tracking: item.gate_runs.as_ref().filter(|_| item.gate.is_some()).map(|runs| tracking(item, runs)),
+        gate_tracking: item
+            .gate_runs
+            .as_ref()
+            .filter(|_| item.claim_gate.is_none())
+            .map(|runs| tracking(item, runs)),
         // What it waits for with those above it, the file says of those.
         depends_on: item
             .depends_on

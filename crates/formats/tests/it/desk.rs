@@ -3,8 +3,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
-use piton_core::journal::Stamp;
 use piton_core::evidence::Claims;
+use piton_core::journal::Stamp;
 use piton_core::policy::Limits;
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, Node, Outcome,

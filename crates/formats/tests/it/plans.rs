@@ -3,10 +3,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
+use piton_core::evidence::Claims;
 use piton_core::gate::GateReport;
 use piton_core::journal::Stamp;
 use piton_core::plan::Plan;
-use piton_core::evidence::Claims;
 use piton_core::policy::Limits;
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, ItemRow, ItemState,
