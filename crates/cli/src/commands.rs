@@ -195,9 +195,7 @@ fn show_end(row: &piton_core::RunRow, output: &mut Output) {
             output.note(&format!(
                 "{YELLOW}run `{name}` reached its limit: {limit}{YELLOW:#}"
             ));
-            output.hint(&format!(
-                "go on with `piton run {name}`; the limit is counted anew"
-            ));
+            output.hint(&piton_engine::failure::beyond(name, limit));
         }
         (state, pause) => {
             let failure = piton_engine::failure::run_state(

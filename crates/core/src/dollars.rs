@@ -44,7 +44,7 @@ impl Dollars {
         let micros = (dollars * MICROS + HALF).floor();
         let is_one = dollars >= 0.0 && micros <= MICROS_MAX;
         #[expect(clippy::cast_possible_truncation, reason = "it was looked at")]
-        is_one.then(|| Self(micros as u64))
+        is_one.then_some(Self(micros as u64))
     }
 
     /// As a number, for a program that wants one.

@@ -33,7 +33,7 @@ pub struct Claims {
     pub asked: bool,
     /// The gate of [`Worth::Gate`]; without one a person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate: Option<Gate>,
+    pub gate: Option<Box<Gate>>,
 }
 
 impl Claims {

@@ -333,7 +333,7 @@ impl RunLoop {
                 result,
             }),
             Input::CommitStopped => self.look(),
-            Input::Spent(usage) => self.spent(usage),
+            Input::Spent(usage) => self.spent(&usage),
             Input::Elsewhere(spent) => self.spent_elsewhere(spent),
             Input::Time => match self.doing {
                 Doing::Working(_) => vec![Effect::StopWork { kill: false }],

@@ -92,7 +92,7 @@ impl ClaimsConfig {
         Claims {
             worth: self.worth,
             asked: self.change,
-            gate: gate.filter(|_| self.worth == Worth::Gate),
+            gate: gate.filter(|_| self.worth == Worth::Gate).map(Box::new),
         }
     }
 }

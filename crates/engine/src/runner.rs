@@ -535,7 +535,10 @@ impl Runner<'_, '_> {
         match (&self.stop_reason, asked) {
             (Some(signal), _) => signal.clone(),
             (None, Some(asked)) => format!("stopped by {}", asked.by),
-            (None, None) => "the time box is over".to_owned(),
+            (None, None) => self.lp.used_up().map_or_else(
+                || "the time box is over".to_owned(),
+                |limit| format!("stopped at a limit: {limit}"),
+            ),
         }
     }
 

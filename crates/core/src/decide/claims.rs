@@ -73,7 +73,7 @@ pub(super) fn finish_or_doubt(story: &mut Story<'_>, run: RunId, node: &Node) {
             run,
             node: node.clone(),
             stage: Stage::Gate,
-            gate: Some(Box::new(gate)),
+            gate: Some(gate),
         }),
         (Worth::Gate, None) | (Worth::Ask, _) => ask(story, &item),
     }

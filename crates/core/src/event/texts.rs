@@ -75,8 +75,8 @@ impl Event {
                         asked: _,
                         gate,
                     },
-            } => a_gate(gate.as_mut(), each),
-            Self::ItemStaged {
+            }
+            | Self::ItemStaged {
                 run: _,
                 node: _,
                 stage: _,

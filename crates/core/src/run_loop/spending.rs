@@ -32,7 +32,7 @@ impl RunLoop {
         budget::reached(&row.limits, &row.spend, &live, self.elsewhere)
     }
 
-    pub(super) fn spent(&mut self, usage: Usage) -> Vec<Effect> {
+    pub(super) fn spent(&mut self, usage: &Usage) -> Vec<Effect> {
         // What comes after the end of the agent stands in its report.
         let Some(live) = &mut self.live else {
             return Vec::new();

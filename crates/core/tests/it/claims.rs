@@ -37,7 +37,7 @@ fn asking(worth: Worth) -> Claims {
     Claims {
         worth,
         asked: true,
-        gate: (worth == Worth::Gate).then(a_gate),
+        gate: (worth == Worth::Gate).then(|| Box::new(a_gate())),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Any commands in any order, by runners that follow no loop and people who
 //! follow nobody: nothing panics, and all that must always hold holds.
 
+use std::collections::BTreeMap;
+
 use piton_core::attempt::{Report, Usage};
 use piton_core::classify::Category;
 use piton_core::command::Word;
@@ -34,11 +36,13 @@ fn report(by: u16) -> Report {
         prices: (by % 3 > 1).then(|| "2026-11-01".to_owned()),
         ..Usage::default()
     };
-    let tree = |by: u16| (by % 4 > 0).then(|| (by % 2).to_string());
+    let tree = |by: u16| (!by.is_multiple_of(4)).then(|| (by % 2).to_string());
     Report {
-        models: (by % 11 > 5)
-            .then(|| [(format!("model-{}", by % 2), usage.clone())].into())
-            .unwrap_or_default(),
+        models: if by % 11 > 5 {
+            [(format!("model-{}", by % 2), usage.clone())].into()
+        } else {
+            BTreeMap::new()
+        },
         usage,
         tree_before: tree(by >> 8),
         tree_after: tree(by >> 10),
@@ -53,12 +57,14 @@ fn start(run: RunId, by: u16) -> Command {
         let worth = [Worth::Accept, Worth::Gate, Worth::Ask][usize::from(by % 3)];
         *claims = Claims {
             worth,
-            asked: by % 4 > 0,
-            gate: (by % 5 > 0).then(|| Gate {
-                script: "check".to_owned(),
-                on_fail_prompt: "mend it".to_owned(),
-                runs_max: 2,
-                timeout_s: 60,
+            asked: !by.is_multiple_of(4),
+            gate: (!by.is_multiple_of(5)).then(|| {
+                Box::new(Gate {
+                    script: "check".to_owned(),
+                    on_fail_prompt: "mend it".to_owned(),
+                    runs_max: 2,
+                    timeout_s: 60,
+                })
             }),
         };
     }

@@ -595,6 +595,7 @@ impl World {
     }
 
     pub(crate) fn check(&self) {
+        self.check_spend();
         if self.tables.run(self.run).is_none() {
             return;
         }
@@ -610,7 +611,6 @@ impl World {
             .filter(|item| item.place.depth() == 1 && !item.state.is_finished())
             .count();
         assert_eq!(self.run_row().open_roots as usize, roots, "open roots");
-        self.check_spend();
         self.check_run();
     }
 
