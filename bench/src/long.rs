@@ -16,7 +16,7 @@ use crate::sprint::{self, Shape};
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 /// So much of the run is for warming up; what comes after is compared.
-const WARM: f64 = 0.2;
+const WARM_PERCENT: u64 = 20;
 /// How much larger than in the first fifth after that it may be in the last.
 const GROWTH_MAX: f64 = 1.1;
 
@@ -153,8 +153,8 @@ impl Seen {
     /// after warming up: medians. None for a run that was too short to tell.
     #[must_use]
     pub fn growth(&self) -> Option<f64> {
-        let part = |from: f64, to: f64| {
-            let of = |share: f64| (self.attempts as f64 * share) as u64;
+        let part = |from: u64, to: u64| {
+            let of = |percent: u64| self.attempts * percent / 100;
             let within = |moment: &&Moment| (of(from)..=of(to)).contains(&moment.attempts);
             let mut sizes: Vec<u64> = self
                 .moments
@@ -165,7 +165,7 @@ impl Seen {
             sizes.sort_unstable();
             sizes.get(sizes.len() / 2).map(|size| *size as f64)
         };
-        Some(part(0.8, 1.0)? / part(WARM, 2.0 * WARM)?)
+        Some(part(80, 100)? / part(WARM_PERCENT, 2 * WARM_PERCENT)?)
     }
 
     /// Whether nothing grew and nothing was left behind.

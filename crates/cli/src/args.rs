@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use piton_core::dollars::Dollars;
 
 pub(crate) use self::files::{FilesCommand, InitArgs};
 pub(crate) use self::hook::{HookAgent, HookArgs, HookCommand, HookSettings, hook_event};
@@ -63,7 +64,7 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Show where everything stands
     #[command(
-        after_help = "Examples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --failures\n  piton status --json | jq .run.counters"
+        after_help = "Examples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --failures\n  piton status --costs\n  piton status --json | jq .run.counters"
     )]
     Status {
         /// The run: its name, the path of its plan, or the beginning of its id
@@ -74,6 +75,9 @@ pub(crate) enum Command {
         /// Count what failed and blocked attempts have in common, by category
         #[arg(long, conflicts_with = "watch")]
         failures: bool,
+        /// Show what attempts used and cost: by item, by model, and in all
+        #[arg(long, conflicts_with_all = ["watch", "failures"])]
+        costs: bool,
     },
     /// Say what can be worked on, what waits for what, and what is stuck and why
     #[command(
@@ -268,6 +272,12 @@ pub(crate) struct RunArgs {
     /// Work at most so long: 90s, 45m, 1h30m, 4h
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) time_box: Option<u64>,
+    /// Use at most so many dollars, in all invocations of the run together
+    #[arg(long, value_name = "DOLLARS")]
+    pub(crate) budget_usd: Option<Dollars>,
+    /// Use at most so many tokens, in all invocations of the run together
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget_tokens: Option<u64>,
     /// Stay at a wait for a person, and go on when it is decided
     #[arg(long)]
     pub(crate) wait: bool,

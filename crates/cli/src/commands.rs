@@ -21,7 +21,7 @@ use piton_engine::verbs::compile::{Compiled, Target, check_sprint, compile_sprin
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
 use piton_engine::verbs::inbox::Decided;
 use piton_engine::verbs::journal::Shown;
-use piton_engine::verbs::{inbox, journal, run, status, store};
+use piton_engine::verbs::{costs, inbox, journal, run, status, store};
 use piton_engine::{Exit, Failure, World};
 
 use crate::args::{
@@ -41,6 +41,9 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
             failures: true,
             ..
         } => memory::failures(world, run.as_deref(), output),
+        Command::Status {
+            run, costs: true, ..
+        } => show_costs(world, run.as_deref(), output),
         Command::Status { run, watch, .. } => show_status(world, run.as_deref(), watch, output),
         Command::Next { run, limit } => next::next(world, run.as_deref(), limit, output),
         Command::Inbox { command: None } => show_inbox(world, output),
@@ -127,6 +130,9 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
             iterations_max: args.max_iterations,
             tasks_max: None,
             time_box_s: args.time_box,
+            budget_usd: args.budget_usd,
+            budget_tokens: args.budget_tokens,
+            ..Limits::default()
         },
         wait: args.wait,
         once: args.once,
@@ -207,9 +213,7 @@ fn show_end(row: &piton_core::RunRow, output: &mut Output) {
             output.note(&format!(
                 "{YELLOW}run `{name}` reached its limit: {limit}{YELLOW:#}"
             ));
-            output.hint(&format!(
-                "go on with `piton run {name}`; the limit is counted anew"
-            ));
+            output.hint(&piton_engine::failure::beyond(name, limit));
         }
         (state, pause) => {
             let failure = piton_engine::failure::run_state(
@@ -301,6 +305,18 @@ fn show_status(
         }
         world.pause(std::time::Duration::from_millis(500));
     }
+}
+
+fn show_costs(world: &World, run: Option<&str>, output: &mut Output) -> Result<Exit, Failure> {
+    let costs = costs::costs(world, run)?;
+    if output.json {
+        output.json(&costs);
+    } else if costs.project.is_empty() {
+        output.note("no attempt is over yet");
+    } else {
+        output.data(&show::costs::render(&costs));
+    }
+    Ok(Exit::Done)
 }
 
 fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {

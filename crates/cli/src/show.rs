@@ -1,5 +1,6 @@
 //! How answers look to people.
 
+pub(crate) mod costs;
 pub(crate) mod problems;
 pub(crate) mod progress;
 pub(crate) mod status;

@@ -13,7 +13,7 @@ use crate::observation::Observation;
 use crate::trouble::Trouble;
 use crate::word::words;
 
-pub use crate::usage::Usage;
+pub use crate::usage::{Spend, Usage};
 
 /// What an agent was started for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -336,6 +336,23 @@ impl Report {
     pub fn is_put_off(&self) -> bool {
         self.outcome == Outcome::Interrupted
             && (self.resets_at.is_some() || self.trouble == Some(Trouble::RateLimit))
+    }
+
+    /// What it adds to the sums of its item and its run: nothing where no
+    /// program was started.
+    #[must_use]
+    pub fn spend(&self) -> Spend {
+        if self.cannot_start {
+            return Spend::default();
+        }
+        Spend::of(&self.usage)
+    }
+
+    /// What it adds to the sums by model.
+    pub fn spend_by_model(&self) -> impl Iterator<Item = (&String, Spend)> {
+        let counts = !self.cannot_start;
+        let models = self.models.iter().filter(move |_| counts);
+        models.map(|(model, usage)| (model, Spend::of(usage)))
     }
 
     /// The pieces, when they are such that the item can be split into them.

@@ -11,6 +11,7 @@ use crate::call::NotedCall;
 use crate::decision::{Verb, Way};
 use crate::edit::Edit;
 use crate::entry::Entry;
+use crate::evidence::Claims;
 
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::Memory;
@@ -35,6 +36,8 @@ pub enum Command {
         owner: String,
         /// The limits of this invocation.
         limits: Limits,
+        /// What it asks of agents that say that an item is done.
+        claims: Claims,
     },
     /// Go on after a wait for a person that the runner sat out.
     ContinueRun {

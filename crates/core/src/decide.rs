@@ -5,6 +5,7 @@
 //! do what in which state of a run is the table in `docs/formats/sprint-yaml.md`.
 
 mod advance;
+mod claims;
 mod editing;
 mod people;
 mod planning;
@@ -65,7 +66,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             ways.clone()
         }),
         Command::SettleFile { run, path, why } => it.settle_file(*run, path, why),
-        Command::StartRun { run, owner, limits } => runner::start_run(it, *run, owner, limits)?,
+        Command::StartRun {
+            run,
+            owner,
+            limits,
+            claims,
+        } => runner::start_run(it, *run, owner, (limits, claims))?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
         Command::PauseRun { run, token, pause } => runner::pause_run(it, *run, *token, pause)?,

@@ -13,6 +13,8 @@ use crate::id::{DecisionId, Node, RunId};
 pub enum DecisionKind {
     /// An agent says that it needs a person.
     HumanNeeded,
+    /// An agent says that its item is done, and nothing shows it.
+    Claim,
     /// A node failed, or is claimed to be impossible.
     BlockedNode,
     /// The plan wants somebody to look before it goes on.
@@ -33,6 +35,7 @@ impl DecisionKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::HumanNeeded => "human-needed",
+            Self::Claim => "claim",
             Self::BlockedNode => "blocked-node",
             Self::Breakpoint => "breakpoint",
             Self::FileConflict => "file-conflict",
@@ -45,7 +48,7 @@ impl DecisionKind {
     #[must_use]
     pub fn holds_the_run(self) -> bool {
         match self {
-            Self::HumanNeeded | Self::BlockedNode => true,
+            Self::HumanNeeded | Self::Claim | Self::BlockedNode => true,
             Self::Breakpoint | Self::FileConflict | Self::DoubtedMemory | Self::Question => false,
         }
     }
@@ -55,6 +58,7 @@ impl DecisionKind {
     pub fn verbs(self) -> &'static [Verb] {
         match self {
             Self::HumanNeeded => &[Verb::Answer, Verb::Retry, Verb::Skip],
+            Self::Claim => &[Verb::Approve, Verb::Retry, Verb::Answer, Verb::Skip],
             Self::BlockedNode => &[Verb::Retry, Verb::Answer, Verb::Skip],
             Self::Breakpoint => &[Verb::Approve],
             Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],

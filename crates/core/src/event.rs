@@ -14,7 +14,8 @@ use crate::attempt::{HumanNeeded, Report, Role, ToldAttempt};
 use crate::call::NotedCall;
 use crate::decision::{DecisionKind, Verb, Way};
 use crate::entry::Entry;
-use crate::gate::GateReport;
+use crate::evidence::Claims;
+use crate::gate::{Gate, GateReport};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{Evidence, ItemState, Stage};
 use crate::memory::{Memory, Source};
@@ -66,6 +67,9 @@ pub enum Event {
         run: RunId,
         /// The limits of this invocation.
         limits: Limits,
+        /// What it asks of agents that say that an item is done.
+        #[serde(default, skip_serializing_if = "Claims::is_default")]
+        claims: Claims,
     },
     /// A run came into another state.
     RunMoved {
@@ -193,6 +197,10 @@ pub enum Event {
         node: Node,
         /// What comes next for it.
         stage: Stage,
+        /// The gate that its agent's word has to stand up to, where the plan
+        /// gives it none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gate: Option<Box<Gate>>,
     },
     /// Somebody asked to skip an item that is being worked on.
     ItemSkipAsked {

@@ -6,10 +6,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::{Conversation, HumanNeeded};
+use crate::evidence::Changed;
 use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, Place, RunId};
 use crate::native::Native;
 use crate::recover::Followed;
+use crate::usage::Spend;
 
 /// Where an item stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -133,8 +135,16 @@ pub enum Evidence {
         /// The commit, as git names it.
         commit: String,
     },
+    /// Its attempts changed something.
+    Changed {
+        /// So many files at least; none where nobody counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        files: Option<u64>,
+    },
     /// Nothing was asked for: the agent's word is all there is.
     NoneAsked,
+    /// Something was asked for, and the agent's word is all there is.
+    Claim,
     /// The plan said so when it was taken over from another tool.
     TakenOver,
     /// Somebody wrote so into a file.
@@ -249,6 +259,15 @@ pub struct ItemRow {
     /// How often in a row a service that had enough put it off.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub put_off: u32,
+    /// What its attempts used.
+    #[serde(default, skip_serializing_if = "Spend::is_empty")]
+    pub spend: Spend,
+    /// What its attempts changed since it was last begun; none before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<Changed>,
+    /// The gate that it has to pass because its agent's word is not enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim_gate: Option<Gate>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
@@ -257,6 +276,13 @@ fn is_zero(times: &u32) -> bool {
 }
 
 impl ItemRow {
+    /// What must pass before it is done: the gate of the plan, or the one that
+    /// its agent's word has to stand up to.
+    #[must_use]
+    pub fn gate_to_pass(&self) -> Option<&Gate> {
+        self.gate.as_ref().or(self.claim_gate.as_ref())
+    }
+
     /// Whether an agent works on it, rather than on its children.
     #[must_use]
     pub fn is_leaf(&self) -> bool {

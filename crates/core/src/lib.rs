@@ -7,7 +7,8 @@
 //! | question | where |
 //! |---|---|
 //! | what is a run, an item, an attempt, a decision | [`run`], [`item`], [`attempt`], [`decision`], [`entry`], [`memory`], [`observation`] |
-//! | what an attempt used and did, and what stood in its way | [`usage`], [`call`], [`trouble`] |
+//! | what an attempt used and did, and what stood in its way | [`usage`], [`dollars`], [`call`], [`trouble`] |
+//! | what a run may use, and what a word without proof is worth | [`budget`], [`evidence`] |
 //! | whether an agent runs in circles | [`stuck`] |
 //! | what native files call them | [`face`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
@@ -27,6 +28,7 @@
 pub mod actor;
 pub mod amount;
 pub mod attempt;
+pub mod budget;
 pub mod call;
 pub mod claim;
 pub mod classify;
@@ -34,9 +36,11 @@ pub mod command;
 mod decide;
 pub mod decision;
 pub mod doctor;
+pub mod dollars;
 pub mod edit;
 pub mod entry;
 pub mod event;
+pub mod evidence;
 pub mod extract;
 pub mod face;
 pub mod gate;

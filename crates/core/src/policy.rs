@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::classify::Category;
+use crate::dollars::Dollars;
 
 /// When a failed attempt is made again without asking anybody.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +74,10 @@ pub fn put_off_until(resets: Timestamp, times: u32, now: Timestamp) -> Timestamp
         .unwrap_or(Timestamp::MAX)
 }
 
-/// What stops an invocation of `piton run`. Absent means no limit.
+/// What stops a run. Absent means no limit.
+///
+/// The first three count for one invocation of `piton run`; budgets for all of
+/// them together: see [`crate::budget`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Agents started.
@@ -85,6 +89,18 @@ pub struct Limits {
     /// Time since the invocation began, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_box_s: Option<u64>,
+    /// Dollars that the run may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_usd: Option<Dollars>,
+    /// Tokens that the run may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_tokens: Option<u64>,
+    /// Dollars that all runs of the project may use together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_usd: Option<Dollars>,
+    /// Tokens that all runs of the project may use together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_tokens: Option<u64>,
 }
 
 impl Limits {
@@ -95,6 +111,10 @@ impl Limits {
             iterations_max: other.iterations_max.or(self.iterations_max),
             tasks_max: other.tasks_max.or(self.tasks_max),
             time_box_s: other.time_box_s.or(self.time_box_s),
+            budget_usd: other.budget_usd.or(self.budget_usd),
+            budget_tokens: other.budget_tokens.or(self.budget_tokens),
+            project_usd: other.project_usd.or(self.project_usd),
+            project_tokens: other.project_tokens.or(self.project_tokens),
         }
     }
 }

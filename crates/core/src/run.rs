@@ -1,13 +1,16 @@
 //! A run: a body of work under way.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Claims;
 use crate::id::{Node, RunId};
 use crate::native::Native;
 use crate::policy::{Limits, Policy};
+use crate::usage::Spend;
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -67,9 +70,9 @@ pub enum Pause {
         /// The node that is finished.
         node: Node,
     },
-    /// A limit of this invocation was reached.
+    /// A limit of this invocation, or a budget, was reached.
     Limit {
-        /// The limit in words: `max-iterations (5)`.
+        /// The limit in words: `max-iterations (5)`, `budget ($5.00)`.
         limit: String,
     },
 }
@@ -178,4 +181,14 @@ pub struct RunRow {
     pub fence: u64,
     /// Roots of its tree that are not finished.
     pub open_roots: u32,
+    /// What the present or last invocation asks of agents that say that an item
+    /// is done.
+    #[serde(default, skip_serializing_if = "Claims::is_default")]
+    pub claims: Claims,
+    /// What its attempts used.
+    #[serde(default, skip_serializing_if = "Spend::is_empty")]
+    pub spend: Spend,
+    /// The same by model, as far as models are known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub spend_by_model: BTreeMap<String, Spend>,
 }

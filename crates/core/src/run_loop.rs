@@ -12,6 +12,9 @@
 //!                  -> Commit(start) -> Committed -> StartAgent -> AgentEnded -> Commit(end) -> Committed -> Look
 //! ```
 
+mod spending;
+
+use crate::budget::Spent;
 use crate::gate::GateReport;
 use crate::row::Key;
 use jiff::{SignedDuration, Timestamp};
@@ -27,6 +30,7 @@ use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
 use crate::run::{Pause, Request, RunRow, RunState};
 use crate::tables::Tables;
+use crate::usage::Usage;
 
 /// How this invocation is to behave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,6 +83,12 @@ pub enum Input {
     CommitStopped,
     /// The agent that works goes round in circles.
     Circling,
+    /// What the agent at work has used so far, at least.
+    Spent(Usage),
+    /// What all other runs of the project have used: to be told before
+    /// [`Input::Looked`] and now and then while an agent works, where the
+    /// project has a budget.
+    Elsewhere(Spent),
     /// The time that was waited for has come.
     Time,
     /// Somebody wants the runner to stop: a signal.
@@ -195,6 +205,12 @@ pub struct RunLoop {
     finished_nodes: u32,
     cannot_start: Option<String>,
     refusals: u32,
+    /// What the agent at work has used so far; none while none works.
+    live: Option<Usage>,
+    /// What all other runs of the project have used.
+    elsewhere: Spent,
+    /// The budget for which the agent at work was asked to end.
+    used_up: Option<String>,
 }
 
 fn is_left_open(item: &ItemRow) -> bool {
@@ -226,6 +242,9 @@ impl RunLoop {
             finished_nodes: 0,
             cannot_start: None,
             refusals: 0,
+            live: None,
+            elsewhere: Spent::default(),
+            used_up: None,
         }
     }
 
@@ -286,6 +305,7 @@ impl RunLoop {
                 report,
                 recovery,
             } => {
+                let report = self.with_live(report);
                 if report.cannot_start {
                     self.cannot_start.clone_from(&report.error);
                 }
@@ -321,6 +341,8 @@ impl RunLoop {
                     Vec::new()
                 }
             },
+            Input::Spent(usage) => self.spent(&usage),
+            Input::Elsewhere(spent) => self.spent_elsewhere(spent),
             Input::Time => match self.doing {
                 Doing::Working(_) => vec![Effect::StopWork { kill: false }],
                 Doing::Waiting => self.look(),
@@ -393,6 +415,9 @@ impl RunLoop {
                 | Effect::MakeCommit { node, .. } = &effect
                 {
                     self.doing = Doing::Working(node.clone());
+                }
+                if matches!(effect, Effect::StartAgent { .. }) {
+                    self.live = Some(Usage::default());
                 }
                 vec![effect]
             }
@@ -595,18 +620,19 @@ impl RunLoop {
 
     /// The limit that this invocation has reached, in words.
     fn limit_reached(&self, row: &RunRow, now: Timestamp) -> Option<String> {
-        if let Some(max) = row
-            .limits
-            .iterations_max
+        let of_agents = row.limits.iterations_max;
+        let of_agents = of_agents
             .filter(|max| row.iterations >= *max)
-        {
+            .map(|max| format!("max-iterations ({max})"))
+            .or_else(|| self.budget_reached());
+        if let Some(limit) = of_agents {
             // What needs no further agent is still done: a gate, a commit.
             let needs_agent = self
                 .tables
                 .next(self.run)
                 .is_none_or(|item| item.stage.needs_agent());
             if needs_agent {
-                return Some(format!("max-iterations ({max})"));
+                return Some(limit);
             }
         }
         if let Some(max) = row.limits.tasks_max.filter(|max| row.tasks >= *max) {

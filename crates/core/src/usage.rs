@@ -4,7 +4,11 @@
 //! what it would cost by a price table, and what nobody knows. Unknown is
 //! absent here, and never 0.
 
+mod spend;
+
 use serde::{Deserialize, Serialize};
+
+pub use spend::Spend;
 
 /// What an attempt used. What is not known is absent, never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +29,9 @@ pub struct Usage {
     /// Tokens of reasoning, as the program says; they may be part of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
+    /// Whether the tokens from and to a cache are part of the input.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub input_holds_cached: bool,
     /// Dollars, as the agent's program says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
@@ -47,21 +54,51 @@ impl Usage {
     /// None where nobody said anything of tokens.
     #[must_use]
     pub fn tokens(&self) -> Option<u64> {
-        [
+        let all = [
             self.input_tokens,
             self.output_tokens,
             self.cache_read_tokens,
             self.cache_write_tokens,
-        ]
-        .into_iter()
-        .flatten()
-        .reduce(u64::saturating_add)
+        ];
+        let sum = all.into_iter().flatten().reduce(u64::saturating_add)?;
+        Some(sum.saturating_sub(self.counted_twice()))
+    }
+
+    /// Tokens that stand both in the input and in those of a cache.
+    #[must_use]
+    pub fn counted_twice(&self) -> u64 {
+        if !self.input_holds_cached {
+            return 0;
+        }
+        let cached = [self.cache_read_tokens, self.cache_write_tokens];
+        let cached = cached.into_iter().flatten().fold(0, u64::saturating_add);
+        cached.min(self.input_tokens.unwrap_or(0))
     }
 
     /// Dollars, said or reckoned.
     #[must_use]
     pub fn dollars(&self) -> Option<f64> {
         self.cost_usd.or(self.estimate_usd)
+    }
+
+    /// The same, with what `least` says where this says nothing: what was seen
+    /// of an attempt while it worked, when its end says less.
+    #[must_use]
+    pub fn or(&self, least: &Self) -> Self {
+        let is_said = self.dollars().is_some();
+        Self {
+            input_tokens: self.input_tokens.or(least.input_tokens),
+            output_tokens: self.output_tokens.or(least.output_tokens),
+            cache_read_tokens: self.cache_read_tokens.or(least.cache_read_tokens),
+            cache_write_tokens: self.cache_write_tokens.or(least.cache_write_tokens),
+            reasoning_tokens: self.reasoning_tokens.or(least.reasoning_tokens),
+            cost_usd: self.cost_usd.or(least.cost_usd.filter(|_| !is_said)),
+            estimate_usd: self
+                .estimate_usd
+                .or(least.estimate_usd.filter(|_| !is_said)),
+            prices: self.prices.clone().or_else(|| least.prices.clone()),
+            input_holds_cached: self.input_holds_cached || least.input_holds_cached,
+        }
     }
 
     /// What was used since `before`, where this is a total that goes on from
@@ -86,6 +123,7 @@ impl Usage {
             cost_usd: dollars(self.cost_usd, before.cost_usd),
             estimate_usd: self.estimate_usd,
             prices: self.prices.clone(),
+            input_holds_cached: self.input_holds_cached,
         }
     }
 
@@ -109,6 +147,7 @@ impl Usage {
             cost_usd: dollars(self.cost_usd, other.cost_usd),
             estimate_usd: dollars(self.estimate_usd, other.estimate_usd),
             prices: self.prices.clone().or_else(|| other.prices.clone()),
+            input_holds_cached: self.input_holds_cached || other.input_holds_cached,
         }
     }
 }
@@ -141,5 +180,15 @@ mod tests {
         assert_eq!(usage(1, 1, None).dollars(), None);
         assert_eq!(Usage::default().tokens(), None);
         assert_eq!(usage(1, 2, None).tokens(), Some(3));
+    }
+
+    #[test]
+    fn tokens_of_a_cache_that_are_part_of_the_input_count_once() {
+        let codex = Usage {
+            cache_read_tokens: Some(500),
+            input_holds_cached: true,
+            ..usage(1500, 77, None)
+        };
+        assert_eq!(codex.tokens(), Some(1577));
     }
 }

@@ -4,12 +4,15 @@
 //! any other row: whatever a change depends on stands in the event, so that a
 //! table can be thrown away and rebuilt from the journal alone.
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 
-use crate::attempt::{AttemptRow, Conversation, Outcome, Report, Role, ToldAttempt};
+use crate::attempt::{AttemptRow, Conversation, Outcome, Report, Role, Spend, ToldAttempt};
 use crate::decision::{DecisionRow, Verdict};
 use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
 use crate::event::{Event, ItemMoved, ItemPlanned, RunPlanned};
+use crate::evidence::{Changed, Claims};
 use crate::face::FaceRow;
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
@@ -49,7 +52,11 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
             keys
         }
         Event::AttemptTold(told) => {
-            let mut keys = vec![Key::Attempt(told.attempt), item(&told.run, &told.node)];
+            let mut keys = vec![
+                Key::Attempt(told.attempt),
+                item(&told.run, &told.node),
+                Key::Run(told.run),
+            ];
             keys.extend(
                 told.name
                     .clone()
@@ -74,7 +81,7 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         Event::CallNoted(_) => Vec::new(),
         Event::AttemptEnded {
             attempt, run, node, ..
-        } => vec![Key::Attempt(*attempt), item(run, node)],
+        } => vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)],
         Event::AttemptAnswered { attempt, .. } => vec![Key::Attempt(*attempt)],
         Event::GateStarted { run, node, .. }
         | Event::GateEnded { run, node, .. }
@@ -189,11 +196,12 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             row.fence = *token;
         }
         Event::LeaseLost { .. } | Event::LeaseReleased { .. } => row.holder = None,
-        Event::RunStarted { limits, .. } => {
+        Event::RunStarted { limits, claims, .. } => {
             enter(&mut row, RunState::Running, stamp);
             row.invocations += 1;
             row.invoked_at = Some(stamp.time);
             row.limits = limits.clone();
+            row.claims = claims.clone();
             row.iterations = 0;
             row.tasks = 0;
             row.started_at.get_or_insert(stamp.time);
@@ -228,8 +236,9 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             }
         }
         Event::RunChanged(changed) => changed.apply(&mut row),
+        Event::AttemptEnded { report, .. } => count_spend(&mut row, report),
+        Event::AttemptTold(told) => count_spend(&mut row, &told.report),
         Event::RunPlanned(_)
-        | Event::AttemptEnded { .. }
         | Event::AttemptAnswered { .. }
         | Event::GateStarted { .. }
         | Event::GateEnded { .. }
@@ -242,7 +251,6 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::DecisionOpened { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
-        | Event::AttemptTold(_)
         | Event::EntryRevised { .. }
         | Event::AttemptRevised(_)
         | Event::MemoryAdded(_)
@@ -256,6 +264,14 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::FaceTurned { .. } => {}
     }
     Some(row)
+}
+
+fn count_spend(row: &mut RunRow, report: &Report) {
+    row.spend = row.spend.plus(&report.spend());
+    for (model, spend) in report.spend_by_model() {
+        let sum = row.spend_by_model.entry(model.clone()).or_default();
+        *sum = sum.plus(&spend);
+    }
 }
 
 fn enter(row: &mut RunRow, to: RunState, stamp: &Stamp) {
@@ -320,6 +336,9 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         holder: None,
         fence: 0,
         open_roots: 0,
+        claims: Claims::default(),
+        spend: Spend::default(),
+        spend_by_model: BTreeMap::new(),
     }
 }
 
@@ -347,6 +366,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         }
         Event::AttemptTold(told) => {
             row.attempts = row.attempts.max(told.number.unwrap_or(row.attempts + 1));
+            row.spend = row.spend.plus(&told.report.spend());
         }
         Event::AttemptEnded { report, .. } => {
             row.attempt = None;
@@ -357,6 +377,11 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             };
             if row.stage == Stage::Work {
                 row.ongoing = goes_on_in(report);
+            }
+            row.spend = row.spend.plus(&report.spend());
+            if matches!(row.stage, Stage::Work | Stage::Fix) && !report.cannot_start {
+                let by = Changed::by(report);
+                row.changed = Some(row.changed.map_or(by, |before| before.and(by)));
             }
             // What was followed was for this attempt, and it got there.
             if report.outcome == Outcome::Completed && row.stage == Stage::Work {
@@ -390,10 +415,14 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                 });
             }
         }
-        Event::ItemStaged { stage, .. } => {
+        Event::ItemStaged { stage, gate, .. } => {
             row.stage = *stage;
+            if let Some(gate) = gate {
+                row.claim_gate = Some((**gate).clone());
+            }
             if *stage == Stage::Work {
                 row.gate_runs = None;
+                row.claim_gate = None;
             }
         }
         Event::ItemSkipAsked { .. } => row.skip_asked = true,
@@ -474,6 +503,13 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
     row.skip_asked = false;
     if let Some(stage) = moved.stage {
         row.stage = stage;
+    }
+    if moved.stage == Some(Stage::Work) {
+        row.claim_gate = None;
+    }
+    // What is done again has to change something again.
+    if moved.from == ItemState::Done {
+        row.changed = None;
     }
     if let Some(retries) = moved.retries {
         row.retries = retries;
@@ -563,6 +599,9 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         piece_of: item.piece_of.clone(),
         ongoing: None,
         put_off: 0,
+        spend: Spend::default(),
+        changed: None,
+        claim_gate: None,
     }
 }
 
@@ -606,12 +645,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
         return None;
     };
     if let Event::AttemptRevised(told) = event {
-        return Some(AttemptRow {
-            role: row.role,
-            model: row.model,
-            iteration: row.iteration,
-            ..told_attempt(told, stamp)
-        });
+        return Some(revised_attempt(*row, told, stamp));
     }
     let mut row = *row;
     if let Event::AttemptEnded { report, .. } = event {
@@ -624,6 +658,23 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
         row.answer = Some(answer.clone());
     }
     Some(row)
+}
+
+/// No file says what an attempt used, so none can take it back: it was counted
+/// when the attempt ended, and holds.
+fn revised_attempt(row: AttemptRow, told: &ToldAttempt, stamp: &Stamp) -> AttemptRow {
+    let mut revised = AttemptRow {
+        role: row.role,
+        model: row.model,
+        iteration: row.iteration,
+        ..told_attempt(told, stamp)
+    };
+    if let (Some(now), Some(before)) = (&mut revised.report, row.report) {
+        now.usage = before.usage;
+        now.models = before.models;
+        now.cannot_start = before.cannot_start;
+    }
+    revised
 }
 
 fn told_attempt(told: &ToldAttempt, stamp: &Stamp) -> AttemptRow {

@@ -8,6 +8,10 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use piton_core::amount::parse_duration;
+use piton_core::dollars::Dollars;
+use piton_core::evidence::{Claims, Worth};
+use piton_core::gate::Gate;
+use piton_core::policy::Limits;
 use serde::Deserialize;
 
 use crate::failure::{Failure, unreadable};
@@ -32,6 +36,76 @@ pub struct Config {
     pub faces: FacesConfig,
     /// When old entries are parted from a log.
     pub archive: ArchiveConfig,
+    /// What runs may use.
+    pub budget: BudgetConfig,
+    /// What an agent's word is worth.
+    pub claims: ClaimsConfig,
+}
+
+/// The table `[budget]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct BudgetConfig {
+    /// Dollars that a run may use, unless the command line says otherwise.
+    pub run_usd: Option<Dollars>,
+    /// Tokens that a run may use, unless the command line says otherwise.
+    pub run_tokens: Option<u64>,
+    /// Dollars that all runs may use together.
+    pub project_usd: Option<Dollars>,
+    /// Tokens that all runs may use together.
+    pub project_tokens: Option<u64>,
+}
+
+impl BudgetConfig {
+    /// As limits of a run.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits {
+            budget_usd: self.run_usd,
+            budget_tokens: self.run_tokens,
+            project_usd: self.project_usd,
+            project_tokens: self.project_tokens,
+            ..Limits::default()
+        }
+    }
+}
+
+/// The table `[claims]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ClaimsConfig {
+    /// What it is worth when an agent says that an item is done, and nothing
+    /// shows it: `accept`, `gate` or `ask`.
+    pub worth: Worth,
+    /// Whether each item is to change something.
+    pub change: bool,
+    /// The script of `gate`.
+    pub gate: Option<String>,
+}
+
+/// What the agent is told when the script of `[claims]` fails.
+const CLAIM_PROMPT: &str = "It was said to be done although nothing had changed. Do what it asks \
+                            for, or find what keeps the check from passing, and mend it.";
+/// How often that script is run at most, and how long: as gates of sprints are.
+const CLAIM_RUNS_MAX: u32 = 3;
+const CLAIM_TIMEOUT_S: u64 = 300;
+
+impl ClaimsConfig {
+    /// As a run keeps it.
+    #[must_use]
+    pub fn claims(&self) -> Claims {
+        let gate = self.gate.as_ref().map(|script| Gate {
+            script: script.clone(),
+            on_fail_prompt: CLAIM_PROMPT.to_owned(),
+            runs_max: CLAIM_RUNS_MAX,
+            timeout_s: CLAIM_TIMEOUT_S,
+        });
+        Claims {
+            worth: self.worth,
+            asked: self.change,
+            gate: gate.filter(|_| self.worth == Worth::Gate).map(Box::new),
+        }
+    }
 }
 
 /// The table `[faces]`.
@@ -146,6 +220,11 @@ impl Config {
             table.check(name)?;
         }
         config.prices.check()?;
+        let script = config.claims.gate.as_deref().map_or("", str::trim);
+        if config.claims.worth == Worth::Gate && script.is_empty() {
+            let what = "`worth = \"gate\"` under [claims] needs a script: `gate = \"cargo test\"`";
+            return Err(what.to_owned());
+        }
         Ok(config)
     }
 

@@ -376,6 +376,22 @@ impl From<Refusal> for Failure {
     }
 }
 
+/// What to type to go on where a limit was reached: a budget is not counted anew.
+#[must_use]
+pub fn beyond(name: &str, limit: &str) -> String {
+    match limit.split_once("budget (") {
+        Some(("project ", _)) => {
+            "what all runs may use stands under [budget] in .piton/config.toml".to_owned()
+        }
+        Some(_) => {
+            format!(
+                "go on with `piton run {name}` and a larger `--budget-usd` or `--budget-tokens`"
+            )
+        }
+        None => format!("go on with `piton run {name}`; the limit is counted anew"),
+    }
+}
+
 /// What is said when a run is not in a state in which something can be done:
 /// one sentence and one way out for each row of the table of states.
 #[must_use]
@@ -394,7 +410,7 @@ pub fn run_state(
             .hint(format!("look at what was done, then go on with `piton resume {name}`")),
         (RunState::Paused, Some(Pause::Limit { limit })) => {
             Failure::new("run.paused", format!("run `{name}` is paused (limit {limit})"))
-                .hint(format!("go on with `piton run {name}`; the limit is counted anew"))
+                .hint(beyond(name, limit))
         }
         (RunState::Paused, pause) => {
             let why = pause.map(|pause| format!(" ({})", pause.reason())).unwrap_or_default();

@@ -202,8 +202,7 @@ fn worker_task(item: &ItemRow) -> String {
 fn gate_fix_task(item: &ItemRow) -> String {
     let runs = item.gate_runs.clone().unwrap_or_default();
     let task = item
-        .gate
-        .as_ref()
+        .gate_to_pass()
         .map_or("", |gate| gate.on_fail_prompt.trim_end());
     let code = runs
         .exit

@@ -9,6 +9,7 @@ mod feed;
 mod gate;
 mod left_behind;
 mod seen;
+mod spending;
 mod work;
 
 use std::collections::VecDeque;
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Outcome, Report};
+use piton_core::evidence::Claims;
 use piton_core::policy::Limits;
 use piton_core::prepare::Prepared;
 use piton_core::run::Request;
@@ -79,6 +81,8 @@ pub struct Job {
     pub model: Option<String>,
     /// The limits of this invocation, before those of the plan.
     pub limits: Limits,
+    /// What is asked of agents that say that an item is done.
+    pub claims: Claims,
     /// Stay and go on when a person has decided.
     pub wait: bool,
     /// End after one node.
@@ -121,6 +125,8 @@ struct Runner<'s, 'w> {
     prepared: Option<Prepared>,
     /// Whether the work tree is looked at before and after an attempt.
     looks_at_tree: bool,
+    /// Somebody was told already that a budget does not count everything.
+    budget_warned: bool,
 }
 
 /// Works on a run whose lock is held, until it is done, waits or is stopped.
@@ -162,7 +168,14 @@ fn start(
         ..facts(session)
     };
     let owner = owner();
-    let started = session.commit(&Command::StartRun { run, owner, limits }, &facts)?;
+    let claims = job.claims.clone();
+    let start = Command::StartRun {
+        run,
+        owner,
+        limits,
+        claims,
+    };
+    let started = session.commit(&start, &facts)?;
     fail::point("run.leased");
     let (tables, seen) = picture(session, run)?;
     let row = known(tables.run(run))?;
@@ -213,6 +226,7 @@ fn start(
         stop_reason: None,
         prepared: None,
         looks_at_tree: session.project.in_git,
+        budget_warned: false,
     };
     let own = StreamId::run(run);
     let ours = started.events.iter();
@@ -443,6 +457,8 @@ impl Runner<'_, '_> {
                 | Input::CommitEnded(_)
                 | Input::CommitStopped
                 | Input::Circling
+                | Input::Spent(_)
+                | Input::Elsewhere(_)
                 | Input::Time
                 | Input::Stop { .. } => Vec::new(),
             };
@@ -464,11 +480,13 @@ impl Runner<'_, '_> {
                 self.look(tell)?;
                 let events = self.news()?;
                 let pause_file = self.pause_file();
-                Ok(vec![Input::Looked {
+                let looked = Input::Looked {
                     events,
                     pause_file,
                     attempt: AttemptId(self.session.world.id()),
-                }])
+                };
+                let budgets = self.look_at_budgets(tell)?;
+                Ok(budgets.into_iter().chain([looked]).collect())
             }
             Effect::Commit(command) => {
                 let command = self.with_memories(command)?;
@@ -532,7 +550,10 @@ impl Runner<'_, '_> {
             (Some(signal), ..) => Asked::Wanted(signal.clone()),
             (None, Some(asked), _) => Asked::Wanted(format!("stopped by {}", asked.by)),
             (None, None, Some(why)) => Asked::Circling(why.to_owned()),
-            (None, None, None) => Asked::Wanted("the time box is over".to_owned()),
+            (None, None, None) => Asked::Wanted(self.lp.used_up().map_or_else(
+                || "the time box is over".to_owned(),
+                |limit| format!("stopped at a limit: {limit}"),
+            )),
         }
     }
 
@@ -663,6 +684,7 @@ impl Runner<'_, '_> {
         if now.duration_since(self.beat) >= HEARTBEAT {
             self.beat = now;
             self.heartbeat(tell);
+            inputs.extend(self.look_at_budgets(tell)?);
             self.write_mirror(true, tell);
         } else {
             self.follow(tell);

@@ -3,6 +3,7 @@
 
 pub mod compile;
 pub mod control;
+pub mod costs;
 pub mod doctor;
 pub mod files;
 pub mod hook;

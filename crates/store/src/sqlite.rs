@@ -12,6 +12,7 @@ mod index;
 mod journal;
 mod load;
 mod place;
+mod refold;
 mod rows;
 mod schema;
 mod verify;

@@ -15,6 +15,8 @@ JSON is read with `-` or --from, and at no other time. It is an object like an e
   git_commits, error, notes, agent, validations
   observations[]: type, title, description, file, category, severity, action_taken,
     related_learning_id
+  usage: input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
+    reasoning_tokens, cost_usd
   context: retry_count, previous_failure_reason, recovery_action, recovery_guidance,
     dependencies_completed, blocker_verified, blocker_valid
 What is typed as well holds; lists are joined. Other keys and words are refused.
@@ -80,6 +82,15 @@ pub(crate) struct RecordArgs {
     /// How many tokens were written
     #[arg(long, value_name = "N")]
     pub(crate) output_tokens: Option<u64>,
+    /// How many tokens were read from a cache
+    #[arg(long, value_name = "N")]
+    pub(crate) cache_read_tokens: Option<u64>,
+    /// How many tokens were written to a cache
+    #[arg(long, value_name = "N")]
+    pub(crate) cache_write_tokens: Option<u64>,
+    /// How many tokens were of reasoning
+    #[arg(long, value_name = "N")]
+    pub(crate) reasoning_tokens: Option<u64>,
     /// What it cost, in dollars
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub(crate) cost_usd: Option<f64>,

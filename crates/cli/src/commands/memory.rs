@@ -2,6 +2,7 @@
 
 use piton_core::ItemState;
 use piton_core::entry::{Entry, EntryRow};
+use piton_core::usage::Spend;
 use piton_engine::verbs::recent::{Noticed, Past, Recent};
 use piton_engine::verbs::{issue, log, recent, session, status};
 use piton_engine::{Exit, Failure, World};
@@ -9,6 +10,7 @@ use piton_engine::{Exit, Failure, World};
 use super::{count, local, notify};
 use crate::args::{LogArgs, RecentArgs, SessionCommand};
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW};
+use crate::show::costs::used;
 use crate::show::progress::first_line;
 use crate::show::table;
 
@@ -213,6 +215,9 @@ fn past_line(attempt: &Past) -> String {
 /// An attempt, and what was noticed in it.
 fn past(attempt: &Past) -> String {
     let mut text = past_line(attempt);
+    if let Some(used) = used(&Spend::of(&attempt.usage)) {
+        text.push_str(&format!("    used {used}\n"));
+    }
     for one in &attempt.observations {
         let about = one
             .category

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use piton_core::Outcome;
-use piton_core::attempt::{Context, RecoveryAction, Report, Usage};
+use piton_core::attempt::{Context, RecoveryAction, Report, Spend, Usage};
 use piton_engine::verbs::record::{self, Account, Recorded, Request};
 use piton_engine::{Exit, Failure, World};
 
 use super::{notify, read_text};
 use crate::args::{ActionArg, OutcomeArg, RecordArgs};
 use crate::output::{DIM, Output};
+use crate::show::costs::used;
 use crate::show::progress::first_line;
 
 pub(super) fn record(
@@ -61,6 +62,9 @@ fn request(world: &World, args: RecordArgs) -> Result<Request, Failure> {
                 usage: Usage {
                     input_tokens: args.input_tokens,
                     output_tokens: args.output_tokens,
+                    cache_read_tokens: args.cache_read_tokens,
+                    cache_write_tokens: args.cache_write_tokens,
+                    reasoning_tokens: args.reasoning_tokens,
                     cost_usd: args.cost_usd,
                     ..Usage::default()
                 },
@@ -100,6 +104,9 @@ fn show(recorded: &Recorded, output: &mut Output) {
             "{DIM}`{}` is a new item, of no plan{DIM:#}",
             first_line(&recorded.node)
         ));
+    }
+    if let Some(used) = used(&Spend::of(&recorded.usage)) {
+        output.note(&format!("{DIM}used {used}{DIM:#}"));
     }
     for picture in &recorded.screenshots {
         output.note(&format!("kept {picture}"));

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use piton_core::{ItemState, RunState};
 use piton_engine::verbs::status::{Line, NodeLine, Report, Status, sentence};
 
+use super::costs::used;
 use super::progress::{first_line, followed, seconds};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 
@@ -59,6 +60,9 @@ fn report(run: &Report, now: Timestamp) -> String {
         text.push_str(&node_line(node, now));
     }
     text.push_str(&format!("\n{}\n", counters(run)));
+    if let Some(used) = used(&run.spend) {
+        text.push_str(&format!("Used: {used}\n"));
+    }
     text.push_str(&format!(
         "Last activity: {} ago",
         seconds(run.last_activity, now)

@@ -251,7 +251,7 @@ mod json {
         4 |  "mood": "good"}
           |  ^^^^^^
           |
-          = help: write one of `prd_id`, `timestamp`, `iteration`, `status`, `duration_seconds`, `summary`, `observations`, `files_modified`, `git_commits`, `context`, `error`, `notes`, `agent`, `validations`
+          = help: write one of `prd_id`, `timestamp`, `iteration`, `status`, `duration_seconds`, `summary`, `observations`, `files_modified`, `git_commits`, `context`, `error`, `notes`, `agent`, `validations`, `usage`
 
         error: stdin has 3 problems; nothing was recorded [record.problems]
         hint: see what it may say with `piton record --help`

@@ -1,10 +1,11 @@
 //! How an item goes on: from work to gate to commit to done, and what that
 //! means for the items above it and for those that wait for it.
 
+use super::claims::{evidence, finish_or_doubt};
 use super::story::{About, Story};
 use crate::decision::DecisionKind;
 use crate::id::{Node, RunId};
-use crate::item::{Evidence, ItemRow, ItemState, Stage};
+use crate::item::{ItemRow, ItemState, Stage};
 use crate::run::{Pause, RunState};
 
 /// The work on `node` is done: what comes next for it.
@@ -35,7 +36,7 @@ pub(super) fn after_gate(story: &mut Story<'_>, run: RunId, node: &Node) {
     if commits && item.is_task() {
         story.stage(run, node, Stage::Commit);
     } else {
-        finish(story, run, node);
+        finish_or_doubt(story, run, node);
     }
 }
 
@@ -44,12 +45,7 @@ pub(super) fn finish(story: &mut Story<'_>, run: RunId, node: &Node) {
     let Some(item) = story.tables.item(run, node) else {
         return;
     };
-    let passed = item.gate_runs.as_ref().is_some_and(|runs| runs.passed);
-    let evidence = match (passed, item.is_leaf()) {
-        (true, _) => vec![Evidence::GatePassed],
-        (false, true) if item.gate.is_none() => vec![Evidence::NoneAsked],
-        (false, _) => Vec::new(),
-    };
+    let evidence = evidence(story, item);
     let task = item.is_task();
     story.move_item(run, node, ItemState::Done, |moved| {
         moved.evidence = evidence;

@@ -1,6 +1,7 @@
 //! What people may do, from any process, while a runner works or none does.
 
 use super::advance::{after_work, leave_out, must_wait};
+use super::claims;
 use super::recording::{about, log};
 use super::remembering;
 use super::story::{About, Story};
@@ -452,6 +453,9 @@ pub(super) fn decide_open(
         return Ok(());
     };
     match verb {
+        Verb::Approve if row.kind == DecisionKind::Claim => {
+            return claims::accept(story, row.run, &node, why);
+        }
         Verb::Approve => {
             resume_or_settle(story, row.run)?;
             story.tell_unless_made(id, verb, why);
@@ -464,6 +468,7 @@ pub(super) fn decide_open(
             let problem = match row.kind {
                 DecisionKind::BlockedNode => what_failed(story.item(row.run, &node)?),
                 DecisionKind::HumanNeeded
+                | DecisionKind::Claim
                 | DecisionKind::Breakpoint
                 | DecisionKind::FileConflict
                 | DecisionKind::DoubtedMemory

@@ -1,6 +1,7 @@
 //! What the runner that holds a run may do.
 
-use super::advance::{after_gate, after_work, finish, give_up, leave_out};
+use super::advance::{after_gate, after_work, give_up, leave_out};
+use super::claims::finish_or_doubt;
 use super::people::ask_again;
 use super::recording::{about, attempt_name, log, log_attempt};
 use super::recovering::{Failed, after_repair, fail, not_split};
@@ -12,6 +13,7 @@ use crate::classify::Category;
 use crate::decision::DecisionKind;
 use crate::entry::{Entry, EntryType};
 use crate::event::Event;
+use crate::evidence::Claims;
 use crate::gate::GateReport;
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
@@ -53,7 +55,7 @@ pub(super) fn start_run(
     story: &mut Story<'_>,
     run: RunId,
     owner: &str,
-    limits: &Limits,
+    (limits, claims): (&Limits, &Claims),
 ) -> Result<(), Refusal> {
     let row = story.run(run)?.clone();
     if let Some(holder) = row.holder {
@@ -91,6 +93,7 @@ pub(super) fn start_run(
     story.tell(Event::RunStarted {
         run,
         limits: limits.clone(),
+        claims: claims.clone(),
     });
     ask_again(story, run, row.asked);
     log_session(story, run, EntryType::SessionStarted, "work begins");
@@ -263,11 +266,9 @@ pub(super) fn end_attempt(
         .tables
         .attempt(attempt)
         .map_or(Role::Worker, |row| row.role);
-    let name = story
-        .tables
-        .attempt(attempt)
-        .and_then(|row| row.name.clone());
-    let mut report = report.clone();
+    let row = story.tables.attempt(attempt);
+    let name = row.and_then(|row| row.name.clone());
+    let mut report = with_model(report, row.and_then(|row| row.model.as_deref()));
     let of = (node.as_str(), name.as_deref().unwrap_or_default());
     remembering::learn_from_report(story, &mut report, of, &item.carried);
     let report = &report;
@@ -359,6 +360,17 @@ pub(super) fn answer_attempt(
         answer: Box::new(answer.clone()),
     });
     Ok(())
+}
+
+/// The report, saying which model used what where its program does not: the one
+/// that it was asked to use.
+fn with_model(report: &Report, model: Option<&str>) -> Report {
+    let mut report = report.clone();
+    if let Some(model) = model.filter(|_| report.models.is_empty() && !report.usage.is_unknown()) {
+        let usage = report.usage.clone();
+        report.models.insert(model.to_owned(), usage);
+    }
+    report
 }
 
 /// The report, saying what the attempt started from where it does not itself.
@@ -472,7 +484,7 @@ pub(super) fn end_gate(
     if !item.gate_runs.as_ref().is_some_and(|runs| runs.open) {
         return Err(wrong_item(&item));
     }
-    let runs = item.gate_runs.map_or(0, |runs| runs.runs);
+    let runs = item.gate_runs.as_ref().map_or(0, |runs| runs.runs);
     story.tell(Event::GateEnded {
         run,
         node: node.clone(),
@@ -484,7 +496,7 @@ pub(super) fn end_gate(
         // The stage stays; the next runner runs the script again.
     } else if report.passed {
         after_gate(story, run, node);
-    } else if runs < item.gate.map_or(0, |gate| gate.runs_max) {
+    } else if runs < item.gate_to_pass().map_or(0, |gate| gate.runs_max) {
         story.stage(run, node, Stage::Fix);
     } else {
         let why = report.error.as_deref().unwrap_or("it did not pass");
@@ -553,7 +565,7 @@ pub(super) fn end_commit(
         error: error.clone(),
     });
     match error {
-        None => finish(story, run, node),
+        None => finish_or_doubt(story, run, node),
         Some(_) if skip_asked => leave_out(story, run, node, None),
         Some(error) => give_up(
             story,

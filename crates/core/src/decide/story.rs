@@ -216,6 +216,7 @@ impl<'a> Story<'a> {
                 run,
                 node: node.clone(),
                 stage,
+                gate: None,
             });
         }
     }

@@ -13,6 +13,7 @@ use super::{
 use crate::attempt::{Context, HumanNeeded, Piece, Report, ToldAttempt};
 use crate::call::{Call, NotedCall};
 use crate::entry::Entry;
+use crate::evidence::Claims;
 use crate::gate::{Gate, GateReport};
 use crate::memory::{Memory, MemoryKind};
 use crate::native::Native;
@@ -49,7 +50,6 @@ impl Event {
                 token: _,
             }
             | Self::LeaseReleased { run: _, token: _ }
-            | Self::RunStarted { run: _, limits: _ }
             | Self::RunAsked {
                 run: _,
                 request: _,
@@ -65,12 +65,23 @@ impl Event {
                 node: _,
                 head: _,
             }
+            | Self::ItemSkipAsked { run: _, node: _ } => {}
+            Self::RunStarted {
+                run: _,
+                limits: _,
+                claims:
+                    Claims {
+                        worth: _,
+                        asked: _,
+                        gate,
+                    },
+            }
             | Self::ItemStaged {
                 run: _,
                 node: _,
                 stage: _,
-            }
-            | Self::ItemSkipAsked { run: _, node: _ } => {}
+                gate,
+            } => a_gate(gate.as_deref_mut(), each),
             Self::RunMoved {
                 run: _,
                 from: _,
@@ -217,7 +228,7 @@ fn item_planned(planned: &mut ItemPlanned, each: Each<'_>) {
         piece_of: _,
     } = item;
     option(prompt, each);
-    a_gate(gate, each);
+    a_gate(gate.as_mut(), each);
     document(native, each);
     let Past {
         started_at: _,
@@ -232,7 +243,7 @@ fn item_planned(planned: &mut ItemPlanned, each: Each<'_>) {
     human_needed(human, each);
 }
 
-fn a_gate(gate: &mut Option<Gate>, each: Each<'_>) {
+fn a_gate(gate: Option<&mut Gate>, each: Each<'_>) {
     if let Some(gate) = gate {
         let Gate {
             script,
@@ -253,7 +264,7 @@ fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
     } = changed;
     match change {
         Change::Prompt(text) | Change::Summary(text) | Change::Answer(text) => option(text, each),
-        Change::Gate(gate) => a_gate(gate, each),
+        Change::Gate(gate) => a_gate(gate.as_mut(), each),
         Change::Native(native) => document(native, each),
         Change::Model(_) | Change::Breakpoint(_) | Change::Retries(_) | Change::DependsOn(_) => {}
     }

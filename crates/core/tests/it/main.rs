@@ -10,6 +10,7 @@
 )]
 
 mod asking;
+mod claims;
 mod dependencies;
 mod doctor;
 mod editing;

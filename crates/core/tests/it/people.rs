@@ -261,6 +261,7 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
             let (mut world, token) = World::running("build break\nrelease");
             match kind {
                 DecisionKind::HumanNeeded => world.work(token, "build", needs_human("how?")),
+                DecisionKind::Claim => unreachable!("see `claims`"),
                 DecisionKind::BlockedNode => world.fail(token, "build"),
                 DecisionKind::Breakpoint => world.complete(token, "build"),
                 DecisionKind::FileConflict => unreachable!("see `editing`"),

@@ -1,6 +1,8 @@
 //! What the loop wants of the world, and when: stops, limits, waits, and
 //! what a dead runner left.
 
+mod budgets;
+
 use jiff::SignedDuration;
 use piton_core::attempt::{Conversation, Report};
 use piton_core::classify::Category;

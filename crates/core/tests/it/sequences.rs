@@ -1,14 +1,17 @@
 //! Any commands in any order, by runners that follow no loop and people who
 //! follow nobody: nothing panics, and all that must always hold holds.
 
-use piton_core::attempt::Report;
+use std::collections::BTreeMap;
+
+use piton_core::attempt::{Report, Usage};
 use piton_core::classify::Category;
 use piton_core::command::Word;
-use piton_core::gate::GateReport;
+use piton_core::evidence::{Claims, Worth};
+use piton_core::gate::{Gate, GateReport};
 
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
-use piton_core::{AttemptId, Command, ItemState, Node, Outcome, Role, Stage, Verb};
+use piton_core::{AttemptId, Command, ItemState, Node, Outcome, Role, RunId, Stage, Verb};
 use proptest::prelude::*;
 
 use crate::edits::draw_edits;
@@ -24,7 +27,51 @@ fn pick<T: Clone>(from: &[T], by: u16) -> Option<T> {
     (!from.is_empty()).then(|| from[usize::from(by) % from.len()].clone())
 }
 
+/// Any report, by somebody who may have looked at the tree and at the bill.
 fn report(by: u16) -> Report {
+    let usage = Usage {
+        input_tokens: (by % 5 > 1).then(|| u64::from(by)),
+        cost_usd: (by % 7 > 2).then(|| f64::from(by) / 3_000.0),
+        estimate_usd: (by % 3 > 1).then(|| f64::from(by) / 7_000.0),
+        prices: (by % 3 > 1).then(|| "2026-11-01".to_owned()),
+        ..Usage::default()
+    };
+    let tree = |by: u16| (!by.is_multiple_of(4)).then(|| (by % 2).to_string());
+    Report {
+        models: if by % 11 > 5 {
+            [(format!("model-{}", by % 2), usage.clone())].into()
+        } else {
+            BTreeMap::new()
+        },
+        usage,
+        tree_before: tree(by >> 8),
+        tree_after: tree(by >> 10),
+        ..outcome(by)
+    }
+}
+
+/// A run that is begun with any claims.
+fn start(run: RunId, by: u16) -> Command {
+    let mut command = start_run(run, Limits::default());
+    if let Command::StartRun { claims, .. } = &mut command {
+        let worth = [Worth::Accept, Worth::Gate, Worth::Ask][usize::from(by % 3)];
+        *claims = Claims {
+            worth,
+            asked: !by.is_multiple_of(4),
+            gate: (!by.is_multiple_of(5)).then(|| {
+                Box::new(Gate {
+                    script: "check".to_owned(),
+                    on_fail_prompt: "mend it".to_owned(),
+                    runs_max: 2,
+                    timeout_s: 60,
+                })
+            }),
+        };
+    }
+    command
+}
+
+fn outcome(by: u16) -> Report {
     let category = [Category::Network, Category::Validation, Category::Logic];
     match by % 8 {
         0 | 1 => Report::bare(Outcome::Completed),
@@ -55,7 +102,7 @@ fn gate_report(by: u16) -> GateReport {
 fn proper(world: &mut World, by: u16) -> Option<Command> {
     let (run, token) = (world.run, world.run_row().fence);
     if world.run_row().holder.is_none() {
-        return Some(start_run(run, Limits::default()));
+        return Some(start(run, by));
     }
     let open = world.tables.open_attempts().next();
     if let Some((attempt, at)) = open.map(|row| (row.id, row.node.clone())) {
@@ -131,7 +178,7 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
     let token = world.run_row().fence.saturating_sub(u64::from(b % 7 == 6));
     let at = any_node(world, a);
     Some(match what % 32 {
-        0 => start_run(run, Limits::default()),
+        0 => start(run, b),
         1 => Command::ContinueRun { run, token },
         2 => Command::ReleaseRun { run, token },
         3 => Command::PauseRun {

@@ -202,6 +202,8 @@ impl Sim {
             iterations_max: rng.percent(30).then(|| 1 + rng.small(4)),
             tasks_max: rng.percent(20).then(|| 1 + rng.small(3)),
             time_box_s: rng.percent(30).then(|| 120 + rng.next() % 300),
+            // What agents use is the matter of `runner/budgets`.
+            ..Limits::default()
         };
         let options = Options {
             agent: "scripted".to_owned(),

@@ -1,7 +1,7 @@
 //! What is taken in from the files of others: each thing once, whatever name
 //! its writer gave it, and a person is asked once about what was changed.
 
-use piton_core::attempt::{Outcome, Report, ToldAttempt};
+use piton_core::attempt::{Outcome, Report, Spend, ToldAttempt, Usage};
 use piton_core::command::{Found, KnownThings, TakenFile};
 use piton_core::entry::{Entry, EntryType};
 use piton_core::memory::{Memory, MemoryKind};
@@ -366,5 +366,35 @@ fn what_one_source_cannot_say_of_a_memory_the_other_does_not_lose() {
     assert_eq!(again.topic.as_deref(), Some("tool-usage"));
     assert_eq!(again.evidence.as_deref(), Some("the keel"));
     assert_eq!(world.ok(imported("dry it")), []);
+    world.check();
+}
+
+#[test]
+fn what_an_attempt_used_is_not_taken_back_by_a_file_that_says_nothing_of_it() {
+    let mut world = World::empty();
+    let usage = Usage {
+        input_tokens: Some(1_200),
+        cost_usd: Some(0.42),
+        ..Usage::default()
+    };
+    let Found::Attempt(mut recorded) = told(&mut world, "auth-1", Some(NOON), "one") else {
+        unreachable!("it is one")
+    };
+    recorded.report.usage = usage.clone();
+    world.ok(Command::TellAttempt(recorded));
+    let edited = vec![told(&mut world, "auth-1", Some(NOON), "one, mended")];
+    let events = world.ok(Command::TakeFile(Box::new(TakenFile {
+        path: ".ralph/progress.json".to_owned(),
+        found: edited,
+        known: KnownThings::Take,
+    })));
+    assert!(matches!(events[0].event, Event::AttemptRevised(_)));
+    let report = world.tables.attempts().find_map(|row| row.report.clone());
+    let report = report.expect("it is over");
+    assert_eq!(report.summary.as_deref(), Some("one, mended"));
+    assert_eq!(report.usage, usage);
+    // The project's own run counts what no plan has.
+    let own = world.tables.run(RunId::PROJECT).expect("it has a row");
+    assert_eq!(own.spend, Spend::of(&usage));
     world.check();
 }

@@ -4,14 +4,15 @@
 //! the same would have been decided from all of them: a forgotten wish shows.
 //! After every commit all that must always hold is checked.
 
+use piton_core::evidence::Claims;
 use piton_core::gate::{Gate, GateReport};
 use piton_core::memory::MemoryKind;
 use piton_core::name::{Space, entry_prefix};
 use piton_core::recall::TableIndex;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::attempt::{HumanNeeded, Piece, RecoveryAction, Report};
+use piton_core::attempt::{AttemptRow, HumanNeeded, Piece, RecoveryAction, Report, Spend};
 use piton_core::classify::Category;
 
 use piton_core::journal::{GENESIS, Record, Stamp};
@@ -594,6 +595,7 @@ impl World {
     }
 
     pub(crate) fn check(&self) {
+        self.check_spend();
         if self.tables.run(self.run).is_none() {
             return;
         }
@@ -610,6 +612,32 @@ impl World {
             .count();
         assert_eq!(self.run_row().open_roots as usize, roots, "open roots");
         self.check_run();
+    }
+
+    /// The sums are those of the attempts, whatever became of them since.
+    fn check_spend(&self) {
+        let of = |wanted: &dyn Fn(&AttemptRow) -> bool| {
+            let rows = self.tables.attempts().filter(|row| wanted(row));
+            let reports = rows.filter_map(|row| row.report.as_ref());
+            reports.fold(Spend::default(), |sum, report| sum.plus(&report.spend()))
+        };
+        for run in self.tables.runs() {
+            assert_eq!(run.spend, of(&|row| row.run == run.id), "{}", run.name);
+            let mut models: BTreeMap<String, Spend> = BTreeMap::new();
+            let rows = self.tables.attempts().filter(|row| row.run == run.id);
+            for (model, spend) in rows
+                .filter_map(|row| row.report.as_ref())
+                .flat_map(Report::spend_by_model)
+            {
+                let sum = models.entry(model.clone()).or_default();
+                *sum = sum.plus(&spend);
+            }
+            assert_eq!(run.spend_by_model, models, "{}", run.name);
+            for item in self.tables.tree(run.id) {
+                let sum = of(&|row| row.run == run.id && row.node == item.node);
+                assert_eq!(item.spend, sum, "{}", item.node);
+            }
+        }
     }
 
     fn check_counts(&self, item: &ItemRow) {
@@ -711,7 +739,9 @@ impl World {
         let asked = |kind| open.iter().any(|question| question.kind == kind);
         match (&run.state, &run.pause) {
             (RunState::Waiting | RunState::Blocked, _) => assert!(
-                asked(DecisionKind::HumanNeeded) || asked(DecisionKind::BlockedNode),
+                asked(DecisionKind::HumanNeeded)
+                    || asked(DecisionKind::Claim)
+                    || asked(DecisionKind::BlockedNode),
                 "there is no way out of {}",
                 run.state
             ),
@@ -743,6 +773,7 @@ pub(crate) fn start_run(run: RunId, limits: Limits) -> Command {
         run,
         owner: "host, process 1".to_owned(),
         limits,
+        claims: Claims::default(),
     }
 }
 

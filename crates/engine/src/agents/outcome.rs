@@ -48,8 +48,12 @@ pub fn report(mut said: Said, ended: &Ended) -> Report {
     }
     if !said.usage.is_unknown() {
         report.usage = said.usage;
+        report.usage.input_holds_cached = said.counting.input_holds_cached;
     }
     report.models = said.models;
+    for usage in report.models.values_mut() {
+        usage.input_holds_cached = said.counting.input_holds_cached;
+    }
     report.conversation = said.conversation;
     // Nothing is too long.
     answer::finish(report, &Ended::default())

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use piton_core::attempt::{Conversation, Outcome, ProcessEnd, Report, Transcript, Usage};
+use piton_core::dollars::Dollars;
 use piton_core::prepare::Section;
 use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
@@ -64,7 +65,7 @@ impl Runner<'_, '_> {
             conversation: &mark,
             resume: ongoing.map(|ongoing| ongoing.id.as_str()),
             model: self.lp.model(&item),
-            budget_usd: None,
+            budget_usd: self.lp.left().usd.map(Dollars::usd),
             is_root: rustix::process::geteuid().is_root(),
         };
         let launch = match self.job.program.launch(&order) {
@@ -137,10 +138,14 @@ impl Runner<'_, '_> {
             tell(Notice::Warning(&said));
             return Vec::new();
         }
-        if asked.is_none() && feed.circling().is_some() {
-            return vec![Input::Circling];
+        let mut inputs = Vec::new();
+        if let Some(used) = feed.news_of_use() {
+            inputs.push(Input::Spent(used));
         }
-        Vec::new()
+        if asked.is_none() && feed.circling().is_some() {
+            inputs.push(Input::Circling);
+        }
+        inputs
     }
 
     /// What an agent or a gate finds in its environment.
@@ -310,8 +315,12 @@ impl Runner<'_, '_> {
             },
         };
         if let Some(trouble) = stopped_for {
-            report.trouble = Some(trouble);
+            // A service that had enough says more than that it was silent then.
+            let is_late = trouble == Trouble::Timeout;
+            let known = report.trouble.filter(|_| is_late);
+            report.trouble = known.or(Some(trouble));
         }
+        self.end_at_budget(&mut report);
         report.process = Some(ProcessEnd {
             code: exit.code,
             signal: exit.signal,

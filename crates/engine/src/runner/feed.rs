@@ -37,6 +37,7 @@ struct Live {
     activity: Activity,
     circles: Circles,
     used: Usage,
+    is_news: bool,
     conversation: Option<String>,
     /// Why it goes in circles, the first time that it did.
     circling: Option<String>,
@@ -102,9 +103,9 @@ impl Feed {
         self.live.circling.as_deref()
     }
 
-    /// What it has used at least.
-    pub(super) fn used(&self) -> &Usage {
-        &self.live.used
+    /// What it has used at least, if more is known than was asked for last.
+    pub(super) fn news_of_use(&mut self) -> Option<Usage> {
+        std::mem::take(&mut self.live.is_news).then(|| self.live.used.clone())
     }
 
     /// Reads the rest, when nobody writes any more.
@@ -149,7 +150,10 @@ impl Live {
                 let circling = self.circles.said(&words);
                 self.circling = self.circling.take().or(circling);
             }
-            Seen::Used(used) => self.used = used,
+            Seen::Used(used) => {
+                self.is_news |= self.used != used;
+                self.used = used;
+            }
             Seen::Refused(_) => {}
             Seen::Unknown => {
                 self.activity.unknown_lines = self.activity.unknown_lines.saturating_add(1);

@@ -31,7 +31,7 @@ impl Runner<'_, '_> {
         let Some(item) = self.lp.tables().item(self.row.id, node).cloned() else {
             return Ok(Vec::new());
         };
-        let Some(gate) = item.gate.clone() else {
+        let Some(gate) = item.gate_to_pass().cloned() else {
             return Ok(Vec::new());
         };
         let mark = self.session.world.id().to_string();

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use piton_core::entry::{EntryRow, EntryType};
 use piton_core::observation::{Observation, ObservationKind};
+use piton_core::usage::Usage;
 use piton_core::{AttemptRow, Need, Outcome, RunId, Tables};
 use piton_formats::ralph_json;
 use serde::Serialize;
@@ -225,6 +226,9 @@ pub struct Past {
     pub summary: Option<String>,
     /// What went wrong.
     pub error: Option<String>,
+    /// What it used; absent where nothing of it is known.
+    #[serde(skip_serializing_if = "Usage::is_unknown")]
+    pub usage: Usage,
     /// What was noticed.
     pub observations: Vec<Observation>,
 }
@@ -365,6 +369,7 @@ fn past(tables: &Tables, row: &AttemptRow) -> Past {
         ended_at: row.ended_at,
         summary: report.and_then(|report| report.summary.clone()),
         error: report.and_then(|report| report.error.clone()),
+        usage: report.map_or_else(Usage::default, |report| report.usage.clone()),
         observations: report.map_or_else(Vec::new, |report| report.observations.clone()),
     }
 }

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use piton_core::attempt::{Context, HumanNeeded, Report, ToldAttempt};
 use piton_core::observation::{Observation, ObservationKind};
+use piton_core::usage::Usage;
 use piton_core::{AttemptId, AttemptRow, Command, Event, Outcome, RunId};
 use serde::Serialize;
 
@@ -91,6 +92,9 @@ pub struct Recorded {
     pub screenshots: Vec<String>,
     /// The blocker that it resolved.
     pub resolved: Option<Blocker>,
+    /// What it used; absent where nothing of it is known.
+    #[serde(skip_serializing_if = "Usage::is_unknown")]
+    pub usage: Usage,
 }
 
 /// An observation as it is typed: `blocker: no key for the API`.
@@ -241,6 +245,7 @@ fn store(
         outcome,
         screenshots,
         resolved,
+        usage: told.report.usage,
     })
 }
 
@@ -312,7 +317,7 @@ fn account(world: &World, request: &Request) -> Result<Account, Failure> {
             error: typed.report.error.or(report.error),
             notes: typed.report.notes.or(report.notes),
             duration_s: typed.report.duration_s.or(report.duration_s),
-            usage: typed.report.usage,
+            usage: typed.report.usage.or(&report.usage),
             observations: [report.observations, typed.report.observations].concat(),
             validations: [report.validations, typed.report.validations].concat(),
             files: joined(report.files, typed.report.files),

@@ -7,6 +7,7 @@ use piton_core::item::Evidence;
 use piton_core::observation::ObservationCategory;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
+use piton_core::usage::Spend;
 use piton_core::{DecisionRow, ItemRow, ItemState, Need, Outcome, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
 use serde::Serialize;
@@ -67,6 +68,9 @@ pub struct NodeLine {
     /// The node that was split, of which this is a piece.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub piece_of: Option<String>,
+    /// What its attempts used; absent where nothing of it is known.
+    #[serde(skip_serializing_if = "Spend::is_unknown")]
+    pub spend: Spend,
 }
 
 /// Counters, derived from the nodes.
@@ -112,6 +116,9 @@ pub struct Report {
     pub completed_at: Option<Timestamp>,
     /// Seconds from start to end, or until now.
     pub elapsed_s: Option<i64>,
+    /// What its attempts used; absent where nothing of it is known.
+    #[serde(skip_serializing_if = "Spend::is_unknown")]
+    pub spend: Spend,
     /// The last sign of life.
     pub last_activity: Timestamp,
     /// Who holds it.
@@ -156,20 +163,26 @@ pub fn status(world: &World, run: Option<&str>) -> Result<Status, Failure> {
         };
     };
     let runs = session.runs()?;
-    let shown = match run {
-        Some(name) => Some(session.run_named(name)?),
-        None => {
-            let open: Vec<&RunRow> = open_runs(&runs).collect();
-            match open.as_slice() {
-                [one] => Some((*one).clone()),
-                [] => runs.last().cloned(),
-                _ => None,
-            }
-        }
-    };
     Ok(Status {
-        run: shown.map(|row| report(&session, &row)).transpose()?,
+        run: shown(&session, run)?
+            .map(|row| report(&session, &row))
+            .transpose()?,
         runs: runs.iter().map(|row| line(&session, row)).collect(),
+    })
+}
+
+/// The run that is shown whole: the one that was asked for, else the only one
+/// that is not finished, else the latest.
+pub(super) fn shown(session: &Session<'_>, run: Option<&str>) -> Result<Option<RunRow>, Failure> {
+    if let Some(name) = run {
+        return Ok(Some(session.run_named(name)?));
+    }
+    let runs = session.runs()?;
+    let open: Vec<&RunRow> = open_runs(&runs).collect();
+    Ok(match open.as_slice() {
+        [one] => Some((*one).clone()),
+        [] => runs.last().cloned(),
+        _ => None,
     })
 }
 
@@ -224,6 +237,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         reason: row.reason.clone(),
         current: current.map(|node| node.to_string()),
         counters: counters(tables, row),
+        spend: row.spend.clone(),
         started_at: started,
         completed_at: row.completed_at,
         elapsed_s: started.map(|from| until.as_second() - from.as_second()),
@@ -260,6 +274,7 @@ fn node_line(item: &ItemRow, current: bool) -> NodeLine {
         evidence: item.evidence.clone(),
         recovery: item.recovery.as_deref().cloned(),
         piece_of: item.piece_of.as_ref().map(ToString::to_string),
+        spend: item.spend.clone(),
     }
 }
 

@@ -147,7 +147,12 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             timeout_s: rest.gate_timeout.unwrap_or(gate.timeout_s as f64),
             extra: unkeys(rest.gate_extra.as_deref()),
         }),
-        gate_tracking: item.gate_runs.as_ref().map(|runs| tracking(item, runs)),
+        // A gate that only the agent's word had to stand up to is none of the file's.
+        gate_tracking: item
+            .gate_runs
+            .as_ref()
+            .filter(|_| item.claim_gate.is_none())
+            .map(|runs| tracking(item, runs)),
         // What it waits for with those above it, the file says of those.
         depends_on: item
             .depends_on
@@ -215,7 +220,9 @@ fn commit(item: &ItemRow) -> Option<String> {
         .find_map(|evidence| match evidence {
             Evidence::Committed { commit } => Some(commit.clone()),
             Evidence::GatePassed
+            | Evidence::Changed { .. }
             | Evidence::NoneAsked
+            | Evidence::Claim
             | Evidence::TakenOver
             | Evidence::Claimed { .. } => None,
         })

@@ -299,6 +299,7 @@ pub(super) fn policy(progress: &Progress) -> Policy {
             iterations_max: small(limits.iterations_max),
             tasks_max: small(limits.tasks_max),
             time_box_s: limits.time_box.map(|time| time.as_secs()),
+            ..policy::Limits::default()
         },
         auto_commit: limits.auto_commit == Some(true),
     }

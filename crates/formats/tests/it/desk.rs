@@ -3,6 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
+use piton_core::evidence::Claims;
 use piton_core::journal::Stamp;
 use piton_core::policy::Limits;
 use piton_core::{
@@ -145,6 +146,7 @@ impl Desk {
             run: self.run,
             owner: "me".to_owned(),
             limits: Limits::default(),
+            claims: Claims::default(),
         };
         self.commit(&command).expect("nobody holds it");
         self.token()

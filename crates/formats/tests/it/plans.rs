@@ -3,6 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
+use piton_core::evidence::Claims;
 use piton_core::gate::GateReport;
 use piton_core::journal::Stamp;
 use piton_core::plan::Plan;
@@ -172,6 +173,7 @@ impl Desk {
             run: RUN,
             owner: "me".to_owned(),
             limits: Limits::default(),
+            claims: Claims::default(),
         })
         .expect("nobody holds it");
     }

@@ -7,6 +7,7 @@ use piton_core::gate::{Gate, GateReport};
 
 use piton_core::id::{DecisionId, RunId};
 
+use piton_core::evidence::Claims;
 use piton_core::plan::{Past, PlannedItem};
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::recover::{Recovery, Rule};
@@ -283,6 +284,7 @@ fn start(run: RunId) -> Command {
         run,
         owner: "host, process 7".to_owned(),
         limits: Limits::default(),
+        claims: Claims::default(),
     }
 }
 

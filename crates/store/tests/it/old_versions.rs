@@ -6,10 +6,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use piton_core::Need;
+use piton_core::attempt::{Report, ToldAttempt, Usage};
+use piton_core::command::{Found, KnownThings, TakenFile};
 use piton_core::entry::EntryType;
+use piton_core::evidence::Claims;
 use piton_core::id::{RunId, StreamId};
+use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
+use piton_core::{AttemptId, Command, Need, Node, Outcome, Role};
 use piton_store::{Access, FaultKind, Options, SqliteStore, Store};
 use piton_testkit::chance::{Ids, TestClock};
 use piton_testkit::scratch::{scratch, sqlite_in};
@@ -39,12 +43,12 @@ fn write_a_fixture() {
         "t1",
         "the parser has no tests",
     ));
-    let commands = [
+    let begun = [
         keep(plan(RUN, "auth", nodes)),
         log(entry(EntryType::SessionStarted, "go")),
         blocked,
     ];
-    for command in commands {
+    for command in begun.into_iter().chain(worked()) {
         store
             .commit(ids.command(), &command, &facts())
             .expect("writable");
@@ -52,6 +56,125 @@ fn write_a_fixture() {
     let to = fixture(piton_store::SCHEMA_VERSION);
     fs::create_dir_all(to.parent().expect("it has one")).expect("writable");
     store.backup(&to).expect("there is none yet");
+}
+
+/// A run that is worked on, and attempts of others: what version 3 and later
+/// know of beyond version 1.
+fn worked() -> Vec<Command> {
+    let attempt = AttemptId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0a01));
+    let (run, token, node) = (RUN, 1, Node::named("design"));
+    let told = |id: u128, run, item: &str, summary: &str, cost_usd| ToldAttempt {
+        attempt: AttemptId(Uuid::from_u128(
+            0x0192_0000_0000_7000_8000_0000_0000_0b00 + id,
+        )),
+        run,
+        node: Node::named(item),
+        item: item.to_owned(),
+        number: None,
+        name: Some(format!("{item}-1")),
+        agent: "ada".to_owned(),
+        ended_at: "2026-01-15T12:00:00Z".parse().ok(),
+        report: Box::new(Report {
+            summary: Some(summary.to_owned()),
+            ..used(Some(300), cost_usd)
+        }),
+        native: None,
+    };
+    let lost = told(2, RunId::PROJECT, "notes", "written anew", None);
+    vec![
+        Command::StartRun {
+            run,
+            owner: "host, process 1".to_owned(),
+            limits: Limits::default(),
+            claims: Claims::default(),
+        },
+        Command::StartAttempt {
+            run,
+            token,
+            attempt,
+            node: node.clone(),
+            role: Role::Worker,
+            agent: "sh".to_owned(),
+            model: Some("opus".to_owned()),
+            memories: Vec::new(),
+        },
+        Command::EndAttempt {
+            run,
+            token,
+            attempt,
+            node,
+            report: Box::new(used(Some(1_200), Some(0.42))),
+            recovery: None,
+        },
+        Command::TellAttempt(Box::new(told(
+            1,
+            RUN,
+            "build/parser",
+            "by hand",
+            Some(0.58),
+        ))),
+        Command::TellAttempt(Box::new(told(
+            2,
+            RunId::PROJECT,
+            "notes",
+            "written",
+            Some(1.5),
+        ))),
+        // A file says nothing of what was used.
+        Command::TakeFile(Box::new(TakenFile {
+            path: ".ralph/progress.json".to_owned(),
+            found: vec![Found::Attempt(Box::new(lost))],
+            known: KnownThings::Take,
+        })),
+        Command::TellAttempt(Box::new(ToldAttempt {
+            report: Box::new(used(None, None)),
+            ..told(3, RunId::PROJECT, "mail", "", None)
+        })),
+    ]
+}
+
+fn used(input_tokens: Option<u64>, cost_usd: Option<f64>) -> Report {
+    Report {
+        usage: Usage {
+            input_tokens,
+            cost_usd,
+            ..Usage::default()
+        },
+        ..Report::bare(Outcome::Completed)
+    }
+}
+
+#[test]
+fn what_was_used_before_anybody_summed_it_is_summed() {
+    let dir = scratch();
+    fs::copy(fixture(3), dir.path().join("journal.db")).expect("the fixture is there");
+    let summed = |options: Options| {
+        let store = SqliteStore::open(dir.path(), options).expect("it can be opened");
+        assert_eq!(store.verify().expect("readable").damage, []);
+        let needs = [Need::Runs, Need::Tree(RUN)];
+        let tables = store.load(&needs).expect("readable").tables;
+        let run = |run| tables.run(run).map(|row| row.spend.clone());
+        let design = tables.item(RUN, &Node::named("design"));
+        let all = [
+            run(RUN),
+            run(RunId::PROJECT),
+            design.map(|row| row.spend.clone()),
+        ];
+        all.map(|spend| {
+            let spend = spend.expect("it is there");
+            (spend.attempts, spend.tokens(), spend.cost_in_words())
+        })
+    };
+    let said = |words: &str| Some(words.to_owned());
+    let expect = [
+        (2, Some(1_500), said("$1.00 said")),
+        (2, Some(300), said("$1.50 said, 1 attempt unknown")),
+        (1, Some(1_200), said("$0.42 said")),
+    ];
+    assert_eq!(summed(Options::read_only()), expect);
+    assert_eq!(summed(Options::new(Redactor::rules_only())), expect);
+    // Whoever comes later finds what the first one made of it.
+    assert_eq!(summed(Options::read_only()), expect);
 }
 
 #[track_caller]
@@ -73,17 +196,24 @@ fn check(version: u32) {
         Some("auth")
     );
     assert_eq!(rows.tables.blockers().count(), 1);
+    let sessions = store.position(&StreamId::sessions()).expect("readable");
     let more = log(entry(EntryType::SessionEnded, "enough"));
     store
         .commit(Ids::seeded(9).command(), &more, &facts())
         .expect("writable");
-    assert_eq!(store.position(&StreamId::sessions()).expect("readable"), 3);
+    let now = store.position(&StreamId::sessions()).expect("readable");
+    assert_eq!(now, sessions + 1);
     assert_eq!(store.verify().expect("readable").damage, []);
 }
 
 #[test]
 fn a_store_of_version_1_is_opened_and_goes_on() {
     check(1);
+}
+
+#[test]
+fn a_store_of_version_3_is_opened_and_goes_on() {
+    check(3);
 }
 
 #[test]

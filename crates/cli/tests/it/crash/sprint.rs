@@ -655,7 +655,9 @@ fn done(events: &[Value]) -> BTreeMap<String, Vec<String>> {
                 .as_array()
                 .cloned()
                 .unwrap_or_default();
-            let kinds = evidence.iter().map(kind_of).collect();
+            // What an attempt changed whose runner died before its end, nobody saw.
+            let is_seen = |kind: &String| !["changed", "none-asked"].contains(&kind.as_str());
+            let kinds = evidence.iter().map(kind_of).filter(is_seen).collect();
             (
                 event["body"]["node"]
                     .as_str()

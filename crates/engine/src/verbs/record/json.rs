@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use piton_core::Outcome;
-use piton_core::attempt::{Context, RecoveryAction, Report};
+use piton_core::attempt::{Context, RecoveryAction, Report, Usage};
 use piton_core::observation::{
     ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
 };
@@ -63,6 +63,21 @@ static CONTEXT: Named = Named {
     ),
 };
 
+static USAGE: Named = Named {
+    name: "Usage",
+    shape: Shape::Map(
+        &[
+            Field::optional("input_tokens", Shape::COUNT),
+            Field::optional("output_tokens", Shape::COUNT),
+            Field::optional("cache_read_tokens", Shape::COUNT),
+            Field::optional("cache_write_tokens", Shape::COUNT),
+            Field::optional("reasoning_tokens", Shape::COUNT),
+            Field::optional("cost_usd", Shape::Number { min: Some(0) }),
+        ],
+        Rest::Closed,
+    ),
+};
+
 /// What an object must look like.
 static ENTRY: Shape = Shape::Map(
     &[
@@ -81,6 +96,7 @@ static ENTRY: Shape = Shape::Map(
         Field::optional("notes", Shape::TEXT),
         Field::optional("agent", Shape::TEXT),
         Field::optional("validations", TEXTS),
+        Field::optional("usage", Shape::Named(&USAGE)),
     ],
     Rest::Closed,
 );
@@ -104,6 +120,8 @@ struct Entry {
     agent: Option<String>,
     #[serde(default)]
     validations: Vec<String>,
+    #[serde(default)]
+    usage: Usage,
 }
 
 /// Reads what `file` says of an attempt; all that is wrong is told at once.
@@ -144,6 +162,7 @@ pub(super) fn read(world: &World, file: &str, text: &str) -> Result<Account, Fai
             error: entry.error,
             notes: entry.notes,
             validations: entry.validations,
+            usage: entry.usage,
             ..Report::bare(Outcome::Completed)
         },
     })

@@ -1,0 +1,240 @@
+//! Budgets: what a run, and the project with all of its runs, may use.
+//!
+//! Unlike the other limits they bound all invocations together: what counts is
+//! what the journal knows of every attempt. Dollars that were reckoned from a
+//! price table count like those that a program said. What nobody knows cannot
+//! count; [`warning`] says so.
+
+use crate::dollars::Dollars;
+use crate::policy::Limits;
+use crate::usage::{Spend, Usage};
+
+/// What counts for a budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Dollars, said and reckoned.
+    pub usd: Dollars,
+    /// Tokens of every type that counts: see [`Usage::tokens`].
+    pub tokens: u64,
+}
+
+impl Spent {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            usd: self.usd.plus(other.usd),
+            tokens: self.tokens.saturating_add(other.tokens),
+        }
+    }
+}
+
+impl From<&Spend> for Spent {
+    fn from(spend: &Spend) -> Self {
+        Self {
+            usd: spend.dollars().unwrap_or_default(),
+            tokens: spend.tokens().unwrap_or(0),
+        }
+    }
+}
+
+impl From<&Usage> for Spent {
+    fn from(usage: &Usage) -> Self {
+        Self::from(&Spend::of(usage))
+    }
+}
+
+/// What is left of budgets; none where there is no such budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Dollars.
+    pub usd: Option<Dollars>,
+    /// Tokens.
+    pub tokens: Option<u64>,
+}
+
+/// What the present attempt may still use: of the budget of the run, and of
+/// that of the project, whichever is less.
+///
+/// `spend` is that of the run, `live` what the present attempt used so far, and
+/// `elsewhere` what all other runs of the project used.
+#[must_use]
+pub fn left(limits: &Limits, spend: &Spend, live: &Usage, elsewhere: Spent) -> Left {
+    let run = Spent::from(spend).plus(live.into());
+    let project = run.plus(elsewhere);
+    let usd = [
+        limits.budget_usd.map(|most| most.less(run.usd)),
+        limits.project_usd.map(|most| most.less(project.usd)),
+    ];
+    let tokens = [
+        limits
+            .budget_tokens
+            .map(|most| most.saturating_sub(run.tokens)),
+        limits
+            .project_tokens
+            .map(|most| most.saturating_sub(project.tokens)),
+    ];
+    Left {
+        usd: usd.into_iter().flatten().min(),
+        tokens: tokens.into_iter().flatten().min(),
+    }
+}
+
+/// The budget that is used up, in words; none while there is something left of
+/// each. See [`left`] for the rest.
+#[must_use]
+pub fn reached(limits: &Limits, spend: &Spend, live: &Usage, elsewhere: Spent) -> Option<String> {
+    let run = Spent::from(spend).plus(live.into());
+    let project = run.plus(elsewhere);
+    let usd = |most: Option<Dollars>, used: Dollars| most.filter(|most| used >= *most);
+    let tokens = |most: Option<u64>, used: u64| most.filter(|most| used >= *most);
+    let words = [
+        usd(limits.budget_usd, run.usd).map(|most| format!("budget ({most})")),
+        tokens(limits.budget_tokens, run.tokens).map(|most| format!("budget ({most} tokens)")),
+        usd(limits.project_usd, project.usd).map(|most| format!("project budget ({most})")),
+        tokens(limits.project_tokens, project.tokens)
+            .map(|most| format!("project budget ({most} tokens)")),
+    ];
+    words.into_iter().flatten().next()
+}
+
+/// What somebody should know who trusts in a budget: that what some attempts of
+/// the run used is not known, and does not count.
+#[must_use]
+pub fn warning(limits: &Limits, spend: &Spend) -> Option<String> {
+    let attempts = |count: u64| match count {
+        1 => "1 attempt".to_owned(),
+        more => format!("{more} attempts"),
+    };
+    let has_usd = limits.budget_usd.or(limits.project_usd).is_some();
+    let has_tokens = limits.budget_tokens.or(limits.project_tokens).is_some();
+    if has_usd && spend.unknown > 0 {
+        return Some(format!(
+            "what {} cost is not known, and does not count for the budget in dollars",
+            attempts(spend.unknown)
+        ));
+    }
+    (has_tokens && spend.silent > 0).then(|| {
+        format!(
+            "how many tokens {} used is not known, and does not count for the budget",
+            attempts(spend.silent)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(run: &str, project: &str) -> Limits {
+        Limits {
+            budget_usd: run.parse().ok(),
+            project_usd: project.parse().ok(),
+            ..Limits::default()
+        }
+    }
+
+    fn cost(usd: f64) -> Usage {
+        Usage {
+            cost_usd: Some(usd),
+            input_tokens: Some(100),
+            ..Usage::default()
+        }
+    }
+
+    fn elsewhere(usd: &str) -> Spent {
+        Spent {
+            usd: usd.parse().expect("an amount"),
+            tokens: 0,
+        }
+    }
+
+    #[track_caller]
+    fn check(
+        limits: &Limits,
+        run: f64,
+        live: f64,
+        others: &str,
+        expect: (Option<&str>, Option<&str>),
+    ) {
+        let (spend, live) = (Spend::of(&cost(run)), cost(live));
+        let left = left(limits, &spend, &live, elsewhere(others));
+        let reached = reached(limits, &spend, &live, elsewhere(others));
+        let left = left.usd.map(|usd| usd.to_string());
+        assert_eq!((left.as_deref(), reached.as_deref()), expect);
+    }
+
+    #[test]
+    fn what_is_left_is_what_neither_the_run_nor_the_project_has_used() {
+        check(&limits("", ""), 9.0, 9.0, "9", (None, None));
+        check(&limits("5", ""), 1.0, 0.5, "9", (Some("$3.50"), None));
+        check(&limits("5", "10"), 1.0, 0.5, "8", (Some("$0.50"), None));
+        check(
+            &limits("5", ""),
+            4.0,
+            1.0,
+            "0",
+            (Some("$0.00"), Some("budget ($5.00)")),
+        );
+        check(
+            &limits("5", ""),
+            4.0,
+            3.0,
+            "0",
+            (Some("$0.00"), Some("budget ($5.00)")),
+        );
+        check(
+            &limits("5", "10"),
+            1.0,
+            1.0,
+            "8",
+            (Some("$0.00"), Some("project budget ($10.00)")),
+        );
+    }
+
+    #[test]
+    fn tokens_are_bounded_by_themselves() {
+        let limits = Limits {
+            budget_tokens: Some(250),
+            project_tokens: Some(1_000),
+            ..Limits::default()
+        };
+        let (spend, none) = (Spend::of(&cost(1.0)), Usage::default());
+        let of_others = |tokens| Spent {
+            tokens,
+            ..Spent::default()
+        };
+        let now = left(&limits, &spend, &cost(1.0), of_others(0));
+        assert_eq!((now.usd, now.tokens), (None, Some(50)));
+        assert_eq!(reached(&limits, &spend, &none, of_others(0)), None);
+        let two = spend.plus(&spend);
+        assert_eq!(
+            reached(&limits, &two, &cost(1.0), of_others(0)).as_deref(),
+            Some("budget (250 tokens)")
+        );
+        assert_eq!(
+            reached(&limits, &spend, &none, of_others(900)).as_deref(),
+            Some("project budget (1000 tokens)")
+        );
+    }
+
+    #[test]
+    fn an_estimate_counts_and_an_unknown_cost_is_warned_of() {
+        let reckoned = Usage {
+            estimate_usd: Some(5.0),
+            ..Usage::default()
+        };
+        let five = limits("5", "");
+        let spend = Spend::of(&reckoned);
+        let none = Usage::default();
+        assert!(reached(&five, &spend, &none, Spent::default()).is_some());
+        assert_eq!(warning(&five, &spend), None);
+        let unknown = Spend::of(&none);
+        assert_eq!(reached(&five, &unknown, &none, Spent::default()), None);
+        assert_eq!(
+            warning(&five, &unknown).as_deref(),
+            Some("what 1 attempt cost is not known, and does not count for the budget in dollars")
+        );
+        assert_eq!(warning(&limits("", ""), &unknown), None);
+    }
+}

@@ -1,0 +1,51 @@
+//! What the loop is told about budgets at each boundary.
+
+use piton_core::attempt::Report;
+use piton_core::budget::Spent;
+use piton_core::dollars::Dollars;
+use piton_core::run_loop::Input;
+use piton_core::trouble::Trouble;
+use piton_core::{Need, Outcome};
+
+use super::Runner;
+use crate::failure::Failure;
+use crate::notice::Notice;
+
+impl Runner<'_, '_> {
+    /// What all other runs of the project have used, where the project has a
+    /// budget; and a warning, once, where a budget cannot hold what it says.
+    pub(super) fn look_at_budgets(
+        &mut self,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Option<Input>, Failure> {
+        if !self.budget_warned
+            && let Some(warning) = self.lp.budget_warning()
+        {
+            self.budget_warned = true;
+            tell(Notice::Warning(&warning));
+        }
+        let limits = self.lp.run().map(|row| &row.limits);
+        let has_one = limits
+            .is_some_and(|limits| limits.project_usd.is_some() || limits.project_tokens.is_some());
+        if !has_one {
+            return Ok(None);
+        }
+        let rows = self.session.load(&[Need::Runs])?;
+        let others = rows.tables.runs().filter(|run| run.id != self.row.id);
+        let spent = others.map(|run| Spent::from(&run.spend));
+        let spent = spent.fold(Spent::default(), Spent::plus);
+        Ok(Some(Input::Elsewhere(spent)))
+    }
+
+    /// A program that ended itself at the dollars that were left of the budget
+    /// did what piton would have done: nothing counts against the item.
+    pub(super) fn end_at_budget(&self, report: &mut Report) {
+        let left = self.lp.left().usd.map(Dollars::usd);
+        let used = report.usage.dollars();
+        let used_up = left.zip(used).is_some_and(|(left, used)| used >= left);
+        if report.trouble == Some(Trouble::Limit) && report.outcome == Outcome::Failed && used_up {
+            report.outcome = Outcome::Interrupted;
+            report.category = None;
+        }
+    }
+}

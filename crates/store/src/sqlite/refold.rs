@@ -1,0 +1,59 @@
+//! Making the rows of the views anew, from the journal alone.
+//!
+//! A new version of the store may fold more out of the events than an older one
+//! did. Then every row is made again by the fold of today, once, as the store
+//! is brought up to date.
+
+use piton_core::Tables;
+use piton_core::id::StreamId;
+use rusqlite::{Connection, Result, Row};
+
+use super::journal::{ALL, record};
+use super::rows::{TABLES, change};
+
+/// Folds the whole journal into the tables of the views.
+///
+/// Where an event cannot be understood the rows stay as they are: they know
+/// what it said, and `verify` names it.
+pub(super) fn refold(connection: &Connection) -> Result<()> {
+    let Some(fold) = fold(connection)? else {
+        return Ok(());
+    };
+    for table in &TABLES {
+        connection.execute(&format!("DELETE FROM {}", table.name), [])?;
+    }
+    connection.execute_batch(
+        "DELETE FROM dependencies; DELETE FROM postings; DELETE FROM tokens; \
+         DELETE FROM documents; UPDATE totals SET documents = 0, tenths = 0",
+    )?;
+    for (key, row) in fold.iter() {
+        change(connection, key, None, Some(row))?;
+    }
+    Ok(())
+}
+
+fn fold(connection: &Connection) -> Result<Option<Tables>> {
+    let mut fold = Tables::default();
+    let mut statement = connection.prepare(ALL)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if !take(&mut fold, row) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(fold))
+}
+
+/// Folds one event; whether it could be understood.
+fn take(fold: &mut Tables, row: &Row<'_>) -> bool {
+    let stream = row.get::<_, String>(9);
+    let read = stream.and_then(|stream| record(StreamId::named(stream), row));
+    let Ok(record) = read else {
+        return false;
+    };
+    let Ok(event) = record.event() else {
+        return false;
+    };
+    fold.fold(&event, &record.stamp);
+    true
+}
