@@ -85,7 +85,10 @@ const GEMINI: Form = Form {
     events: &["SessionStart", "AfterTool", "AfterAgent", "SessionEnd"],
     // Milliseconds.
     timeout: 15_000,
-    then: None,
+    then: Some(
+        "Gemini CLI runs the hooks of a project only where you trust the folder; `--skip-trust` is \
+         not enough. Those of `--user` run everywhere",
+    ),
 };
 
 impl Program {
