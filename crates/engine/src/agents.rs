@@ -58,6 +58,21 @@ pub struct Order<'o> {
     /// Whether piton runs as root: some programs refuse to work without
     /// permissions then.
     pub is_root: bool,
+    /// The tools of piton, where the agent is to have them.
+    pub tools: Option<&'o Tools>,
+}
+
+/// The name that the tools of piton have in an agent's program.
+pub const SERVER: &str = "piton";
+
+/// How an agent's program starts the tools of piton: an MCP server over stdio.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tools {
+    /// This program.
+    pub program: String,
+    /// What says which attempt the tools are of: not every program hands its
+    /// own environment on.
+    pub env: Vec<(String, String)>,
 }
 
 /// How the program is started. The prompt comes on its stdin.

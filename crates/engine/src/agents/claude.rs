@@ -11,12 +11,12 @@ use jiff::tz::TimeZone;
 use piton_core::attempt::{Conversation, Usage};
 use piton_core::call::{Call, CallKind};
 use piton_core::trouble::Trouble;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::calls::of_tool;
 use super::heard::{Heard, Name};
 use super::stream::Part;
-use super::{Agent, Launch, Order, Reader, Said, Seen, reset, signs};
+use super::{Agent, Launch, Order, Reader, SERVER, Said, Seen, Tools, reset, signs};
 use crate::answer::Ended;
 use crate::config::{AgentTable, Family, Permissions};
 use crate::failure::Failure;
@@ -58,7 +58,8 @@ impl Claude {
         Self { table, zone }
     }
 
-    fn permissions(&self, is_root: bool) -> Result<Vec<String>, Failure> {
+    fn permissions(&self, order: &Order<'_>) -> Result<Vec<String>, Failure> {
+        let is_root = order.is_root;
         let mode = match self.table.permissions {
             Permissions::Default | Permissions::Edits => "acceptEdits",
             Permissions::Plan => "plan",
@@ -71,6 +72,9 @@ impl Claude {
         let mut tools = self.table.allowed_tools.clone();
         if tools.is_empty() && self.table.permissions == Permissions::Default {
             tools.push("Bash".to_owned());
+        }
+        if order.tools.is_some() && self.table.has_tools() {
+            tools.push(format!("mcp__{SERVER}"));
         }
         if !tools.is_empty() {
             args.push("--allowedTools".to_owned());
@@ -92,7 +96,10 @@ impl Agent for Claude {
         if !id.is_empty() {
             args.extend([flag.to_owned(), id.to_owned()]);
         }
-        args.extend(self.permissions(order.is_root)?);
+        args.extend(self.permissions(order)?);
+        if let Some(tools) = order.tools.filter(|_| self.table.has_tools()) {
+            args.extend(["--mcp-config".to_owned(), servers(tools)]);
+        }
         if let Some(model) = self.model(order.model) {
             args.extend(["--model".to_owned(), model]);
         }
@@ -122,6 +129,17 @@ impl Agent for Claude {
     fn model(&self, asked: Option<&str>) -> Option<String> {
         self.table.model_for(asked, Some(Family::Claude))
     }
+}
+
+/// The tools of piton, as `--mcp-config` takes them.
+fn servers(tools: &Tools) -> String {
+    let env: serde_json::Map<String, Value> = tools
+        .env
+        .iter()
+        .map(|(name, value)| (name.clone(), value.as_str().into()))
+        .collect();
+    let server = json!({ "command": tools.program, "args": ["mcp"], "env": env });
+    json!({ "mcpServers": { SERVER: server } }).to_string()
 }
 
 /// Reads `stream-json`, and `json` as well.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::heard::{Heard, Name};
 use super::stream::Part;
-use super::{Agent, Counting, Launch, Order, Reader, Said, Seen, signs};
+use super::{Agent, Counting, Launch, Order, Reader, SERVER, Said, Seen, Tools, signs};
 use crate::answer::Ended;
 use crate::config::{AgentTable, Family, Permissions};
 use crate::failure::Failure;
@@ -59,6 +59,9 @@ impl Agent for Codex {
             }
             None => args.push("--dangerously-bypass-approvals-and-sandbox".to_owned()),
         }
+        if let Some(tools) = order.tools.filter(|_| self.table.has_tools()) {
+            args.extend(["-c".to_owned(), server(tools)]);
+        }
         if let Some(model) = self.model(order.model) {
             args.extend(["-m".to_owned(), model]);
         }
@@ -85,6 +88,23 @@ impl Agent for Codex {
     fn model(&self, asked: Option<&str>) -> Option<String> {
         self.table.model_for(asked, Some(Family::OpenAi))
     }
+}
+
+/// The tools of piton, as a setting. Without the approval its sandbox refuses
+/// what writes.
+fn server(tools: &Tools) -> String {
+    // A text is written in TOML as it is in JSON.
+    let quoted = |text: &str| Value::from(text).to_string();
+    let env: Vec<String> = tools
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={}", quoted(value)))
+        .collect();
+    format!(
+        "mcp_servers.{SERVER}={{command={},args=[\"mcp\"],env={{{}}},default_tools_approval_mode=\"approve\"}}",
+        quoted(&tools.program),
+        env.join(",")
+    )
 }
 
 /// How the last turn ended.

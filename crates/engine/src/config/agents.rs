@@ -28,6 +28,8 @@ pub struct AgentTable {
     pub model: Option<String>,
     /// Words of plans for models, each with that of the program.
     pub models: BTreeMap<String, String>,
+    /// Whether it gets the tools of piton, where it can be told so at its start.
+    pub tools: Option<bool>,
     /// In place of that of `[agent]`.
     pub wall_timeout: Option<String>,
     /// In place of that of `[agent]`.
@@ -207,6 +209,12 @@ impl AgentTable {
             (Some(of), Some(family)) if of != family => own(),
             _ => Some(word.to_owned()),
         }
+    }
+
+    /// Whether it gets the tools of piton.
+    #[must_use]
+    pub fn has_tools(&self) -> bool {
+        self.tools.unwrap_or(true)
     }
 
     /// The adapter of an agent of this name.

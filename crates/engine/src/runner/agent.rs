@@ -16,13 +16,13 @@ use super::left_behind::{plain, transcripts};
 use super::seen::Before;
 use super::work::{Asked, Purpose, Work};
 use super::{Runner, unseen};
-use crate::agents::{Order, outcome};
+use crate::agents::{Order, Tools, outcome};
 use crate::answer::{self, Ended, Stopped};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::notice::Notice;
 use crate::preparing::{self, TOKENS};
-use crate::process::{Exit, Spec, StopReason};
+use crate::process::{self, Exit, Spec, StopReason};
 use crate::prompt::{self, Ingredients, Level};
 use crate::recovering::{self, EndedAttempt};
 use crate::spool;
@@ -61,12 +61,15 @@ impl Runner<'_, '_> {
         let mark = attempt.to_string();
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
         let ongoing = self.ongoing(&item, role);
+        let environment = self.environment(&item, &mark);
+        let tools = self.tools(&environment, &mark);
         let order = Order {
             conversation: &mark,
             resume: ongoing.map(|ongoing| ongoing.id.as_str()),
             model: self.lp.model(&item),
             budget_usd: self.lp.left().usd.map(Dollars::usd),
             is_root: rustix::process::geteuid().is_root(),
+            tools: tools.as_ref(),
         };
         let launch = match self.job.program.launch(&order) {
             Ok(launch) => launch,
@@ -76,7 +79,7 @@ impl Runner<'_, '_> {
         let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
         let reader = self.job.program.reader(total);
         let feed = reader.map(|reader| Box::new(Feed::new(output.clone(), reader)));
-        let mut env = self.environment(&item, &mark);
+        let mut env = environment;
         env.extend(launch.env);
         let spec = Spec {
             program: launch.program,
@@ -101,6 +104,17 @@ impl Runner<'_, '_> {
                     .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
                 vec![not_started(attempt, node, why)]
             }
+        })
+    }
+
+    /// How the agent's program starts the tools of piton for this attempt.
+    fn tools(&self, environment: &[(String, String)], mark: &str) -> Option<Tools> {
+        let program = self.session.world.program()?;
+        let attempt = (process::MARK.to_owned(), mark.to_owned());
+        let env = environment.iter().filter(|(name, _)| *name != attempt.0);
+        Some(Tools {
+            program: program.to_str()?.to_owned(),
+            env: env.cloned().chain([attempt.clone()]).collect(),
         })
     }
 

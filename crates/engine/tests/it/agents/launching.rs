@@ -61,6 +61,24 @@ fn a_conversation_goes_on_with_its_id_and_a_budget_bounds_it() {
     insta::assert_snapshot!(line(&plain, "gemini", &order), @"gemini -o stream-json --skip-trust --approval-mode auto_edit --allowed-tools run_shell_command --resume old-id");
 }
 
+#[test]
+fn the_tools_of_piton_are_handed_to_programs_that_can_be_told_at_their_start() {
+    let tools = agents::Tools {
+        program: "/opt/my piton".to_owned(),
+        env: vec![("PITON_ATTEMPT".to_owned(), "0199-id".to_owned())],
+    };
+    let order = Order {
+        tools: Some(&tools),
+        ..order()
+    };
+    let plain = config("");
+    insta::assert_snapshot!(line(&plain, "claude", &order), @r#"CLAUDE_CODE_MAX_RETRIES=4 claude -p --output-format stream-json --verbose --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash mcp__piton --mcp-config {"mcpServers":{"piton":{"command":"/opt/my piton","args":["mcp"],"env":{"PITON_ATTEMPT":"0199-id"}}}}"#);
+    insta::assert_snapshot!(line(&plain, "codex", &order), @r#"codex exec --json --skip-git-repo-check -c sandbox_mode="workspace-write" -c mcp_servers.piton={command="/opt/my piton",args=["mcp"],env={PITON_ATTEMPT="0199-id"},default_tools_approval_mode="approve"} -"#);
+    let without = config("[agents.claude]\ntools = false\n");
+    let said = line(&without, "claude", &order);
+    assert!(!said.contains("mcp"), "{said}");
+}
+
 const OWN: &str = r#"
 [agents.careful]
 adapter = "claude"
