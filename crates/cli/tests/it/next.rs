@@ -172,6 +172,7 @@ fn a_question_by_the_way_is_asked_answered_and_told_to_the_next_agent() {
     tabs or blanks?: answered; it is remembered, and the next prompt of b tells it
     [exit 0]
     ");
+    assert_eq!(scratch.piton(&["decide", "d1", "skip"]).exit, 0);
     scratch.piton(&["run", "prd.json", "--agent", "./agent.sh"]);
     let prompts = scratch.read("prompts.txt");
     assert!(
