@@ -27,6 +27,7 @@ mod people;
 mod plans;
 mod prepare;
 mod questions;
+mod real_agents;
 mod recall;
 mod record;
 mod run;

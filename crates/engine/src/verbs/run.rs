@@ -173,7 +173,7 @@ pub fn run(
         run,
         agent: agent.clone(),
         program: agents::named(&config, &agent)?.into(),
-        agent_limits: config.agent.limits(),
+        agent_limits: config.limits(&agent),
         model: request.model.clone(),
         limits: request.limits.clone(),
         wait: request.wait,
