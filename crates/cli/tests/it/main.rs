@@ -15,6 +15,7 @@ mod faults;
 mod files;
 mod guide;
 mod harness;
+mod hostile_agents;
 mod init;
 mod large;
 mod learn;

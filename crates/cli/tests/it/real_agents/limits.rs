@@ -59,7 +59,10 @@ fn a_limit_is_waited_for_and_counts_for_nothing(program: &Real) {
     assert!(refused["resets_at"].is_string(), "{refused}");
     assert_eq!(done["outcome"], "completed", "{done}");
     let kinds = tried.scratch.event_kinds();
-    assert!(!kinds.iter().any(|kind| kind == "decision-opened"), "{kinds:?}");
+    assert!(
+        !kinds.iter().any(|kind| kind == "decision-opened"),
+        "{kinds:?}"
+    );
 }
 
 claim!(a_limit_far_ahead_is_told_and_left_by_a_stop: claude, codex, gemini);
