@@ -12,6 +12,8 @@ mod show;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use piton_engine::config::Config;
+use piton_engine::project::Project;
 use piton_engine::{Exit, Failure, World};
 
 use crate::args::Args;
@@ -44,6 +46,9 @@ fn main() -> ExitCode {
 }
 
 fn call(world: &World, args: Args, output: &mut Output) -> Result<Exit, Failure> {
+    // Whoever needs the configuration says what is wrong with it.
+    let config = Config::load(&Project::find(world, &world.cwd)).unwrap_or_default();
+    let world = &world.knowing(&config);
     if let Some(path) = &args.log {
         logging::to_file(world, path)?;
     }

@@ -13,6 +13,8 @@ use piton_core::redact::Redactor;
 use piton_core::{Actor, DecisionId, Facts, HolderKnown};
 use uuid::Uuid;
 
+use crate::config::Config;
+
 /// Fixes the clock, for tests: an RFC 3339 time.
 const TEST_CLOCK: &str = "PITON_TEST_CLOCK";
 
@@ -23,6 +25,8 @@ pub struct World {
     pub env: BTreeMap<String, String>,
     /// The folder that the process was started in.
     pub cwd: PathBuf,
+    /// What agents find in their environment beside this, by the configuration.
+    given: Vec<(String, String)>,
     fixed: Option<Timestamp>,
     actor: Option<Actor>,
     zone: TimeZone,
@@ -47,6 +51,7 @@ impl World {
         Ok(Self {
             cwd: std::env::current_dir()?,
             env,
+            given: Vec::new(),
             begun: std::time::Instant::now(),
             zone: TimeZone::system(),
             fixed,
@@ -133,14 +138,26 @@ impl World {
     }
 
     /// Takes secrets out of text: known forms of keys, and the values of
-    /// variables whose names look secret.
+    /// variables whose names look secret, those of agents included.
     #[must_use]
     pub fn redactor(&self) -> Redactor {
-        Redactor::with_variables(
-            self.env
-                .iter()
-                .map(|(name, value)| (name.as_str(), value.as_str())),
-        )
+        let given = self.given.iter().map(|(name, value)| (name, value));
+        let all = self.env.iter().chain(given);
+        Redactor::with_variables(all.map(|(name, value)| (name.as_str(), value.as_str())))
+    }
+
+    /// The same, knowing what this configuration gives to agents: a key among
+    /// it is as secret as one of the environment.
+    #[must_use]
+    pub fn knowing(&self, config: &Config) -> Self {
+        let mut known = self.clone();
+        for table in config.agents.values() {
+            let more = table.env.iter();
+            known
+                .given
+                .extend(more.map(|(name, value)| (name.clone(), value.clone())));
+        }
+        known
     }
 
     /// Lets some time pass.

@@ -117,7 +117,7 @@ fn way(item: &ItemRow, recovery: &Recovery) -> Option<Way> {
         RecoveryAction::FixState => (!again).then_some(Way::Repair),
         // A piece is small already; were it split, its pieces could be, too.
         RecoveryAction::BreakChunks => (!again && item.piece_of.is_none()).then_some(Way::Split),
-        RecoveryAction::Retry => recovery.rule.is_remembered().then_some(Way::Remembered),
+        RecoveryAction::Retry => recovery.rule.has_news().then_some(Way::Remembered),
         RecoveryAction::Manual => None,
     }
 }

@@ -55,6 +55,13 @@ impl Rule {
     pub fn is_remembered(self) -> bool {
         matches!(self, Self::ResolvedBlocker | Self::KnownWorkaround)
     }
+
+    /// Whether a retry by it is worth an attempt of its own, where the plan has
+    /// no retry left: the next attempt is told what the last one did not know.
+    #[must_use]
+    pub fn has_news(self) -> bool {
+        self.is_remembered() || self == Self::InCircles
+    }
 }
 
 impl Recovery {

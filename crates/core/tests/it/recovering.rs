@@ -63,7 +63,9 @@ fn what_is_followed_stands_in_a_table() {
         ),
         (Retry, Rule::ResolvedBlocker, "waiting, told", "ready, told"),
         (Retry, Rule::KnownWorkaround, "waiting, told", "ready, told"),
+        (Retry, Rule::InCircles, "waiting, told", "ready, told"),
         (Retry, Rule::PassingTrouble, "waiting", "failed"),
+        (Manual, Rule::SameAgain, "waiting", "failed"),
         (Manual, Rule::AttemptsUsedUp, "waiting", "failed"),
         (Manual, Rule::NothingKnown, "waiting", "failed"),
     ];

@@ -35,6 +35,9 @@ const STATUSES: &[(i32, Trouble)] = &[
     (55, Trouble::Setup),
 ];
 
+/// How it says that the model does the same again and again.
+const LOOP: &str = "Loop detected";
+
 /// So many calls of a tool are taken from a mere number.
 const COUNTED_MAX: u64 = 10_000;
 
@@ -158,7 +161,7 @@ impl GeminiReader {
         call.failed = event["status"].as_str() != Some("success");
         call.bytes = Some(output.len() as u64);
         if call.kind == CallKind::Shell && !call.failed {
-            call.exit = Some(exit_in(output));
+            call.exit = exit_in(output);
         }
         // A tool of its own that is not there was taken away by the mode; one
         // that it made up was never there.
@@ -265,7 +268,13 @@ fn of_result(mut heard: Heard, result: &Value, by_status: Option<Trouble>, warne
         Some(status) => status == "success",
         None => response.is_some(),
     };
-    let said = if has_succeeded && !result["error"].is_object() {
+    let said = if warned.starts_with(LOOP) {
+        // It gave up, and calls that a success.
+        heard.failed(
+            Trouble::Stuck,
+            "Gemini CLI saw that the model went in circles, and stopped",
+        )
+    } else if has_succeeded && !result["error"].is_object() {
         heard.words.add(response.unwrap_or(""));
         heard.succeeded()
     } else {
@@ -299,16 +308,14 @@ fn counted(tools: &Value, seen: &mut Vec<Seen>) {
     }
 }
 
-/// The exit status of a command, of which only one that is not 0 is told.
-fn exit_in(output: &str) -> i32 {
-    let told = output
-        .split_once("exited with code: ")
-        .or_else(|| output.split_once("Exit Code: "));
-    let digits = told.map(|(_, rest)| {
-        let end = rest.find(|c: char| !c.is_ascii_digit());
-        &rest[..end.unwrap_or(rest.len())]
-    });
-    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+/// The exit status of a command. It is told where the command printed nothing;
+/// of one that printed something nobody knows it.
+fn exit_in(output: &str) -> Option<i32> {
+    if output.is_empty() {
+        return Some(0);
+    }
+    let told = output.strip_prefix("Command exited with code: ")?;
+    told.trim_end().parse().ok()
 }
 
 /// What a status tells: its own, or that of HTTP modulo 256.

@@ -3,7 +3,7 @@
 
 use piton_core::ItemRow;
 use piton_core::attempt::{PIECES_MAX, PIECES_MIN, RecoveryAction};
-use piton_core::recover::Followed;
+use piton_core::recover::{Followed, Rule};
 
 use super::fence_for;
 
@@ -39,6 +39,10 @@ STATUS is `completed`, `failed` (when it cannot be split; then add `"error": "wh
 pub(super) fn followed(item: &ItemRow, pieces: &[String]) -> Option<String> {
     let followed = item.recovery.as_ref()?;
     match followed.action {
+        RecoveryAction::Retry if followed.rule == Rule::InCircles => Some(format!(
+            "## The attempt before went in circles\n\n{}",
+            followed.guidance.trim()
+        )),
         RecoveryAction::Retry => Some(format!(
             "## What helped before\n\n{}{}",
             followed.guidance.trim(),

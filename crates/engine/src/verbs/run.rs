@@ -111,6 +111,7 @@ pub fn run(
 ) -> Result<Answer, Failure> {
     let target = find(world, request)?;
     let config = Config::load(&target.project)?;
+    let world = &world.knowing(&config);
     if request.dry_run {
         return dry_run(world, request, &target);
     }

@@ -271,3 +271,36 @@ fn calls_say_what_was_done() {
         ]
     );
 }
+
+#[test]
+fn gemini_that_stopped_a_loop_has_not_succeeded() {
+    let output = r#"{"type":"tool_use","tool_name":"run_shell_command","tool_id":"a","parameters":{"command":"cat x"}}
+{"type":"tool_result","tool_id":"a","status":"success","output":"cat: x: No such file or directory"}
+{"type":"tool_use","tool_name":"run_shell_command","tool_id":"b","parameters":{"command":"false"}}
+{"type":"tool_result","tool_id":"b","status":"success","output":"Command exited with code: 1"}
+{"type":"error","severity":"warning","message":"Loop detected, stopping execution"}
+{"type":"result","status":"success","stats":{"input_tokens":10,"output_tokens":2}}
+"#;
+    let got = read(
+        agent("gemini").as_ref(),
+        output.as_bytes(),
+        &ended(Some(0)),
+        None,
+    );
+    assert_eq!(got.report.outcome, Outcome::Failed);
+    assert_eq!(got.report.trouble, Some(Trouble::Stuck));
+    let exits: Vec<Option<i32>> = got
+        .seen
+        .iter()
+        .filter_map(|seen| match seen {
+            Seen::Called(call) => Some(call.exit),
+            Seen::Conversation(_)
+            | Seen::Said(_)
+            | Seen::Used(_)
+            | Seen::Refused(_)
+            | Seen::Unknown => None,
+        })
+        .collect();
+    // What printed something does not say how it ended.
+    assert_eq!(exits, [None, Some(1)]);
+}
