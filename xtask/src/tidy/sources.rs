@@ -23,6 +23,7 @@ pub(super) fn check(files: &[Text]) -> Vec<Finding> {
     for file in files {
         findings.extend(empty_name(file));
         findings.extend(homes(file));
+        findings.extend(unmerged(file));
         if file.has_ending("rs") {
             findings.extend(unsafe_code(file));
         }
@@ -60,6 +61,21 @@ fn homes(file: &Text) -> Vec<Finding> {
                 findings.push(Finding::at(file, offset, what));
             }
         }
+    }
+    findings
+}
+
+/// Both sides of a merge that nobody finished. The marks are built here, or
+/// this very file would have some.
+fn unmerged(file: &Text) -> Vec<Finding> {
+    let marks = ['<', '>'].map(|mark| format!("{} ", mark.to_string().repeat(7)));
+    let mut findings = Vec::new();
+    let mut offset = 0;
+    for line in file.text.split_inclusive('\n') {
+        if marks.iter().any(|mark| line.starts_with(mark)) {
+            findings.push(Finding::at(file, offset, "a merge was not finished here"));
+        }
+        offset += line.len();
     }
     findings
 }
@@ -126,6 +142,14 @@ mod tests {
             ))
             .is_empty()
         );
+    }
+
+    #[test]
+    fn a_merge_that_was_not_finished_is_found() {
+        let mark = "<".repeat(7);
+        let text = format!("a\n{mark} HEAD\nb\n");
+        assert_eq!(unmerged(&source("a.md", &text)).len(), 1);
+        assert!(unmerged(&source("a.md", "a <<<<<<< b\n=======\n")).is_empty());
     }
 
     #[test]

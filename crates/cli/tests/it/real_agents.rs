@@ -6,6 +6,7 @@
 
 mod limits;
 mod stops;
+mod tools;
 mod work;
 
 use std::collections::BTreeMap;
