@@ -74,6 +74,7 @@ mod decisions {
             - not retry: nothing in the memory is about it
             - not retry: neither the network nor a limit of a service is at fault
             - not fix-state: nothing is wrong with the workspace that is known
+            - not retry: it did not go in circles
             - not break-chunks: nothing says that it is too large
             - not skip: nothing says that it is not needed
             piton decide d1 retry

@@ -197,8 +197,11 @@ impl Tried {
         let status = self.status();
         let node = format!("steps/{name}/execute");
         let nodes = status["nodes"].as_array().expect("nodes").iter();
-        let found = nodes.cloned().find(|one| one["node"] == node.as_str());
-        found.unwrap_or_else(|| panic!("there is no node {node}: {status}"))
+        let mut nodes = nodes.filter(|one| one["node"] == node.as_str());
+        nodes
+            .next()
+            .cloned()
+            .unwrap_or_else(|| panic!("there is no node {node}: {status}"))
     }
 
     /// Nothing of the program is left: no process has this project's mark.
