@@ -12,6 +12,57 @@ use crate::session::Session;
 use crate::verbs::record::item::asked_about;
 use crate::world::World;
 
+/// What a process was given to work on, as its arguments and its environment
+/// say; nobody has looked whether there is such a thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// That of an attempt: `piton run` started the agent.
+    Attempt(AttemptId),
+    /// `piton run` started it, by a mark that this piton cannot read.
+    Unknown,
+    /// One that a person named: `PITON_ITEM=auth/login claude`.
+    Item(String),
+    /// None.
+    Nothing,
+}
+
+impl Given {
+    /// The attempt that the environment names, else `item`, else the item that
+    /// the environment names.
+    #[must_use]
+    pub fn of(world: &World, item: Option<&str>) -> Self {
+        if let Some(mark) = world.var(MARK) {
+            return mark.parse().map_or(Self::Unknown, Self::Attempt);
+        }
+        let item = item.map(str::trim).filter(|item| !item.is_empty());
+        if let Some(item) = item {
+            return Self::Item(item.to_owned());
+        }
+        let node = world.var("PITON_ITEM").map(str::trim);
+        match (world.var("PITON_RUN"), node.filter(|node| !node.is_empty())) {
+            (_, None) => Self::Nothing,
+            (Some(run), Some(node)) => Self::Item(format!("{run}:{node}")),
+            (None, Some(node)) => Self::Item(node.to_owned()),
+        }
+    }
+
+    /// Whether `piton run` started the session: its runner reads what the
+    /// program prints, and needs nobody to tell it.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        matches!(self, Self::Attempt(_) | Self::Unknown)
+    }
+
+    /// The item that a person named.
+    #[must_use]
+    pub fn item(&self) -> Option<&str> {
+        match self {
+            Self::Item(item) => Some(item),
+            Self::Attempt(_) | Self::Unknown | Self::Nothing => None,
+        }
+    }
+}
+
 /// What somebody holds.
 #[derive(Clone, Debug)]
 pub struct Held {
@@ -64,18 +115,13 @@ pub(crate) fn over(attempt: &AttemptRow) -> Failure {
 /// that cannot be read.
 pub fn held(world: &World, item: Option<&str>) -> Result<Option<Held>, Failure> {
     let session = Session::read(world, &world.cwd)?;
-    if let Some(mark) = world.var(MARK) {
-        return attempt(session.as_ref(), mark).map(Some);
-    }
-    let in_run = || {
-        let node = world.var("PITON_ITEM")?;
-        Some(match world.var("PITON_RUN") {
-            Some(run) => format!("{run}:{node}"),
-            None => node.to_owned(),
-        })
-    };
-    let Some(item) = item.map(str::to_owned).or_else(in_run) else {
-        return Ok(None);
+    let item = match Given::of(world, item) {
+        Given::Attempt(_) | Given::Unknown => {
+            let mark = world.var(MARK).unwrap_or_default();
+            return attempt(session.as_ref(), mark).map(Some);
+        }
+        Given::Item(item) => item,
+        Given::Nothing => return Ok(None),
     };
     let Some(session) = session else {
         // The first thing that is recorded of it makes it known.

@@ -20,9 +20,10 @@ use serde_json::{Value, json};
 use super::log;
 use crate::faces::{self, News};
 use crate::failure::Failure;
+use crate::held::Given;
 use crate::hook::notes::Notes;
 use crate::hook::told::{Moment, Told};
-use crate::hook::{Held, context, fault, finish};
+use crate::hook::{context, fault, finish};
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
@@ -54,7 +55,7 @@ pub fn hook(world: &World, typed: Option<&str>, input: impl Read + Send + 'stati
         read.map(|_| bytes)
     });
     // The runner has heard of it already. This is what happens most often.
-    let held = Held::of(world);
+    let held = Given::of(world, None);
     if held.is_watched() && typed.and_then(Moment::of) == Some(Moment::Called) {
         return Answer::default();
     }
@@ -133,7 +134,7 @@ fn answer(
     world: &World,
     moment: Moment,
     told: &Told,
-    held: &Held,
+    held: &Given,
 ) -> Result<Option<Value>, Failure> {
     let project = Project::find(world, &world.cwd);
     if !project.exists() {
@@ -151,10 +152,15 @@ fn answer(
 
 /// A session begins, or goes on with its memory gone: it is told what it should
 /// know. The prompt of an attempt has told it at its beginning.
-fn begin(world: &World, told: &Told, held: &Held, notes: &Notes) -> Result<Option<Value>, Failure> {
+fn begin(
+    world: &World,
+    told: &Told,
+    held: &Given,
+    notes: &Notes,
+) -> Result<Option<Value>, Failure> {
     let name = told.session();
     let source = told.source();
-    if let Held::Attempt(attempt) = held {
+    if let Given::Attempt(attempt) = held {
         let Some(name) = &name else { return Ok(None) };
         let is_own = is_of(notes, *attempt, name)?;
         if source == "startup" || !is_own {
@@ -165,10 +171,10 @@ fn begin(world: &World, told: &Told, held: &Held, notes: &Notes) -> Result<Optio
         return Ok(None);
     };
     let text = match held {
-        Held::Attempt(attempt) => context::of_attempt(&session, *attempt)?,
-        Held::Item(item) => Some(context::of_item(&session, item)?),
-        Held::Nothing => context::of_project(&session)?,
-        Held::Unknown => None,
+        Given::Attempt(attempt) => context::of_attempt(&session, *attempt)?,
+        Given::Item(item) => Some(context::of_item(&session, item)?),
+        Given::Nothing => context::of_project(&session)?,
+        Given::Unknown => None,
     };
     drop(session);
     if !held.is_watched() && source != "compact" {
@@ -186,7 +192,7 @@ fn begin(world: &World, told: &Told, held: &Held, notes: &Notes) -> Result<Optio
 }
 
 /// A tool was called in a session that piton did not start.
-fn called(world: &World, told: &Told, held: &Held) -> Result<(), Failure> {
+fn called(world: &World, told: &Told, held: &Given) -> Result<(), Failure> {
     let Some(mut call) = told.call(&world.redactor()) else {
         return Ok(());
     };
@@ -204,14 +210,14 @@ fn called(world: &World, told: &Told, held: &Held) -> Result<(), Failure> {
 
 /// The agent wants to stop: it may, unless the item that this session holds is
 /// not finished, and then it is told so twice at most.
-fn stop(world: &World, told: &Told, held: &Held, notes: &Notes) -> Result<Option<Value>, Failure> {
+fn stop(world: &World, told: &Told, held: &Given, notes: &Notes) -> Result<Option<Value>, Failure> {
     let Some(name) = told.session().filter(|_| !told.is_sub_agent()) else {
         return Ok(None);
     };
-    if matches!(held, Held::Nothing | Held::Unknown) {
+    if matches!(held, Given::Nothing | Given::Unknown) {
         return Ok(None);
     }
-    if let Held::Attempt(attempt) = held
+    if let Given::Attempt(attempt) = held
         && !is_of(notes, *attempt, &name)?
     {
         return Ok(None);
@@ -220,9 +226,9 @@ fn stop(world: &World, told: &Told, held: &Held, notes: &Notes) -> Result<Option
         return Ok(None);
     };
     let missing = match held {
-        Held::Attempt(attempt) => finish::of_attempt(&session, *attempt, told.last_words())?,
-        Held::Item(item) => finish::of_item(&session, item, notes.since(&name))?,
-        Held::Nothing | Held::Unknown => None,
+        Given::Attempt(attempt) => finish::of_attempt(&session, *attempt, told.last_words())?,
+        Given::Item(item) => finish::of_item(&session, item, notes.since(&name))?,
+        Given::Nothing | Given::Unknown => None,
     };
     let Some(missing) = missing else {
         return Ok(None);
@@ -234,7 +240,7 @@ fn stop(world: &World, told: &Told, held: &Held, notes: &Notes) -> Result<Option
 }
 
 /// A session of a person ends.
-fn end(world: &World, told: &Told, held: &Held, notes: &Notes) -> Result<(), Failure> {
+fn end(world: &World, told: &Told, held: &Given, notes: &Notes) -> Result<(), Failure> {
     if held.is_watched() {
         return Ok(());
     }
@@ -259,7 +265,7 @@ fn log_entry(
     world: &World,
     mut entry: Entry,
     session: Option<String>,
-    held: &Held,
+    held: &Given,
 ) -> Result<(), Failure> {
     if let Some(session) = session {
         entry = entry.saying("session", session);
