@@ -99,6 +99,17 @@ pub struct Conversation {
     pub total: Option<Usage>,
 }
 
+impl Conversation {
+    /// Whether the id is one that can be handed to a program: it comes from what
+    /// a program printed, and an option of a command line begins with a dash.
+    #[must_use]
+    pub fn is_plain(id: &str) -> bool {
+        let plain =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+        (1..=200).contains(&id.len()) && !id.starts_with('-') && id.bytes().all(plain)
+    }
+}
+
 /// How much an attempt changed, as `git diff --shortstat` counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffStat {
@@ -336,6 +347,14 @@ impl Report {
     pub fn is_put_off(&self) -> bool {
         self.outcome == Outcome::Interrupted
             && (self.resets_at.is_some() || self.trouble == Some(Trouble::RateLimit))
+    }
+
+    /// Whether it broke off though nobody wanted that: nothing counts against
+    /// the item, as long as it does not happen again and again.
+    #[must_use]
+    pub fn broke_off(&self) -> bool {
+        let by_itself = matches!(self.trouble, Some(Trouble::Signal | Trouble::Session));
+        self.outcome == Outcome::Interrupted && by_itself && !self.is_put_off()
     }
 
     /// What it adds to the sums of its item and its run: nothing where no

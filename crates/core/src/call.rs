@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::redact::Redactor;
 use crate::word::words;
 
 words! {
@@ -31,7 +32,8 @@ pub struct Call {
     pub kind: CallKind,
     /// The tool, as the program names it: `Bash`, `write_file`.
     pub tool: String,
-    /// The file or the command, at most [`WHAT_CHARS_MAX`] characters.
+    /// The file or the command; where it is kept, at most [`WHAT_CHARS_MAX`]
+    /// characters: see [`Call::redacted`].
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub what: String,
     /// The exit status of a command, where it is told.
@@ -57,8 +59,8 @@ impl Call {
     pub fn new(kind: CallKind, tool: &str, what: &str) -> Self {
         Self {
             kind,
-            tool: shortened(tool),
-            what: shortened(what),
+            tool: tool.to_owned(),
+            what: first_chars(what, CHARS_MAX),
             exit: None,
             failed: false,
             bytes: None,
@@ -78,6 +80,27 @@ pub struct NotedCall {
     pub item: Option<String>,
     /// The call.
     pub call: Call,
+}
+
+impl Call {
+    /// The same without its secrets, and then no longer than it may be: half a
+    /// secret would not be known for one.
+    #[must_use]
+    pub fn redacted(mut self, redactor: &Redactor) -> Self {
+        self.tool = shortened(&redactor.redact(&self.tool));
+        self.what = shortened(&redactor.redact(&self.what));
+        self
+    }
+}
+
+/// So much of what a call is about is looked at.
+const CHARS_MAX: usize = 8_192;
+
+fn first_chars(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => text[..end].to_owned(),
+        None => text.to_owned(),
+    }
 }
 
 fn shortened(text: &str) -> String {
@@ -157,6 +180,15 @@ mod tests {
     #[test]
     fn what_is_long_is_cut_at_a_character() {
         let call = Call::new(CallKind::Write, "Write", &"ä".repeat(400));
+        let call = call.redacted(&Redactor::with_variables([]));
         assert_eq!(call.what.chars().count(), WHAT_CHARS_MAX + 1);
+    }
+
+    #[test]
+    fn no_half_of_a_secret_is_left_where_a_text_is_cut() {
+        let what = format!("echo {}hunter22hunter22", "x".repeat(WHAT_CHARS_MAX - 12));
+        let call = Call::new(CallKind::Shell, "Bash", &what);
+        let call = call.redacted(&Redactor::with_variables([("TOKEN", "hunter22hunter22")]));
+        assert!(!call.what.contains("hunter"), "{}", call.what);
     }
 }

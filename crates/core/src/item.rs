@@ -259,6 +259,10 @@ pub struct ItemRow {
     /// How often in a row a service that had enough put it off.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub put_off: u32,
+    /// How often in a row an attempt broke off though nobody wanted that: a
+    /// signal from outside, a conversation that was gone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub broken_off: u32,
     /// What its attempts used.
     #[serde(default, skip_serializing_if = "Spend::is_empty")]
     pub spend: Spend,

@@ -51,6 +51,9 @@ impl Retry {
     }
 }
 
+/// An attempt that breaks off so often in a row has failed.
+pub const BROKEN_OFF_MAX: u32 = 3;
+
 /// A service that had enough is asked again after so long at the earliest, in
 /// seconds; each time in a row after twice as long, up to an hour.
 const PUT_OFF_MIN_S: i64 = 10;

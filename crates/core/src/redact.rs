@@ -355,6 +355,76 @@ fn escape(value: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 
+/// Stands between an escape and the word behind it, while secrets are looked for.
+const PART: char = '\u{1f}';
+
+/// The text with [`PART`] behind each escape that a word follows: `\n`, `\u001b`,
+/// and the sequences that colour a terminal, raw or in JSON. None where there
+/// is no such place, or the mark stands in the text already.
+fn parted(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut places = Vec::new();
+    let mut at = 0;
+    while let Some(offset) = bytes
+        .get(at..)?
+        .iter()
+        .position(|b| matches!(b, b'\\' | 0x1b))
+    {
+        let begin = at + offset;
+        let end = escape_end(bytes, begin);
+        at = end.unwrap_or(begin + 1);
+        let follows = bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+        if end.is_some() && follows {
+            places.push(at);
+        }
+    }
+    if places.is_empty() || text.contains(PART) {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len() + places.len());
+    let mut from = 0;
+    for place in places {
+        out.push_str(&text[from..place]);
+        out.push(PART);
+        from = place;
+    }
+    out.push_str(&text[from..]);
+    Some(out)
+}
+
+/// Where an escape ends that begins there. All of it is ASCII.
+fn escape_end(bytes: &[u8], begin: usize) -> Option<usize> {
+    let is_escape = |at: usize| {
+        let digits = bytes.get(at..at + 6)?;
+        digits.eq_ignore_ascii_case(b"\\u001b").then_some(at + 6)
+    };
+    let behind = match bytes.get(begin)? {
+        0x1b => Some(begin + 1),
+        _ => is_escape(begin),
+    };
+    if let Some(behind) = behind.filter(|behind| bytes.get(*behind) == Some(&b'[')) {
+        let rest = bytes.get(behind + 1..)?;
+        let end = rest
+            .iter()
+            .take(32)
+            .position(|b| (0x40..=0x7e).contains(b))?;
+        return Some(behind + 1 + end + 1);
+    }
+    match (bytes[begin], bytes.get(begin + 1)?) {
+        (b'\\', b'n' | b'r' | b't' | b'b' | b'f') => Some(begin + 2),
+        (b'\\', b'u') => {
+            let digits = bytes.get(begin + 2..begin + 6)?;
+            digits
+                .iter()
+                .all(u8::is_ascii_hexdigit)
+                .then_some(begin + 6)
+        }
+        // What is escaped twice ends where it ends once.
+        (b'\\', b'\\') => Some(begin + 1),
+        _ => None,
+    }
+}
+
 /// Takes secrets out of text.
 #[derive(Debug)]
 pub struct Redactor {
@@ -410,6 +480,19 @@ impl Redactor {
     /// The text without its secrets.
     #[must_use]
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let found = self.redact_plain(text);
+        // In JSON a line end is `\n`, and its letter would be taken for a part
+        // of the word behind it.
+        let Some(parted) = parted(&found) else {
+            return found;
+        };
+        match self.redact_plain(&parted) {
+            Cow::Borrowed(_) => found,
+            Cow::Owned(redacted) => Cow::Owned(redacted.replace(PART, "")),
+        }
+    }
+
+    fn redact_plain<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
         if let Some(values) = &self.values
             && values.is_match(text.as_ref())
@@ -691,6 +774,28 @@ mod tests {
         ] {
             assert_eq!(fitting(text), [false; RULES.len()], "{text}");
         }
+    }
+
+    #[test]
+    fn a_key_goes_that_an_escape_stands_before() {
+        let key = key("ghp_", 36);
+        for before in [
+            "a\\n",
+            "\\t",
+            "x\\r\\n",
+            "\\u001b[32m",
+            "\u{1b}[1;31m",
+            "\\\\n",
+            "\\u000a",
+        ] {
+            let redacted = Redactor::rules_only();
+            let text = format!("{{\"content\":\"{before}{key} b\"}}");
+            let out = redacted.redact(&text).into_owned();
+            assert!(!out.contains(&key), "{text:?} -> {out:?}");
+            assert!(out.contains(before) && !out.contains(PART), "{out:?}");
+        }
+        let path = r"C:\new\table\ufffe and \\server";
+        assert_eq!(Redactor::rules_only().redact(path), path);
     }
 
     #[test]

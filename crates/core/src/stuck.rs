@@ -9,26 +9,52 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::call::{Call, CallKind};
 
-/// The same command may fail so often; then the agent is stopped.
-pub const FAILURES_MAX: u32 = 3;
-/// The same file may be written so often within [`WRITES_S`].
-pub const WRITES_MAX: usize = 5;
-/// See [`WRITES_MAX`]; in seconds.
+/// In which time writes of one file count together, in seconds.
 pub const WRITES_S: i64 = 600;
-/// The same words may be said so often in a row.
-pub const REPEATS_MAX: u32 = 8;
+
+/// How often is a circle. 0 for never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    /// The same command failing.
+    pub failures: u32,
+    /// The same file written within [`WRITES_S`].
+    pub writes: u32,
+    /// The same words in a row.
+    pub repeats: u32,
+}
+
+impl Default for Thresholds {
+    /// The first two are those of seed 002.
+    fn default() -> Self {
+        Self {
+            failures: 3,
+            writes: 5,
+            repeats: 8,
+        }
+    }
+}
 /// So many commands and files are remembered at most.
 const REMEMBERED_MAX: usize = 4_096;
 
 /// What an agent did until now, as far as it shows whether it runs in circles.
 #[derive(Clone, Debug, Default)]
 pub struct Circles {
+    most: Thresholds,
     failures: HashMap<String, u32>,
     writes: HashMap<String, VecDeque<Timestamp>>,
     said: Option<(String, u32)>,
 }
 
 impl Circles {
+    /// Nothing was done yet; so often is a circle.
+    #[must_use]
+    pub fn new(most: Thresholds) -> Self {
+        Self {
+            most,
+            ..Self::default()
+        }
+    }
+
     /// Takes a call in that is over; why the agent is stuck, if it is.
     pub fn called(&mut self, call: &Call, now: Timestamp) -> Option<String> {
         match call.kind {
@@ -50,7 +76,8 @@ impl Circles {
         }
         let times = self.failures.entry(call.what.clone()).or_default();
         *times += 1;
-        (*times >= FAILURES_MAX)
+        let most = self.most.failures;
+        (most > 0 && *times >= most)
             .then(|| format!("the command `{}` failed {times} times", call.what))
     }
 
@@ -66,8 +93,9 @@ impl Circles {
         {
             times.pop_front();
         }
-        let count = times.len();
-        (count >= WRITES_MAX).then(|| {
+        let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
+        let most = self.most.writes;
+        (most > 0 && count >= most).then(|| {
             let minutes = WRITES_S / 60;
             format!("`{path}` was written {count} times in {minutes} minutes")
         })
@@ -83,7 +111,8 @@ impl Circles {
             Some((last, times)) if last == words => {
                 *times += 1;
                 let times = *times;
-                (times >= REPEATS_MAX).then(|| format!("it said the same {times} times"))
+                let most = self.most.repeats;
+                (most > 0 && times >= most).then(|| format!("it said the same {times} times"))
             }
             said => {
                 *said = Some((words.to_owned(), 1));
@@ -175,13 +204,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_turned_off_is_no_circle() {
+        let mut circles = Circles::new(Thresholds {
+            failures: 0,
+            writes: 0,
+            repeats: 0,
+        });
+        let write = Call::new(CallKind::Write, "Write", "a.rs");
+        for second in 0..100 {
+            assert_eq!(circles.called(&shell("make", 2), at(second)), None);
+            assert_eq!(circles.called(&write, at(second)), None);
+            assert_eq!(circles.said("again"), None);
+        }
+    }
+
+    #[test]
     fn the_same_words_in_a_row_are_a_circle_and_others_break_it() {
         let mut circles = Circles::default();
-        for _ in 1..REPEATS_MAX {
+        for _ in 1..Thresholds::default().repeats {
             assert_eq!(circles.said("I try again."), None);
         }
         assert_eq!(circles.said("Something else."), None);
-        for _ in 1..REPEATS_MAX {
+        for _ in 1..Thresholds::default().repeats {
             assert_eq!(circles.said("I try again."), None);
         }
         assert!(circles.said("I try again.").is_some());

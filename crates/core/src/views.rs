@@ -236,7 +236,13 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             }
         }
         Event::RunChanged(changed) => changed.apply(&mut row),
-        Event::AttemptEnded { report, .. } => count_spend(&mut row, report),
+        Event::AttemptEnded { report, .. } => {
+            count_spend(&mut row, report);
+            // A wait for a service is no iteration.
+            if report.is_put_off() {
+                row.iterations = row.iterations.saturating_sub(1);
+            }
+        }
         Event::AttemptTold(told) => count_spend(&mut row, &told.report),
         Event::RunPlanned(_)
         | Event::AttemptAnswered { .. }
@@ -375,7 +381,14 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             } else {
                 0
             };
-            if row.stage == Stage::Work {
+            row.broken_off = match report.broke_off() {
+                true => row.broken_off + 1,
+                // Whoever was asked to stop shows nothing of it.
+                false if report.outcome == Outcome::Interrupted => row.broken_off,
+                false => 0,
+            };
+            // Who was not started has said nothing of what was begun before.
+            if row.stage == Stage::Work && !report.cannot_start {
                 row.ongoing = goes_on_in(report);
             }
             row.spend = row.spend.plus(&report.spend());
@@ -466,6 +479,9 @@ fn goes_on_in(report: &Report) -> Option<Box<Conversation>> {
     let goes_on =
         report.outcome == Outcome::Interrupted && report.trouble != Some(Trouble::Session);
     let conversation = report.conversation.clone().filter(|_| goes_on)?;
+    if !Conversation::is_plain(&conversation.id) {
+        return None;
+    }
     Some(Box::new(conversation))
 }
 
@@ -490,6 +506,11 @@ fn goes_on(moved: &ItemMoved) -> bool {
 }
 
 fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
+    // Whoever starts again what was given up counts from nothing.
+    if moved.from.is_broken() || moved.from.is_finished() {
+        row.broken_off = 0;
+        row.put_off = 0;
+    }
     // What the last prompt carried is judged once: when the work is over.
     if moved.from == ItemState::Working && row.stage != Stage::Commit {
         row.carried.clear();
@@ -599,6 +620,7 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         piece_of: item.piece_of.clone(),
         ongoing: None,
         put_off: 0,
+        broken_off: 0,
         spend: Spend::default(),
         changed: None,
         claim_gate: None,

@@ -117,6 +117,11 @@ pub trait Reader {
     /// is not understood is counted, and never a reason to fail.
     fn line(&mut self, line: &str, now: Timestamp) -> Vec<Seen>;
 
+    /// Whether the program has said what it all came to: it is about to end.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// What it all came to, when the program has ended.
     fn end(self: Box<Self>, ended: &Ended) -> Said;
 }

@@ -122,7 +122,9 @@ pub fn settle(report: &mut Report, answer: &Report) {
         .process
         .as_ref()
         .is_none_or(|end| end.code == Some(0));
-    if report.outcome == Outcome::Interrupted
+    // Whoever asks, and is ended then, still waits for the answer.
+    let asks = answer.outcome == Outcome::NeedsHuman;
+    if (report.outcome == Outcome::Interrupted && !asks)
         || (broke_down && answer.outcome == Outcome::Completed)
     {
         report
@@ -144,6 +146,20 @@ pub fn settle(report: &mut Report, answer: &Report) {
     report
         .observations
         .extend(answer.observations.iter().cloned());
+}
+
+/// A report no text of which is longer than one that was printed may be.
+#[must_use]
+pub fn bounded(mut report: Report) -> Report {
+    let cut = |text: &mut String| *text = shorten(text, TEXT_CHARS_MAX);
+    let texts = [&mut report.summary, &mut report.error, &mut report.notes];
+    texts.into_iter().flatten().for_each(cut);
+    if let Some(human) = &mut report.human {
+        cut(&mut human.reason);
+        human.details.iter_mut().for_each(cut);
+    }
+    report.observations = noticed::few(report.observations);
+    report
 }
 
 /// Whether the words of an agent say what came of its work: by an answer or by
@@ -347,7 +363,12 @@ fn last_lines(text: &str, count: usize) -> String {
 fn shorten(text: &str, chars_max: usize) -> String {
     let text = text.trim();
     match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{} …", &text[..end]),
+        // At the end of a word: half a secret would not be known for one.
+        Some((end, _)) => {
+            let cut = &text[..end];
+            let word = cut.rfind(char::is_whitespace).filter(|at| end - at < 512);
+            format!("{} …", cut[..word.unwrap_or(end)].trim_end())
+        }
         None => text.to_owned(),
     }
 }

@@ -12,6 +12,7 @@ use piton_core::dollars::Dollars;
 use piton_core::evidence::{Claims, Worth};
 use piton_core::gate::Gate;
 use piton_core::policy::Limits;
+use piton_core::stuck::Thresholds;
 use serde::Deserialize;
 
 use crate::failure::{Failure, unreadable};
@@ -34,6 +35,8 @@ pub struct Config {
     pub prices: PricesTable,
     /// What the faces of the project show.
     pub faces: FacesConfig,
+    /// When an agent goes in circles.
+    pub stuck: StuckConfig,
     /// When old entries are parted from a log.
     pub archive: ArchiveConfig,
     /// What runs may use.
@@ -127,6 +130,45 @@ pub enum Attempts {
     Recorded,
 }
 
+/// The table `[stuck]`: how often is a circle. 0 for never.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct StuckConfig {
+    /// The same command failing in an attempt.
+    pub command_failures: u32,
+    /// The same file written within ten minutes.
+    pub file_writes: u32,
+    /// The same words said in a row.
+    pub repeated_words: u32,
+}
+
+impl Default for StuckConfig {
+    fn default() -> Self {
+        let Thresholds {
+            failures,
+            writes,
+            repeats,
+        } = Thresholds::default();
+        Self {
+            command_failures: failures,
+            file_writes: writes,
+            repeated_words: repeats,
+        }
+    }
+}
+
+impl StuckConfig {
+    /// The same, as the core counts.
+    #[must_use]
+    pub fn thresholds(self) -> Thresholds {
+        Thresholds {
+            failures: self.command_failures,
+            writes: self.file_writes,
+            repeats: self.repeated_words,
+        }
+    }
+}
+
 /// The table `[archive]`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -206,8 +248,7 @@ impl Config {
     ///
     /// When it is no TOML, or has a key or a value that nobody knows.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let config: Self =
-            toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let config: Self = toml::from_str(text).map_err(|error| told(text, &error))?;
         let durations = [
             Some(&config.agent.wall_timeout),
             config.agent.idle_timeout.as_ref(),
@@ -270,4 +311,16 @@ impl AgentConfig {
             grace: seconds(&self.grace).unwrap_or(Duration::from_secs(5)),
         }
     }
+}
+
+/// What is wrong with a text, and where. The line itself is not shown: a key
+/// may stand in it.
+fn told(text: &str, error: &toml::de::Error) -> String {
+    let what = error.message().trim_end();
+    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
+        return what.to_owned();
+    };
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    format!("line {line}, column {column}: {what}")
 }

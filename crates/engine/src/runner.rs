@@ -38,6 +38,7 @@ use self::clock::RunClock;
 use self::work::{Asked, Handle, Purpose, Work};
 use crate::agents::Agent;
 use crate::agents::prices::Prices;
+use crate::config::Config;
 use crate::faces::{self, Waiting};
 use crate::fail;
 use crate::failure::Failure;
@@ -73,6 +74,8 @@ pub struct Job {
     pub agent: String,
     /// What starts it and reads it.
     pub program: Rc<dyn Agent>,
+    /// The settings: an attempt that a dead runner left may be of another agent.
+    pub config: Config,
     /// What bounds an agent.
     pub agent_limits: process::Limits,
     /// What tokens cost, where its program does not say.

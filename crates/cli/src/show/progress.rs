@@ -154,6 +154,11 @@ fn moved_line(
                 "{YELLOW}?{YELLOW:#} {node} needs a person: {}",
                 human.reason
             ),
+            (None, Some(until)) if is_put_off(tables, moved) => format!(
+                "{YELLOW}~{YELLOW:#} {node} waits for the service{}; tried again in {}",
+                dash(moved.error.as_deref()),
+                wait(now, until)
+            ),
             (None, Some(until)) => format!(
                 "{YELLOW}!{YELLOW:#} {node} failed{}; tried again in {}",
                 dash(moved.error.as_deref()),
@@ -167,6 +172,12 @@ fn moved_line(
         | ItemState::Ready
         | ItemState::Working => None,
     }
+}
+
+/// Whether an item waits because a service had enough.
+fn is_put_off(tables: &Tables, moved: &piton_core::event::ItemMoved) -> bool {
+    let item = tables.item(moved.run, &moved.node);
+    item.is_some_and(|item| item.put_off > 0)
 }
 
 /// How many pieces of an item there are that it waits for.

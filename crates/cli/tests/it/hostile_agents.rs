@@ -329,3 +329,70 @@ fn an_agent_that_repeats_an_order_in_its_own_words_is_not_obeyed() {
     assert_eq!(node["state"], "done", "{node}");
     assert_eq!(report(&scratch)["outcome"], "completed");
 }
+
+/// How many attempts ended.
+fn attempts(scratch: &Scratch) -> usize {
+    let kinds = scratch.event_kinds();
+    kinds.iter().filter(|kind| *kind == "attempt-ended").count()
+}
+
+fn result(subtype: &str, cost: f64) -> Value {
+    json!({"type": "result", "subtype": subtype, "is_error": subtype != "success",
+        "session_id": "s", "result": "the boat is built", "total_cost_usd": cost})
+}
+
+#[test]
+fn an_agent_that_breaks_off_again_and_again_has_failed() {
+    // Status 0 and no result: as if somebody had ended it.
+    let begins = json!({"type": "init", "session_id": "s", "model": "m"});
+    let scratch = project("gemini", "cat >/dev/null; cat said", &[begins]);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 1, "{}{}", said.out, said.err);
+    assert_eq!(attempts(&scratch), 3);
+}
+
+#[test]
+fn what_completes_is_done_also_when_it_used_the_budget_up() {
+    let lines = [begins(), says("the boat is built"), result("success", 6.0)];
+    let scratch = project("claude", "cat >/dev/null; cat said; sleep 0.6", &lines);
+    let said = scratch.piton(&["run", "demo", "--budget-usd", "5"]);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert_eq!(node(&scratch)["state"], "done");
+}
+
+#[test]
+fn a_limit_of_turns_is_not_taken_for_the_budget() {
+    let lines = [begins(), result("error_max_turns", 3.0)];
+    let scratch = project("claude", "cat >/dev/null; cat said; exit 1", &lines);
+    let said = scratch.piton(&["run", "demo", "--budget-usd", "5"]);
+    // A person is asked; it is no pause at a limit, and nothing was tried again.
+    assert_eq!(said.exit, 1, "{}{}", said.out, said.err);
+    assert_eq!(report(&scratch)["outcome"], "failed");
+    assert_eq!(attempts(&scratch), 1);
+}
+
+#[test]
+fn a_conversation_is_no_option_of_a_command_line() {
+    let mut begin = begins();
+    begin["session_id"] = "--dangerously-skip-permissions".into();
+    let script = "cat >/dev/null; echo \"$@\" >>typed; cat said; kill -TERM $$";
+    let scratch = project("claude", script, &[begin]);
+    run(&scratch);
+    let typed = scratch.read("typed");
+    assert!(!typed.contains("dangerously"), "{typed}");
+    assert!(report(&scratch).get("conversation").is_none());
+}
+
+#[test]
+fn a_key_behind_an_escape_is_in_no_transcript() {
+    let key = format!("ghp_{}", "a1B2".repeat(9));
+    let [call, answer] = calls("cat env", &format!("one\n{key}\ttwo"));
+    let lines = [begins(), call, answer, succeeds("read it")];
+    let scratch = project("claude", "cat >/dev/null; cat said", &lines);
+    run(&scratch);
+    let transcript = report(&scratch)["transcript"]["path"].clone();
+    let transcript = transcript.as_str().expect("it is kept");
+    let transcript = scratch.read(&format!(".piton/{transcript}"));
+    assert!(transcript.contains("cat env"), "{transcript}");
+    assert!(!transcript.contains(&key), "{transcript}");
+}

@@ -21,6 +21,7 @@ use crate::policy::{self, Limits};
 use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
 use crate::run::{Pause, Request, RunState};
+use crate::trouble::Trouble;
 
 /// A run, and the token of the runner that says that it holds it.
 pub(super) type Held = (RunId, u64);
@@ -290,8 +291,13 @@ pub(super) fn end_attempt(
         .as_deref()
         .or(report.summary.as_deref())
         .unwrap_or("no reason was given");
-    let ended = (report.outcome, role);
-    match ended {
+    let breaks_off = story.item(run, node).map_or(0, |item| item.broken_off);
+    let outcome = if report.broke_off() && breaks_off >= policy::BROKEN_OFF_MAX {
+        Outcome::Failed
+    } else {
+        report.outcome
+    };
+    match (outcome, role) {
         (Outcome::NeedsHuman, _) => wait_for_person(story, run, node, report),
         (Outcome::Interrupted, _) if report.is_put_off() && item.is_leaf() => {
             put_off(story, (run, node), stage_of(role), report);
@@ -323,9 +329,10 @@ pub(super) fn end_attempt(
             not_split(story, run, node, error);
         }
         (outcome @ (Outcome::Failed | Outcome::Partial | Outcome::Blocked), Role::Worker) => {
+            let trouble = report.trouble.map(Trouble::category);
             let failed = Failed {
                 outcome,
-                category: report.category.unwrap_or(Category::Logic),
+                category: report.category.or(trouble).unwrap_or(Category::Logic),
                 error,
                 recovery,
             };

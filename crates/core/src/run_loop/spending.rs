@@ -18,6 +18,15 @@ impl RunLoop {
         budget::left(&row.limits, &row.spend, &live, self.elsewhere)
     }
 
+    /// What the agent at work could still use when it was started.
+    #[must_use]
+    pub fn left_at_start(&self) -> Left {
+        let Some(row) = self.run() else {
+            return Left::default();
+        };
+        budget::left(&row.limits, &row.spend, &Usage::default(), self.elsewhere)
+    }
+
     /// What somebody should know who trusts in the budget of this run.
     #[must_use]
     pub fn budget_warning(&self) -> Option<String> {

@@ -107,7 +107,7 @@ impl Agent for Claude {
             args.extend(["--max-turns".to_owned(), turns.to_string()]);
         }
         if let Some(budget) = order.budget_usd {
-            args.extend(["--max-budget-usd".to_owned(), format!("{budget:.4}")]);
+            args.extend(["--max-budget-usd".to_owned(), budget.to_string()]);
         }
         let mut launch = Launch::new(&self.table, "claude", &args);
         if !self.table.env.contains_key(RETRIES.0) {
@@ -301,6 +301,10 @@ impl Reader for ClaudeReader {
             }
         }
         seen
+    }
+
+    fn is_over(&self) -> bool {
+        self.result.is_some()
     }
 
     fn end(mut self: Box<Self>, ended: &Ended) -> Said {

@@ -251,6 +251,10 @@ impl Reader for CodexReader {
         seen
     }
 
+    fn is_over(&self) -> bool {
+        self.turn.is_some()
+    }
+
     fn end(self: Box<Self>, ended: &Ended) -> Said {
         let Self {
             mut heard,

@@ -248,6 +248,10 @@ impl Reader for CustomReader {
         seen
     }
 
+    fn is_over(&self) -> bool {
+        self.is_success.is_some()
+    }
+
     fn end(mut self: Box<Self>, ended: &Ended) -> Said {
         let usage = self.usage();
         let total = self
@@ -261,8 +265,12 @@ impl Reader for CustomReader {
             (None, None) if !is_asked && ended.code == Some(0) => self.heard.succeeded(),
             (Some(false), None) => self.heard.failed(Trouble::Logic, ""),
             (_, Some(error)) => {
-                let trouble = signs::trouble_of(signs::first_chars(&error, 8_000));
-                self.heard.failed(trouble.unwrap_or(Trouble::Logic), &error)
+                // Nobody knows whose words these are: a run is not stopped for them.
+                let trouble = match signs::trouble_of(signs::first_chars(&error, 8_000)) {
+                    Some(known @ (Trouble::Network | Trouble::RateLimit)) => known,
+                    Some(_) | None => Trouble::Logic,
+                };
+                self.heard.failed(trouble, &error)
             }
             (None, None) => self.heard.without_result(ended, None),
         };

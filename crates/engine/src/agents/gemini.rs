@@ -224,6 +224,10 @@ impl Reader for GeminiReader {
         seen
     }
 
+    fn is_over(&self) -> bool {
+        self.result.is_some()
+    }
+
     fn end(mut self: Box<Self>, ended: &Ended) -> Said {
         self.said(&mut Vec::new());
         let conversation = self.heard.conversation.take();

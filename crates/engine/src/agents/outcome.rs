@@ -4,12 +4,15 @@
 //! exit status 0. What the agent says of its own work is looked for in its
 //! words then, and may make it less.
 
-use piton_core::attempt::{Outcome, Report};
+use piton_core::attempt::{Conversation, Outcome, Report};
 use piton_core::trouble::Trouble;
 
 use super::heard::signal_of;
 use super::{Said, Verdict};
 use crate::answer::{self, Ended, ending};
+
+/// What models used is kept for so many of them.
+const MODELS_MAX: usize = 32;
 
 /// Makes a report of what a program said and of how it ended.
 #[must_use]
@@ -50,11 +53,12 @@ pub fn report(mut said: Said, ended: &Ended) -> Report {
         report.usage = said.usage;
         report.usage.input_holds_cached = said.counting.input_holds_cached;
     }
-    report.models = said.models;
+    report.models = said.models.into_iter().take(MODELS_MAX).collect();
     for usage in report.models.values_mut() {
         usage.input_holds_cached = said.counting.input_holds_cached;
     }
-    report.conversation = said.conversation;
+    let conversation = said.conversation;
+    report.conversation = conversation.filter(|one| Conversation::is_plain(&one.id));
     // Nothing is too long.
     answer::finish(report, &Ended::default())
 }

@@ -22,7 +22,7 @@ const SIGNS: &[(Trouble, &[&str])] = &[
             "failed to find session",
             "failed to load session",
             "error resuming session",
-            "is already in use",
+            "session id…is already in use",
             "already exists. use --resume",
             "invalid session id",
         ],
@@ -141,12 +141,22 @@ const SIGNS: &[(Trouble, &[&str])] = &[
 /// What stands right before the number of a status.
 const BEFORE_STATUS: &[&str] = &["status", "code", "api error", "rejected", "http", "error"];
 
+/// Whether a sign stands in a text; `…` in it stands for anything.
+fn stands_in(text: &str, sign: &str) -> bool {
+    let mut rest = text;
+    sign.split('…').all(|part| {
+        let found = rest.split_once(part);
+        rest = found.map_or(rest, |(_, behind)| behind);
+        found.is_some()
+    })
+}
+
 /// What the words of an error tell; None where they tell nothing.
 pub(super) fn trouble_of(text: &str) -> Option<Trouble> {
     let text = text.to_lowercase();
     let by_words = SIGNS
         .iter()
-        .find(|(_, signs)| signs.iter().any(|sign| text.contains(sign)))
+        .find(|(_, signs)| signs.iter().any(|sign| stands_in(&text, sign)))
         .map(|(trouble, _)| *trouble);
     by_words
         .or_else(|| statuses(&text).find_map(of_status))

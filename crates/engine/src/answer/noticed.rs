@@ -15,7 +15,12 @@ const DESCRIPTION_CHARS_MAX: usize = 2_000;
 
 /// What it says that it noticed, bounded.
 pub(super) fn noticed(output: &str) -> Vec<Observation> {
-    let found = observations(output).into_iter().take(OBSERVATIONS_MAX);
+    few(observations(output))
+}
+
+/// No more than are kept, each bounded.
+pub(super) fn few(found: Vec<Observation>) -> Vec<Observation> {
+    let found = found.into_iter().take(OBSERVATIONS_MAX);
     found.map(bounded).collect()
 }
 

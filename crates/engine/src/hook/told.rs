@@ -149,7 +149,7 @@ impl Told {
         }
         let kind = kind_of(tool);
         let what = self.what(kind);
-        let call = Call::new(kind, &redactor.redact(tool), &redactor.redact(&what));
+        let call = Call::new(kind, tool, &what).redacted(redactor);
         Some(Call {
             exit: self.tool_response.exit,
             failed: self.tool_response.failed,

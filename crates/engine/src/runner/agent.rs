@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use piton_core::attempt::{Conversation, Outcome, ProcessEnd, Report, Transcript, Usage};
+use piton_core::attempt::{Conversation, Outcome, ProcessEnd, Report, Transcript};
 use piton_core::dollars::Dollars;
 use piton_core::prepare::Section;
 use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
+use piton_core::stuck::Circles;
 use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, Command, ItemRow, Node, Role};
 
@@ -16,7 +17,7 @@ use super::left_behind::{plain, transcripts};
 use super::seen::Before;
 use super::work::{Asked, Purpose, Work};
 use super::{Runner, unseen};
-use crate::agents::{Order, Tools, outcome};
+use crate::agents::{self, Order, Tools, outcome};
 use crate::answer::{self, Ended, Stopped};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
@@ -78,7 +79,10 @@ impl Runner<'_, '_> {
         let output = self.spool.output(&mark).map_err(fault)?;
         let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
         let reader = self.job.program.reader(total);
-        let feed = reader.map(|reader| Box::new(Feed::new(output.clone(), reader)));
+        let redactor = || self.session.world.redactor();
+        let circles = || Circles::new(self.job.config.stuck.thresholds());
+        let feed =
+            reader.map(|reader| Box::new(Feed::new(output.clone(), reader, circles(), redactor())));
         let mut env = environment;
         env.extend(launch.env);
         let spec = Spec {
@@ -127,12 +131,6 @@ impl Runner<'_, '_> {
         ongoing.filter(fits)
     }
 
-    /// What the conversation in which an attempt goes on used before it.
-    fn total_before(&self, node: &Node) -> Option<&Usage> {
-        let item = self.lp.tables().item(self.row.id, node)?;
-        self.ongoing(item, Role::Worker)?.total.as_ref()
-    }
-
     /// Reads what the agent that works has printed since the last look.
     pub(super) fn read_agent(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Vec<Input> {
         let now = self.now();
@@ -153,6 +151,10 @@ impl Runner<'_, '_> {
             return Vec::new();
         }
         let mut inputs = Vec::new();
+        if feed.is_over() {
+            // What is known now comes with its report; it is not stopped for it.
+            return inputs;
+        }
         if let Some(used) = feed.news_of_use() {
             inputs.push(Input::Spent(used));
         }
@@ -334,7 +336,7 @@ impl Runner<'_, '_> {
             let known = report.trouble.filter(|_| is_late);
             report.trouble = known.or(Some(trouble));
         }
-        self.end_at_budget(&mut report);
+        self.end_at_budget(exit, &mut report);
         report.process = Some(ProcessEnd {
             code: exit.code,
             signal: exit.signal,
@@ -509,17 +511,32 @@ impl Runner<'_, '_> {
         let mut report = unseen();
         let output = self.output_of(attempt)?;
         let row = self.lp.tables().attempt(attempt);
-        let is_ours = row.is_some_and(|row| row.agent == self.job.agent);
-        let reader = self.job.program.reader(self.total_before(&node));
+        let agent = row.map(|row| row.agent.clone()).unwrap_or_default();
+        // The dead runner may have had another one.
+        let program = agents::named(&self.job.config, &agent).ok();
+        let item = self.lp.tables().item(self.row.id, &node);
+        let ongoing = item.and_then(|item| item.ongoing.as_deref());
+        let total = ongoing
+            .filter(|ongoing| ongoing.agent == agent)
+            .and_then(|ongoing| ongoing.total.as_ref());
+        let reader = program.and_then(|program| program.reader(total));
         // What it did, used and noticed until then is no less true.
-        match reader.filter(|_| is_ours) {
+        match reader {
             Some(reader) => {
-                let feed = Feed::new(output, reader);
+                let feed = Feed::new(
+                    output,
+                    reader,
+                    Circles::default(),
+                    self.session.world.redactor(),
+                );
                 let (seen, words) = self.of_feed(&node, feed, &Ended::default());
                 report.observations = answer::noticed_in(&words);
                 report.usage = seen.usage;
                 report.models = seen.models;
                 report.conversation = seen.conversation;
+                if let Some(conversation) = &mut report.conversation {
+                    conversation.agent = agent;
+                }
                 report.activity = seen.activity;
             }
             None => {
@@ -528,6 +545,10 @@ impl Runner<'_, '_> {
                     .map(|said| answer::noticed_in(&said))
                     .unwrap_or_default();
             }
+        }
+        let answered = self.lp.tables().attempt(attempt);
+        if let Some(answer) = answered.and_then(|row| row.answer.as_deref()) {
+            answer::settle(&mut report, answer);
         }
         report.transcript = self.keep_transcript(attempt, &node);
         Ok(Input::AgentEnded {

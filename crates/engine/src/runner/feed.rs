@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use piton_core::attempt::{Conversation, Usage};
 use piton_core::call::Activity;
+use piton_core::redact::Redactor;
 use piton_core::stuck::Circles;
 
 use crate::agents::lines::{Line, Lines};
@@ -32,7 +33,6 @@ pub(super) struct Feed {
 }
 
 /// What is known of an agent while it works.
-#[derive(Default)]
 struct Live {
     activity: Activity,
     circles: Circles,
@@ -41,6 +41,7 @@ struct Live {
     conversation: Option<String>,
     /// Why it goes in circles, the first time that it did.
     circling: Option<String>,
+    redactor: Redactor,
 }
 
 /// What an agent came to, when it has ended.
@@ -51,14 +52,27 @@ pub(super) struct Fed {
 
 impl Feed {
     /// Of the file that is at `path`, or will be.
-    pub(super) fn new(path: PathBuf, reader: Box<dyn Reader>) -> Self {
+    pub(super) fn new(
+        path: PathBuf,
+        reader: Box<dyn Reader>,
+        circles: Circles,
+        redactor: Redactor,
+    ) -> Self {
         Self {
             path,
             file: None,
             lines: Lines::new(),
             reader,
             chunk: vec![0; CHUNK_BYTES],
-            live: Live::default(),
+            live: Live {
+                activity: Activity::default(),
+                circles,
+                used: Usage::default(),
+                is_news: false,
+                conversation: None,
+                circling: None,
+                redactor,
+            },
         }
     }
 
@@ -103,6 +117,11 @@ impl Feed {
         self.live.circling.as_deref()
     }
 
+    /// Whether the program is about to end by itself.
+    pub(super) fn is_over(&self) -> bool {
+        self.reader.is_over()
+    }
+
     /// What it has used at least, if more is known than was asked for last.
     pub(super) fn news_of_use(&mut self) -> Option<Usage> {
         std::mem::take(&mut self.live.is_news).then(|| self.live.used.clone())
@@ -115,6 +134,9 @@ impl Feed {
         self.lines
             .finish(|line| live.take(reader.as_mut(), &line, now));
         let mut said = self.reader.end(ended);
+        if said.usage.is_unknown() {
+            said.usage = self.live.used;
+        }
         let mut activity = self.live.activity;
         activity.denied = activity.denied.max(said.denied);
         if said.conversation.is_none() {
@@ -142,6 +164,7 @@ impl Live {
         match seen {
             Seen::Conversation(id) => self.conversation = Some(id),
             Seen::Called(call) => {
+                let call = call.redacted(&self.redactor);
                 let circling = self.circles.called(&call, now);
                 self.circling = self.circling.take().or(circling);
                 self.activity.add(call);

@@ -10,6 +10,7 @@ use piton_core::{Need, Outcome};
 use super::Runner;
 use crate::failure::Failure;
 use crate::notice::Notice;
+use crate::process::Exit;
 
 impl Runner<'_, '_> {
     /// What all other runs of the project have used, where the project has a
@@ -39,8 +40,11 @@ impl Runner<'_, '_> {
 
     /// A program that ended itself at the dollars that were left of the budget
     /// did what piton would have done: nothing counts against the item.
-    pub(super) fn end_at_budget(&self, report: &mut Report) {
-        let left = self.lp.left().usd.map(Dollars::usd);
+    pub(super) fn end_at_budget(&self, exit: &Exit, report: &mut Report) {
+        if exit.stopped_by.is_some() {
+            return;
+        }
+        let left = self.lp.left_at_start().usd.map(Dollars::usd);
         let used = report.usage.dollars();
         let used_up = left.zip(used).is_some_and(|(left, used)| used >= left);
         if report.trouble == Some(Trouble::Limit) && report.outcome == Outcome::Failed && used_up {

@@ -181,7 +181,7 @@ pub fn answer(world: &World, attempt: &AttemptRow, answer: Report) -> Result<(),
         run: attempt.run,
         attempt: attempt.id,
         node: attempt.node.clone(),
-        answer: Box::new(answer),
+        answer: Box::new(crate::answer::bounded(answer)),
     };
     let refused = session.tell(&command).map(drop);
     // It may have ended since somebody looked.

@@ -178,6 +178,7 @@ pub fn run(
         program,
         agent_limits: config.limits(&agent),
         prices: Prices::new(&config.prices),
+        config: config.clone(),
         model: request.model.clone(),
         limits: config.budget.limits().overridden_by(&request.limits),
         claims: config.claims.claims(),

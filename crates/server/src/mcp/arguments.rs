@@ -7,11 +7,18 @@
 use piton_engine::Failure;
 use serde_json::{Map, Value, json};
 
+/// Longest text that is taken, in characters.
+const TEXT_CHARS_MAX: usize = 8_000;
+/// Longest list that is taken.
+const ITEMS_MAX: usize = 100;
+
 /// What a field holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
-    /// Text.
+    /// Text that is kept: it has a longest length.
     Text,
+    /// Text that is only looked at, such as what a tool printed.
+    Output,
     /// One of these words.
     OneOf(&'static [&'static str]),
     /// One of the words of any of these lists.
@@ -58,7 +65,7 @@ impl Shape {
         let all = match self {
             Self::OneOf(one) => vec![one],
             Self::OneOfAll(lists) => lists.to_vec(),
-            Self::Text | Self::Texts | Self::Named | Self::Objects(_) => Vec::new(),
+            Self::Text | Self::Output | Self::Texts | Self::Named | Self::Objects(_) => Vec::new(),
         };
         for word in all.into_iter().flatten() {
             if !words.contains(word) {
@@ -72,13 +79,13 @@ impl Shape {
     /// references, no alternatives.
     fn schema(self) -> Map<String, Value> {
         let kind = match self {
-            Self::Text | Self::OneOf(_) | Self::OneOfAll(_) => "string",
+            Self::Text | Self::Output | Self::OneOf(_) | Self::OneOfAll(_) => "string",
             Self::Texts | Self::Objects(_) => "array",
             Self::Named => "object",
         };
         let text = || json!({ "type": "string" });
         let mut rest = match self {
-            Self::Text => Map::new(),
+            Self::Text | Self::Output => Map::new(),
             Self::OneOf(_) | Self::OneOfAll(_) => one("enum", self.words()),
             Self::Texts => one("items", text()),
             Self::Objects(fields) => one("items", schema(fields)),
@@ -92,7 +99,7 @@ impl Shape {
     /// What would fit, in words.
     fn wants(self) -> String {
         match self {
-            Self::Text => "a text".to_owned(),
+            Self::Text | Self::Output => "a text".to_owned(),
             Self::OneOf(_) | Self::OneOfAll(_) => format!("one of {}", self.words().join(", ")),
             Self::Texts => "a list of texts".to_owned(),
             Self::Named => "an object of texts".to_owned(),
@@ -102,9 +109,24 @@ impl Shape {
 
     /// What does not fit in a value at `path`; none when all does.
     fn misfit(self, path: &str, value: &Value) -> Option<String> {
-        let wants = || Some(format!("`{path}` must be {}, not {value}", self.wants()));
+        let wants = || {
+            let shown: String = value.to_string().chars().take(200).collect();
+            Some(format!("`{path}` must be {}, not {shown}", self.wants()))
+        };
         match (self, value) {
-            (Self::Text, Value::String(_)) => None,
+            (Self::Texts | Self::Objects(_), Value::Array(items)) if items.len() > ITEMS_MAX => {
+                Some(format!(
+                    "`{path}` has {} entries, at most {ITEMS_MAX} are taken",
+                    items.len()
+                ))
+            }
+            (Self::Output, Value::String(_)) => None,
+            (Self::Text, Value::String(text)) => {
+                let chars = text.chars().count();
+                (chars > TEXT_CHARS_MAX).then(|| {
+                    format!("`{path}` has {chars} characters, at most {TEXT_CHARS_MAX} are taken: say what matters of it")
+                })
+            }
             (Self::OneOf(_) | Self::OneOfAll(_), Value::String(word)) => {
                 let fits = self.words().contains(&word.as_str());
                 if fits { None } else { wants() }

@@ -103,7 +103,7 @@ pub(super) static TOOLS: [Tool; 8] = [
         access: Access::Reads,
         fields: &[Field::required(
             "text",
-            Shape::Text,
+            Shape::Output,
             "the error message, or what you are about to do",
         )],
         example: r#"{"text": "error: linking with cc failed: exit status 1"}"#,

@@ -56,7 +56,7 @@ fn a_conversation_goes_on_with_its_id_and_a_budget_bounds_it() {
         model: Some("opus"),
         ..order()
     };
-    insta::assert_snapshot!(line(&plain, "claude", &order), @"CLAUDE_CODE_MAX_RETRIES=4 claude -p --output-format stream-json --verbose --resume old-id --permission-mode acceptEdits --allowedTools Bash --model opus --max-budget-usd 1.5000");
+    insta::assert_snapshot!(line(&plain, "claude", &order), @"CLAUDE_CODE_MAX_RETRIES=4 claude -p --output-format stream-json --verbose --resume old-id --permission-mode acceptEdits --allowedTools Bash --model opus --max-budget-usd 1.5");
     insta::assert_snapshot!(line(&plain, "codex", &order), @r#"codex exec resume --json --skip-git-repo-check -c sandbox_mode="workspace-write" old-id -"#);
     insta::assert_snapshot!(line(&plain, "gemini", &order), @"gemini -o stream-json --skip-trust --approval-mode auto_edit --allowed-tools run_shell_command --resume old-id");
 }
