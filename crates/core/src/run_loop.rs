@@ -164,6 +164,8 @@ pub enum Ending {
     State,
     /// The agent's program cannot be started.
     CannotStart(String),
+    /// It was started, and cannot work like this: a key, a login, a setting.
+    TurnedAway(String),
     /// Somebody else holds the run now.
     Fenced,
     /// The store refuses what the loop is sure of, again and again.
@@ -203,7 +205,7 @@ pub struct RunLoop {
     stopping: Option<String>,
     waited: bool,
     finished_nodes: u32,
-    cannot_start: Option<String>,
+    cannot_start: Option<Ending>,
     refusals: u32,
     /// What the agent at work has used so far; none while none works.
     live: Option<Usage>,
@@ -307,7 +309,11 @@ impl RunLoop {
             } => {
                 let report = self.with_live(report);
                 if report.cannot_start {
-                    self.cannot_start.clone_from(&report.error);
+                    let error = report.error.clone();
+                    self.cannot_start = error.map(match report.trouble {
+                        Some(_) => Ending::TurnedAway,
+                        None => Ending::CannotStart,
+                    });
                 }
                 let (run, token) = (self.run, self.token);
                 self.commit(
@@ -557,8 +563,8 @@ impl RunLoop {
 
     /// The run is not running any more: it is over, or it waits.
     fn at_rest(&mut self, row: &RunRow) -> Vec<Effect> {
-        if let Some(error) = self.cannot_start.take() {
-            return self.finish(Ending::CannotStart(error));
+        if let Some(ending) = self.cannot_start.take() {
+            return self.finish(ending);
         }
         let waits = match row.state {
             RunState::Waiting | RunState::Blocked => true,

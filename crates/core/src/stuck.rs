@@ -21,6 +21,8 @@ pub struct Thresholds {
     pub writes: u32,
     /// The same words in a row.
     pub repeats: u32,
+    /// The same call with the same outcome in a row.
+    pub calls: u32,
 }
 
 impl Default for Thresholds {
@@ -30,6 +32,7 @@ impl Default for Thresholds {
             failures: 3,
             writes: 5,
             repeats: 8,
+            calls: 20,
         }
     }
 }
@@ -43,6 +46,7 @@ pub struct Circles {
     failures: HashMap<String, u32>,
     writes: HashMap<String, VecDeque<Timestamp>>,
     said: Option<(String, u32)>,
+    last: Option<(Call, u32)>,
 }
 
 impl Circles {
@@ -57,11 +61,36 @@ impl Circles {
 
     /// Takes a call in that is over; why the agent is stuck, if it is.
     pub fn called(&mut self, call: &Call, now: Timestamp) -> Option<String> {
-        match call.kind {
+        let again = self.again(call);
+        let circling = match call.kind {
             CallKind::Shell => self.ran(call),
             CallKind::Write if !call.failed => self.wrote(&call.what, now),
             CallKind::Write | CallKind::Read | CallKind::Agent | CallKind::Other => None,
-        }
+        };
+        circling.or(again)
+    }
+
+    /// Whether nothing else was done for long: whatever it is, it leads nowhere.
+    fn again(&mut self, call: &Call) -> Option<String> {
+        let call = Call {
+            ms: None,
+            at: None,
+            ..call.clone()
+        };
+        let times = match &self.last {
+            Some((last, times)) if *last == call => times + 1,
+            Some(_) | None => 1,
+        };
+        let most = self.most.calls;
+        let what = if call.what.is_empty() {
+            &call.tool
+        } else {
+            &call.what
+        };
+        let circling = (most > 0 && times >= most)
+            .then(|| format!("`{what}` was called {times} times in a row, and nothing else"));
+        self.last = Some((call, times));
+        circling
     }
 
     /// A command that works again was mended, and counts from nothing.
@@ -204,11 +233,29 @@ mod tests {
     }
 
     #[test]
+    fn the_same_call_again_and_again_is_a_circle_also_when_it_works() {
+        let mut circles = Circles::default();
+        for time in 1..Thresholds::default().calls {
+            let call = Call {
+                ms: Some(time.into()),
+                ..shell("ls", 0)
+            };
+            assert_eq!(circles.called(&call, at(time.into())), None);
+        }
+        assert_eq!(
+            circles.called(&shell("ls", 0), at(99)).as_deref(),
+            Some("`ls` was called 20 times in a row, and nothing else")
+        );
+        assert_eq!(circles.called(&shell("pwd", 0), at(99)), None);
+    }
+
+    #[test]
     fn what_is_turned_off_is_no_circle() {
         let mut circles = Circles::new(Thresholds {
             failures: 0,
             writes: 0,
             repeats: 0,
+            calls: 0,
         });
         let write = Call::new(CallKind::Write, "Write", "a.rs");
         for second in 0..100 {

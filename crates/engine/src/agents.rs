@@ -192,10 +192,10 @@ pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
     let is_command = name.starts_with("sh:") || config.agent.commands.contains_key(name);
     let adapter = match table {
         Some(table) => table.adapter(name),
-        None if is_command => return Ok(Box::new(Shell::new(config.command(name)))),
+        None if is_command => return shell(name, config.command(name)),
         None => match Adapter::known(name) {
             Some(adapter) => adapter,
-            None => return Ok(Box::new(Shell::new(name))),
+            None => return shell(name, name),
         },
     };
     let table = table.cloned().unwrap_or_default();
@@ -206,6 +206,21 @@ pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
         Adapter::Gemini => Box::new(Gemini::new(table, zone)),
         Adapter::Custom => Box::new(Custom::new(table, zone)?),
     })
+}
+
+/// A command for a shell; one that says nothing would do nothing and end well.
+fn shell(name: &str, command: &str) -> Result<Box<dyn Agent>, Failure> {
+    let says_something = |line: &str| {
+        let line = line.trim_start();
+        !line.is_empty() && !line.starts_with('#')
+    };
+    if command.lines().any(says_something) {
+        return Ok(Box::new(Shell::new(command)));
+    }
+    let what = format!("the agent `{name}` is a command that does nothing");
+    Err(Failure::new("agent.missing", what).hint(
+        "name a program: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt",
+    ))
 }
 
 impl Launch {

@@ -140,6 +140,8 @@ pub struct StuckConfig {
     pub file_writes: u32,
     /// The same words said in a row.
     pub repeated_words: u32,
+    /// The same call with the same outcome in a row.
+    pub repeated_calls: u32,
 }
 
 impl Default for StuckConfig {
@@ -148,11 +150,13 @@ impl Default for StuckConfig {
             failures,
             writes,
             repeats,
+            calls,
         } = Thresholds::default();
         Self {
             command_failures: failures,
             file_writes: writes,
             repeated_words: repeats,
+            repeated_calls: calls,
         }
     }
 }
@@ -165,6 +169,7 @@ impl StuckConfig {
             failures: self.command_failures,
             writes: self.file_writes,
             repeats: self.repeated_words,
+            calls: self.repeated_calls,
         }
     }
 }
@@ -316,9 +321,17 @@ impl AgentConfig {
 /// What is wrong with a text, and where. The line itself is not shown: a key
 /// may stand in it.
 fn told(text: &str, error: &toml::de::Error) -> String {
+    // A value that does not fit is named by its type only.
     let what = error.message().trim_end();
+    let what = match what.split_once("string \"") {
+        Some((before, rest)) => {
+            let behind = rest.rsplit_once('"').map_or("", |(_, behind)| behind);
+            format!("{before}string{behind}")
+        }
+        None => what.to_owned(),
+    };
     let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
-        return what.to_owned();
+        return what;
     };
     let line = before.matches('\n').count() + 1;
     let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;

@@ -954,6 +954,15 @@ impl Runner<'_, '_> {
                 return Err(Failure::new("agent.cannot_start", format!("the agent cannot be started: {error}"))
                     .hint("see that the command works in a shell, then run again: nothing was counted against the node"));
             }
+            Ending::TurnedAway(error) => {
+                let redactor = self.session.world.redactor();
+                let error = redactor.redact(&error).into_owned();
+                let next = format!(
+                    "when that is done, go on with `piton run {}`: nothing was counted against the node",
+                    self.row.name
+                );
+                return Err(Failure::new("agent.turned_away", error).hint(next));
+            }
             Ending::Fenced => {
                 return Err(piton_core::Refusal::Fenced {
                     name: self.row.name.clone(),

@@ -267,15 +267,20 @@ mod agents {
     fn a_setting_that_nobody_knows_is_named() {
         let scratch = project(ONE, "true");
         scratch.write(".piton/config.toml", "[agent]\nuze = \"x\"\n");
-        insta::assert_snapshot!(scratch.shows(&["run", "demo"]), @r#"
-        error: SCRATCH/.piton/config.toml: TOML parse error at line 2, column 1
-          |
-        2 | uze = "x"
-          | ^^^
-        unknown field `uze`, expected one of `use`, `commands`, `wall-timeout`, `idle-timeout`, `grace`, `output-bytes-max` [usage]
+        insta::assert_snapshot!(scratch.shows(&["run", "demo"]), @r"
+        error: SCRATCH/.piton/config.toml: line 2, column 1: unknown field `uze`, expected one of `use`, `commands`, `wall-timeout`, `idle-timeout`, `grace`, `output-bytes-max` [usage]
         hint: mend the file, then repeat the command
         [exit 2]
-        "#);
+        ");
+        scratch.write(
+            ".piton/config.toml",
+            "[agents.claude]\nargs = \"--key=sesame\"\n",
+        );
+        insta::assert_snapshot!(scratch.shows(&["run", "demo"]), @r"
+        error: SCRATCH/.piton/config.toml: line 2, column 8: invalid type: string, expected a sequence [usage]
+        hint: mend the file, then repeat the command
+        [exit 2]
+        ");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use piton_core::{AttemptId, Command};
 use serde_json::{Value, json};
 
 use super::log;
+use crate::config::Config;
 use crate::faces::{self, News};
 use crate::failure::Failure;
 use crate::held::Given;
@@ -127,7 +128,12 @@ fn in_project(world: &World) -> World {
     if let Some(folder) = folders.next() {
         seen.cwd = folder;
     }
-    seen
+    // Keys that stand in the configuration are secrets here, too. One that
+    // cannot be read is told by whoever needs it.
+    match Config::load(&Project::find(&seen, &seen.cwd)) {
+        Ok(config) => seen.knowing(&config),
+        Err(_) => seen,
+    }
 }
 
 fn answer(
