@@ -391,7 +391,7 @@ fn an_answer_is_bounded_and_says_what_shows_the_rest() {
     );
     assert_eq!(status.data, Value::Null);
     let next = server.done("next", json!({}));
-    assert!(next.text.contains("and 379 more"), "{}", next.text);
+    assert!(next.text.contains("and 378 more"), "{}", next.text);
 }
 
 #[test]

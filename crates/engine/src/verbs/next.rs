@@ -8,6 +8,8 @@ use serde::Serialize;
 
 use super::control::start;
 use super::status::what_next;
+use piton_formats::sprint;
+
 use crate::failure::{Failure, run_state};
 use crate::run_lock;
 use crate::session::{Session, open_runs};
@@ -170,7 +172,25 @@ impl Found {
         for item in tables.tree(run) {
             found.sort(tables, item, now);
         }
+        if tables.run(run).is_some_and(|row| row.face == sprint::FACE) {
+            found.one_after_another();
+        }
         found
+    }
+
+    /// A sprint is worked through in its order: what comes later may be begun,
+    /// and waits for what is before it all the same.
+    fn one_after_another(&mut self) {
+        let first = self.working.first().or(self.ready.first()).cloned();
+        let from = usize::from(self.working.is_empty()).min(self.ready.len());
+        let later = self.ready.split_off(from).into_iter();
+        self.waiting.extend(later.map(|node| Waiting {
+            node,
+            what: WaitsFor::Dependency,
+            why: first.clone(),
+            until: None,
+            decision: None,
+        }));
     }
 
     /// Puts an item where it belongs. One that holds others is told only of

@@ -348,12 +348,24 @@ pub(super) fn what_next(row: &RunRow, live: bool) -> Option<String> {
         RunState::Running if live => Some(format!("piton status {} --watch", row.name)),
         RunState::Running => Some(format!("piton run {}", row.name)),
         RunState::Waiting | RunState::Blocked => Some("piton inbox".to_owned()),
+        // An option bounds one invocation: typed without it, nothing would.
+        RunState::Paused if is_at(row, "budget ($") => {
+            Some(format!("piton run {} --budget-usd MORE", row.name))
+        }
+        RunState::Paused if is_at(row, "budget (") => {
+            Some(format!("piton run {} --budget-tokens MORE", row.name))
+        }
         RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => {
             Some(format!("piton run {}", row.name))
         }
         RunState::New | RunState::Interrupted => Some(format!("piton run {}", row.name)),
         RunState::Paused => Some(format!("piton resume {}", row.name)),
     }
+}
+
+/// Whether a run is paused at a limit that begins so.
+fn is_at(row: &RunRow, begin: &str) -> bool {
+    matches!(&row.pause, Some(Pause::Limit { limit }) if limit.starts_with(begin))
 }
 
 /// The sentence for a run's state. One whose runner died is interrupted,
