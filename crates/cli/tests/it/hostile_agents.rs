@@ -58,7 +58,7 @@ fn node(scratch: &Scratch) -> Value {
 
 /// What Claude Code prints when it begins.
 fn begins() -> Value {
-    json!({"type": "system", "subtype": "init", "session_id": "s", "cwd": "/work"})
+    json!({"type": "system", "subtype": "init", "session_id": "s", "cwd": "/home/dev/project"})
 }
 
 fn says(text: &str) -> Value {
