@@ -47,8 +47,8 @@ impl Exit {
 /// in `docs/errors/`, compared by a test.
 pub const CODES: &[(&str, Exit)] = &[
     ("agent.cannot_start", Exit::Fault),
-    ("agent.turned_away", Exit::Fault),
     ("agent.missing", Exit::Usage),
+    ("agent.turned_away", Exit::Fault),
     ("attempt.over", Exit::No),
     ("attempt.unknown", Exit::Usage),
     ("blocker.unknown", Exit::Usage),
