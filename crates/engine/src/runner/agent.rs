@@ -10,7 +10,7 @@ use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
 use piton_core::stuck::Circles;
 use piton_core::trouble::Trouble;
-use piton_core::{AttemptId, Command, ItemRow, Node, Role};
+use piton_core::{AttemptId, Command, ItemRow, Need, Node, Role};
 
 use super::feed::Feed;
 use super::left_behind::{plain, transcripts};
@@ -342,9 +342,8 @@ impl Runner<'_, '_> {
             signal: exit.signal,
             stopped_by: exit.stopped_by.map(|why| stop_word(why).to_owned()),
         });
-        let answered = self.lp.tables().attempt(attempt);
-        if let Some(answer) = answered.and_then(|row| row.answer.as_deref()) {
-            answer::settle(&mut report, answer);
+        if let Some(answer) = self.answered(attempt)? {
+            answer::settle(&mut report, &answer);
         }
         self.look_after(before, &mut report, tell);
         self.verify_blocker(attempt, &node, &mut report);
@@ -366,6 +365,14 @@ impl Runner<'_, '_> {
             report: Box::new(report),
             recovery,
         })
+    }
+
+    /// What the agent said by a tool of piton. It is asked of the store: the
+    /// loop hears of others a moment later.
+    fn answered(&self, attempt: AttemptId) -> Result<Option<Box<Report>>, Failure> {
+        let rows = self.session.load(&[Need::Attempt(attempt)])?;
+        let row = rows.tables.attempt(attempt);
+        Ok(row.and_then(|row| row.answer.clone()))
     }
 
     /// What came of an agent whose adapter read what it printed, and its words.
@@ -546,9 +553,8 @@ impl Runner<'_, '_> {
                     .unwrap_or_default();
             }
         }
-        let answered = self.lp.tables().attempt(attempt);
-        if let Some(answer) = answered.and_then(|row| row.answer.as_deref()) {
-            answer::settle(&mut report, answer);
+        if let Some(answer) = self.answered(attempt)? {
+            answer::settle(&mut report, &answer);
         }
         report.transcript = self.keep_transcript(attempt, &node);
         Ok(Input::AgentEnded {
