@@ -141,5 +141,6 @@ fn item(node: Node, place: Place, id: &str, prompt: Option<&str>) -> PlannedItem
         native: None,
         past: Past::default(),
         piece_of: None,
+        claims: piton_core::evidence::ClaimOverrides::default(),
     }
 }

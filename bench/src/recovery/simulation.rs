@@ -152,6 +152,7 @@ fn planned(query: &Query, index: u32) -> PlannedItem {
         native: None,
         past: Past::default(),
         piece_of: None,
+        claims: piton_core::evidence::ClaimOverrides::default(),
     }
 }
 
@@ -230,6 +231,7 @@ impl Simulation<'_> {
                 Effect::Finish(Ending::State) => return Ok(self.ends()),
                 other @ (Effect::Finish(_)
                 | Effect::SettleAgent { .. }
+                | Effect::AskBaseline { .. }
                 | Effect::RunGate { .. }
                 | Effect::MakeCommit { .. }
                 | Effect::CommitIntent { .. }
@@ -308,7 +310,7 @@ impl Simulation<'_> {
             Role::Worker if task.can_be_done(&prompt, person) => Report::bare(Outcome::Completed),
             Role::Worker => failed(&task.query.text),
             Role::Split => failed("it cannot be split"),
-            Role::Repair | Role::GateFix => Report::bare(Outcome::Completed),
+            Role::Repair | Role::GateFix | Role::Verdict => Report::bare(Outcome::Completed),
         };
         report.context = self.runner.started_from(&node);
         let recovery = if role == Role::Worker && report.outcome == Outcome::Failed {

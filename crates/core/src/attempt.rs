@@ -27,6 +27,8 @@ pub enum Role {
     Repair,
     /// To say into which pieces the item is to be split.
     Split,
+    /// To say what came of the work, where the attempt before did not.
+    Verdict,
 }
 
 impl Role {
@@ -38,6 +40,7 @@ impl Role {
             Self::GateFix => "gate-fix",
             Self::Repair => "repair",
             Self::Split => "split",
+            Self::Verdict => "verdict",
         }
     }
 }
@@ -306,6 +309,10 @@ pub struct Report {
     /// How much it changed; none when nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<DiffStat>,
+    /// The agent did not say what came of its work, and can be asked once more
+    /// in the same conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_be_asked: bool,
 }
 
 impl Report {
@@ -339,7 +346,15 @@ impl Report {
             models: BTreeMap::new(),
             activity: Activity::default(),
             diff: None,
+            can_be_asked: false,
         }
+    }
+
+    /// Whether its program ended well and the agent did not say in the form
+    /// that it was asked for what came of its work.
+    #[must_use]
+    pub fn lacks_verdict(&self) -> bool {
+        self.trouble == Some(Trouble::NoVerdict)
     }
 
     /// Whether the service had enough, so that trying again now is of no use.
@@ -429,9 +444,22 @@ pub struct AttemptRow {
     /// What the agent said came of it while it still worked, by a tool of piton.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Box<Report>>,
+    /// The tree on which it was started; none where nobody could look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// What came of it, while its outcome waits for the check of its item: the
+    /// agent's word, which counts for nothing yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<Box<Report>>,
 }
 
 impl AttemptRow {
+    /// Whether its agent may still be at work.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.ended_at.is_none() && self.report.is_none()
+    }
+
     /// How long it took, in seconds: as somebody said, or from its start to its
     /// end. None where that is nothing.
     #[must_use]

@@ -11,7 +11,7 @@ use crate::call::NotedCall;
 use crate::decision::{Verb, Way};
 use crate::edit::Edit;
 use crate::entry::Entry;
-use crate::evidence::Claims;
+use crate::evidence::{BaselineResult, Claims};
 
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::Memory;
@@ -104,6 +104,12 @@ pub enum Command {
         model: Option<String>,
         /// The ids of what its prompt carries of the memory.
         memories: Vec<String>,
+        /// The tree on which it is started; none where nobody could look.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
+        /// What is known of the item's check on this tree without running it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        baseline: Option<BaselineResult>,
     },
     /// Note what came of an attempt.
     EndAttempt {
@@ -120,6 +126,9 @@ pub enum Command {
         /// What to do now, when it did not complete and somebody knows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         recovery: Option<Box<Recovery>>,
+        /// The other items that it marked as done.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        claimed: Vec<Node>,
     },
     /// Note what the agent of an attempt that is under way says came of it.
     AnswerAttempt {
@@ -131,6 +140,15 @@ pub enum Command {
         node: Node,
         /// What it says.
         answer: Box<Report>,
+    },
+    /// Note the intent to run the check of an item before its first attempt.
+    StartBaseline {
+        /// The run.
+        run: RunId,
+        /// The runner's token.
+        token: u64,
+        /// The item.
+        node: Node,
     },
     /// Note the intent to run a gate.
     StartGate {
@@ -432,6 +450,7 @@ impl Command {
             | Self::ResumeRun { .. }
             | Self::StartAttempt { .. }
             | Self::AnswerAttempt { .. }
+            | Self::StartBaseline { .. }
             | Self::StartGate { .. }
             | Self::StartCommit { .. }
             | Self::RetryItem { .. }
@@ -469,6 +488,7 @@ impl Command {
             | Self::StartAttempt { run, .. }
             | Self::EndAttempt { run, .. }
             | Self::AnswerAttempt { run, .. }
+            | Self::StartBaseline { run, .. }
             | Self::StartGate { run, .. }
             | Self::EndGate { run, .. }
             | Self::StartCommit { run, .. }

@@ -87,9 +87,19 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             agent,
             model,
             memories,
+            tree,
+            baseline,
         } => {
-            let with = (agent.as_str(), model.as_deref(), memories.as_slice());
-            runner::start_attempt(it, (*run, *token), node, *role, *attempt, with)?;
+            let started = runner::Started {
+                attempt: *attempt,
+                role: *role,
+                agent,
+                model: model.as_deref(),
+                memories,
+                tree: tree.as_ref(),
+                baseline: baseline.as_ref(),
+            };
+            runner::start_attempt(it, (*run, *token), node, &started)?;
         }
         Command::EndAttempt {
             run,
@@ -98,9 +108,15 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             node,
             report,
             recovery,
+            claimed,
         } => {
-            let ended = (report.as_ref(), recovery.as_deref());
-            runner::end_attempt(it, (*run, *token), node, *attempt, ended)?;
+            let ended = runner::EndedAttempt {
+                attempt: *attempt,
+                report,
+                recovery: recovery.as_deref(),
+                claimed,
+            };
+            runner::end_attempt(it, (*run, *token), node, &ended)?;
         }
         Command::AnswerAttempt {
             run,
@@ -108,6 +124,9 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             node,
             answer,
         } => runner::answer_attempt(it, *run, *attempt, node, answer)?,
+        Command::StartBaseline { run, token, node } => {
+            runner::start_baseline(it, (*run, *token), node)?
+        }
         Command::StartGate { run, token, node } => runner::start_gate(it, (*run, *token), node)?,
         Command::EndGate {
             run,

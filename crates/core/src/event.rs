@@ -10,11 +10,11 @@ mod texts;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::{HumanNeeded, Report, Role, ToldAttempt};
+use crate::attempt::{HumanNeeded, Outcome, Report, Role, ToldAttempt};
 use crate::call::NotedCall;
 use crate::decision::{DecisionKind, Verb, Way};
 use crate::entry::Entry;
-use crate::evidence::Claims;
+use crate::evidence::{BaselineResult, ClaimedBy, Claims};
 use crate::gate::{Gate, GateReport};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{Evidence, ItemState, Stage};
@@ -123,6 +123,12 @@ pub enum Event {
         /// The ids of what its prompt carries of the memory.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         memories: Vec<String>,
+        /// The tree on which it is started; none where nobody could look.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
+        /// What is known of the item's check on this tree without running it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        baseline: Option<BaselineResult>,
     },
     /// An attempt ended: the one outcome of its intent.
     AttemptEnded {
@@ -134,6 +140,36 @@ pub enum Event {
         node: Node,
         /// What came of it.
         report: Box<Report>,
+        /// Its outcome waits for the item's check, or for a person who is asked
+        /// to accept what there is: [`Event::AttemptJudged`] follows.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unchecked: bool,
+    },
+    /// The check of the item, or a person, said what the work of an attempt
+    /// came to whose outcome waited for that.
+    AttemptJudged {
+        /// The attempt.
+        attempt: AttemptId,
+        /// The run.
+        run: RunId,
+        /// Its item.
+        node: Node,
+        /// What it came to.
+        outcome: Outcome,
+        /// Why it is not completed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// An attempt at another item marked this one as done, or that attempt has
+    /// ended: what it did to the tree is known then.
+    ItemClaimed {
+        /// The run.
+        run: RunId,
+        /// The item.
+        node: Node,
+        /// By which attempt; none when nothing is left of the claim.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Box<ClaimedBy>>,
     },
     /// The agent of an attempt that is under way said, by a tool of piton, what
     /// came of it. The last one counts, when the attempt ends.
@@ -153,7 +189,7 @@ pub enum Event {
         run: RunId,
         /// The item.
         node: Node,
-        /// Which run of the script, from 1.
+        /// Which run of the script, from 1; 0 before the first attempt.
         number: u32,
     },
     /// A gate was run: the one outcome of its intent.
@@ -164,6 +200,9 @@ pub enum Event {
         node: Node,
         /// What came of it.
         report: GateReport,
+        /// What that shows, when it passed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<Evidence>,
     },
     /// A commit is about to be made: an intent.
     CommitStarted {
@@ -440,6 +479,8 @@ impl Event {
             Self::AttemptStarted { .. } => "attempt-started",
             Self::AttemptEnded { .. } => "attempt-ended",
             Self::AttemptAnswered { .. } => "attempt-answered",
+            Self::AttemptJudged { .. } => "attempt-judged",
+            Self::ItemClaimed { .. } => "item-claimed",
             Self::GateStarted { .. } => "gate-started",
             Self::GateEnded { .. } => "gate-ended",
             Self::CommitStarted { .. } => "commit-started",

@@ -1,39 +1,153 @@
-//! What shows that an item is done, and what a word without proof is worth.
+//! What shows that an item is done, and what the weaker kinds of proof are worth.
 //!
-//! A *claim* is an agent's word that an item is done, where nothing was
-//! changed and no gate passed, although something was asked for. What nobody
-//! looked at is no claim: outside git it is not known what was changed.
+//! Four levels, for every kind of plan: a check that passed on a named tree, a
+//! person, a change, the agent's word. [`level_of_evidence`] says which one
+//! an item has reached; [`ClaimRules`] say what `changed` and `word` are worth.
+//! What follows is decided in `decide::claims`.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::Report;
 use crate::gate::Gate;
+use crate::id::{AttemptId, Node};
+use crate::word::words;
 
-/// What a claim is worth.
+words! {
+    /// How well it is proven that an item is done.
+    Level {
+        /// Every check of the item passed on a recorded tree, and something came between.
+        Check = "check",
+        /// A person decided or marked it.
+        Person = "person",
+        /// The agent says so, and the item's own attempts changed the tree.
+        Changed = "changed",
+        /// The agent says so, and nothing else shows it.
+        Word = "word",
+    }
+}
+
+/// What a level of proof is worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Worth {
     /// The item is done; its evidence says how little there is.
     #[default]
     Accept,
-    /// A gate must pass first.
-    Gate,
+    /// A given command must pass first.
+    #[serde(alias = "gate")]
+    Check,
     /// A person is asked.
     Ask,
 }
 
-/// What this project asks of agents that say that an item is done.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+words! {
+    /// What becomes of an item whose attempts weakened what proves it.
+    WeakenedProof {
+        /// A person is asked.
+        Ask = "ask",
+        /// Its evidence says so.
+        Note = "note",
+        /// It has failed.
+        Refuse = "refuse",
+    }
+}
+
+words! {
+    /// Whether the check of an item runs before its first attempt.
+    Baseline {
+        /// Unless its result on this tree is known, or it takes long.
+        Auto = "auto",
+        /// Before each item's first attempt.
+        Always = "always",
+        /// Never.
+        Never = "never",
+    }
+}
+
+/// What proof is worth, for one item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimRules {
+    /// What [`Level::Changed`] is worth.
+    pub changed: Worth,
+    /// What [`Level::Word`] is worth.
+    pub word: Worth,
+    /// What becomes of an item whose proof was weakened.
+    pub weakened: WeakenedProof,
+}
+
+impl Default for ClaimRules {
+    fn default() -> Self {
+        Self {
+            changed: Worth::Accept,
+            word: Worth::Accept,
+            weakened: WeakenedProof::Ask,
+        }
+    }
+}
+
+/// What is said of the rules in one place; what is absent is said elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ClaimOverrides {
+    /// See [`ClaimRules::changed`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed: Option<Worth>,
+    /// See [`ClaimRules::word`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub word: Option<Worth>,
+    /// See [`ClaimRules::weakened`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weakened: Option<WeakenedProof>,
+}
+
+impl ClaimOverrides {
+    /// Whether nothing is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl ClaimRules {
+    /// These rules, each replaced by that of `other` where it has one.
+    #[must_use]
+    pub fn overridden_by(self, other: &ClaimOverrides) -> Self {
+        Self {
+            changed: other.changed.unwrap_or(self.changed),
+            word: other.word.unwrap_or(self.word),
+            weakened: other.weakened.unwrap_or(self.weakened),
+        }
+    }
+}
+
+/// What an invocation of a run asks of agents that say that an item is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Claims {
-    /// What a claim is worth.
-    #[serde(default)]
-    pub worth: Worth,
-    /// A change is asked for, even where nothing is committed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub asked: bool,
-    /// The gate of [`Worth::Gate`]; without one a person is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate: Option<Box<Gate>>,
+    /// What holds for every item.
+    pub rules: ClaimRules,
+    /// Whether checks run before the first attempts.
+    pub baseline: Baseline,
+    /// The command of [`Worth::Check`]; without one a person is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<Box<Gate>>,
+    /// What holds for single items instead.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub items: BTreeMap<Node, ClaimOverrides>,
+}
+
+impl Default for Claims {
+    fn default() -> Self {
+        Self {
+            rules: ClaimRules::default(),
+            baseline: Baseline::Auto,
+            check: None,
+            items: BTreeMap::new(),
+        }
+    }
 }
 
 impl Claims {
@@ -41,6 +155,14 @@ impl Claims {
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// What holds for one item: what the configuration says of it goes before
+    /// what its plan says, and that before what holds for all.
+    #[must_use]
+    pub fn rules_of_item(&self, node: &Node, of_plan: &ClaimOverrides) -> ClaimRules {
+        let own = self.items.get(node).copied().unwrap_or_default();
+        self.rules.overridden_by(of_plan).overridden_by(&own)
     }
 }
 
@@ -61,21 +183,19 @@ pub enum Changed {
 }
 
 impl Changed {
-    /// What one attempt changed, by the trees and the commits of its report:
-    /// what git says, not the agent.
+    /// What one attempt changed, by the trees of its report: what the tree
+    /// shows, not what the agent says. An empty commit is no change.
     #[must_use]
     pub fn by(report: &Report) -> Self {
         let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
-        let differ = trees.map(|(before, after)| before != after);
-        let commits = report.commits.as_ref().is_some_and(|all| !all.is_empty());
-        if differ == Some(true) || commits {
-            let counted = report.diff.map(|diff| diff.files);
-            let listed = report.files.as_ref().map(|files| files.len() as u64);
-            let files = counted.or(listed).filter(|files| *files > 0);
-            return Self::Something { files };
-        }
-        match differ {
-            Some(_) => Self::Nothing,
+        match trees.map(|(before, after)| before != after) {
+            Some(true) => {
+                let counted = report.diff.map(|diff| diff.files);
+                let listed = report.files.as_ref().map(|files| files.len() as u64);
+                let files = counted.or(listed).filter(|files| *files > 0);
+                Self::Something { files }
+            }
+            Some(false) => Self::Nothing,
             None => Self::Unknown,
         }
     }
@@ -96,6 +216,188 @@ impl Changed {
     }
 }
 
+/// What the attempts at an item did to the tree, from before the first of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeChange {
+    /// The tree before the first of them; none where nobody could look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<String>,
+    /// The tree after the last of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
+    /// What they changed.
+    pub changed: Changed,
+}
+
+impl TreeChange {
+    /// What an attempt adds to what earlier ones did; `started_on` is the tree
+    /// that was recorded when it was started.
+    #[must_use]
+    pub fn extended(before: Option<&Self>, report: &Report, started_on: Option<&String>) -> Self {
+        let changed = Changed::by(report);
+        let own_first = report.tree_before.as_ref().or(started_on).cloned();
+        match before {
+            Some(before) => Self {
+                first: before.first.clone(),
+                last: report.tree_after.clone(),
+                changed: before.changed.and(changed),
+            },
+            None => Self {
+                first: own_first,
+                last: report.tree_after.clone(),
+                changed,
+            },
+        }
+    }
+
+    /// Whether the attempts changed the tree, and it differs from the one
+    /// before the first of them: now, when it is `tree`.
+    #[must_use]
+    pub fn differs_on(&self, tree: Option<&String>) -> Changed {
+        match (self.changed, &self.first, tree) {
+            (Changed::Something { files }, Some(first), Some(tree)) if first != tree => {
+                Changed::Something { files }
+            }
+            // Changed and changed back.
+            (Changed::Something { .. }, Some(_), Some(_)) => Changed::Nothing,
+            (Changed::Nothing, ..) => Changed::Nothing,
+            (Changed::Something { .. } | Changed::Unknown, ..) => Changed::Unknown,
+        }
+    }
+
+    /// What the attempts changed, as of the tree that the last of them left.
+    #[must_use]
+    pub fn left(&self) -> Changed {
+        self.differs_on(self.last.as_ref())
+    }
+
+    /// The same for several items that are one work: those below a phase.
+    #[must_use]
+    pub fn joined(self, other: &Self, other_is_earlier: bool) -> Self {
+        let (first, last) = if other_is_earlier {
+            (other.first.clone(), self.last)
+        } else {
+            (self.first, other.last.clone())
+        };
+        Self {
+            first,
+            last,
+            changed: self.changed.and(other.changed),
+        }
+    }
+}
+
+/// What came of the check of an item before its first attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaselineResult {
+    /// Whether it passed.
+    pub passed: bool,
+    /// On which tree; none where nobody could look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// How long it took, in seconds.
+    #[serde(default)]
+    pub took_s: u64,
+    /// It was not run for this item: the result of the same command on the
+    /// same tree was known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
+}
+
+/// What shows that a check that passed says something about the item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckMeans {
+    /// The item's own attempts changed the tree before it passed.
+    Change,
+    /// It was seen to fail before.
+    SeenToFail,
+}
+
+/// Work at other items that counts for this one: an attempt marked it as done,
+/// or it was split and its pieces were worked on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimedBy {
+    /// The attempt that marked it; none for pieces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<AttemptId>,
+    /// What that did to the tree; none until the attempt has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<TreeChange>,
+}
+
+/// Why an item counts as done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// Its gate passed, as events before version 5 of the store say it.
+    GatePassed,
+    /// Its check passed.
+    Checked {
+        /// The command.
+        command: String,
+        /// The tree on which it ran; none where nobody could look.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
+        /// What makes it a proof; without it, it is the agent's word.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        means: Option<CheckMeans>,
+    },
+    /// A person accepted or marked it.
+    Decided {
+        /// Who.
+        by: String,
+        /// When.
+        at: Timestamp,
+        /// By what: a command, or the path of a file.
+        through: String,
+    },
+    /// What it changed was committed.
+    Committed {
+        /// The commit, as git names it.
+        commit: String,
+    },
+    /// Its attempts changed something.
+    Changed {
+        /// So many files at least; none where nobody counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        files: Option<u64>,
+    },
+    /// The agent's word is all there is.
+    NoneAsked,
+    /// The same, where more was asked for, as events before version 5 say it.
+    Claim,
+    /// The plan said so when it was taken over from another tool.
+    TakenOver,
+    /// Somebody wrote so into a file.
+    Claimed {
+        /// The file, relative to the project.
+        by: String,
+    },
+    /// What proves it was weakened on the way, and that was accepted.
+    Weakened {
+        /// How, a sentence each.
+        how: Vec<String>,
+    },
+}
+
+/// The best level that the evidence of a finished item reaches; none where
+/// there is no evidence, as of a phase that only holds others.
+#[must_use]
+pub fn level_of_evidence(evidence: &[Evidence]) -> Option<Level> {
+    let level = |one: &Evidence| match one {
+        Evidence::GatePassed | Evidence::Checked { means: Some(_), .. } => Some(Level::Check),
+        Evidence::Decided { .. } | Evidence::Claimed { .. } => Some(Level::Person),
+        Evidence::Changed { .. } => Some(Level::Changed),
+        Evidence::Checked { means: None, .. }
+        | Evidence::NoneAsked
+        | Evidence::Claim
+        | Evidence::TakenOver => Some(Level::Word),
+        Evidence::Committed { .. } | Evidence::Weakened { .. } => None,
+    };
+    evidence.iter().filter_map(level).min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +411,14 @@ mod tests {
         }
     }
 
+    fn change(reports: &[(&str, &str)]) -> TreeChange {
+        let steps = reports.iter().fold(None, |before, (from, to)| {
+            let report = report(Some(from), Some(to));
+            Some(TreeChange::extended(before.as_ref(), &report, None))
+        });
+        steps.expect("there is an attempt")
+    }
+
     #[test]
     fn a_tree_that_nobody_looked_at_is_not_one_that_did_not_change() {
         assert_eq!(Changed::by(&report(None, None)), Changed::Unknown);
@@ -120,29 +430,73 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_is_a_change_and_a_list_of_files_alone_is_none() {
+    fn an_empty_commit_and_a_list_of_files_are_no_change() {
         let committed = Report {
             commits: Some(vec!["6673e79".to_owned()]),
+            files: Some(vec!["a.rs".to_owned()]),
+            ..report(Some("a"), Some("a"))
+        };
+        assert_eq!(Changed::by(&committed), Changed::Nothing);
+        let counted = Report {
             diff: Some(DiffStat {
                 files: 3,
                 ..DiffStat::default()
             }),
-            ..report(Some("a"), Some("a"))
+            ..report(Some("a"), Some("b"))
         };
         let files = Some(3);
-        assert_eq!(Changed::by(&committed), Changed::Something { files });
-        let says = Report {
-            files: Some(vec!["a.rs".to_owned()]),
-            ..report(Some("a"), Some("a"))
-        };
-        assert_eq!(Changed::by(&says), Changed::Nothing);
+        assert_eq!(Changed::by(&counted), Changed::Something { files });
     }
 
     #[test]
-    fn what_an_earlier_attempt_changed_is_not_forgotten() {
-        let something = Changed::Something { files: Some(2) };
-        assert_eq!(something.and(Changed::Nothing), something);
-        assert_eq!(Changed::Unknown.and(something), something);
-        assert_eq!(Changed::Unknown.and(Changed::Nothing), Changed::Unknown);
+    fn what_was_changed_and_changed_back_is_no_change() {
+        let something = Changed::Something { files: None };
+        assert_eq!(change(&[("a", "b")]).left(), something);
+        assert_eq!(change(&[("a", "b"), ("b", "b")]).left(), something);
+        assert_eq!(change(&[("a", "b"), ("b", "a")]).left(), Changed::Nothing);
+        // What came between two attempts is not theirs.
+        assert_eq!(change(&[("a", "a"), ("b", "b")]).left(), Changed::Nothing);
+        let tree = "c".to_owned();
+        assert_eq!(change(&[("a", "b")]).differs_on(Some(&tree)), something);
+        assert_eq!(change(&[("a", "b")]).differs_on(None), Changed::Unknown);
+    }
+
+    #[test]
+    fn the_best_evidence_gives_the_level() {
+        let checked = |means| Evidence::Checked {
+            command: "cargo test".to_owned(),
+            tree: None,
+            means,
+        };
+        let changed = Evidence::Changed { files: None };
+        let level = level_of_evidence;
+        assert_eq!(level(&[]), None);
+        assert_eq!(level(&[checked(None)]), Some(Level::Word));
+        assert_eq!(
+            level(&[checked(None), changed.clone()]),
+            Some(Level::Changed)
+        );
+        let proof = checked(Some(CheckMeans::SeenToFail));
+        assert_eq!(level(&[changed, proof]), Some(Level::Check));
+    }
+
+    #[test]
+    fn what_is_said_of_an_item_goes_before_what_its_plan_says() {
+        let node = Node::child(None, "a", 1);
+        let of_plan = ClaimOverrides {
+            word: Some(Worth::Accept),
+            changed: Some(Worth::Ask),
+            ..ClaimOverrides::default()
+        };
+        let own = ClaimOverrides {
+            word: Some(Worth::Check),
+            ..ClaimOverrides::default()
+        };
+        let claims = Claims {
+            items: BTreeMap::from([(node.clone(), own)]),
+            ..Claims::default()
+        };
+        let rules = claims.rules_of_item(&node, &of_plan);
+        assert_eq!((rules.changed, rules.word), (Worth::Ask, Worth::Check));
     }
 }

@@ -34,6 +34,17 @@ pub struct GateRuns {
     /// What was wrong, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The tree on which the last run ran; none where nobody could look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// How long the last run took, in seconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub took_s: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+fn is_zero(seconds: &u64) -> bool {
+    *seconds == 0
 }
 
 /// What came of a run of a gate's script.
@@ -53,4 +64,10 @@ pub struct GateReport {
     /// What was wrong, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The tree on which it ran; none where nobody could look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// How long it took, in seconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub took_s: u64,
 }

@@ -6,12 +6,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::{Conversation, HumanNeeded};
-use crate::evidence::Changed;
+use crate::evidence::{BaselineResult, ClaimOverrides, ClaimedBy, TreeChange};
 use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, Place, RunId};
 use crate::native::Native;
 use crate::recover::Followed;
 use crate::usage::Spend;
+
+pub use crate::evidence::Evidence;
 
 /// Where an item stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -111,6 +113,10 @@ pub enum Stage {
     Repair,
     /// An agent is to say into which pieces it is to be split.
     Split,
+    /// Its check runs before its first attempt.
+    Baseline,
+    /// The agent is to be asked once more what came of its work.
+    Verdict,
 }
 
 impl Stage {
@@ -118,40 +124,10 @@ impl Stage {
     #[must_use]
     pub fn needs_agent(self) -> bool {
         match self {
-            Self::Work | Self::Fix | Self::Repair | Self::Split => true,
-            Self::Gate | Self::Commit => false,
+            Self::Work | Self::Fix | Self::Repair | Self::Split | Self::Verdict => true,
+            Self::Gate | Self::Commit | Self::Baseline => false,
         }
     }
-}
-
-/// Why an item counts as done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Evidence {
-    /// Its gate passed.
-    GatePassed,
-    /// What it changed was committed.
-    Committed {
-        /// The commit, as git names it.
-        commit: String,
-    },
-    /// Its attempts changed something.
-    Changed {
-        /// So many files at least; none where nobody counted.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        files: Option<u64>,
-    },
-    /// Nothing was asked for: the agent's word is all there is.
-    NoneAsked,
-    /// Something was asked for, and the agent's word is all there is.
-    Claim,
-    /// The plan said so when it was taken over from another tool.
-    TakenOver,
-    /// Somebody wrote so into a file.
-    Claimed {
-        /// The file, relative to the project.
-        by: String,
-    },
 }
 
 /// A commit that piton is about to make.
@@ -266,9 +242,28 @@ pub struct ItemRow {
     /// What its attempts used.
     #[serde(default, skip_serializing_if = "Spend::is_empty")]
     pub spend: Spend,
-    /// What its attempts changed since it was last begun; none before the first.
+    /// What its attempts did to the tree since it was last begun; none before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changed: Option<Changed>,
+    pub change: Option<TreeChange>,
+    /// What came of its check before its first attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineResult>,
+    /// Its check was seen to fail: before its first attempt, or after one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub seen_to_fail: bool,
+    /// An attempt at another item says that this one is done by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<Box<ClaimedBy>>,
+    /// The tree on which the attempt under way was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_on: Option<String>,
+    /// The attempt whose outcome waits for the check, or for a person who is
+    /// asked to accept what there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<AttemptId>,
+    /// What its plan says of what proof is worth.
+    #[serde(default, skip_serializing_if = "ClaimOverrides::is_empty")]
+    pub claims: ClaimOverrides,
     /// The gate that it has to pass because its agent's word is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_gate: Option<Gate>,
@@ -280,11 +275,17 @@ fn is_zero(times: &u32) -> bool {
 }
 
 impl ItemRow {
-    /// What must pass before it is done: the gate of the plan, or the one that
-    /// its agent's word has to stand up to.
+    /// What must pass next: the check of the plan, or the one that weak proof
+    /// has to stand up to after it.
     #[must_use]
     pub fn gate_to_pass(&self) -> Option<&Gate> {
-        self.gate.as_ref().or(self.claim_gate.as_ref())
+        self.claim_gate.as_ref().or(self.gate.as_ref())
+    }
+
+    /// Whether an attempt at it is over whose outcome waits for its check.
+    #[must_use]
+    pub fn is_being_checked(&self) -> bool {
+        self.unchecked.is_some() && self.state == ItemState::Working && self.attempt.is_none()
     }
 
     /// Whether an agent works on it, rather than on its children.

@@ -146,7 +146,9 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::Line(*run, node.clone()));
             rows.push(Need::Attempt(*attempt));
         }
-        Command::StartGate { run, node, .. } | Command::StartCommit { run, node, .. } => {
+        Command::StartBaseline { run, node, .. }
+        | Command::StartGate { run, node, .. }
+        | Command::StartCommit { run, node, .. } => {
             rows.push(Need::Line(*run, node.clone()));
         }
         Command::EndAttempt {
@@ -154,8 +156,10 @@ pub fn needs(command: &Command) -> Needs {
             node,
             attempt,
             report,
+            claimed,
             ..
         } => {
+            rows.extend(claimed.iter().map(|node| Need::Line(*run, node.clone())));
             learning(&mut rows, report);
             rows.push(Need::Attempt(*attempt));
             // Its pieces stand among its siblings, and those move.
@@ -168,8 +172,13 @@ pub fn needs(command: &Command) -> Needs {
         Command::EndGate { run, node, .. } => {
             finishing(&mut rows, *run, node);
             logging(&mut rows, *run, node);
+            // What the attempts below it changed counts for its check.
+            rows.push(Need::Subtree(*run, node.clone()));
         }
-        Command::EndCommit { run, node, .. } => finishing(&mut rows, *run, node),
+        Command::EndCommit { run, node, .. } => {
+            finishing(&mut rows, *run, node);
+            logging(&mut rows, *run, node);
+        }
         Command::SkipItem { run, .. } => {
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);

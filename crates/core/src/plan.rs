@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::HumanNeeded;
+use crate::evidence::ClaimOverrides;
 use crate::gate::Gate;
 use crate::id::{Node, Place, RunId};
 use crate::item::ItemState;
@@ -69,6 +70,9 @@ pub struct PlannedItem {
     /// The item that was split, of which this is a piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece_of: Option<Node>,
+    /// What the plan says of what proof is worth.
+    #[serde(default, skip_serializing_if = "ClaimOverrides::is_empty")]
+    pub claims: ClaimOverrides,
 }
 
 fn is_blank(past: &Past) -> bool {

@@ -191,4 +191,10 @@ pub struct RunRow {
     /// The same by model, as far as models are known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub spend_by_model: BTreeMap<String, Spend>,
+    /// Whether an attempt of it came to an outcome that counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_counted: bool,
+    /// The item whose attempt ended last, when a hook of the user's refused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook_refused: Option<Node>,
 }

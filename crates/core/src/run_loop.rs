@@ -22,6 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::attempt::{Context, Outcome, Report, Role};
 use crate::command::Command;
 use crate::event::Event;
+use crate::evidence::{Baseline, BaselineResult};
 use crate::id::{AttemptId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::journal::Recorded;
@@ -74,6 +75,15 @@ pub enum Input {
         /// What to do now, when it did not complete and somebody looked.
         recovery: Option<Box<Recovery>>,
     },
+    /// What the engine says of the check of an item before its first attempt.
+    Baseline {
+        /// A fresh id for that attempt.
+        attempt: AttemptId,
+        /// The item.
+        node: Node,
+        /// What to do.
+        answer: BaselineAnswer,
+    },
     /// The gate is gone, with all its children.
     GateEnded(GateReport),
     /// The commit was made (none when nothing had changed), or why not.
@@ -96,6 +106,16 @@ pub enum Input {
         /// Why, in one line.
         reason: String,
     },
+}
+
+/// Whether the check of an item is to run before its first attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BaselineAnswer {
+    /// It is run.
+    Run,
+    /// It is left out: the same command has a result on the same tree, or
+    /// there is no need to know.
+    Skip(Option<BaselineResult>),
 }
 
 /// What the loop wants from the world.
@@ -124,11 +144,19 @@ pub enum Effect {
         /// Its item.
         node: Node,
     },
+    /// Find out whether the check of an item is to run before its first
+    /// attempt. Answered by [`Input::Baseline`].
+    AskBaseline {
+        /// A fresh id for that attempt.
+        attempt: AttemptId,
+        /// The item.
+        node: Node,
+    },
     /// Run the gate of an item. Answered by [`Input::GateEnded`].
     RunGate {
         /// The item.
         node: Node,
-        /// Which run of the script, from 1.
+        /// Which run of the script, from 1; 0 before the first attempt.
         number: u32,
     },
     /// Commit what changed. Answered by [`Input::CommitEnded`].
@@ -213,6 +241,25 @@ pub struct RunLoop {
     elsewhere: Spent,
     /// The budget for which the agent at work was asked to end.
     used_up: Option<String>,
+    /// The items that attempts under way have marked as done.
+    claimed: Vec<(AttemptId, Node)>,
+}
+
+/// The attempt that claims an item and has not ended.
+fn claim_of(item: &ItemRow) -> Option<(AttemptId, Node)> {
+    let claimed = item.claimed.as_ref().filter(|by| by.change.is_none())?;
+    Some((claimed.attempt?, item.node.clone()))
+}
+
+/// What an agent is started for at a stage.
+fn role_at(stage: Stage) -> Role {
+    match stage {
+        Stage::Fix => Role::GateFix,
+        Stage::Repair => Role::Repair,
+        Stage::Split => Role::Split,
+        Stage::Verdict => Role::Verdict,
+        Stage::Work | Stage::Baseline | Stage::Gate | Stage::Commit => Role::Worker,
+    }
 }
 
 fn is_left_open(item: &ItemRow) -> bool {
@@ -232,6 +279,7 @@ impl RunLoop {
             .filter(|item| is_left_open(item))
             .map(|item| item.node.clone())
             .collect();
+        let claimed = tables.tree(run).filter_map(claim_of).collect();
         Self {
             left_open,
             run,
@@ -247,6 +295,7 @@ impl RunLoop {
             live: None,
             elsewhere: Spent::default(),
             used_up: None,
+            claimed,
         }
     }
 
@@ -315,19 +364,13 @@ impl RunLoop {
                         None => Ending::CannotStart,
                     });
                 }
-                let (run, token) = (self.run, self.token);
-                self.commit(
-                    Command::EndAttempt {
-                        run,
-                        token,
-                        attempt,
-                        node,
-                        report,
-                        recovery,
-                    },
-                    Next::Look,
-                )
+                self.end_attempt(attempt, node, report, recovery)
             }
+            Input::Baseline {
+                attempt,
+                node,
+                answer,
+            } => self.baseline_answered(attempt, &node, answer),
             Input::GateEnded(report) => self.worked(|run, token, node| Command::EndGate {
                 run,
                 token,
@@ -392,6 +435,10 @@ impl RunLoop {
             {
                 self.tables.take(&Key::Name(Space::Attempt, name.clone()));
             }
+            if let Event::ItemClaimed { node, .. } = &recorded.event {
+                let row = self.tables.item(self.run, node);
+                self.claimed.extend(row.and_then(claim_of));
+            }
             if let Event::ItemMoved(moved) = &recorded.event {
                 let leaf = self
                     .tables
@@ -433,15 +480,30 @@ impl RunLoop {
     /// The reason to stop came while the intent was being stored: nothing is
     /// started any more, and the intent gets its outcome.
     fn take_back_attempt(&mut self, attempt: AttemptId, node: Node) -> Vec<Effect> {
-        let (run, token) = (self.run, self.token);
         let report = Box::new(Report::bare(Outcome::Interrupted));
+        self.end_attempt(attempt, node, report, None)
+    }
+
+    fn end_attempt(
+        &mut self,
+        attempt: AttemptId,
+        node: Node,
+        report: Box<Report>,
+        recovery: Option<Box<Recovery>>,
+    ) -> Vec<Effect> {
+        let all = std::mem::take(&mut self.claimed).into_iter();
+        let (own, others) = all.partition(|(by, _)| *by == attempt);
+        self.claimed = others;
+        let own: Vec<(AttemptId, Node)> = own;
+        let claimed = own.into_iter().map(|(_, node)| node).collect();
         let command = Command::EndAttempt {
-            run,
-            token,
+            run: self.run,
+            token: self.token,
             attempt,
             node,
             report,
-            recovery: None,
+            recovery,
+            claimed,
         };
         self.commit(command, Next::Look)
     }
@@ -667,20 +729,20 @@ impl RunLoop {
                     self.time_box_end().map_or(until, |end| end.min(until)),
                 )];
             }
-            let role = match item.stage {
-                Stage::Fix => Role::GateFix,
-                Stage::Repair => Role::Repair,
-                Stage::Split => Role::Split,
-                Stage::Work | Stage::Gate | Stage::Commit => Role::Worker,
-            };
-            return self.start_agent(item, role, attempt);
+            return self.start_agent(item, role_at(item.stage), attempt);
         }
         let (run, token) = (row.id, self.token);
         match item.stage {
-            Stage::Work => self.start_agent(item, Role::Worker, attempt),
-            Stage::Fix => self.start_agent(item, Role::GateFix, attempt),
-            Stage::Repair => self.start_agent(item, Role::Repair, attempt),
-            Stage::Split => self.start_agent(item, Role::Split, attempt),
+            Stage::Work | Stage::Baseline if self.wants_baseline(item, row) => {
+                self.doing = Doing::Looking;
+                vec![Effect::AskBaseline { attempt, node }]
+            }
+            Stage::Work
+            | Stage::Baseline
+            | Stage::Fix
+            | Stage::Repair
+            | Stage::Split
+            | Stage::Verdict => self.start_agent(item, role_at(item.stage), attempt),
             Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
                 self.take_back_gate(node)
             }
@@ -710,7 +772,53 @@ impl RunLoop {
         }
     }
 
+    /// Whether it matters what the check of an item says before its first
+    /// attempt, and nobody knows.
+    fn wants_baseline(&self, item: &ItemRow, row: &RunRow) -> bool {
+        row.claims.baseline != Baseline::Never
+            && item.is_leaf()
+            && item.gate.is_some()
+            && item.change.is_none()
+            && item.baseline.is_none()
+    }
+
+    fn baseline_answered(
+        &mut self,
+        attempt: AttemptId,
+        node: &Node,
+        answer: BaselineAnswer,
+    ) -> Vec<Effect> {
+        let Some(item) = self.tables.item(self.run, node).cloned() else {
+            return self.look();
+        };
+        match answer {
+            BaselineAnswer::Run => {
+                let node = node.clone();
+                let effect = Effect::RunGate {
+                    node: node.clone(),
+                    number: 0,
+                };
+                let (run, token) = (self.run, self.token);
+                let command = Command::StartBaseline { run, token, node };
+                self.commit(command, Next::Effect(effect))
+            }
+            BaselineAnswer::Skip(known) => {
+                self.start_attempt(&item, role_at(item.stage), attempt, known)
+            }
+        }
+    }
+
     fn start_agent(&mut self, item: &ItemRow, role: Role, attempt: AttemptId) -> Vec<Effect> {
+        self.start_attempt(item, role, attempt, None)
+    }
+
+    fn start_attempt(
+        &mut self,
+        item: &ItemRow,
+        role: Role,
+        attempt: AttemptId,
+        baseline: Option<BaselineResult>,
+    ) -> Vec<Effect> {
         let node = item.node.clone();
         let effect = Effect::StartAgent {
             attempt,
@@ -726,8 +834,10 @@ impl RunLoop {
             role,
             agent: self.options.agent.clone(),
             model: self.model(item).map(str::to_owned),
-            // Whoever carries it out knows what the prompt will say.
+            // The engine knows what the prompt will say, and looks at the tree.
             memories: Vec::new(),
+            tree: None,
+            baseline,
         };
         self.commit(command, Next::Effect(effect))
     }

@@ -51,7 +51,7 @@ impl Tables {
                 }
             }
             Row::Attempt(attempt) => {
-                if attempt.report.is_none() {
+                if attempt.is_open() {
                     self.open_attempts.insert(attempt.id);
                 }
             }

@@ -30,6 +30,13 @@ words! {
         Setup = "setup",
         /// It ran in circles and was stopped.
         Stuck = "stuck",
+        /// The program ended well, and the agent did not say in the form that it
+        /// was asked for what came of its work.
+        NoVerdict = "no-verdict",
+        /// It ended while work that it had begun in the background was pending.
+        Unfinished = "unfinished",
+        /// A hook of the user's refused the prompt, or stopped the session.
+        HookRefused = "hook-refused",
         /// Anything else.
         Logic = "logic",
     }
@@ -50,6 +57,9 @@ impl Trouble {
             | Self::Session
             | Self::Setup
             | Self::Stuck
+            | Self::NoVerdict
+            | Self::Unfinished
+            | Self::HookRefused
             | Self::Logic => Category::Logic,
         }
     }

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::attempt::{AttemptRow, Conversation, Outcome, Report, Role, Spend, ToldAttempt};
+use crate::classify::Category;
 use crate::decision::{DecisionRow, Verdict};
 use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
 use crate::event::{Event, ItemMoved, ItemPlanned, RunPlanned};
-use crate::evidence::{Changed, Claims};
+use crate::evidence::{BaselineResult, Claims, TreeChange};
 use crate::face::FaceRow;
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
@@ -83,11 +84,15 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
             attempt, run, node, ..
         } => vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)],
         Event::AttemptAnswered { attempt, .. } => vec![Key::Attempt(*attempt)],
+        Event::AttemptJudged {
+            attempt, run, node, ..
+        } => vec![Key::Attempt(*attempt), item(run, node)],
         Event::GateStarted { run, node, .. }
         | Event::GateEnded { run, node, .. }
         | Event::CommitStarted { run, node, .. }
         | Event::CommitEnded { run, node, .. }
         | Event::ItemStaged { run, node, .. }
+        | Event::ItemClaimed { run, node, .. }
         | Event::ItemSkipAsked { run, node } => vec![item(run, node)],
         Event::ItemMoved(moved) => item_moved(moved),
         Event::ItemChanged(changed) => vec![item(&changed.run, &changed.node)],
@@ -236,8 +241,11 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             }
         }
         Event::RunChanged(changed) => changed.apply(&mut row),
-        Event::AttemptEnded { report, .. } => {
+        Event::AttemptEnded { node, report, .. } => {
             count_spend(&mut row, report);
+            row.has_counted |= !report.cannot_start && report.outcome != Outcome::Interrupted;
+            let is_refused = report.trouble == Some(Trouble::HookRefused);
+            row.hook_refused = is_refused.then(|| node.clone());
             // A wait for a service is no iteration.
             if report.is_put_off() {
                 row.iterations = row.iterations.saturating_sub(1);
@@ -246,6 +254,8 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         Event::AttemptTold(told) => count_spend(&mut row, &told.report),
         Event::RunPlanned(_)
         | Event::AttemptAnswered { .. }
+        | Event::AttemptJudged { .. }
+        | Event::ItemClaimed { .. }
         | Event::GateStarted { .. }
         | Event::GateEnded { .. }
         | Event::CommitStarted { .. }
@@ -345,6 +355,8 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         claims: Claims::default(),
         spend: Spend::default(),
         spend_by_model: BTreeMap::new(),
+        has_counted: false,
+        hook_refused: None,
     }
 }
 
@@ -364,18 +376,32 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.open_children += u32::from(!child.item.state.is_finished());
         }
         Event::AttemptStarted {
-            attempt, memories, ..
+            attempt,
+            memories,
+            tree,
+            baseline,
+            ..
         } => {
             row.attempts += 1;
             row.attempt = Some(*attempt);
             row.carried.clone_from(memories);
+            row.started_on.clone_from(tree);
+            if let Some(baseline) = baseline {
+                set_baseline(&mut row, baseline.clone());
+            }
         }
         Event::AttemptTold(told) => {
             row.attempts = row.attempts.max(told.number.unwrap_or(row.attempts + 1));
             row.spend = row.spend.plus(&told.report.spend());
         }
-        Event::AttemptEnded { report, .. } => {
+        Event::AttemptEnded {
+            attempt,
+            report,
+            unchecked,
+            ..
+        } => {
             row.attempt = None;
+            row.unchecked = unchecked.then_some(*attempt);
             row.put_off = if report.is_put_off() {
                 row.put_off + 1
             } else {
@@ -388,24 +414,26 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                 false => 0,
             };
             // Who was not started has said nothing of what was begun before.
-            if row.stage == Stage::Work && !report.cannot_start {
+            let is_own = matches!(row.stage, Stage::Work | Stage::Verdict | Stage::Baseline);
+            if is_own && !report.cannot_start {
                 row.ongoing = goes_on_in(report);
             }
             row.spend = row.spend.plus(&report.spend());
-            if matches!(row.stage, Stage::Work | Stage::Fix) && !report.cannot_start {
-                let by = Changed::by(report);
-                row.changed = Some(row.changed.map_or(by, |before| before.and(by)));
+            let started_on = row.started_on.take();
+            if !report.cannot_start {
+                let before = row.change.take();
+                let change = TreeChange::extended(before.as_ref(), report, started_on.as_ref());
+                row.change = Some(change);
             }
-            // What was followed was for this attempt, and it got there.
-            if report.outcome == Outcome::Completed && row.stage == Stage::Work {
+            // What a fixing agent says is about the gate, not about the item.
+            let is_about_item = matches!(row.stage, Stage::Work | Stage::Verdict);
+            let proceeds = report.outcome == Outcome::Completed || *unchecked;
+            if proceeds && is_about_item {
+                // What was followed was for this attempt, and it got there.
                 row.recovery = None;
-            }
-            // What a mending agent says is about the gate, not about the item.
-            if report.outcome == Outcome::Completed
-                && row.stage == Stage::Work
-                && report.summary.is_some()
-            {
-                row.summary.clone_from(&report.summary);
+                if report.summary.is_some() {
+                    row.summary.clone_from(&report.summary);
+                }
             }
         }
         Event::GateStarted { number, .. } => {
@@ -414,9 +442,27 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             runs.open = true;
             runs.passed = false;
         }
-        Event::GateEnded { report, .. } => {
-            gate_ended(row.gate_runs.get_or_insert_default(), report)
+        Event::GateEnded { report, .. } if row.stage == Stage::Baseline => {
+            row.gate_runs = None;
+            if !report.interrupted {
+                let baseline = BaselineResult {
+                    passed: report.passed,
+                    tree: report.tree.clone(),
+                    took_s: report.took_s,
+                    reused: false,
+                };
+                set_baseline(&mut row, baseline);
+            }
         }
+        Event::GateEnded {
+            report, evidence, ..
+        } => {
+            gate_ended(row.gate_runs.get_or_insert_default(), report);
+            row.seen_to_fail |= !report.passed && !report.interrupted;
+            row.evidence.extend(evidence.iter().cloned());
+        }
+        Event::AttemptJudged { .. } => row.unchecked = None,
+        Event::ItemClaimed { by, .. } => row.claimed.clone_from(by),
         Event::CommitStarted { head, .. } => {
             row.committing = Some(CommitIntent { head: head.clone() })
         }
@@ -476,13 +522,35 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
 
 /// The conversation in which an attempt that was interrupted goes on.
 fn goes_on_in(report: &Report) -> Option<Box<Conversation>> {
-    let goes_on =
+    let was_interrupted =
         report.outcome == Outcome::Interrupted && report.trouble != Some(Trouble::Session);
+    let goes_on = was_interrupted || report.can_be_asked;
     let conversation = report.conversation.clone().filter(|_| goes_on)?;
     if !Conversation::is_plain(&conversation.id) {
         return None;
     }
     Some(Box::new(conversation))
+}
+
+/// What an attempt came to whose outcome waited for its check.
+fn judged(report: Report, outcome: Outcome, error: Option<&str>) -> Report {
+    let is_failure = outcome != Outcome::Completed;
+    // A check that passed says what the agent did not.
+    let trouble = report
+        .trouble
+        .filter(|_| is_failure || !report.lacks_verdict());
+    Report {
+        outcome,
+        error: error.map(str::to_owned),
+        category: is_failure.then_some(Category::Validation),
+        trouble,
+        ..report
+    }
+}
+
+fn set_baseline(row: &mut ItemRow, baseline: BaselineResult) {
+    row.seen_to_fail |= !baseline.passed;
+    row.baseline = Some(baseline);
 }
 
 fn gate_ended(runs: &mut GateRuns, report: &GateReport) {
@@ -495,6 +563,8 @@ fn gate_ended(runs: &mut GateRuns, report: &GateReport) {
     runs.output.clone_from(&report.output);
     runs.exit = report.exit;
     runs.error.clone_from(&report.error);
+    runs.tree.clone_from(&report.tree);
+    runs.took_s = report.took_s;
 }
 
 /// Whether what was followed holds on through a move that says nothing of it:
@@ -530,7 +600,10 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
     }
     // What is done again has to change something again.
     if moved.from == ItemState::Done {
-        row.changed = None;
+        row.change = None;
+        row.baseline = None;
+        row.seen_to_fail = false;
+        row.claimed = None;
     }
     if let Some(retries) = moved.retries {
         row.retries = retries;
@@ -622,7 +695,13 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         put_off: 0,
         broken_off: 0,
         spend: Spend::default(),
-        changed: None,
+        change: None,
+        baseline: None,
+        seen_to_fail: false,
+        claimed: None,
+        unchecked: None,
+        started_on: None,
+        claims: item.claims,
         claim_gate: None,
     }
 }
@@ -639,6 +718,8 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
         iteration,
         name,
         memories,
+        tree,
+        baseline: _,
     } = event
     {
         return Some(AttemptRow {
@@ -658,6 +739,8 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
             native: None,
             memories: memories.clone(),
             answer: None,
+            tree: tree.clone(),
+            unchecked: None,
         });
     }
     if let Event::AttemptTold(told) = event {
@@ -670,11 +753,23 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
         return Some(revised_attempt(*row, told, stamp));
     }
     let mut row = *row;
-    if let Event::AttemptEnded { report, .. } = event {
+    if let Event::AttemptEnded {
+        report, unchecked, ..
+    } = event
+    {
         row.ended_at = Some(stamp.time);
-        row.report = Some((**report).clone());
+        if *unchecked {
+            row.unchecked = Some(report.clone());
+        } else {
+            row.report = Some((**report).clone());
+        }
         // It is in the report now.
         row.answer = None;
+    }
+    if let Event::AttemptJudged { outcome, error, .. } = event
+        && let Some(report) = row.unchecked.take()
+    {
+        row.report = Some(judged(*report, *outcome, error.as_deref()));
     }
     if let Event::AttemptAnswered { answer, .. } = event {
         row.answer = Some(answer.clone());
@@ -722,6 +817,8 @@ fn told_attempt(told: &ToldAttempt, stamp: &Stamp) -> AttemptRow {
         native: told.native.clone(),
         memories: Vec::new(),
         answer: None,
+        tree: None,
+        unchecked: None,
     }
 }
 

@@ -7,12 +7,14 @@ use std::fs;
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use piton_core::Node;
 use piton_core::amount::parse_duration;
 use piton_core::dollars::Dollars;
-use piton_core::evidence::{Claims, Worth};
+use piton_core::evidence::{Baseline, ClaimOverrides, ClaimRules, Claims, WeakenedProof, Worth};
 use piton_core::gate::Gate;
 use piton_core::policy::Limits;
 use piton_core::stuck::Thresholds;
+use piton_formats::plan_file::PlanKind;
 use serde::Deserialize;
 
 use crate::failure::{Failure, unreadable};
@@ -73,41 +75,126 @@ impl BudgetConfig {
     }
 }
 
-/// The table `[claims]`.
+/// The table `[claims]`: what proof that an item is done is worth.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ClaimsConfig {
-    /// What it is worth when an agent says that an item is done, and nothing
-    /// shows it: `accept`, `gate` or `ask`.
-    pub worth: Worth,
-    /// Whether each item is to change something.
-    pub change: bool,
-    /// The script of `gate`.
+    /// What the agent's word and a change are worth: `accept`, `check` or `ask`.
+    pub changed: Option<Worth>,
+    /// What the agent's word alone is worth.
+    pub word: Option<Worth>,
+    /// What becomes of an item whose proof was weakened: `ask`, `note` or `refuse`.
+    pub weakened: Option<WeakenedProof>,
+    /// Whether checks run before the first attempts: `auto`, `always`, `never`.
+    pub baseline: Option<Baseline>,
+    /// The command of `check`.
+    pub check: Option<String>,
+    /// What holds for the nodes of sprints instead.
+    pub sprint: ClaimOverrides,
+    /// What holds for the items of lists instead.
+    pub list: ClaimOverrides,
+    /// What holds for the criteria of task files instead.
+    pub task: ClaimOverrides,
+    /// What holds for issues instead.
+    pub issues: ClaimOverrides,
+    /// What holds for single items instead, by their names.
+    pub items: BTreeMap<String, ClaimOverrides>,
+    /// The former name of `word`.
+    pub worth: Option<Worth>,
+    /// The former way to say `word = "ask"`.
+    pub change: Option<bool>,
+    /// The former name of `check`.
     pub gate: Option<String>,
 }
 
 /// What the agent is told when the script of `[claims]` fails.
-const CLAIM_PROMPT: &str = "It was said to be done although nothing had changed. Do what it asks \
-                            for, or find what keeps the check from passing, and mend it.";
+const CLAIM_PROMPT: &str = "The item was said to be done, and little shows it. Do what it asks \
+                            for, or find what keeps this check from passing, and fix that.";
 /// How often that script is run at most, and how long: as gates of sprints are.
 const CLAIM_RUNS_MAX: u32 = 3;
 const CLAIM_TIMEOUT_S: u64 = 300;
 
 impl ClaimsConfig {
-    /// As a run keeps it.
+    /// As a run of a plan of this kind keeps it.
     #[must_use]
-    pub fn claims(&self) -> Claims {
-        let gate = self.gate.as_ref().map(|script| Gate {
-            script: script.clone(),
+    pub fn of_kind(&self, kind: PlanKind) -> Claims {
+        let gate = self.command().map(|script| Gate {
+            script: script.to_owned(),
             on_fail_prompt: CLAIM_PROMPT.to_owned(),
             runs_max: CLAIM_RUNS_MAX,
             timeout_s: CLAIM_TIMEOUT_S,
         });
+        let own = match kind {
+            PlanKind::Sprint => &self.sprint,
+            PlanKind::List => &self.list,
+            PlanKind::Task => &self.task,
+            PlanKind::Issues => &self.issues,
+        };
+        let word = match kind {
+            // As in the original, a node without a gate is done by its agent's word.
+            PlanKind::Sprint => Worth::Accept,
+            PlanKind::List | PlanKind::Task | PlanKind::Issues => Worth::Ask,
+        };
+        let default = ClaimRules {
+            word,
+            ..ClaimRules::default()
+        };
+        let of_all = ClaimOverrides {
+            changed: self.changed,
+            word: self.word.or(self.former_word()),
+            weakened: self.weakened,
+        };
+        let items = self.items.iter();
         Claims {
-            worth: self.worth,
-            asked: self.change,
-            gate: gate.filter(|_| self.worth == Worth::Gate).map(Box::new),
+            rules: default.overridden_by(&of_all).overridden_by(own),
+            baseline: self.baseline.unwrap_or(Baseline::Auto),
+            check: gate.map(Box::new),
+            items: items
+                .map(|(name, claims)| (Node::named(name.as_str()), *claims))
+                .collect(),
         }
+    }
+
+    fn former_word(&self) -> Option<Worth> {
+        self.worth.or_else(|| self.change?.then_some(Worth::Ask))
+    }
+
+    fn command(&self) -> Option<&str> {
+        let script = self.check.as_deref().or(self.gate.as_deref());
+        script.map(str::trim).filter(|script| !script.is_empty())
+    }
+
+    /// What is said in words of an older version, and what to write instead.
+    #[must_use]
+    pub fn former_names(&self) -> Vec<String> {
+        let said = [
+            (self.worth.is_some(), "`worth` is now `word`"),
+            (
+                self.change.is_some(),
+                "`change = true` is now `word = \"ask\"`",
+            ),
+            (self.gate.is_some(), "`gate` is now `check`"),
+        ];
+        let former = said.iter().filter(|(is_said, _)| *is_said);
+        former
+            .map(|(_, what)| {
+                format!("[claims] in .piton/config.toml: {what}; the old form still works")
+            })
+            .collect()
+    }
+
+    /// What is wrong with it, if something is.
+    fn check_command(&self) -> Result<(), String> {
+        let tables = [&self.sprint, &self.list, &self.task, &self.issues];
+        let own = tables.into_iter().chain(self.items.values());
+        let worths = own.flat_map(|own| [own.changed, own.word]);
+        let mut all = worths.chain([self.changed, self.word, self.worth]);
+        if self.command().is_none() && all.any(|worth| worth == Some(Worth::Check)) {
+            return Err(
+                "`check` under [claims] needs a command: `check = \"cargo test\"`".to_owned(),
+            );
+        }
+        Ok(())
     }
 }
 
@@ -266,11 +353,7 @@ impl Config {
             table.check(name)?;
         }
         config.prices.check()?;
-        let script = config.claims.gate.as_deref().map_or("", str::trim);
-        if config.claims.worth == Worth::Gate && script.is_empty() {
-            let what = "`worth = \"gate\"` under [claims] needs a script: `gate = \"cargo test\"`";
-            return Err(what.to_owned());
-        }
+        config.claims.check_command()?;
         Ok(config)
     }
 

@@ -12,6 +12,7 @@ pub mod exchange;
 pub mod faces;
 pub mod fail;
 pub mod failure;
+mod file_stamps;
 pub mod git;
 pub mod held;
 pub mod hook;

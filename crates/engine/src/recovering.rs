@@ -136,6 +136,8 @@ fn unrecorded(ended: &EndedAttempt<'_>, before: usize) -> AttemptRow {
         native: None,
         memories: Vec::new(),
         answer: None,
+        tree: None,
+        unchecked: None,
     }
 }
 

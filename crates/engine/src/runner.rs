@@ -128,6 +128,10 @@ struct Runner<'s, 'w> {
     prepared: Option<Prepared>,
     /// Whether the work tree is looked at before and after an attempt.
     looks_at_tree: bool,
+    /// The work tree before the attempt that is about to start.
+    before: Option<Box<seen::Before>>,
+    /// The tree that the last attempt left, until something else happens.
+    tree_now: Option<String>,
     /// Somebody was told already that a budget does not count everything.
     budget_warned: bool,
 }
@@ -228,7 +232,9 @@ fn start(
         beat,
         stop_reason: None,
         prepared: None,
-        looks_at_tree: session.project.in_git,
+        looks_at_tree: true,
+        before: None,
+        tree_now: None,
         budget_warned: false,
     };
     let own = StreamId::run(run);
@@ -456,6 +462,7 @@ impl Runner<'_, '_> {
                 | Input::Changed(events) => events.clone(),
                 Input::Refused(_)
                 | Input::AgentEnded { .. }
+                | Input::Baseline { .. }
                 | Input::GateEnded(_)
                 | Input::CommitEnded(_)
                 | Input::CommitStopped
@@ -492,7 +499,7 @@ impl Runner<'_, '_> {
                 Ok(budgets.into_iter().chain([looked]).collect())
             }
             Effect::Commit(command) => {
-                let command = self.with_memories(command)?;
+                let command = self.completed(command, tell)?;
                 self.commit(&command)
             }
             Effect::StartAgent {
@@ -502,6 +509,11 @@ impl Runner<'_, '_> {
                 until,
             } => self.start_agent(attempt, &node, role, until, tell),
             Effect::SettleAgent { attempt, node } => Ok(vec![self.settle_agent(attempt, node)?]),
+            Effect::AskBaseline { attempt, node } => Ok(vec![Input::Baseline {
+                answer: self.answer_baseline(&node, tell),
+                attempt,
+                node,
+            }]),
             Effect::RunGate { node, number } => self.start_gate(&node, number, tell),
             Effect::CommitIntent { node } => {
                 let head = git::head(&self.session.project.work_tree)?;
@@ -529,6 +541,7 @@ impl Runner<'_, '_> {
             }
             Effect::WaitUntil(until) => {
                 tracing::info!(%until, "waits");
+                self.tree_now = None;
                 self.wake = Some(until);
                 self.write_mirror(true, tell);
                 tell(Notice::Waiting(Some(until)));
@@ -536,6 +549,7 @@ impl Runner<'_, '_> {
             }
             Effect::WaitForPerson => {
                 tracing::info!("waits for a person");
+                self.tree_now = None;
                 self.write_mirror(true, tell);
                 tell(Notice::Waiting(None));
                 Ok(Vec::new())
@@ -771,8 +785,9 @@ impl Runner<'_, '_> {
                         };
                         self.agent_ended(over, tell)?
                     }
-                    Purpose::Gate { mark, timeout_s } => {
-                        self.gate_ended(&mark, &exit, work.asked.is_some(), timeout_s)?
+                    Purpose::Gate(gate) => {
+                        let took = self.now().duration_since(work.since);
+                        self.gate_ended(&gate, &exit, work.asked.is_some(), took)?
                     }
                     // Its end comes as that of a commit.
                     Purpose::Commit => return Ok(Vec::new()),
@@ -806,6 +821,7 @@ impl Runner<'_, '_> {
             .and_then(|intent| intent.head.clone());
         let own = own_files(&self.session.project, &self.row.source);
         let mark = commit_mark(self.row.id);
+        self.tree_now = None;
         let stop = Stop::default();
         self.work = Some(Work {
             node: node.clone(),

@@ -26,6 +26,32 @@ pub enum PlanFile {
     Sdlc(RunId),
 }
 
+/// What kind of plan a run works through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanKind {
+    /// A sprint: phases, steps, sub-phases.
+    Sprint,
+    /// A list of requirements or features.
+    List,
+    /// A task file with criteria.
+    Task,
+    /// A graph of issues.
+    Issues,
+}
+
+impl PlanKind {
+    /// The kind of a run, by the native format that it came from.
+    #[must_use]
+    pub fn of_format(face: &str) -> Self {
+        match face {
+            prd::FACE => Self::List,
+            task::FACE => Self::Task,
+            sdlc::FACE => Self::Issues,
+            _ => Self::Sprint,
+        }
+    }
+}
+
 /// What somebody changed in the file of a plan.
 #[derive(Debug, Default)]
 pub struct Changed {

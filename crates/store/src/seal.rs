@@ -106,6 +106,8 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::AttemptStarted { .. }
         | Event::AttemptEnded { .. }
         | Event::AttemptAnswered { .. }
+        | Event::AttemptJudged { .. }
+        | Event::ItemClaimed { .. }
         | Event::GateStarted { .. }
         | Event::GateEnded { .. }
         | Event::CommitStarted { .. }

@@ -78,6 +78,7 @@ pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
             native: None,
             past: Past::default(),
             piece_of: None,
+            claims: piton_core::evidence::ClaimOverrides::default(),
         });
     }
     Plan {

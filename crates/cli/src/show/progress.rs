@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use piton_core::attempt::RecoveryAction;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
-use piton_core::{Event, ItemState, Outcome, Recorded, Role, RunState, Tables};
+use piton_core::{Event, ItemState, Outcome, Recorded, Role, RunState, Stage, Tables};
 use piton_engine::notice::Working;
 
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
@@ -25,6 +25,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
                 Role::Worker => String::new(),
                 Role::GateFix => ", mending what its check found".to_owned(),
                 Role::Repair => ", putting the workspace in order first".to_owned(),
+                Role::Verdict => ", asked once more what came of it".to_owned(),
                 Role::Split => ", finding pieces to split it into".to_owned(),
             };
             let model = model
@@ -37,6 +38,17 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
             Some(format!(
                 "{YELLOW}-{YELLOW:#} {node} interrupted{}",
                 dash(report.error.as_deref())
+            ))
+        }
+        Event::GateEnded {
+            node,
+            report,
+            evidence: None,
+            ..
+        } if !report.interrupted && is_before_first_attempt(tables, recorded) => {
+            let what = if report.passed { "passes" } else { "fails" };
+            Some(format!(
+                "  {DIM}check of {node} {what} before the first attempt{DIM:#}"
             ))
         }
         Event::GateEnded { node, report, .. } if report.passed => {
@@ -77,6 +89,8 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::RunStarted { .. }
         | Event::RunAsked { .. }
         | Event::AttemptEnded { .. }
+        | Event::AttemptJudged { .. }
+        | Event::ItemClaimed { .. }
         | Event::AttemptAnswered { .. }
         | Event::GateStarted { .. }
         | Event::GateEnded { .. }
@@ -103,6 +117,15 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::CallNoted(_)
         | Event::FaceTurned { .. } => None,
     }
+}
+
+/// Whether a check ran before the first attempt at its item.
+fn is_before_first_attempt(tables: &Tables, recorded: &Recorded) -> bool {
+    let Event::GateEnded { run, node, .. } = &recorded.event else {
+        return false;
+    };
+    let item = tables.item(*run, node);
+    item.is_some_and(|item| item.stage == Stage::Baseline)
 }
 
 fn moved_line(

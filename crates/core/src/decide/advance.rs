@@ -1,11 +1,14 @@
 //! How an item goes on: from work to gate to commit to done, and what that
 //! means for the items above it and for those that wait for it.
 
-use super::claims::{evidence, finish_or_doubt};
+use super::claims::{evidence, finish_or_ask, judge_attempt};
 use super::story::{About, Story};
+use crate::attempt::Outcome;
 use crate::decision::DecisionKind;
+use crate::event::Event;
+use crate::evidence::ClaimedBy;
 use crate::id::{Node, RunId};
-use crate::item::{ItemRow, ItemState, Stage};
+use crate::item::{Evidence, ItemRow, ItemState, Stage};
 use crate::run::{Pause, RunState};
 
 /// The work on `node` is done: what comes next for it.
@@ -36,16 +39,28 @@ pub(super) fn after_gate(story: &mut Story<'_>, run: RunId, node: &Node) {
     if commits && item.is_task() {
         story.stage(run, node, Stage::Commit);
     } else {
-        finish_or_doubt(story, run, node);
+        finish_or_ask(story, run, node);
     }
 }
 
 /// `node` is done, with all that this brings about.
 pub(super) fn finish(story: &mut Story<'_>, run: RunId, node: &Node) {
-    let Some(item) = story.tables.item(run, node) else {
+    finish_with(story, run, node, None);
+}
+
+/// The same, with what a person decided about it.
+pub(super) fn finish_with(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    decided: Option<Evidence>,
+) {
+    let Some(item) = story.tables.item(run, node).cloned() else {
         return;
     };
-    let evidence = evidence(story, item);
+    judge_attempt(story, &item, Outcome::Completed, None);
+    let mut evidence = evidence(story, &item);
+    evidence.extend(decided);
     let task = item.is_task();
     story.move_item(run, node, ItemState::Done, |moved| {
         moved.evidence = evidence;
@@ -56,6 +71,10 @@ pub(super) fn finish(story: &mut Story<'_>, run: RunId, node: &Node) {
 
 /// `node` is left out, with all that this brings about.
 pub(super) fn leave_out(story: &mut Story<'_>, run: RunId, node: &Node, why: Option<&str>) {
+    if let Some(item) = story.tables.item(run, node).cloned() {
+        let why = "the item was left out before its check was done";
+        judge_attempt(story, &item, Outcome::Interrupted, Some(why));
+    }
     story.move_item(run, node, ItemState::Skipped, |moved| {
         moved.summary = why.map(str::to_owned)
     });
@@ -63,12 +82,39 @@ pub(super) fn leave_out(story: &mut Story<'_>, run: RunId, node: &Node, why: Opt
 }
 
 fn after_finish(story: &mut Story<'_>, run: RunId, node: &Node) {
+    credit_whole(story, run, node);
     release_dependents(story, run, node);
     stop_at_breakpoint(story, run, node);
     match node.parent() {
         Some(parent) => close_parent(story, run, &parent),
         None => complete_run(story, run),
     }
+}
+
+/// What was done at a piece counts for the item that was split into it.
+fn credit_whole(story: &mut Story<'_>, run: RunId, piece: &Node) {
+    let Some(row) = story.tables.item(run, piece) else {
+        return;
+    };
+    let (Some(whole), Some(change)) = (row.piece_of.clone(), row.change.clone()) else {
+        return;
+    };
+    let Some(row) = story.tables.item(run, &whole) else {
+        return;
+    };
+    let before = row.claimed.as_ref().and_then(|by| by.change.clone());
+    let change = match before {
+        Some(before) => before.joined(&change, false),
+        None => change,
+    };
+    story.tell(Event::ItemClaimed {
+        run,
+        node: whole,
+        by: Some(Box::new(ClaimedBy {
+            attempt: None,
+            change: Some(change),
+        })),
+    });
 }
 
 /// The parent is next when the last of its children is finished.
@@ -183,6 +229,9 @@ pub(super) fn give_up_after(
     error: &str,
     considered: Option<&str>,
 ) {
+    if let Some(item) = story.tables.item(run, node).cloned() {
+        judge_attempt(story, &item, Outcome::Failed, Some(error));
+    }
     story.move_item(run, node, state, |moved| {
         moved.error = Some(error.to_owned())
     });

@@ -1,88 +1,224 @@
-//! What shows that an item is done; and what becomes of one where nothing
-//! does, although something was asked for.
+//! What shows that an item is done; and what becomes of one whose proof is weak.
+//!
+//! The levels are those of [`crate::evidence`]. Here is what follows from them:
+//! the item is finished, has to pass a given command, or a person is asked.
 
 use super::advance::finish;
 use super::people::{bury_runner, wake};
+use super::recording::log_completed;
+use super::recovering::{Failed, fail};
 use super::story::{About, Story};
-use crate::attempt::HumanNeeded;
+use crate::attempt::{HumanNeeded, Outcome};
+use crate::classify::Category;
 use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;
-use crate::evidence::{Changed, Worth};
+use crate::evidence::{
+    Changed, CheckMeans, ClaimRules, Claims, Level, TreeChange, WeakenedProof, Worth,
+};
+use crate::gate::{Gate, GateReport};
 use crate::id::{Node, RunId};
 use crate::item::{Evidence, ItemRow, ItemState, Stage};
 use crate::refusal::Refusal;
 use crate::run::RunState;
 
-/// Why an item that is finished now counts as done, beyond the commit that was
-/// made of it.
+/// How well it is shown that an item is done, before anybody is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It only holds others, and has no check of its own.
+    NoneNeeded,
+    /// A level of proof.
+    Level(Level),
+    /// The agent's word, and nobody could look at the tree.
+    NobodyLooked,
+}
+
+/// What follows for an item of which all was done that its plan asks for.
+#[derive(Clone, Debug, PartialEq)]
+enum Judgement {
+    Finish,
+    Check(Box<Gate>),
+    Ask(String),
+    Refuse(String),
+}
+
+fn standing(story: &Story<'_>, item: &ItemRow) -> Standing {
+    let checked = item.evidence.iter().rev().find_map(|one| match one {
+        Evidence::Checked { means, tree, .. } => Some((means.is_some(), tree.is_some())),
+        Evidence::GatePassed => Some((true, false)),
+        Evidence::Decided { .. }
+        | Evidence::Committed { .. }
+        | Evidence::Changed { .. }
+        | Evidence::NoneAsked
+        | Evidence::Claim
+        | Evidence::TakenOver
+        | Evidence::Claimed { .. }
+        | Evidence::Weakened { .. } => None,
+    });
+    let changed = change_of(story, item).map(|change| change.left());
+    match (checked, changed) {
+        (Some((true, _)), _) => Standing::Level(Level::Check),
+        (Some((false, false)), _) | (Some(_), Some(Changed::Unknown)) => Standing::NobodyLooked,
+        (Some((false, true)), _) => Standing::Level(Level::Word),
+        (None, _) if !item.is_leaf() => Standing::NoneNeeded,
+        (None, Some(Changed::Something { .. })) => Standing::Level(Level::Changed),
+        (None, Some(Changed::Nothing)) => Standing::Level(Level::Word),
+        (None, Some(Changed::Unknown) | None) => Standing::NobodyLooked,
+    }
+}
+
+/// What the attempts that count for an item did to the tree: its own, those at
+/// items below it, and one at another item that claimed it.
+fn change_of(story: &Story<'_>, item: &ItemRow) -> Option<TreeChange> {
+    let claimed = item.claimed.as_ref().and_then(|by| by.change.clone());
+    let own = match (item.change.clone(), claimed) {
+        (Some(own), Some(claimed)) => Some(own.joined(&claimed, true)),
+        (own, claimed) => own.or(claimed),
+    };
+    if item.is_leaf() {
+        return own;
+    }
+    let mut below: Vec<&ItemRow> = story
+        .tables
+        .subtree(item.run, &item.place)
+        .filter(|row| row.node != item.node && row.change.is_some())
+        .collect();
+    below.sort_by_key(|row| row.started_at);
+    let all = below.into_iter().filter_map(|row| row.change.clone());
+    all.chain(own)
+        .reduce(|earlier, later| earlier.joined(&later, false))
+}
+
+/// What a check that passed shows of an item.
+pub(super) fn evidence_of_check(
+    story: &Story<'_>,
+    item: &ItemRow,
+    report: &GateReport,
+) -> Option<Evidence> {
+    let gate = item.gate_to_pass().filter(|_| report.passed)?;
+    let changed = change_of(story, item).map(|change| change.differs_on(report.tree.as_ref()));
+    let means = match changed {
+        Some(Changed::Something { .. }) => Some(CheckMeans::Change),
+        Some(Changed::Nothing | Changed::Unknown) | None => {
+            item.seen_to_fail.then_some(CheckMeans::SeenToFail)
+        }
+    };
+    Some(Evidence::Checked {
+        command: gate.script.clone(),
+        tree: report.tree.clone(),
+        means,
+    })
+}
+
+/// Why an item that is finished now counts as done, beyond its check and the
+/// commit that was made of it.
 pub(super) fn evidence(story: &Story<'_>, item: &ItemRow) -> Vec<Evidence> {
     let mut evidence = Vec::new();
-    let passed = item.gate_runs.as_ref().is_some_and(|runs| runs.passed);
-    if passed {
-        evidence.push(Evidence::GatePassed);
-    }
-    if !item.is_leaf() {
-        return evidence;
-    }
-    if let Some(Changed::Something { files }) = item.changed {
-        evidence.push(Evidence::Changed { files });
-    }
-    if is_claim(story, item) {
-        evidence.push(Evidence::Claim);
-    } else if evidence.is_empty() && item.gate.is_none() && !is_committed(item) {
-        evidence.push(Evidence::NoneAsked);
+    let left = change_of(story, item).map(|change| change.left());
+    match (standing(story, item), left) {
+        (Standing::NoneNeeded, _) => {}
+        (Standing::Level(Level::Check | Level::Changed), Some(Changed::Something { files }))
+            if item.is_leaf() =>
+        {
+            evidence.push(Evidence::Changed { files })
+        }
+        (Standing::Level(Level::Check), _) => {}
+        _ if item.gate.is_none() => evidence.push(Evidence::NoneAsked),
+        _ => {}
     }
     evidence
 }
 
-fn is_committed(item: &ItemRow) -> bool {
-    let committed = |one: &Evidence| matches!(one, Evidence::Committed { .. });
-    item.evidence.iter().any(committed)
+fn rules(story: &Story<'_>, item: &ItemRow) -> (ClaimRules, Option<Box<Gate>>) {
+    let claims = story.tables.run(item.run).map(|run| run.claims.clone());
+    let claims: Claims = claims.unwrap_or_default();
+    (claims.rules_of_item(&item.node, &item.claims), claims.check)
 }
 
-/// Whether its agent's word is all there is, although something was asked for.
-fn is_claim(story: &Story<'_>, item: &ItemRow) -> bool {
-    let Some(run) = story.tables.run(item.run) else {
-        return false;
+fn judgement(story: &Story<'_>, item: &ItemRow) -> Judgement {
+    let (rules, check) = rules(story, item);
+    let weakened = weakenings(item);
+    if !weakened.is_empty() {
+        let why = format!("the proof of `{}` was weakened: {weakened}", item.node);
+        match rules.weakened {
+            WeakenedProof::Ask => return Judgement::Ask(why),
+            WeakenedProof::Refuse => return Judgement::Refuse(why),
+            WeakenedProof::Note => {}
+        }
+    }
+    let standing = standing(story, item);
+    let worth = match standing {
+        Standing::NoneNeeded
+        | Standing::NobodyLooked
+        | Standing::Level(Level::Check | Level::Person) => Worth::Accept,
+        Standing::Level(Level::Changed) => rules.changed,
+        Standing::Level(Level::Word) => rules.word,
     };
-    let asked = run.claims.asked || (run.policy.auto_commit && item.is_task());
-    let passed = item.gate_runs.as_ref().is_some_and(|runs| runs.passed);
-    asked
-        && item.is_leaf()
-        && item.gate.is_none()
-        && !passed
-        && !is_committed(item)
-        && item.changed == Some(Changed::Nothing)
+    // The given command has passed already.
+    let has_passed = item.claim_gate.is_some();
+    match (worth, check) {
+        (Worth::Accept, _) => Judgement::Finish,
+        (Worth::Check, Some(_)) if has_passed => Judgement::Finish,
+        (Worth::Check, Some(check)) => Judgement::Check(check),
+        (Worth::Check, None) | (Worth::Ask, _) => Judgement::Ask(question(item, standing)),
+    }
 }
 
-/// All that the plan asks for `node` was done: it is finished, unless its
-/// agent's word alone is not enough here.
-pub(super) fn finish_or_doubt(story: &mut Story<'_>, run: RunId, node: &Node) {
+/// What weakened the proof of an item, in a sentence; empty when nothing did.
+fn weakenings(_item: &ItemRow) -> String {
+    String::new()
+}
+
+fn question(item: &ItemRow, standing: Standing) -> String {
+    let node = &item.node;
+    match standing {
+        Standing::Level(Level::Changed) => {
+            format!("`{node}` is said to be done and changed files; nothing checks it: is it done?")
+        }
+        _ if item.gate.is_some() => format!(
+            "the check of `{node}` passes, but its attempts changed nothing and it was not seen to fail before: is it done?"
+        ),
+        _ => format!("`{node}` is said to be done, and its attempts changed nothing: is it done?"),
+    }
+}
+
+/// Whether an attempt that ended well leads to nothing more to do or to ask:
+/// its outcome need not wait for anything.
+pub(super) fn is_settled_by(story: &Story<'_>, item: &ItemRow) -> bool {
+    item.gate_to_pass().is_none() && judgement(story, item) == Judgement::Finish
+}
+
+/// All that the plan asks for `node` was done: it is finished, unless its proof
+/// is too weak here.
+pub(super) fn finish_or_ask(story: &mut Story<'_>, run: RunId, node: &Node) {
     let Some(item) = story.tables.item(run, node).cloned() else {
         return;
     };
-    if !is_claim(story, &item) {
-        finish(story, run, node);
-        return;
-    }
-    let claims = story.tables.run(run).map(|row| row.claims.clone());
-    let claims = claims.unwrap_or_default();
-    match (claims.worth, claims.gate) {
-        (Worth::Accept, _) => finish(story, run, node),
-        (Worth::Gate, Some(gate)) => story.tell(Event::ItemStaged {
+    match judgement(story, &item) {
+        Judgement::Finish => finish(story, run, node),
+        Judgement::Check(gate) => story.tell(Event::ItemStaged {
             run,
             node: node.clone(),
             stage: Stage::Gate,
             gate: Some(gate),
         }),
-        (Worth::Gate, None) | (Worth::Ask, _) => ask(story, &item),
+        Judgement::Ask(question) => ask(story, &item, question),
+        Judgement::Refuse(why) => {
+            judge_attempt(story, &item, Outcome::Failed, Some(&why));
+            let failed = Failed {
+                outcome: Outcome::Failed,
+                category: Category::Validation,
+                error: &why,
+                recovery: None,
+            };
+            fail(story, run, node, &failed);
+        }
     }
 }
 
-fn ask(story: &mut Story<'_>, item: &ItemRow) {
+fn ask(story: &mut Story<'_>, item: &ItemRow, question: String) {
     let (run, node) = (item.run, &item.node);
     let human = HumanNeeded {
-        reason: format!("`{node}` says that it is done, and nothing changed"),
+        reason: question,
         details: item.summary.clone(),
     };
     story.move_item(run, node, ItemState::Waiting, |moved| {
@@ -97,7 +233,7 @@ fn ask(story: &mut Story<'_>, item: &ItemRow) {
     story.ask(DecisionKind::Claim, run, node, human.reason, human.details);
 }
 
-/// A person takes the agent's word.
+/// A person accepts the proof that there is.
 pub(super) fn accept(
     story: &mut Story<'_>,
     run: RunId,
@@ -109,9 +245,38 @@ pub(super) fn accept(
         return Err(story.wrong_state(run));
     }
     if story.item(run, node)?.state == ItemState::Waiting {
-        finish(story, run, node);
+        let decided = Evidence::Decided {
+            by: story.facts.actor.name().to_owned(),
+            at: story.rows.now,
+            through: "piton decide".to_owned(),
+        };
+        super::advance::finish_with(story, run, node, Some(decided));
     }
     story.settle(run, node, Verb::Approve, why);
     wake(story, run);
     Ok(())
+}
+
+/// Says what the attempt came to whose outcome waited for the check of its
+/// item or for a person; nothing when none does.
+pub(super) fn judge_attempt(
+    story: &mut Story<'_>,
+    item: &ItemRow,
+    outcome: Outcome,
+    error: Option<&str>,
+) {
+    let Some(attempt) = item.unchecked else {
+        return;
+    };
+    let (run, node) = (item.run, item.node.clone());
+    story.tell(Event::AttemptJudged {
+        attempt,
+        run,
+        node,
+        outcome,
+        error: error.map(str::to_owned),
+    });
+    if outcome == Outcome::Completed {
+        log_completed(story, item);
+    }
 }

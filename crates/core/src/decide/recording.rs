@@ -9,8 +9,9 @@ use super::story::Story;
 use crate::attempt::{Outcome, Report, ToldAttempt};
 use crate::entry::{Entry, EntryType};
 use crate::event::{Event, ItemPlanned, RunPlanned};
+use crate::evidence::ClaimOverrides;
 use crate::id::{Node, Place, RunId};
-use crate::item::{Evidence, ItemState};
+use crate::item::{Evidence, ItemRow, ItemState};
 use crate::name::{Space, entry_name, free, slug};
 use crate::plan::{Past, PlannedItem};
 use crate::policy::Policy;
@@ -100,6 +101,15 @@ pub(super) fn log_attempt(
         entry = entry.saying("notes", notes);
     }
     entry.at = at;
+    log(story, entry);
+}
+
+/// Logs among the sessions that an item was done whose attempt waited for its
+/// check or for a person.
+pub(super) fn log_completed(story: &mut Story<'_>, item: &ItemRow) {
+    let what = item.summary.as_deref().unwrap_or("completed");
+    let kind = EntryType::TaskCompleted;
+    let entry = about(story, item.run, &item.node, kind, what);
     log(story, entry);
 }
 
@@ -206,6 +216,7 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             native: None,
             past: Past::default(),
             piece_of: None,
+            claims: ClaimOverrides::default(),
         },
     })));
 }

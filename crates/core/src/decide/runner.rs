@@ -1,8 +1,8 @@
 //! What the runner that holds a run may do.
 
 use super::advance::{after_gate, after_work, give_up, leave_out};
-use super::claims::finish_or_doubt;
-use super::people::ask_again;
+use super::claims::{evidence_of_check, finish_or_ask, is_settled_by, judge_attempt};
+use super::people::{ask_again, is_under_way};
 use super::recording::{about, attempt_name, log, log_attempt};
 use super::recovering::{Failed, after_repair, fail, not_split};
 use super::remembering;
@@ -13,15 +13,17 @@ use crate::classify::Category;
 use crate::decision::DecisionKind;
 use crate::entry::{Entry, EntryType};
 use crate::event::Event;
-use crate::evidence::Claims;
+use crate::evidence::{BaselineResult, ClaimedBy, Claims, TreeChange};
 use crate::gate::GateReport;
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::policy::{self, Limits};
 use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
+use crate::row::{Key, Row};
 use crate::run::{Pause, Request, RunState};
 use crate::trouble::Trouble;
+use crate::views::apply;
 
 /// A run, and the token of the runner that says that it holds it.
 pub(super) type Held = (RunId, u64);
@@ -177,22 +179,34 @@ fn wrong_item(item: &ItemRow) -> Refusal {
     }
 }
 
+/// What an attempt is started with.
+pub(super) struct Started<'a> {
+    pub(super) attempt: AttemptId,
+    pub(super) role: Role,
+    pub(super) agent: &'a str,
+    pub(super) model: Option<&'a str>,
+    pub(super) memories: &'a [String],
+    pub(super) tree: Option<&'a String>,
+    pub(super) baseline: Option<&'a BaselineResult>,
+}
+
 pub(super) fn start_attempt(
     story: &mut Story<'_>,
     held: Held,
     node: &Node,
-    role: Role,
-    attempt: AttemptId,
-    (agent, model, memories): (&str, Option<&str>, &[String]),
+    started: &Started<'_>,
 ) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
+    let role = started.role;
     may_begin(story, run)?;
     let item = story.item(run, node)?.clone();
     let fits = match (role, item.state, item.stage) {
         (Role::Worker, ItemState::Ready, _) => item.is_leaf(),
         // Another tool had begun it when the plan was taken over.
-        (Role::Worker, ItemState::Working, Stage::Work) => item.is_leaf() && item.attempt.is_none(),
+        (Role::Worker, ItemState::Working, Stage::Work | Stage::Baseline) => {
+            item.is_leaf() && !is_under_way(&item)
+        }
         (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && item.human.is_none(),
         (Role::GateFix, ItemState::Working, Stage::Fix) => item.attempt.is_none(),
         // Put off by a service that had enough.
@@ -202,14 +216,47 @@ pub(super) fn start_attempt(
             ItemState::Ready | ItemState::Working | ItemState::Waiting,
             Stage::Repair,
         )
-        | (Role::Split, ItemState::Ready | ItemState::Working | ItemState::Waiting, Stage::Split) => {
-            item.is_leaf() && item.attempt.is_none() && item.human.is_none()
-        }
+        | (Role::Split, ItemState::Ready | ItemState::Working | ItemState::Waiting, Stage::Split)
+        | (
+            Role::Verdict,
+            ItemState::Ready | ItemState::Working | ItemState::Waiting,
+            Stage::Verdict,
+        ) => item.is_leaf() && item.attempt.is_none() && item.human.is_none(),
         _ => false,
     };
     if !fits {
         return Err(wrong_item(&item));
     }
+    begin_above(story, run, node)?;
+    if item.state != ItemState::Working {
+        story.move_item(run, node, ItemState::Working, |moved| {
+            moved.stage = Some(stage_of(role));
+        });
+    } else if item.stage == Stage::Baseline {
+        story.stage(run, node, Stage::Work);
+    }
+    let iteration = story.run(run)?.iterations_total + 1;
+    let name = attempt_name(story, node.as_str(), item.attempts + 1);
+    story.tell(Event::AttemptStarted {
+        attempt: started.attempt,
+        run,
+        node: node.clone(),
+        number: item.attempts + 1,
+        role,
+        agent: started.agent.to_owned(),
+        model: started.model.map(str::to_owned),
+        iteration,
+        name: Some(name),
+        memories: started.memories.to_vec(),
+        tree: started.tree.cloned(),
+        baseline: started.baseline.cloned(),
+    });
+    remembering::used(story, started.attempt, started.memories);
+    Ok(())
+}
+
+/// Items above one that is begun are begun as well.
+fn begin_above(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<(), Refusal> {
     for above in story.above(run, node).into_iter().rev() {
         match above.state {
             ItemState::Ready => story.move_item(run, &above.node, ItemState::Working, |_| {}),
@@ -222,41 +269,58 @@ pub(super) fn start_attempt(
             | ItemState::Blocked => return Err(wrong_item(&above)),
         }
     }
-    if item.state != ItemState::Working {
+    Ok(())
+}
+
+/// The check of an item that nobody has begun is to run first.
+pub(super) fn start_baseline(
+    story: &mut Story<'_>,
+    held: Held,
+    node: &Node,
+) -> Result<(), Refusal> {
+    guard(story, held)?;
+    let run = held.0;
+    may_begin(story, run)?;
+    let item = story.item(run, node)?.clone();
+    let fits = match (item.state, item.stage) {
+        (ItemState::Ready, Stage::Work) => true,
+        // A runner died while it ran.
+        (ItemState::Working, Stage::Baseline) => !is_under_way(&item),
+        _ => false,
+    };
+    if !fits || !item.is_leaf() || item.gate.is_none() {
+        return Err(wrong_item(&item));
+    }
+    begin_above(story, run, node)?;
+    if item.state == ItemState::Ready {
         story.move_item(run, node, ItemState::Working, |moved| {
-            moved.stage = Some(match role {
-                Role::Repair => Stage::Repair,
-                Role::Split => Stage::Split,
-                Role::GateFix => Stage::Fix,
-                Role::Worker => Stage::Work,
-            });
+            moved.stage = Some(Stage::Baseline);
         });
     }
-    let iteration = story.run(run)?.iterations_total + 1;
-    let name = attempt_name(story, node.as_str(), item.attempts + 1);
-    story.tell(Event::AttemptStarted {
-        attempt,
+    story.tell(Event::GateStarted {
         run,
         node: node.clone(),
-        number: item.attempts + 1,
-        role,
-        agent: agent.to_owned(),
-        model: model.map(str::to_owned),
-        iteration,
-        name: Some(name),
-        memories: memories.to_vec(),
+        number: 0,
     });
-    remembering::used(story, attempt, memories);
     Ok(())
+}
+
+/// What came of an attempt.
+pub(super) struct EndedAttempt<'a> {
+    pub(super) attempt: AttemptId,
+    pub(super) report: &'a Report,
+    pub(super) recovery: Option<&'a Recovery>,
+    /// The other items that it marked as done.
+    pub(super) claimed: &'a [Node],
 }
 
 pub(super) fn end_attempt(
     story: &mut Story<'_>,
     held: Held,
     node: &Node,
-    attempt: AttemptId,
-    (report, recovery): (&Report, Option<&Recovery>),
+    ended: &EndedAttempt<'_>,
 ) -> Result<(), Refusal> {
+    let (attempt, report, recovery) = (ended.attempt, ended.report, ended.recovery);
     guard(story, held)?;
     let run = held.0;
     let item = story.item(run, node)?.clone();
@@ -273,13 +337,21 @@ pub(super) fn end_attempt(
     let of = (node.as_str(), name.as_deref().unwrap_or_default());
     remembering::learn_from_report(story, &mut report, of, &item.carried);
     let report = &report;
+    let unchecked = waits_for_check(story, &item, (attempt, role), report);
+    let mut kept = with_context(report, &item);
+    if kept.tree_before.is_none() {
+        kept.tree_before.clone_from(&item.started_on);
+    }
+    let change = TreeChange::extended(None, &kept, item.started_on.as_ref());
     story.tell(Event::AttemptEnded {
         attempt,
         run,
         node: node.clone(),
-        report: Box::new(with_context(report, &item)),
+        report: Box::new(kept),
+        unchecked,
     });
-    if role == Role::Worker {
+    note_claims(story, run, attempt, ended.claimed, &change);
+    if matches!(role, Role::Worker | Role::Verdict) && !unchecked {
         log_attempt(story, (run, node), report, None);
     }
     if item.skip_asked {
@@ -305,21 +377,24 @@ pub(super) fn end_attempt(
         (Outcome::Interrupted, Role::Worker) => put_back(story, (run, node), Stage::Work, report),
         (Outcome::Interrupted, Role::Repair) => put_back(story, (run, node), Stage::Repair, report),
         (Outcome::Interrupted, Role::Split) => put_back(story, (run, node), Stage::Split, report),
+        (Outcome::Interrupted, Role::Verdict) => {
+            put_back(story, (run, node), Stage::Verdict, report);
+        }
         // The intent to mend stays; the next runner starts another agent.
         (Outcome::Interrupted, Role::GateFix) => {}
-        (Outcome::Completed, Role::Worker) => {
-            after_work(story, run, node);
+        (Outcome::Completed, Role::Worker | Role::Verdict) => after_work(story, run, node),
+        // The check decides; that there is no verdict stands in the report.
+        (Outcome::Failed, Role::Worker | Role::Verdict | Role::GateFix) if unchecked => {
+            story.stage(run, node, Stage::Gate);
+        }
+        (Outcome::Failed, Role::Worker) if report.can_be_asked => {
+            story.stage(run, node, Stage::Verdict);
         }
         (Outcome::Completed, Role::Split) => match report.usable_pieces() {
             Some(pieces) => split(story, run, node, pieces)?,
             None => not_split(story, run, node, error),
         },
-        (
-            Outcome::Completed | Outcome::Failed | Outcome::Partial | Outcome::Blocked,
-            Role::GateFix,
-        ) => {
-            story.stage(run, node, Stage::Gate);
-        }
+        (Outcome::Completed, Role::GateFix) => story.stage(run, node, Stage::Gate),
         // Whether it helped shows when the item is tried again.
         (
             Outcome::Completed | Outcome::Failed | Outcome::Partial | Outcome::Blocked,
@@ -328,7 +403,11 @@ pub(super) fn end_attempt(
         (Outcome::Failed | Outcome::Partial | Outcome::Blocked, Role::Split) => {
             not_split(story, run, node, error);
         }
-        (outcome @ (Outcome::Failed | Outcome::Partial | Outcome::Blocked), Role::Worker) => {
+        // An attempt that says that it failed is not overruled by a green check.
+        (
+            outcome @ (Outcome::Failed | Outcome::Partial | Outcome::Blocked),
+            Role::Worker | Role::Verdict | Role::GateFix,
+        ) => {
             let trouble = report.trouble.map(Trouble::category);
             let failed = Failed {
                 outcome,
@@ -345,6 +424,74 @@ pub(super) fn end_attempt(
         story.move_run(run, RunState::Interrupted, About::reason(error));
     }
     Ok(())
+}
+
+/// Whether the outcome of an attempt waits for the check of its item, or for a
+/// person who is asked to accept what there is. With a check no verdict is
+/// needed after an attempt that ended well.
+fn waits_for_check(
+    story: &Story<'_>,
+    item: &ItemRow,
+    (attempt, role): (AttemptId, Role),
+    report: &Report,
+) -> bool {
+    let has_gate = item.gate_to_pass().is_some();
+    let ended_well = match report.outcome {
+        Outcome::Completed => true,
+        Outcome::Failed => report.lacks_verdict() && has_gate,
+        Outcome::Blocked | Outcome::Partial | Outcome::NeedsHuman | Outcome::Interrupted => false,
+    };
+    let is_work = matches!(role, Role::Worker | Role::Verdict | Role::GateFix);
+    if !ended_well || !is_work || item.skip_asked {
+        return false;
+    }
+    if has_gate {
+        return true;
+    }
+    let key = Key::Item(item.run, item.node.clone());
+    let event = Event::AttemptEnded {
+        attempt,
+        run: item.run,
+        node: item.node.clone(),
+        report: Box::new(report.clone()),
+        unchecked: false,
+    };
+    let now = apply(
+        &key,
+        Some(Row::Item(Box::new(item.clone()))),
+        &event,
+        &story.stamp(),
+    );
+    match now {
+        Some(Row::Item(item)) => !is_settled_by(story, &item),
+        _ => false,
+    }
+}
+
+/// What an attempt did to the tree counts for the items that it claimed.
+fn note_claims(
+    story: &mut Story<'_>,
+    run: RunId,
+    attempt: AttemptId,
+    claimed: &[Node],
+    change: &TreeChange,
+) {
+    for node in claimed {
+        let is_claimed = story.tables.item(run, node).is_some_and(|item| {
+            let by = item.claimed.as_ref();
+            by.is_some_and(|by| by.attempt == Some(attempt)) && !item.state.is_finished()
+        });
+        if is_claimed {
+            story.tell(Event::ItemClaimed {
+                run,
+                node: node.clone(),
+                by: Some(Box::new(ClaimedBy {
+                    attempt: Some(attempt),
+                    change: Some(change.clone()),
+                })),
+            });
+        }
+    }
 }
 
 /// The word of the agent itself, while it still works: nothing follows from it
@@ -428,6 +575,7 @@ fn stage_of(role: Role) -> Stage {
         Role::GateFix => Stage::Fix,
         Role::Repair => Stage::Repair,
         Role::Split => Stage::Split,
+        Role::Verdict => Stage::Verdict,
     }
 }
 
@@ -492,15 +640,30 @@ pub(super) fn end_gate(
         return Err(wrong_item(&item));
     }
     let runs = item.gate_runs.as_ref().map_or(0, |runs| runs.runs);
+    let is_baseline = item.stage == Stage::Baseline;
+    let evidence = (!is_baseline)
+        .then(|| evidence_of_check(story, &item, report))
+        .flatten();
     story.tell(Event::GateEnded {
         run,
         node: node.clone(),
         report: report.clone(),
+        evidence,
     });
+    if !report.passed && !report.interrupted && !is_baseline {
+        let why = report.error.as_deref().unwrap_or("it did not pass");
+        judge_attempt(
+            story,
+            &item,
+            Outcome::Failed,
+            Some(&format!("its check failed: {why}")),
+        );
+    }
     if item.skip_asked {
         leave_out(story, run, node, None);
-    } else if report.interrupted {
-        // The stage stays; the next runner runs the script again.
+    } else if report.interrupted || is_baseline {
+        // The stage stays; the next runner runs the script again, or the
+        // first attempt follows.
     } else if report.passed {
         after_gate(story, run, node);
     } else if runs < item.gate_to_pass().map_or(0, |gate| gate.runs_max) {
@@ -572,7 +735,7 @@ pub(super) fn end_commit(
         error: error.clone(),
     });
     match error {
-        None => finish_or_doubt(story, run, node),
+        None => finish_or_ask(story, run, node),
         Some(_) if skip_asked => leave_out(story, run, node, None),
         Some(error) => give_up(
             story,

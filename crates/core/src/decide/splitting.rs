@@ -56,6 +56,7 @@ pub(super) fn split(
             native: None,
             past: Past::default(),
             piece_of: Some(item.node.clone()),
+            claims: item.claims,
         };
         story.tell(Event::ItemPlanned(Box::new(ItemPlanned {
             run,

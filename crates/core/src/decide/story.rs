@@ -58,17 +58,21 @@ impl<'a> Story<'a> {
         self.drafts
     }
 
-    /// Adds an event to the story.
-    pub(super) fn tell(&mut self, event: Event) {
-        // The id and the position are given by the store; no rule reads them,
-        // and no row that was loaded has such a one.
+    /// The stamp of the next event, as far as rules may read it: the id and the
+    /// position are given by the store, and no row that was loaded has these.
+    pub(super) fn stamp(&self) -> Stamp {
         let nth = u64::try_from(self.drafts.len()).unwrap_or(0);
-        let stamp = Stamp {
+        Stamp {
             id: EventId(Uuid::nil()),
             position: u64::MAX - nth,
             time: self.rows.now,
             actor: self.facts.actor.clone(),
-        };
+        }
+    }
+
+    /// Adds an event to the story.
+    pub(super) fn tell(&mut self, event: Event) {
+        let stamp = self.stamp();
         self.tables.fold(&event, &stamp);
         self.drafts.push(Draft {
             stream: self.stream_of(&event),
@@ -105,6 +109,8 @@ impl<'a> Story<'a> {
             | Event::AttemptStarted { .. }
             | Event::AttemptEnded { .. }
             | Event::AttemptAnswered { .. }
+            | Event::AttemptJudged { .. }
+            | Event::ItemClaimed { .. }
             | Event::GateStarted { .. }
             | Event::GateEnded { .. }
             | Event::CommitStarted { .. }

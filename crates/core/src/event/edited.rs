@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::ClaimOverrides;
 use crate::gate::Gate;
 use crate::id::{Node, Place, RunId};
 use crate::item::ItemRow;
@@ -46,6 +47,8 @@ pub enum Change {
     DependsOn(Vec<Node>),
     /// What a person answered, for the next prompt.
     Answer(Option<String>),
+    /// What proof is worth.
+    Claims(ClaimOverrides),
 }
 
 /// See [`Event::ItemsPlaced`](super::Event::ItemsPlaced).
@@ -76,13 +79,19 @@ impl Change {
         match self {
             Self::Prompt(prompt) => row.prompt.clone_from(prompt),
             Self::Model(model) => row.model.clone_from(model),
-            Self::Gate(gate) => row.gate.clone_from(gate),
+            Self::Gate(gate) => {
+                row.gate.clone_from(gate);
+                // What another check showed says nothing of this one.
+                row.baseline = None;
+                row.seen_to_fail = false;
+            }
             Self::Breakpoint(breakpoint) => row.breakpoint = *breakpoint,
             Self::Retries(retries) => row.retries = *retries,
             Self::Summary(summary) => row.summary.clone_from(summary),
             Self::Native(native) => row.native.clone_from(native),
             Self::DependsOn(nodes) => row.depends_on.clone_from(nodes),
             Self::Answer(answer) => row.answer.clone_from(answer),
+            Self::Claims(claims) => row.claims = *claims,
         }
     }
 }

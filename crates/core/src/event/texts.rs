@@ -13,7 +13,7 @@ use super::{
 use crate::attempt::{Context, HumanNeeded, Piece, Report, ToldAttempt};
 use crate::call::{Call, NotedCall};
 use crate::entry::Entry;
-use crate::evidence::Claims;
+use crate::evidence::{Claims, Evidence};
 use crate::gate::{Gate, GateReport};
 use crate::memory::{Memory, MemoryKind};
 use crate::native::Native;
@@ -65,15 +65,21 @@ impl Event {
                 node: _,
                 head: _,
             }
-            | Self::ItemSkipAsked { run: _, node: _ } => {}
+            | Self::ItemSkipAsked { run: _, node: _ }
+            | Self::ItemClaimed {
+                run: _,
+                node: _,
+                by: _,
+            } => {}
             Self::RunStarted {
                 run: _,
                 limits: _,
                 claims:
                     Claims {
-                        worth: _,
-                        asked: _,
-                        gate,
+                        rules: _,
+                        baseline: _,
+                        check: gate,
+                        items: _,
                     },
             }
             | Self::ItemStaged {
@@ -101,12 +107,15 @@ impl Event {
                 iteration: _,
                 name: _,
                 memories: _,
+                tree: _,
+                baseline: _,
             } => each(Text::Free(agent)),
             Self::AttemptEnded {
                 attempt: _,
                 run: _,
                 node: _,
                 report,
+                unchecked: _,
             }
             | Self::AttemptAnswered {
                 attempt: _,
@@ -114,11 +123,22 @@ impl Event {
                 node: _,
                 answer: report,
             } => attempt_report(report, each),
+            Self::AttemptJudged {
+                attempt: _,
+                run: _,
+                node: _,
+                outcome: _,
+                error,
+            } => option(error, each),
             Self::GateEnded {
                 run: _,
                 node: _,
                 report,
-            } => gate_report(report, each),
+                evidence,
+            } => {
+                gate_report(report, each);
+                proofs(evidence, each);
+            }
             Self::CommitEnded {
                 run: _,
                 node: _,
@@ -226,6 +246,7 @@ fn item_planned(planned: &mut ItemPlanned, each: Each<'_>) {
         native,
         past,
         piece_of: _,
+        claims: _,
     } = item;
     option(prompt, each);
     a_gate(gate.as_mut(), each);
@@ -266,7 +287,11 @@ fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
         Change::Prompt(text) | Change::Summary(text) | Change::Answer(text) => option(text, each),
         Change::Gate(gate) => a_gate(gate.as_mut(), each),
         Change::Native(native) => document(native, each),
-        Change::Model(_) | Change::Breakpoint(_) | Change::Retries(_) | Change::DependsOn(_) => {}
+        Change::Model(_)
+        | Change::Breakpoint(_)
+        | Change::Retries(_)
+        | Change::DependsOn(_)
+        | Change::Claims(_) => {}
     }
 }
 
@@ -317,6 +342,7 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         models: _,
         activity,
         diff: _,
+        can_be_asked: _,
     } = report;
     option(summary, each);
     option(error, each);
@@ -447,9 +473,33 @@ fn gate_report(report: &mut GateReport, each: Each<'_>) {
         exit: _,
         output,
         error,
+        tree: _,
+        took_s: _,
     } = report;
     each(Text::Free(output));
     option(error, each);
+}
+
+/// What stands in evidence as it was written: commands and sentences.
+fn proofs<'e>(evidence: impl IntoIterator<Item = &'e mut Evidence>, each: Each<'_>) {
+    for one in evidence {
+        match one {
+            Evidence::Checked {
+                command,
+                tree: _,
+                means: _,
+            } => each(Text::Free(command)),
+            Evidence::Weakened { how } => how.iter_mut().for_each(|one| each(Text::Free(one))),
+            Evidence::GatePassed
+            | Evidence::Decided { .. }
+            | Evidence::Committed { .. }
+            | Evidence::Changed { .. }
+            | Evidence::NoneAsked
+            | Evidence::Claim
+            | Evidence::TakenOver
+            | Evidence::Claimed { .. } => {}
+        }
+    }
 }
 
 fn item_moved(moved: &mut ItemMoved, each: Each<'_>) {
@@ -465,10 +515,11 @@ fn item_moved(moved: &mut ItemMoved, each: Each<'_>) {
         error,
         human,
         answer,
-        evidence: _,
+        evidence,
         task: _,
         recovery,
     } = moved;
+    proofs(evidence, each);
     option(summary, each);
     option(error, each);
     human_needed(human, each);

@@ -105,6 +105,9 @@ fn outcome_of(trouble: Trouble, signal: Option<i32>) -> Outcome {
             | Trouble::Permission
             | Trouble::Timeout
             | Trouble::Stuck
+            | Trouble::NoVerdict
+            | Trouble::Unfinished
+            | Trouble::HookRefused
             | Trouble::Logic,
             _,
         ) => Outcome::Failed,

@@ -115,7 +115,9 @@ fn fresh(tables: &Tables, attempts: Attempts, calls: VecDeque<Call>) -> Vec<Fres
         fresh.push((row.timestamp, Fresh::Entry(Box::new(row.clone()))));
     }
     let is_shown = |row: &&AttemptRow| attempts == Attempts::All || row.run == RunId::PROJECT;
-    for row in tables.attempts().filter(is_shown) {
+    // One whose outcome waits for a check is still under way there.
+    let is_over = |row: &&AttemptRow| row.report.is_some();
+    for row in tables.attempts().filter(is_shown).filter(is_over) {
         if let Some(ended) = row.ended_at {
             fresh.push((ended, Fresh::Attempt(Box::new(row.clone()))));
         }
@@ -185,7 +187,8 @@ impl Wanted {
         match event {
             Event::EntryLogged(_) => drop(self.entries.insert(position)),
             Event::EntryRevised { position, .. } => drop(self.entries.insert(*position)),
-            Event::AttemptEnded { attempt, run, .. } => {
+            Event::AttemptEnded { attempt, run, .. }
+            | Event::AttemptJudged { attempt, run, .. } => {
                 self.attempts.insert(*attempt);
                 self.runs.insert(*run);
             }
@@ -211,6 +214,7 @@ impl Wanted {
             | Event::RunAsked { .. }
             | Event::AttemptStarted { .. }
             | Event::AttemptAnswered { .. }
+            | Event::ItemClaimed { .. }
             | Event::GateStarted { .. }
             | Event::GateEnded { .. }
             | Event::CommitStarted { .. }

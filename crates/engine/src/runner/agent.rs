@@ -94,7 +94,7 @@ impl Runner<'_, '_> {
             limits: self.job.agent_limits,
             mark: mark.clone(),
         };
-        let before = self.look_before(tell);
+        let before = self.before.take();
         fail::point("run.before-start");
         let purpose = Purpose::Agent {
             attempt,
@@ -126,7 +126,9 @@ impl Runner<'_, '_> {
     fn ongoing<'i>(&self, item: &'i ItemRow, role: Role) -> Option<&'i Conversation> {
         let ongoing = item.ongoing.as_deref();
         let fits = |ongoing: &&Conversation| {
-            role == Role::Worker && ongoing.agent == self.job.agent && self.job.program.can_resume()
+            matches!(role, Role::Worker | Role::Verdict)
+                && ongoing.agent == self.job.agent
+                && self.job.program.can_resume()
         };
         ongoing.filter(fits)
     }
@@ -224,22 +226,31 @@ impl Runner<'_, '_> {
             Role::GateFix => prompt::gate_fix(&self.templates, &ingredients),
             Role::Repair => prompt::repair(&self.templates, &ingredients),
             Role::Split => prompt::split(&self.templates, &ingredients),
+            Role::Verdict => prompt::worker(&self.templates, &ingredients),
         })
     }
 
     /// The intent to start an attempt, with the ids of what its prompt will carry
-    /// of the memory; any other command as it is.
-    pub(super) fn with_memories(&mut self, mut command: Command) -> Result<Command, Failure> {
+    /// of the memory and the tree on which it starts; any other command as it is.
+    pub(super) fn completed(
+        &mut self,
+        mut command: Command,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Command, Failure> {
         let Command::StartAttempt {
             run,
             node,
             role,
             memories,
+            tree,
             ..
         } = &mut command
         else {
             return Ok(command);
         };
+        self.before = self.look_before(tell);
+        self.tree_now = None;
+        *tree = self.before.as_ref().map(|before| before.tree());
         let (store, now) = (&self.session.store, self.clock.now(self.session.world));
         let prepared = preparing::prepare(store, (*run, node), now, TOKENS)?;
         memories.extend(prepared.carried().map(str::to_owned));

@@ -3,12 +3,14 @@
 use piton_core::gate::GateReport;
 use std::time::Duration;
 
-use piton_core::Node;
+use jiff::SignedDuration;
 
-use piton_core::run_loop::Input;
+use piton_core::Node;
+use piton_core::evidence::{Baseline, BaselineResult};
+use piton_core::run_loop::{BaselineAnswer, Input};
 
 use super::Runner;
-use super::work::Purpose;
+use super::work::{GateAtWork, Purpose};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::notice::Notice;
@@ -20,7 +22,69 @@ const OUTPUT_CHARS_MAX: usize = 10_000;
 /// A gate that prints more is stopped.
 const OUTPUT_BYTES_MAX: u64 = 256 << 20;
 
+/// A check that took longer the last time is not run before the first attempt.
+const BASELINE_S_MAX: u64 = 60;
+
 impl Runner<'_, '_> {
+    /// Whether the check of an item runs before its first attempt: what is
+    /// known of the same command on the same tree is as good.
+    pub(super) fn answer_baseline(
+        &mut self,
+        node: &Node,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> BaselineAnswer {
+        let Some(item) = self.lp.tables().item(self.row.id, node) else {
+            return BaselineAnswer::Skip(None);
+        };
+        let Some(script) = item.gate.as_ref().map(|gate| gate.script.clone()) else {
+            return BaselineAnswer::Skip(None);
+        };
+        let when = self
+            .lp
+            .run()
+            .map_or(Baseline::Auto, |row| row.claims.baseline);
+        if when == Baseline::Always {
+            return BaselineAnswer::Run;
+        }
+        let tree = self.tree_to_check(tell);
+        let mut slow = false;
+        for known in self.results_of(&script) {
+            if tree.is_some() && known.tree == tree {
+                let reused = true;
+                return BaselineAnswer::Skip(Some(BaselineResult { reused, ..known }));
+            }
+            slow |= known.took_s > BASELINE_S_MAX;
+        }
+        // It is looked at once more only if something comes between.
+        self.tree_now = tree;
+        if slow {
+            BaselineAnswer::Skip(None)
+        } else {
+            BaselineAnswer::Run
+        }
+    }
+
+    /// The last results of a check, of every item that has it.
+    fn results_of(&self, script: &str) -> Vec<BaselineResult> {
+        let mut results = Vec::new();
+        for item in self.lp.tables().tree(self.row.id) {
+            let same = item.gate.as_ref().is_some_and(|gate| gate.script == script);
+            if !same {
+                continue;
+            }
+            results.extend(item.baseline.clone());
+            let runs = item.gate_runs.as_ref();
+            let over = runs.filter(|runs| !runs.open && runs.runs > 0 && item.claim_gate.is_none());
+            results.extend(over.map(|runs| BaselineResult {
+                passed: runs.passed,
+                tree: runs.tree.clone(),
+                took_s: runs.took_s,
+                reused: false,
+            }));
+        }
+        results
+    }
+
     pub(super) fn start_gate(
         &mut self,
         node: &Node,
@@ -55,10 +119,11 @@ impl Runner<'_, '_> {
             mark: mark.clone(),
         };
         fail::point("gate.before-start");
-        let purpose = Purpose::Gate {
+        let purpose = Purpose::Gate(GateAtWork {
             mark,
             timeout_s: gate.timeout_s,
-        };
+            tree: self.tree_to_check(tell),
+        });
         Ok(match self.begin(spec, node, None, purpose)? {
             Ok(()) => Vec::new(),
             Err(error) => vec![Input::GateEnded(GateReport {
@@ -70,18 +135,22 @@ impl Runner<'_, '_> {
 
     pub(super) fn gate_ended(
         &mut self,
-        mark: &str,
+        gate: &GateAtWork,
         exit: &Exit,
         asked: bool,
-        timeout_s: u64,
+        took: SignedDuration,
     ) -> Result<Input, Failure> {
         fail::point("gate.ended");
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
-        let output = self.spool.output(mark).map_err(fault)?;
+        let output = self.spool.output(&gate.mark).map_err(fault)?;
         let text = spool::tail(&output, 4 * OUTPUT_CHARS_MAX as u64).unwrap_or_default();
-        self.spool.remove(mark).map_err(fault)?;
+        self.spool.remove(&gate.mark).map_err(fault)?;
         fail::point("gate.spool-removed");
-        Ok(Input::GateEnded(report(&text, exit, asked, timeout_s)))
+        Ok(Input::GateEnded(GateReport {
+            tree: gate.tree.clone(),
+            took_s: u64::try_from(took.as_secs()).unwrap_or(0),
+            ..report(&text, exit, asked, gate.timeout_s)
+        }))
     }
 }
 
@@ -107,6 +176,7 @@ fn report(text: &str, exit: &Exit, asked: bool, timeout_s: u64) -> GateReport {
         exit: if timed_out { Some(-1) } else { exit.code },
         output,
         error,
+        ..GateReport::default()
     }
 }
 

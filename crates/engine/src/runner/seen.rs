@@ -1,6 +1,7 @@
 //! What an attempt did to the work tree, and whether what it says is in its way is.
 //!
-//! Neither is ever a reason for an attempt to fail: what cannot be seen is absent.
+//! In a git work tree git says what it holds; elsewhere names, sizes and times
+//! of its files do. Neither is ever a reason for an attempt to fail: what cannot be seen is absent.
 
 use std::path::Path;
 
@@ -9,15 +10,28 @@ use piton_core::{AttemptId, Need, Node};
 
 use super::{Runner, own_files};
 use crate::faces::FILES;
-use crate::git::{Missed, Moment, Own, Trees};
+use crate::file_stamps::FileStamps;
+use crate::git::{Changed, Missed, Moment, Own, Trees};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::verify::{self, Place};
 
 /// The work tree before an attempt, and what it is looked at with again.
-pub(super) struct Before {
-    trees: Trees,
-    moment: Moment,
+pub(super) enum Before {
+    /// In git.
+    Git { trees: Trees, moment: Moment },
+    /// Elsewhere.
+    Files { stamps: FileStamps, own: Vec<Own> },
+}
+
+impl Before {
+    /// The hash of what the work tree held.
+    pub(super) fn tree(&self) -> String {
+        match self {
+            Self::Git { moment, .. } => moment.tree.clone(),
+            Self::Files { stamps, .. } => stamps.hash(),
+        }
+    }
 }
 
 impl Runner<'_, '_> {
@@ -28,12 +42,17 @@ impl Runner<'_, '_> {
         }
         let (world, project) = (self.session.world, &self.session.project);
         let own = self.not_the_agents();
+        if !project.in_git {
+            let looked = FileStamps::look(world, &project.work_tree, &own);
+            let before = looked.map(|stamps| Box::new(Before::Files { stamps, own }));
+            return before.map_err(|missed| self.missed(missed, tell)).ok();
+        }
         let opened = Trees::open(world, self.spool.folder(), &project.work_tree, &own);
         // Where there is no git now, there is none before the next attempt.
         self.looks_at_tree = opened.is_ok();
         let seen = opened.and_then(|trees| {
             let moment = trees.now(world)?;
-            Ok(Box::new(Before { trees, moment }))
+            Ok(Box::new(Before::Git { trees, moment }))
         });
         seen.map_err(|missed| self.missed(missed, tell)).ok()
     }
@@ -48,17 +67,44 @@ impl Runner<'_, '_> {
         let Some(before) = before else {
             return;
         };
-        report.tree_before = Some(before.moment.tree.clone());
-        let world = self.session.world;
-        let after = match before.trees.now(world) {
+        report.tree_before = Some(before.tree());
+        let (tree, changed) = match self.changes_since(&before) {
             Ok(after) => after,
             Err(missed) => return self.missed(missed, tell),
         };
-        let changed = before.trees.between(world, &before.moment, &after);
         report.files = report.files.take().or(changed.files);
         report.commits = report.commits.take().or(changed.commits);
         report.diff = changed.diff;
-        report.tree_after = Some(after.tree);
+        report.tree_after = Some(tree.clone());
+        self.tree_now = Some(tree);
+    }
+
+    /// What the work tree holds now, and what changed since.
+    fn changes_since(&self, before: &Before) -> Result<(String, Changed), Missed> {
+        let world = self.session.world;
+        match before {
+            Before::Git { trees, moment } => {
+                let after = trees.now(world)?;
+                let changed = trees.between(world, moment, &after);
+                Ok((after.tree, changed))
+            }
+            Before::Files { stamps, own } => {
+                let work_tree = &self.session.project.work_tree;
+                let after = FileStamps::look(world, work_tree, own)?;
+                let changed = Changed {
+                    files: Some(after.changed_since(stamps)),
+                    ..Changed::default()
+                };
+                Ok((after.hash(), changed))
+            }
+        }
+    }
+
+    /// The tree on which a check runs now: the one that the last attempt left,
+    /// unless something came between.
+    pub(super) fn tree_to_check(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<String> {
+        let known = self.tree_now.take();
+        known.or_else(|| self.look_before(tell).map(|before| before.tree()))
     }
 
     /// A work tree that takes long each time would make every attempt wait.
@@ -66,7 +112,7 @@ impl Runner<'_, '_> {
         if missed == Missed::Late {
             self.looks_at_tree = false;
             tell(Notice::Warning(
-                "git takes too long to say what is in the work tree: which files an attempt changes is not recorded from now on",
+                "it takes too long to see what is in the work tree: what attempts change is not known from now on, and an item without a check that was seen to fail is done by its agent's word alone",
             ));
         }
     }

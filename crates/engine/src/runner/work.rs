@@ -34,11 +34,16 @@ pub(super) enum Purpose {
         /// What it prints, where its adapter reads that.
         feed: Option<Box<Feed>>,
     },
-    Gate {
-        mark: String,
-        timeout_s: u64,
-    },
+    Gate(GateAtWork),
     Commit,
+}
+
+/// A gate that runs.
+pub(super) struct GateAtWork {
+    pub(super) mark: String,
+    pub(super) timeout_s: u64,
+    /// The tree on which it runs; none where nobody could look.
+    pub(super) tree: Option<String>,
 }
 
 /// Why what works was asked to stop.
@@ -66,7 +71,7 @@ impl Work {
             Purpose::Agent {
                 feed: Some(feed), ..
             } => feed.circling(),
-            Purpose::Agent { .. } | Purpose::Gate { .. } | Purpose::Commit => None,
+            Purpose::Agent { .. } | Purpose::Gate(_) | Purpose::Commit => None,
         }
     }
 

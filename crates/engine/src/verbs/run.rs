@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
 use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState};
+use piton_formats::plan_file::PlanKind;
 use piton_formats::sprint::{self, Progress};
 
 use self::plan_path::PlanPath;
@@ -168,10 +169,17 @@ pub fn run(
     }
     // What was taken over may be finished already.
     let row = session.load(&[Need::Run(run)])?.tables.run(run).cloned();
+    let row_format = row
+        .as_ref()
+        .map_or_else(String::new, |row| row.face.clone());
     if let Some(row) = row.filter(|row| row.state == RunState::Done) {
         return Ok(Answer::Finished(ended(&session, row)?));
     }
     fail::point("run.locked");
+    for former in config.claims.former_names() {
+        tell(Notice::Said(&former));
+    }
+    let kind = PlanKind::of_format(&row_format);
     let job = Job {
         run,
         agent: agent.clone(),
@@ -181,7 +189,7 @@ pub fn run(
         config: config.clone(),
         model: request.model.clone(),
         limits: config.budget.limits().overridden_by(&request.limits),
-        claims: config.claims.claims(),
+        claims: config.claims.of_kind(kind),
         wait: request.wait,
         once: request.once,
         ignore: request.ignore.clone(),

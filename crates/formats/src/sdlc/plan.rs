@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use piton_core::attempt::HumanNeeded;
+use piton_core::evidence::ClaimOverrides;
 use piton_core::native::Native;
 use piton_core::plan::{Past, Plan, PlannedItem};
 use piton_core::policy::Policy;
@@ -100,6 +101,7 @@ pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>
             ..Past::default()
         },
         piece_of: None,
+        claims: ClaimOverrides::default(),
     }
 }
 

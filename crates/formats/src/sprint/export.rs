@@ -220,6 +220,9 @@ fn commit(item: &ItemRow) -> Option<String> {
         .find_map(|evidence| match evidence {
             Evidence::Committed { commit } => Some(commit.clone()),
             Evidence::GatePassed
+            | Evidence::Checked { .. }
+            | Evidence::Decided { .. }
+            | Evidence::Weakened { .. }
             | Evidence::Changed { .. }
             | Evidence::NoneAsked
             | Evidence::Claim

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use piton_core::attempt::HumanNeeded;
 use piton_core::classify::Category;
+use piton_core::evidence::ClaimOverrides;
 use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
 use piton_core::policy::{self, Policy, Retry};
 use piton_core::run::Pause;
@@ -149,6 +150,7 @@ pub(super) fn plant(
         native: rest.pack(),
         past,
         piece_of: None,
+        claims: ClaimOverrides::default(),
     });
     let below = Inherited {
         siblings: children,

@@ -1,5 +1,6 @@
 //! From a task file to a plan: an item for each criterion.
 
+use piton_core::evidence::ClaimOverrides;
 use piton_core::native::Native;
 use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
 use piton_core::policy::{Limits, Policy};
@@ -97,6 +98,7 @@ pub(super) fn planned(task: &Task, at: usize, source: &str) -> PlannedItem {
         native: Some(Kept::of(criterion).pack()),
         past: Past::default(),
         piece_of: None,
+        claims: ClaimOverrides::default(),
     }
 }
 

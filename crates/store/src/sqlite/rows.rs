@@ -118,7 +118,7 @@ pub(super) fn columns(row: &Row) -> Vec<Value> {
         Row::Attempt(attempt) => {
             columns.push(blob(attempt.run.0));
             columns.push(Value::Text(attempt.node.as_str().to_owned()));
-            columns.push(Value::Integer(i64::from(attempt.report.is_none())));
+            columns.push(Value::Integer(i64::from(attempt.is_open())));
         }
         Row::Decision(decision) => {
             columns.push(Value::Integer(number(decision.number)));
