@@ -124,8 +124,14 @@ impl Stage {
     #[must_use]
     pub fn needs_agent(self) -> bool {
         match self {
-            Self::Work | Self::Fix | Self::Repair | Self::Split | Self::Verdict => true,
-            Self::Gate | Self::Commit | Self::Baseline => false,
+            // After the check that runs first, an agent is started.
+            Self::Work
+            | Self::Baseline
+            | Self::Fix
+            | Self::Repair
+            | Self::Split
+            | Self::Verdict => true,
+            Self::Gate | Self::Commit => false,
         }
     }
 }

@@ -1,9 +1,8 @@
 //! How an item goes on: from work to gate to commit to done, and what that
 //! means for the items above it and for those that wait for it.
 
-use super::claims::{evidence, finish_or_ask, judge_attempt};
+use super::claims::{evidence, finish_or_ask};
 use super::story::{About, Story};
-use crate::attempt::Outcome;
 use crate::decision::DecisionKind;
 use crate::event::Event;
 use crate::evidence::ClaimedBy;
@@ -58,7 +57,6 @@ pub(super) fn finish_with(
     let Some(item) = story.tables.item(run, node).cloned() else {
         return;
     };
-    judge_attempt(story, &item, Outcome::Completed, None);
     let mut evidence = evidence(story, &item);
     evidence.extend(decided);
     let task = item.is_task();
@@ -71,10 +69,6 @@ pub(super) fn finish_with(
 
 /// `node` is left out, with all that this brings about.
 pub(super) fn leave_out(story: &mut Story<'_>, run: RunId, node: &Node, why: Option<&str>) {
-    if let Some(item) = story.tables.item(run, node).cloned() {
-        let why = "the item was left out before its check was done";
-        judge_attempt(story, &item, Outcome::Interrupted, Some(why));
-    }
     story.move_item(run, node, ItemState::Skipped, |moved| {
         moved.summary = why.map(str::to_owned)
     });
@@ -229,9 +223,6 @@ pub(super) fn give_up_after(
     error: &str,
     considered: Option<&str>,
 ) {
-    if let Some(item) = story.tables.item(run, node).cloned() {
-        judge_attempt(story, &item, Outcome::Failed, Some(error));
-    }
     story.move_item(run, node, state, |moved| {
         moved.error = Some(error.to_owned())
     });

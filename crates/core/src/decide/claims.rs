@@ -11,7 +11,7 @@ use super::story::{About, Story};
 use crate::attempt::{HumanNeeded, Outcome};
 use crate::classify::Category;
 use crate::decision::{DecisionKind, Verb};
-use crate::event::Event;
+use crate::event::{Event, ItemMoved};
 use crate::evidence::{
     Changed, CheckMeans, ClaimRules, Claims, Level, TreeChange, WeakenedProof, Worth,
 };
@@ -255,6 +255,40 @@ pub(super) fn accept(
     story.settle(run, node, Verb::Approve, why);
     wake(story, run);
     Ok(())
+}
+
+/// Why an attempt that was to be accepted is not completed.
+const NOT_ACCEPTED: &str = "it was not accepted, and the item is tried again";
+
+/// Why an attempt has no check of its own.
+pub(super) const WENT_BACK: &str = "its item went back to work before its check was done";
+
+/// An item that goes somewhere else says what the attempt came to whose outcome
+/// waited for its check or for a person.
+pub(super) fn judge_by_move(story: &mut Story<'_>, item: &ItemRow, moved: &ItemMoved) {
+    let error = moved.error.as_deref();
+    let (outcome, why) = match moved.to {
+        ItemState::Working if moved.stage == Some(Stage::Work) => {
+            (Outcome::Interrupted, Some(WENT_BACK))
+        }
+        // A person was asked about it, and wants more.
+        ItemState::Working if moved.from == ItemState::Waiting => {
+            (Outcome::Failed, Some(NOT_ACCEPTED))
+        }
+        // It is still being checked, or a person is asked about it.
+        ItemState::Working | ItemState::Waiting => return,
+        ItemState::Done => (Outcome::Completed, None),
+        ItemState::Skipped => (
+            Outcome::Interrupted,
+            Some("the item was left out before its check was done"),
+        ),
+        ItemState::Failed | ItemState::Blocked => (Outcome::Failed, error),
+        ItemState::Pending | ItemState::Ready => (
+            Outcome::Failed,
+            Some(error.unwrap_or(NOT_ACCEPTED)),
+        ),
+    };
+    judge_attempt(story, item, outcome, why);
 }
 
 /// Says what the attempt came to whose outcome waited for the check of its

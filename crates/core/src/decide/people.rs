@@ -5,7 +5,6 @@ use super::claims;
 use super::recording::{about, log};
 use super::remembering;
 use super::story::{About, Story};
-use crate::attempt::Outcome;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::entry::EntryType;
 use crate::event::{Change, Event, ItemChanged};
@@ -290,8 +289,6 @@ fn may_restart(leaf: &ItemRow, top: &ItemRow) -> bool {
 /// Starts an item again: at its work, or at the stage at which it failed when
 /// its work was done before.
 fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
-    let why = "a person did not accept it";
-    claims::judge_attempt(story, item, Outcome::Failed, Some(why));
     let again_at = match (item.is_leaf(), item.state, item.stage) {
         (_, ItemState::Failed | ItemState::Blocked, Stage::Commit) => Some(Stage::Commit),
         (false, ItemState::Failed | ItemState::Blocked, Stage::Gate | Stage::Fix) => {

@@ -2,8 +2,9 @@
 
 use uuid::Uuid;
 
-use super::remembering;
+use super::{claims, remembering};
 
+use crate::attempt::Outcome;
 use crate::command::{Facts, HolderKnown};
 use crate::decision::{DecisionKind, DecisionRow, Verb, Way};
 use crate::event::{Event, ItemMoved};
@@ -208,16 +209,19 @@ impl<'a> Story<'a> {
         let mut moved = ItemMoved::bare(run, node.clone(), row.state, to);
         more(&mut moved);
         let (before, is_retry) = (row.clone(), moved.retries.is_some());
+        claims::judge_by_move(self, &before, &moved);
         self.tell(Event::ItemMoved(Box::new(moved)));
         remembering::learn_from(self, &before, (to, is_retry));
     }
 
     pub(super) fn stage(&mut self, run: RunId, node: &Node, stage: Stage) {
-        if self
-            .tables
-            .item(run, node)
-            .is_some_and(|row| row.stage != stage)
-        {
+        let row = self.tables.item(run, node);
+        if let Some(row) = row.filter(|row| row.stage != stage).cloned() {
+            if stage == Stage::Work {
+                // What comes back below it is done before its check.
+                let why = Some(claims::WENT_BACK);
+                claims::judge_attempt(self, &row, Outcome::Interrupted, why);
+            }
             self.tell(Event::ItemStaged {
                 run,
                 node: node.clone(),

@@ -4,11 +4,20 @@ use piton_core::attempt::Report;
 use piton_core::classify::Category;
 use piton_core::gate::GateReport;
 
-use piton_core::item::Evidence;
+use piton_core::evidence::{CheckMeans, Evidence};
 use piton_core::policy::{Policy, Retry};
 use piton_core::{Command, ItemState, Outcome, Refusal, Role, RunState, Stage, Verb};
 
 use crate::world::{World, needs_human, node, retry_item, start_attempt};
+
+/// The evidence of a check that passed where nobody looked at the tree.
+fn passed(means: Option<CheckMeans>) -> Evidence {
+    Evidence::Checked {
+        command: "make test".to_owned(),
+        tree: None,
+        means,
+    }
+}
 
 #[test]
 fn case_20_a_gate_that_passes_is_the_evidence_that_a_node_is_done() {
@@ -18,7 +27,7 @@ fn case_20_a_gate_that_passes_is_the_evidence_that_a_node_is_done() {
     world.gate(token, "build", true);
     let item = world.item("build");
     assert_eq!(item.state, ItemState::Done);
-    assert_eq!(item.evidence, [Evidence::GatePassed]);
+    assert_eq!(item.evidence, [passed(None)]);
     world.complete(token, "release");
     assert_eq!(world.item("release").evidence, [Evidence::NoneAsked]);
 }
@@ -141,7 +150,7 @@ fn the_gate_of_a_phase_runs_when_all_its_steps_are_done() {
     world.gate(token, "build", false);
     world.mend(token, "build");
     world.gate(token, "build", true);
-    assert_eq!(world.item("build").evidence, [Evidence::GatePassed]);
+    assert_eq!(world.item("build").evidence, [passed(Some(CheckMeans::SeenToFail))]);
     assert_eq!(world.next(), Some("release"));
 }
 
@@ -200,7 +209,7 @@ fn a_gate_that_is_tried_again_has_all_its_runs_again() {
     assert_eq!(world.item("build").stage, Stage::Fix, "mended again");
     world.mend(token, "build");
     world.gate(token, "build", true);
-    assert_eq!(world.item("build").evidence, [Evidence::GatePassed]);
+    assert_eq!(world.item("build").evidence, [passed(Some(CheckMeans::SeenToFail))]);
 }
 
 #[test]
@@ -326,7 +335,7 @@ fn a_reopened_phase_says_once_that_its_gate_passed() {
     world.complete(token, "build/s2");
     world.gate(token, "build", true);
     let item = world.item("build");
-    assert_eq!(item.evidence, [Evidence::GatePassed]);
+    assert_eq!(item.evidence, [passed(None)]);
     assert_eq!(item.gate_runs.as_ref().map(|runs| runs.runs), Some(1));
 }
 

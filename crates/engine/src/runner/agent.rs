@@ -525,6 +525,7 @@ impl Runner<'_, '_> {
         &mut self,
         attempt: AttemptId,
         node: Node,
+        tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
         let mut report = unseen();
         let output = self.output_of(attempt)?;
@@ -568,6 +569,9 @@ impl Runner<'_, '_> {
             answer::settle(&mut report, &answer);
         }
         report.transcript = self.keep_transcript(attempt, &node);
+        // What it changed until then is its own; the tree before is recorded
+        // with its start.
+        report.tree_after = self.look_before(tell).map(|before| before.tree());
         Ok(Input::AgentEnded {
             attempt,
             node,
