@@ -480,7 +480,14 @@ impl RunLoop {
     /// The reason to stop came while the intent was being stored: nothing is
     /// started any more, and the intent gets its outcome.
     fn take_back_attempt(&mut self, attempt: AttemptId, node: Node) -> Vec<Effect> {
-        let report = Box::new(Report::bare(Outcome::Interrupted));
+        // Nothing was started, so nothing was changed.
+        let row = self.tables.attempt(attempt);
+        let tree = row.and_then(|row| row.tree.clone());
+        let report = Box::new(Report {
+            tree_before: tree.clone(),
+            tree_after: tree,
+            ..Report::bare(Outcome::Interrupted)
+        });
         self.end_attempt(attempt, node, report, None)
     }
 
