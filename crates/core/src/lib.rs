@@ -10,6 +10,7 @@
 //! | what an attempt used and did, and what stood in its way | [`usage`], [`dollars`], [`call`], [`trouble`] |
 //! | what a run may use, and what a word without proof is worth | [`budget`], [`evidence`] |
 //! | whether an agent runs in circles | [`stuck`] |
+//! | whether the tests and the check of an item became weaker | [`weakening`] |
 //! | what native files call them | [`face`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
 //! | what somebody may change in a plan by hand | [`edit`] |
@@ -69,6 +70,7 @@ pub mod trouble;
 pub mod trust;
 pub mod usage;
 mod views;
+pub mod weakening;
 mod word;
 
 pub use actor::Actor;

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use crate::fail;
 use crate::failure::Failure;
-use crate::process::{self, Call, Stop};
+use crate::process::{self, Call, Output, Stop};
 
-pub use self::trees::{Changed, Missed, Moment, Trees};
+pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 
 /// Long enough for hooks that run a whole test suite.
@@ -43,6 +43,7 @@ fn call(work_tree: &Path, args: &[&str], by: Option<&By<'_>>) -> Result<Said, Fa
         program: "git",
         args: &args.iter().map(OsString::from).collect::<Vec<_>>(),
         cwd: work_tree,
+        input: &[],
         env: &[],
         mark: by.map(|by| by.mark),
         stop: by.map(|by| by.stop),
@@ -56,15 +57,18 @@ fn ask(call: &Call<'_>) -> Result<Said, Failure> {
             .hint("install git, or leave `auto-commit` out of the sprint's `config`")
             .because(error)
     })?;
-    Ok(Said {
-        ok: output.exit.success(),
-        out: String::from_utf8_lossy(&output.stdout)
-            .trim_end()
-            .to_owned(),
-        err: String::from_utf8_lossy(&output.stderr)
-            .trim_end()
-            .to_owned(),
-    })
+    Ok(Said::from(&output))
+}
+
+impl From<&Output> for Said {
+    fn from(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+        Self {
+            ok: output.exit.success(),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
+    }
 }
 
 /// What `HEAD` names; none in a repository without commits.

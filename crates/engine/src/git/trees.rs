@@ -8,6 +8,8 @@
 //! start something that stays. Filters do run, as in every `git add`, and write
 //! what they write: that of git-lfs keeps a copy of a file in `.git/lfs`.
 
+mod proof;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -15,8 +17,10 @@ use piton_core::attempt::DiffStat;
 use std::time::Duration;
 
 use super::{Own, Said, but};
-use crate::process::Call;
+use crate::process::{self, Call, Output};
 use crate::world::World;
+
+pub use self::proof::ProofSources;
 
 /// How long a look at the work tree may take as a whole.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -43,6 +47,8 @@ const SETTINGS: &[&str] = &[
 pub struct Trees {
     folder: tempfile::TempDir,
     work_tree: PathBuf,
+    /// Where in the repository the work tree is, with a slash behind; empty at its root.
+    prefix: String,
     /// Pathspecs of what is looked at.
     specs: Vec<String>,
     /// The repository's own index, and where its objects are.
@@ -94,16 +100,25 @@ impl Trees {
     ) -> Result<Self, Missed> {
         let folder = tempfile::tempdir_in(scratch).map_err(|_| Missed::Unknown)?;
         std::fs::create_dir(folder.path().join("objects")).map_err(|_| Missed::Unknown)?;
-        let place = ["rev-parse", "--git-path", "index", "--git-path", "objects"];
+        let place = [
+            "rev-parse",
+            "--git-path",
+            "index",
+            "--git-path",
+            "objects",
+            "--show-prefix",
+        ];
         let place = Asking::new(world, work_tree).git(&place)?;
         let mut lines = place.out.lines();
         let mut path = || Some(work_tree.join(lines.next()?));
         let (Some(index), Some(objects)) = (path(), path()) else {
             return Err(Missed::Unknown);
         };
+        let prefix = lines.next().unwrap_or_default().to_owned();
         Ok(Self {
             folder,
             work_tree: work_tree.to_owned(),
+            prefix,
             specs: but(own),
             index,
             objects,
@@ -274,15 +289,28 @@ impl<'a> Asking<'a> {
     /// What git says; [`Missed`] where it cannot say it.
     pub(super) fn git(&self, args: &[&str]) -> Result<Said, Missed> {
         let said = self.ask(args)?;
-        match said.ok {
-            true => Ok(said),
-            // A call that failed when its time was over was ended.
-            false if self.left().is_zero() => Err(Missed::Late),
-            false => Err(Missed::Unknown),
+        if said.ok {
+            Ok(said)
+        } else {
+            Err(self.missed())
+        }
+    }
+
+    /// Why a call failed: one that failed when its time was over was ended.
+    fn missed(&self) -> Missed {
+        if self.left().is_zero() {
+            Missed::Late
+        } else {
+            Missed::Unknown
         }
     }
 
     pub(super) fn ask(&self, args: &[&str]) -> Result<Said, Missed> {
+        self.output(args, &[]).map(|output| Said::from(&output))
+    }
+
+    /// What git prints when it reads `input`, byte for byte.
+    fn output(&self, args: &[&str], input: &[u8]) -> Result<Output, Missed> {
         let left = self.left();
         if left.is_zero() {
             return Err(Missed::Late);
@@ -294,10 +322,11 @@ impl<'a> Asking<'a> {
             .collect();
         let mut env = vec![("GIT_OPTIONAL_LOCKS", "0")];
         env.extend(self.env.iter().map(|(name, to)| (*name, &**to)));
-        super::ask(&Call {
+        process::output(&Call {
             program: "git",
             args: &args,
             cwd: self.work_tree,
+            input,
             env: &env,
             mark: None,
             stop: None,

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -24,6 +24,8 @@ pub struct Call<'a> {
     pub args: &'a [OsString],
     /// The folder it runs in.
     pub cwd: &'a Path,
+    /// What it can read from stdin; then it sees the end of the file.
+    pub input: &'a [u8],
     /// Added to the environment of this process.
     pub env: &'a [(&'a str, &'a str)],
     /// What it is found by should this process die meanwhile; see [`own_mark`].
@@ -95,7 +97,7 @@ pub fn own_mark(name: &str) -> String {
     format!("{OWN}{name}")
 }
 
-/// Calls a program and waits for its answer. Its stdin is empty.
+/// Calls a program and waits for its answer.
 ///
 /// What it leaves running on purpose (git tidies up, watches files and keeps
 /// passwords that way) stays; only a call that has to be stopped is ended
@@ -117,7 +119,10 @@ pub fn output(call: &Call<'_>) -> Result<Output, StartError> {
     command
         .envs(call.env.iter().copied())
         .env(MARK, call.mark.unwrap_or(OWN))
-        .stdin(Stdio::null())
+        .stdin(stdin(call.input).map_err(|source| StartError::Input {
+            program: call.program.into(),
+            source,
+        })?)
         .stdout(stdout.try_clone().map_err(failed)?)
         .stderr(stderr.try_clone().map_err(failed)?);
     let (sender, receiver) = mpsc::channel();
@@ -150,6 +155,18 @@ pub fn output(call: &Call<'_>) -> Result<Output, StartError> {
         stdout: read(&mut stdout).map_err(failed)?,
         stderr: read(&mut stderr).map_err(failed)?,
     })
+}
+
+/// A file without a name, as for the output: a program that does not read
+/// keeps nobody waiting.
+fn stdin(input: &[u8]) -> io::Result<Stdio> {
+    if input.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let mut file = tempfile::tempfile()?;
+    file.write_all(input)?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 fn read(file: &mut File) -> io::Result<Vec<u8>> {

@@ -191,6 +191,7 @@ fn growing_output_is_told_and_the_end_comes_once_and_last() {
         program: "mkfifo",
         args: &[gate.clone().into_os_string()],
         cwd: folder.path(),
+        input: &[],
         env: &[],
         timeout: PATIENCE,
         mark: None,
@@ -656,6 +657,7 @@ fn a_call_gives_both_streams_and_the_status() {
             program: "sh",
             args: &["-c".into(), line.into()],
             cwd: folder.path(),
+            input: b"in\n",
             env: &[("X", "x")],
             timeout,
             mark: None,
@@ -665,7 +667,7 @@ fn a_call_gives_both_streams_and_the_status() {
     };
     let output = call("cat; echo \"out $X\"; echo err >&2; exit 3", PATIENCE);
     assert_eq!(output.exit.code, Some(3));
-    assert_eq!(output.stdout, b"out x\n");
+    assert_eq!(output.stdout, b"in\nout x\n");
     assert_eq!(output.stderr, b"err\n");
 
     let begin = now();
@@ -716,6 +718,7 @@ fn the_end_is_told_soon_after_it_came() {
             program,
             args,
             cwd,
+            input: &[],
             env,
             timeout,
             mark: None,

@@ -1,5 +1,7 @@
 //! Looking at a work tree with a real git.
 
+mod proof;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
