@@ -11,6 +11,7 @@ use crate::id::{AttemptId, Node, RunId};
 use crate::native::Native;
 use crate::observation::Observation;
 use crate::trouble::Trouble;
+use crate::weakening::ProofChange;
 use crate::word::words;
 
 pub use crate::usage::{Spend, Usage};
@@ -313,6 +314,9 @@ pub struct Report {
     /// in the same conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub can_be_asked: bool,
+    /// What it did to what proves its item; none where nobody could look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Box<ProofChange>>,
 }
 
 impl Report {
@@ -347,6 +351,7 @@ impl Report {
             activity: Activity::default(),
             diff: None,
             can_be_asked: false,
+            proof: None,
         }
     }
 

@@ -12,6 +12,7 @@ use crate::id::{AttemptId, Node, Place, RunId};
 use crate::native::Native;
 use crate::recover::Followed;
 use crate::usage::Spend;
+use crate::weakening::ProofChange;
 
 pub use crate::evidence::Evidence;
 
@@ -251,6 +252,9 @@ pub struct ItemRow {
     /// What its attempts did to the tree since it was last begun; none before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<TreeChange>,
+    /// What its attempts did to what proves it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Box<ProofChange>>,
     /// What came of its check before its first attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineResult>,

@@ -425,6 +425,10 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                 let change = TreeChange::extended(before.as_ref(), report, started_on.as_ref());
                 row.change = Some(change);
             }
+            if let Some(proof) = &report.proof {
+                let before = row.proof.take().unwrap_or_default();
+                row.proof = Some(Box::new(before.merge((**proof).clone())));
+            }
             // What a fixing agent says is about the gate, not about the item.
             let is_about_item = matches!(row.stage, Stage::Work | Stage::Verdict);
             let proceeds = report.outcome == Outcome::Completed || *unchecked;
@@ -601,6 +605,7 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
     // What is done again has to change something again.
     if moved.from == ItemState::Done {
         row.change = None;
+        row.proof = None;
         row.baseline = None;
         row.seen_to_fail = false;
         row.claimed = None;
@@ -696,6 +701,7 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         broken_off: 0,
         spend: Spend::default(),
         change: None,
+        proof: None,
         baseline: None,
         seen_to_fail: false,
         claimed: None,

@@ -508,7 +508,9 @@ impl Runner<'_, '_> {
                 role,
                 until,
             } => self.start_agent(attempt, &node, role, until, tell),
-            Effect::SettleAgent { attempt, node } => Ok(vec![self.settle_agent(attempt, node, tell)?]),
+            Effect::SettleAgent { attempt, node } => {
+                Ok(vec![self.settle_agent(attempt, node, tell)?])
+            }
             Effect::AskBaseline { attempt, node } => Ok(vec![Input::Baseline {
                 answer: self.answer_baseline(&node, tell),
                 attempt,

@@ -125,6 +125,10 @@ pub(super) fn evidence(story: &Story<'_>, item: &ItemRow) -> Vec<Evidence> {
         _ if item.gate.is_none() => evidence.push(Evidence::NoneAsked),
         _ => {}
     }
+    let how = weakenings(item);
+    if !how.is_empty() {
+        evidence.push(Evidence::Weakened { how });
+    }
     evidence
 }
 
@@ -138,7 +142,8 @@ fn judgement(story: &Story<'_>, item: &ItemRow) -> Judgement {
     let (rules, check) = rules(story, item);
     let weakened = weakenings(item);
     if !weakened.is_empty() {
-        let why = format!("the proof of `{}` was weakened: {weakened}", item.node);
+        let how = weakened.join("; ");
+        let why = format!("what proves `{}` was weakened: {how}", item.node);
         match rules.weakened {
             WeakenedProof::Ask => return Judgement::Ask(why),
             WeakenedProof::Refuse => return Judgement::Refuse(why),
@@ -163,9 +168,13 @@ fn judgement(story: &Story<'_>, item: &ItemRow) -> Judgement {
     }
 }
 
-/// What weakened the proof of an item, in a sentence; empty when nothing did.
-fn weakenings(_item: &ItemRow) -> String {
-    String::new()
+/// What weakened the proof of an item over all of its attempts, a sentence each.
+fn weakenings(item: &ItemRow) -> Vec<String> {
+    let proof = item.proof.iter();
+    proof
+        .flat_map(|proof| proof.weakenings())
+        .map(|one| one.to_string())
+        .collect()
 }
 
 fn question(item: &ItemRow, standing: Standing) -> String {
@@ -283,10 +292,9 @@ pub(super) fn judge_by_move(story: &mut Story<'_>, item: &ItemRow, moved: &ItemM
             Some("the item was left out before its check was done"),
         ),
         ItemState::Failed | ItemState::Blocked => (Outcome::Failed, error),
-        ItemState::Pending | ItemState::Ready => (
-            Outcome::Failed,
-            Some(error.unwrap_or(NOT_ACCEPTED)),
-        ),
+        ItemState::Pending | ItemState::Ready => {
+            (Outcome::Failed, Some(error.unwrap_or(NOT_ACCEPTED)))
+        }
     };
     judge_attempt(story, item, outcome, why);
 }

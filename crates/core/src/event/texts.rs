@@ -343,7 +343,11 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         activity,
         diff: _,
         can_be_asked: _,
+        proof,
     } = report;
+    for entry in proof.iter_mut().flat_map(|proof| &mut proof.entries) {
+        each(Text::Free(&mut entry.entry));
+    }
     option(summary, each);
     option(error, each);
     human_needed(human, each);

@@ -3,12 +3,13 @@
 use piton_core::attempt::{DiffStat, Report};
 use piton_core::command::Word;
 use piton_core::evidence::{
-    CheckMeans, ClaimOverrides, ClaimRules, Claims, Evidence, Level, Worth,
+    CheckMeans, ClaimOverrides, ClaimRules, Claims, Evidence, Level, WeakenedProof, Worth,
     level_of_evidence,
 };
 use piton_core::gate::{Gate, GateReport};
 use piton_core::policy::{Limits, Policy};
 use piton_core::trouble::Trouble;
+use piton_core::weakening::ProofChange;
 use piton_core::{Command, DecisionKind, Edit, ItemState, Outcome, Role, RunState, Stage, Verb};
 
 use crate::edits::a_persons;
@@ -226,8 +227,18 @@ fn a_check_proves_an_item_by_a_change_or_by_having_failed_before() {
         // Changed, and back again before the check ran.
         (None, between("a", "b"), tree("a"), Level::Word),
         // Nobody could look.
-        (Some(false), Report::bare(Outcome::Completed), None, Level::Check),
-        (Some(true), Report::bare(Outcome::Completed), None, Level::Word),
+        (
+            Some(false),
+            Report::bare(Outcome::Completed),
+            None,
+            Level::Check,
+        ),
+        (
+            Some(true),
+            Report::bare(Outcome::Completed),
+            None,
+            Level::Word,
+        ),
     ];
     for (before, report, tree, expect) in table {
         let (mut world, token) = checked(Worth::Accept);
@@ -238,7 +249,11 @@ fn a_check_proves_an_item_by_a_change_or_by_having_failed_before() {
         check_on(&mut world, token, "build", (true, tree));
         let item = world.item("build");
         assert_eq!(item.state, ItemState::Done);
-        assert_eq!(level(&world, "build"), Some(expect), "{before:?} {report:?}");
+        assert_eq!(
+            level(&world, "build"),
+            Some(expect),
+            "{before:?} {report:?}"
+        );
     }
 }
 
@@ -271,15 +286,16 @@ fn a_check_that_failed_and_was_fixed_was_seen_to_fail() {
     let means = Some(CheckMeans::SeenToFail);
     let tree = Some("a".to_owned());
     let item = world.item("build");
-    let is_proof = |one: &Evidence| {
-        matches!(one, Evidence::Checked { means: m, tree: t, .. } if *m == means && *t == tree)
-    };
+    let is_proof = |one: &Evidence| matches!(one, Evidence::Checked { means: m, tree: t, .. } if *m == means && *t == tree);
     assert!(item.evidence.iter().any(is_proof), "{:?}", item.evidence);
 }
 
 #[test]
 fn what_the_items_below_changed_counts_for_the_check_of_a_phase() {
-    for (below, expect) in [(between("a", "b"), Level::Check), (nothing_changed(), Level::Word)] {
+    for (below, expect) in [
+        (between("a", "b"), Level::Check),
+        (nothing_changed(), Level::Word),
+    ] {
         let text = "build gate=3\n  s1\n  s2";
         let (mut world, token) = running(text, Policy::default(), worth(Worth::Accept));
         world.work(token, "build/s1", below.clone());
@@ -514,4 +530,60 @@ fn what_is_done_again_has_to_change_something_again() {
     world.ok(redo(word, run));
     world.work(token, "build", nothing_changed());
     assert_eq!(world.item("build").evidence, [Evidence::NoneAsked]);
+}
+
+// Weakened proof.
+
+#[test]
+fn weakened_proof_is_asked_about_noted_or_refused() {
+    for (weakened, state) in [
+        (WeakenedProof::Ask, ItemState::Waiting),
+        (WeakenedProof::Note, ItemState::Done),
+        (WeakenedProof::Refuse, ItemState::Failed),
+    ] {
+        let mut claims = Claims::default();
+        claims.rules.weakened = weakened;
+        let (mut world, token) = running("build gate=3\nrelease", Policy::default(), claims);
+        let proof = ProofChange {
+            tests_removed: 1,
+            ..ProofChange::default()
+        };
+        let report = Report {
+            proof: Some(Box::new(proof)),
+            ..between("a", "b")
+        };
+        world.work(token, "build", report);
+        check_on(&mut world, token, "build", (true, Some("b")));
+        let item = world.item("build");
+        assert_eq!(item.state, state, "{weakened}");
+        let how = vec!["1 test definition fewer than before".to_owned()];
+        let noted = item.evidence.contains(&Evidence::Weakened { how });
+        assert_eq!(noted, state == ItemState::Done);
+        let row = world.tables.attempts().next().expect("there is one");
+        let outcome = row.report.as_ref().map(|report| report.outcome);
+        let expect = match state {
+            ItemState::Waiting => None,
+            ItemState::Done => Some(Outcome::Completed),
+            _ => Some(Outcome::Failed),
+        };
+        assert_eq!(outcome, expect);
+    }
+}
+
+#[test]
+fn what_an_earlier_attempt_weakened_and_a_later_one_gave_back_is_whole() {
+    let (mut world, token) = running("build", Policy::default(), Claims::default());
+    let with = |removed, added, trees: (&str, &str), outcome| Report {
+        outcome,
+        proof: Some(Box::new(ProofChange {
+            tests_removed: removed,
+            tests_added: added,
+            ..ProofChange::default()
+        })),
+        ..between(trees.0, trees.1)
+    };
+    let first = with(2, 0, ("a", "b"), Outcome::Interrupted);
+    world.work(token, "build", first);
+    world.work(token, "build", with(0, 2, ("b", "c"), Outcome::Completed));
+    assert_eq!(world.item("build").state, ItemState::Done);
 }

@@ -150,7 +150,10 @@ fn the_gate_of_a_phase_runs_when_all_its_steps_are_done() {
     world.gate(token, "build", false);
     world.mend(token, "build");
     world.gate(token, "build", true);
-    assert_eq!(world.item("build").evidence, [passed(Some(CheckMeans::SeenToFail))]);
+    assert_eq!(
+        world.item("build").evidence,
+        [passed(Some(CheckMeans::SeenToFail))]
+    );
     assert_eq!(world.next(), Some("release"));
 }
 
@@ -209,7 +212,10 @@ fn a_gate_that_is_tried_again_has_all_its_runs_again() {
     assert_eq!(world.item("build").stage, Stage::Fix, "mended again");
     world.mend(token, "build");
     world.gate(token, "build", true);
-    assert_eq!(world.item("build").evidence, [passed(Some(CheckMeans::SeenToFail))]);
+    assert_eq!(
+        world.item("build").evidence,
+        [passed(Some(CheckMeans::SeenToFail))]
+    );
 }
 
 #[test]

@@ -139,9 +139,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
             node,
             report: gate_report(by),
         },
-        Stage::Work
-            if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) =>
-        {
+        Stage::Work if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) => {
             Command::StartBaseline { run, token, node }
         }
         _ if item.state != ItemState::Working => start(Role::Worker),

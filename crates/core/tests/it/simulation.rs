@@ -20,8 +20,8 @@ use piton_core::run::Pause;
 use piton_core::run_loop::{BaselineAnswer, Effect, Ending, Input, Options, RunLoop};
 use piton_core::trouble::Trouble;
 use piton_core::{
-    AttemptId, Command, DecisionKind, Event, ItemState, Need, Node, Outcome, Recorded, Role, RunState, Tables,
-    Verb,
+    AttemptId, Command, DecisionKind, Event, ItemState, Need, Node, Outcome, Recorded, Role,
+    RunState, Tables, Verb,
 };
 
 use crate::edits::draw_edits;

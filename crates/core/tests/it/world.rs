@@ -625,10 +625,7 @@ impl World {
             assert_eq!(run.spend, of(&|row| row.run == run.id), "{}", run.name);
             let mut models: BTreeMap<String, Spend> = BTreeMap::new();
             let rows = self.tables.attempts().filter(|row| row.run == run.id);
-            for (model, spend) in rows
-                .filter_map(report_of)
-                .flat_map(Report::spend_by_model)
-            {
+            for (model, spend) in rows.filter_map(report_of).flat_map(Report::spend_by_model) {
                 let sum = models.entry(model.clone()).or_default();
                 *sum = sum.plus(&spend);
             }

@@ -356,7 +356,7 @@ impl Runner<'_, '_> {
         if let Some(answer) = self.answered(attempt)? {
             answer::settle(&mut report, &answer);
         }
-        self.look_after(before, &mut report, tell);
+        self.look_after(before, (&node, &mut report), tell);
         self.verify_blocker(attempt, &node, &mut report);
         tracing::info!(
             %node, outcome = report.outcome.as_str(), error = report.error,

@@ -6,12 +6,13 @@
 use std::path::Path;
 
 use piton_core::attempt::Report;
+use piton_core::weakening::ProofChange;
 use piton_core::{AttemptId, Need, Node};
 
 use super::{Runner, own_files};
 use crate::faces::FILES;
 use crate::file_stamps::FileStamps;
-use crate::git::{Changed, Missed, Moment, Own, Trees};
+use crate::git::{Changed, Missed, Moment, Own, ProofSources, Trees};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::verify::{self, Place};
@@ -22,6 +23,13 @@ pub(super) enum Before {
     Git { trees: Trees, moment: Moment },
     /// Elsewhere.
     Files { stamps: FileStamps, own: Vec<Own> },
+}
+
+/// The work tree after an attempt, beside what it was before.
+struct After {
+    tree: String,
+    changed: Changed,
+    proof: Option<ProofChange>,
 }
 
 impl Before {
@@ -61,17 +69,22 @@ impl Runner<'_, '_> {
     pub(super) fn look_after(
         &mut self,
         before: Option<Box<Before>>,
-        report: &mut Report,
+        (node, report): (&Node, &mut Report),
         tell: &mut dyn FnMut(Notice<'_>),
     ) {
         let Some(before) = before else {
             return;
         };
         report.tree_before = Some(before.tree());
-        let (tree, changed) = match self.changes_since(&before) {
+        let After {
+            tree,
+            changed,
+            proof,
+        } = match self.changes_since(&before, node) {
             Ok(after) => after,
             Err(missed) => return self.missed(missed, tell),
         };
+        report.proof = proof.filter(|proof| !proof.is_empty()).map(Box::new);
         report.files = report.files.take().or(changed.files);
         report.commits = report.commits.take().or(changed.commits);
         report.diff = changed.diff;
@@ -80,13 +93,27 @@ impl Runner<'_, '_> {
     }
 
     /// What the work tree holds now, and what changed since.
-    fn changes_since(&self, before: &Before) -> Result<(String, Changed), Missed> {
+    fn changes_since(&self, before: &Before, node: &Node) -> Result<After, Missed> {
         let world = self.session.world;
         match before {
             Before::Git { trees, moment } => {
                 let after = trees.now(world)?;
                 let changed = trees.between(world, moment, &after);
-                Ok((after.tree, changed))
+                let files = changed.files.as_deref().unwrap_or_default();
+                let sources = ProofSources {
+                    before: moment,
+                    after: &after,
+                    files_changed: files,
+                    commands: &self.checks_of(node),
+                };
+                let proof = (!files.is_empty())
+                    .then(|| trees.proof_change(world, &sources))
+                    .flatten();
+                Ok(After {
+                    tree: after.tree,
+                    changed,
+                    proof,
+                })
             }
             Before::Files { stamps, own } => {
                 let work_tree = &self.session.project.work_tree;
@@ -95,9 +122,23 @@ impl Runner<'_, '_> {
                     files: Some(after.changed_since(stamps)),
                     ..Changed::default()
                 };
-                Ok((after.hash(), changed))
+                Ok(After {
+                    tree: after.hash(),
+                    changed,
+                    // Outside of git nothing is kept to compare texts with.
+                    proof: None,
+                })
             }
         }
+    }
+
+    /// The commands that prove an item: its own check and those of what it is
+    /// part of.
+    fn checks_of(&self, node: &Node) -> Vec<String> {
+        let tables = self.lp.tables();
+        let line = std::iter::once(node.clone()).chain(node.ancestors());
+        let gates = line.filter_map(|node| tables.item(self.row.id, &node)?.gate_to_pass());
+        gates.map(|gate| gate.script.clone()).collect()
     }
 
     /// The tree on which a check runs now: the one that the last attempt left,
