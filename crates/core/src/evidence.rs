@@ -398,6 +398,60 @@ pub fn level_of_evidence(evidence: &[Evidence]) -> Option<Level> {
     evidence.iter().filter_map(level).min()
 }
 
+/// What shows that a finished item is done, in a few words; none where there is
+/// no evidence, as of a phase that only holds others.
+#[must_use]
+pub fn evidence_in_words(evidence: &[Evidence]) -> Option<String> {
+    let level = level_of_evidence(evidence)?;
+    let files = evidence.iter().find_map(|one| match one {
+        Evidence::Changed { files } => Some(*files),
+        Evidence::GatePassed
+        | Evidence::Checked { .. }
+        | Evidence::Decided { .. }
+        | Evidence::Committed { .. }
+        | Evidence::NoneAsked
+        | Evidence::Claim
+        | Evidence::TakenOver
+        | Evidence::Claimed { .. }
+        | Evidence::Weakened { .. } => None,
+    });
+    let words = match (level, files.flatten()) {
+        (Level::Check, _) => "check passed".to_owned(),
+        (Level::Person, _) => by_person(evidence),
+        (Level::Changed, Some(1)) => "1 file changed".to_owned(),
+        (Level::Changed, Some(files)) => format!("{files} files changed"),
+        (Level::Changed, None) => "files changed".to_owned(),
+        (Level::Word, _) if evidence.contains(&Evidence::TakenOver) => {
+            "done when taken over".to_owned()
+        }
+        (Level::Word, _) => "agent's word".to_owned(),
+    };
+    let weakened = evidence
+        .iter()
+        .any(|one| matches!(one, Evidence::Weakened { .. }));
+    Some(if weakened {
+        format!("{words}, proof weakened")
+    } else {
+        words
+    })
+}
+
+fn by_person(evidence: &[Evidence]) -> String {
+    let mut said = evidence.iter().filter_map(|one| match one {
+        Evidence::Decided { by, .. } => Some(format!("accepted by {by}")),
+        Evidence::Claimed { by } => Some(format!("marked in {by}")),
+        Evidence::GatePassed
+        | Evidence::Checked { .. }
+        | Evidence::Committed { .. }
+        | Evidence::Changed { .. }
+        | Evidence::NoneAsked
+        | Evidence::Claim
+        | Evidence::TakenOver
+        | Evidence::Weakened { .. } => None,
+    });
+    said.next().unwrap_or_else(|| "accepted".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -478,6 +532,31 @@ mod tests {
         );
         let proof = checked(Some(CheckMeans::SeenToFail));
         assert_eq!(level(&[changed, proof]), Some(Level::Check));
+    }
+
+    #[test]
+    fn evidence_is_said_in_a_few_words() {
+        let words = |evidence: &[Evidence]| evidence_in_words(evidence).unwrap_or_default();
+        let checked = |means| Evidence::Checked {
+            command: "cargo test".to_owned(),
+            tree: None,
+            means,
+        };
+        let changed = |files| Evidence::Changed { files };
+        let how = vec!["1 more skip mark than before".to_owned()];
+        let weakened = Evidence::Weakened { how };
+        assert_eq!(words(&[]), "");
+        let proof = checked(Some(CheckMeans::Change));
+        assert_eq!(words(&[proof.clone(), changed(Some(4))]), "check passed");
+        assert_eq!(words(&[proof, weakened]), "check passed, proof weakened");
+        assert_eq!(words(&[checked(None)]), "agent's word");
+        assert_eq!(words(&[changed(Some(1))]), "1 file changed");
+        assert_eq!(words(&[changed(Some(4))]), "4 files changed");
+        let by = Evidence::Claimed {
+            by: "prd.json".to_owned(),
+        };
+        assert_eq!(words(&[by]), "marked in prd.json");
+        assert_eq!(words(&[Evidence::TakenOver]), "done when taken over");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use piton_core::attempt::RecoveryAction;
+use piton_core::evidence::evidence_in_words;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
 use piton_core::{Event, ItemState, Outcome, Recorded, Role, RunState, Stage, Tables};
@@ -144,7 +145,12 @@ fn moved_line(
                 .map(|time| format!(" {DIM}{time}{DIM:#}"))
                 .unwrap_or_default();
             let said = if leaf { dash(summary) } else { String::new() };
-            Some(format!("{GREEN}x{GREEN:#} {node}{took}{said}"))
+            let item = tables.item(moved.run, node);
+            let proof = item
+                .and_then(|item| evidence_in_words(&item.evidence))
+                .map(|proof| format!(" {DIM}({proof}){DIM:#}"))
+                .unwrap_or_default();
+            Some(format!("{GREEN}x{GREEN:#} {node}{took}{proof}{said}"))
         }
         ItemState::Failed if leaf => Some(format!(
             "{RED}!{RED:#} {node} failed{}",

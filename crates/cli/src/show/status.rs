@@ -182,6 +182,9 @@ fn node_line(node: &NodeLine, now: Timestamp) -> String {
     if let Some(until) = node.until.filter(|until| *until > now) {
         notes.push(format!("waits {}", seconds(now, until)));
     }
+    if node.being_checked {
+        notes.push("being checked".to_owned());
+    }
     notes.extend(node.recovery.as_ref().map(followed));
     if node.state == ItemState::Skipped {
         notes.extend(node.summary.as_deref().map(first_line));
@@ -189,13 +192,16 @@ fn node_line(node: &NodeLine, now: Timestamp) -> String {
     if let Some(error) = &node.error {
         notes.push(first_line(error));
     }
+    let proof = node.evidence.as_ref().map_or_else(String::new, |proof| {
+        format!(" {DIM}({}){DIM:#}", proof.summary)
+    });
     let notes = if notes.is_empty() {
         String::new()
     } else {
         format!(" {DIM}- {}{DIM:#}", notes.join("; "))
     };
     format!(
-        "{indent}{style}{mark}{style:#} {}{time}{here}{notes}\n",
+        "{indent}{style}{mark}{style:#} {}{time}{proof}{here}{notes}\n",
         node.id
     )
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use jiff::Timestamp;
-use piton_core::item::Evidence;
+use piton_core::evidence::{Evidence, Level, evidence_in_words, level_of_evidence};
 use piton_core::observation::ObservationCategory;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
@@ -60,8 +60,12 @@ pub struct NodeLine {
     pub retries: u32,
     /// Not before this time is it tried again.
     pub until: Option<Timestamp>,
-    /// Why it counts as done.
-    pub evidence: Vec<Evidence>,
+    /// An attempt at it is over, and its check is to show what it came to.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub being_checked: bool,
+    /// Why it counts as done; absent while it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Proof>,
     /// What the next attempt follows, after one that did not complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Followed>,
@@ -71,6 +75,31 @@ pub struct NodeLine {
     /// What its attempts used; absent where nothing of it is known.
     #[serde(skip_serializing_if = "Spend::is_unknown")]
     pub spend: Spend,
+}
+
+/// Why a node counts as done.
+#[derive(Clone, Debug, Serialize)]
+pub struct Proof {
+    /// How well it is proven.
+    pub level: Level,
+    /// The same in a few words.
+    pub summary: String,
+    /// All that shows it.
+    pub all: Vec<Evidence>,
+}
+
+impl Proof {
+    /// That of an item which is done; none of one that only holds others.
+    #[must_use]
+    pub fn of_item(item: &ItemRow) -> Option<Self> {
+        let is_done = item.state == ItemState::Done;
+        let evidence = is_done.then_some(item.evidence.as_slice())?;
+        Some(Self {
+            level: level_of_evidence(evidence)?,
+            summary: evidence_in_words(evidence)?,
+            all: evidence.to_vec(),
+        })
+    }
 }
 
 /// Counters, derived from the nodes.
@@ -271,7 +300,8 @@ fn node_line(item: &ItemRow, current: bool) -> NodeLine {
         error: item.error.clone(),
         retries: item.retries,
         until: item.until,
-        evidence: item.evidence.clone(),
+        being_checked: item.is_being_checked(),
+        evidence: Proof::of_item(item),
         recovery: item.recovery.as_deref().cloned(),
         piece_of: item.piece_of.as_ref().map(ToString::to_string),
         spend: item.spend.clone(),
