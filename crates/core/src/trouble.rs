@@ -30,6 +30,11 @@ words! {
         Setup = "setup",
         /// It ran in circles and was stopped.
         Stuck = "stuck",
+        /// The program ended well, and the agent did not say in the asked form
+        /// what came of the work.
+        NoVerdict = "no-verdict",
+        /// A hook of the user's refused the prompt or stopped the session.
+        HookRefused = "hook-refused",
         /// Anything else.
         Logic = "logic",
     }
@@ -50,6 +55,8 @@ impl Trouble {
             | Self::Session
             | Self::Setup
             | Self::Stuck
+            | Self::NoVerdict
+            | Self::HookRefused
             | Self::Logic => Category::Logic,
         }
     }

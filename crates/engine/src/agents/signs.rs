@@ -235,6 +235,8 @@ pub(super) fn sentence(trouble: Trouble, error: &str, program: &str, login: &str
         | Trouble::Timeout
         | Trouble::Session
         | Trouble::Stuck
+        | Trouble::NoVerdict
+        | Trouble::HookRefused
         | Trouble::Logic => error.to_owned(),
     }
 }
