@@ -194,7 +194,7 @@ pub fn settle(report: &mut Report, answer: &Report) {
     }
 }
 
-/// Whether what was said by a tool decides what came of an attempt.
+/// Whether the answer by a tool decides what came of an attempt.
 fn settles(report: &Report, answer: &Report) -> bool {
     let asks = answer.outcome == Outcome::NeedsHuman;
     let completes = answer.outcome == Outcome::Completed;
@@ -215,10 +215,11 @@ fn settles(report: &Report, answer: &Report) -> bool {
     }
     // Something that was not permitted is no reason to fail, and the verdict
     // that is missing is this one.
-    let trouble = report.trouble.filter(|trouble| match trouble {
-        Trouble::Permission => false,
-        other => *other != Trouble::NoVerdict || has_pending_work(report),
-    });
+    let is_harmless = |trouble: Trouble| {
+        let is_missing = trouble == Trouble::NoVerdict && !has_pending_work(report);
+        trouble == Trouble::Permission || is_missing
+    };
+    let trouble = report.trouble.filter(|trouble| !is_harmless(*trouble));
     !completes || (success && trouble.is_none() && !report.cannot_start)
 }
 
@@ -316,7 +317,7 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
         usage: serde_json::from_value(answer.usage).unwrap_or_default(),
         ..Report::bare(outcome)
     };
-    let said = answer.error.clone().or_else(|| report.summary.clone());
+    let reason = answer.error.clone().or_else(|| report.summary.clone());
     match outcome {
         Outcome::NeedsHuman => {
             report.human = Some(answer.human.unwrap_or_else(|| {
@@ -334,14 +335,13 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
             report.error = Some(error);
         }
         Outcome::Failed | Outcome::Blocked => {
-            let error = said.unwrap_or_else(|| format!("the agent ended with {}", ending(ended)));
+            let error = reason.unwrap_or_else(|| format!("the agent ended with {}", ending(ended)));
             report.category = Some(classify(ended.code, &error));
             report.error = Some(error);
         }
         Outcome::Partial => {
             report.category = Some(Category::Logic);
-            report.error =
-                Some(said.unwrap_or_else(|| "the agent said that a part is done".to_owned()));
+            report.error = Some(reason.unwrap_or_else(|| "only a part is done".to_owned()));
         }
         Outcome::Completed | Outcome::Interrupted => {}
     }
@@ -351,7 +351,7 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
 /// The last line of what was printed that is no JSON and no fence.
 fn prose_line(output: &str) -> Option<String> {
     let is_prose = |line: &&str| !line.trim().starts_with(['{', '}', '`', '~', '"']);
-    let line = lines(output).filter(is_prose).next_back()?;
+    let line = lines(output).rfind(is_prose)?;
     Some(line.trim().to_owned())
 }
 
@@ -815,7 +815,7 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
             "its status `wip` is unknown",
         );
         check_no_verdict(
-            &format!("<ralph>COMPLETE</ralph>\n{{status: \"x\",\n\"status\": failed}}"),
+            "<ralph>COMPLETE</ralph>\n{status: \"x\",\n\"status\": failed}",
             "its status block is not valid JSON",
         );
         check(
@@ -874,13 +874,13 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
     }
 
     #[test]
-    fn what_was_said_by_a_tool_is_the_verdict_that_is_missing() {
-        let told = |outcome| Report {
-            summary: Some("told".to_owned()),
+    fn an_answer_by_a_tool_is_the_verdict_that_is_missing() {
+        let answer = |outcome| Report {
+            summary: Some("done".to_owned()),
             ..Report::bare(outcome)
         };
         let settled = |mut report: Report, outcome| {
-            settle(&mut report, &told(outcome));
+            settle(&mut report, &answer(outcome));
             (report.outcome, report.trouble, report.error)
         };
         let text = || report("I am done.", &exit(0));

@@ -51,8 +51,8 @@ const QUIET: &[&str] = &[
 /// and a wrong key ends the attempt in some ten seconds instead of never.
 const RETRIES: (&str, &str) = ("CLAUDE_CODE_MAX_RETRIES", "4");
 
-/// A turn that ends takes what it began in the background with it: nobody is
-/// there to hear how that ends.
+/// A turn that ends takes what it began in the background with it, so that the
+/// agent never sees how that ends.
 const NO_BACKGROUND: (&str, &str) = ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
 
 /// Claude Code, as it is configured.
@@ -392,7 +392,7 @@ fn has_succeeded(result: &Value) -> bool {
     result["is_error"].as_bool() == Some(false) && result["subtype"].as_str() == Some("success")
 }
 
-/// What was said, with the numbers of the result.
+/// The same with the numbers of the result.
 fn of_result(said: Said, result: &Value) -> Said {
     let (usage, models) = total(result);
     Said {

@@ -2,7 +2,7 @@
 //!
 //! The success of a program, by its own words and exit status 0, is not yet a
 //! verdict on the work: that is looked for in the agent's words. A program that
-//! stopped before its work was done has not completed, whatever was said.
+//! stopped before its work was done has not completed, whatever its agent wrote.
 
 use piton_core::attempt::{Conversation, HumanNeeded, Outcome, Report};
 use piton_core::classify::Category;

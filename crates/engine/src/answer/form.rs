@@ -14,7 +14,7 @@ use super::Answer;
 use super::status::Status;
 
 /// What prompts write where a status belongs: an agent that repeats its prompt
-/// has not said anything yet.
+/// has not answered yet.
 const PLACEHOLDER: &str = "STATUS";
 
 /// Keys of an object that is a verdict without a word of explanation.
@@ -46,7 +46,7 @@ const EXPLANATIONS: &[&str] = &[
 
 /// So much is parsed of objects of any length, in bytes; an output that holds
 /// more of them, one within the other, was made to cost time.
-const PARSED_BYTES_MAX: usize = 32 << 20;
+const PARSED_BYTES_MAX: usize = 8 << 20;
 /// After that an object is parsed up to this length.
 const SMALL_BYTES_MAX: usize = 16 << 10;
 

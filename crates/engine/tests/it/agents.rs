@@ -175,7 +175,7 @@ fn compare(folder: &Path) -> usize {
     expected.len()
 }
 
-/// What a person is told, where the recording says it.
+/// What a person reads, where the recording says it.
 fn check_words(name: &str, expect: &Value, report: &Report) {
     if let Some(reason) = expect["human"].as_str() {
         let human = report.human.as_ref().expect(name);

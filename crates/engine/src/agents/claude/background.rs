@@ -104,7 +104,7 @@ impl Background {
             return;
         };
         let mut before = std::mem::take(&mut self.tasks);
-        // What goes on by itself, such as a watcher, is nobody's work.
+        // What goes on by itself, such as a watcher, is not the agent's work.
         let is_work = |task: &&Value| task["ambient"].as_bool() != Some(true);
         for task in tasks.iter().filter(is_work) {
             let id = task["task_id"].as_str().unwrap_or("");

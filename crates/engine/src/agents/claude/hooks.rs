@@ -1,4 +1,4 @@
-//! What a user's hook said that stopped Claude Code.
+//! The words of a user's hook that stopped Claude Code.
 
 use serde_json::Value;
 
@@ -28,7 +28,8 @@ pub(super) fn stop_reason(event: &Value) -> Option<String> {
 }
 
 /// The hook's words in the text of a result, without the prompt and the command
-/// of the hook that stand there as well. `known` is what it said elsewhere.
+/// of the hook that stand there as well. `known` is its reason, where that
+/// was printed elsewhere.
 pub(super) fn words(text: &str, known: Option<&str>) -> String {
     let text = text.split(PROMPT).next().unwrap_or_default().trim();
     let words = if let Some(words) = text.strip_prefix(STOPPED) {
@@ -70,11 +71,11 @@ mod tests {
 
     #[test]
     fn only_an_answer_that_stops_has_a_reason_to_stop() {
-        let said = |stdout: &str| stop_reason(&json!({ "stdout": stdout }));
+        let reason = |stdout: &str| stop_reason(&json!({ "stdout": stdout }));
         let stops = r#"{"continue":false,"stopReason":"the tree is frozen"}"#;
-        assert_eq!(said(stops).as_deref(), Some("the tree is frozen"));
-        assert_eq!(said(r#"{"continue":true,"stopReason":"x"}"#), None);
-        assert_eq!(said("plain text"), None);
+        assert_eq!(reason(stops).as_deref(), Some("the tree is frozen"));
+        assert_eq!(reason(r#"{"continue":true,"stopReason":"x"}"#), None);
+        assert_eq!(reason("plain text"), None);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! At 95 % of the window of five hours it has the model finish its step, say
 //! what is left, and end its turn; the result is then a success. How full a
-//! window is stands in the events about it, and what it told the person in a
-//! notice or in the agent's last words.
+//! window is stands in the events about it; that it wraps up, in a notice of the
+//! program or in the agent's last words.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -20,7 +20,7 @@ const NEAR_BYTES: usize = 40;
 pub(super) struct UsageWindow {
     used: Option<f64>,
     resets_at: Option<Timestamp>,
-    /// Beyond the window, what is used is paid for: it stops nobody.
+    /// Beyond the window, what is used is paid for: the program goes on.
     is_paid: bool,
     has_noticed: bool,
 }
@@ -53,8 +53,8 @@ impl UsageWindow {
     /// not. `words` are the agent's last.
     pub(super) fn stop(&self, words: &str) -> Option<Option<Timestamp>> {
         let is_full = self.used.is_some_and(|used| used >= NEARLY_USED) && !self.is_paid;
-        let is_said = self.has_noticed || speaks_of_limit(words);
-        (is_full || is_said).then_some(self.resets_at)
+        let is_announced = self.has_noticed || speaks_of_limit(words);
+        (is_full || is_announced).then_some(self.resets_at)
     }
 }
 
@@ -125,14 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_paid_beyond_stops_nobody() {
+    fn a_window_that_is_paid_beyond_stops_no_work() {
         let paid = json!({"status": "allowed_warning", "rateLimitType": "five_hour",
             "utilization": 1.02, "isUsingOverage": true});
         check(&[paid], "", None);
     }
 
     #[test]
-    fn words_tell_it_where_no_number_does() {
+    fn words_announce_it_where_no_number_does() {
         for words in [
             "Approaching your usage limit, so I stop here. Remaining: parser, tests",
             "Approaching your 5-hour usage limit — Claude will wrap up the current step.",
