@@ -260,6 +260,10 @@ pub(crate) struct RunArgs {
     /// The agent: a name from the configuration, else a shell command (`sh:CMD` forces one)
     #[arg(long, value_name = "NAME|CMD")]
     pub(crate) agent: Option<String>,
+    /// What says that the agent's work is done: its own words in the form that the prompt asks
+    /// for, or, of a plain command, exit status 0 [default: form]
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub(crate) verdict: Option<VerdictArg>,
     /// The folder of the workflows [default: .claude/workflows of the work tree]
     #[arg(long, value_name = "DIR")]
     pub(crate) workflows: Option<PathBuf>,
@@ -296,6 +300,14 @@ pub(crate) struct RunArgs {
     /// Run although the sprint enables KEY, which piton cannot do yet
     #[arg(long, value_name = "KEY", action = ArgAction::Append)]
     pub(crate) ignore: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum VerdictArg {
+    /// The agent's words
+    Form,
+    /// Exit status 0 of a plain command, unless it says otherwise
+    ExitStatus,
 }
 
 fn duration(text: &str) -> Result<u64, piton_core::amount::NotADuration> {

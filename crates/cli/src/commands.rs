@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use piton_core::policy::Limits;
 use piton_core::{RunState, Verb, Way};
 use piton_engine::Notice;
+use piton_engine::config::VerdictBy;
 use piton_engine::runner::exit_of;
 use piton_engine::verbs::compile::{Compiled, Target, check_sprint, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
@@ -26,6 +27,7 @@ use piton_engine::{Exit, Failure, World};
 
 use crate::args::{
     Args, Command, IssueCommand, JournalCommand, PlanCommand, RunArgs, StoreCommand, VerbArg,
+    VerdictArg,
 };
 use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
 use crate::show;
@@ -120,11 +122,21 @@ impl From<VerbArg> for Verb {
     }
 }
 
+impl From<VerdictArg> for VerdictBy {
+    fn from(how: VerdictArg) -> Self {
+        match how {
+            VerdictArg::Form => Self::Form,
+            VerdictArg::ExitStatus => Self::ExitStatus,
+        }
+    }
+}
+
 fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, Failure> {
     let request = run::Request {
         plan: args.plan,
         agent: args.agent,
         workflows: args.workflows,
+        verdict: args.verdict.map(VerdictBy::from),
         model: args.model,
         limits: Limits {
             iterations_max: args.max_iterations,

@@ -32,7 +32,7 @@ use piton_core::call::Call;
 use piton_core::trouble::Trouble;
 
 use crate::answer::Ended;
-use crate::config::{Adapter, AgentTable, Config};
+use crate::config::{Adapter, AgentTable, Config, VerdictBy};
 use crate::failure::Failure;
 use crate::process::Program;
 
@@ -155,6 +155,16 @@ pub enum Verdict {
     Nothing,
 }
 
+/// Why a program ended well before its work was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EarlyStop {
+    /// The usage window of its service is nearly used up. It resets at this
+    /// time, where that is known.
+    UsageWindow(Option<Timestamp>),
+    /// Work in the background was pending: what it is.
+    PendingWork(Vec<String>),
+}
+
 /// What a program said, all in all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
@@ -168,6 +178,8 @@ pub struct Said {
     pub trouble: Option<Trouble>,
     /// When the service that had enough serves again.
     pub resets_at: Option<Timestamp>,
+    /// Why it stopped before its work was done, although it succeeded.
+    pub early: Option<EarlyStop>,
     /// The conversation, with what all of it used where the program counts so.
     pub conversation: Option<Conversation>,
     /// What this attempt used.
@@ -188,15 +200,8 @@ pub struct Said {
 /// When what is configured for it does not fit.
 pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
     let table = config.agents.get(name);
-    // What somebody configured goes before what piton knows.
-    let is_command = name.starts_with("sh:") || config.agent.commands.contains_key(name);
-    let adapter = match table {
-        Some(table) => table.adapter(name),
-        None if is_command => return shell(name, config.command(name)),
-        None => match Adapter::known(name) {
-            Some(adapter) => adapter,
-            None => return shell(name, name),
-        },
+    let Some(adapter) = adapter(config, name) else {
+        return shell(name, config.command(name));
     };
     let table = table.cloned().unwrap_or_default();
     let zone = TimeZone::system();
@@ -206,6 +211,40 @@ pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
         Adapter::Gemini => Box::new(Gemini::new(table, zone)),
         Adapter::Custom => Box::new(Custom::new(table, zone)?),
     })
+}
+
+/// The adapter of the agent that `name` means; none for a shell command.
+fn adapter(config: &Config, name: &str) -> Option<Adapter> {
+    if let Some(table) = config.agents.get(name) {
+        return Some(table.adapter(name));
+    }
+    // What a person configured goes before what piton knows.
+    let is_command = name.starts_with("sh:") || config.agent.commands.contains_key(name);
+    Adapter::known(name).filter(|_| !is_command)
+}
+
+/// What says that the work of the agent `name` is done: what was `asked` for,
+/// else what its table says.
+///
+/// # Errors
+///
+/// When the exit status was asked for, and the program is one that can be asked
+/// what came of its work.
+pub fn verdict_by(
+    config: &Config,
+    name: &str,
+    asked: Option<VerdictBy>,
+) -> Result<VerdictBy, Failure> {
+    let Some(asked) = asked else {
+        let table = config.agents.get(name);
+        return Ok(table.map_or(VerdictBy::Form, |table| table.verdict));
+    };
+    let unfit = adapter(config, name).and_then(|adapter| asked.unfit_for(adapter));
+    match unfit {
+        Some(why) => Err(Failure::new("usage", format!("--verdict: {why}"))
+            .hint("leave --verdict out, or name a command: `--agent 'sh:CMD'`")),
+        None => Ok(asked),
+    }
 }
 
 /// A command for a shell; one that says nothing would do nothing and end well.

@@ -1,72 +1,88 @@
 //! What an agent said came of its work.
 //!
-//! The result is the last fenced `json` block or JSON line that fits
-//! `{status, summary, error?, humanNeeded?}`. Without one, the last signal
-//! counts that loops of other tools know: `<ralph>COMPLETE</ralph>`,
-//! `###BLOCKED:why###`. Without that the exit status speaks, and the last line
-//! is the summary. What it noticed is read wherever it stands.
+//! The verdict is the last JSON object of the form
+//! `{status, summary, error?, humanNeeded?}`: see `form`. Without one, the last
+//! signal counts that loops of other tools know: `<ralph>COMPLETE</ralph>`,
+//! `###BLOCKED:why###`. Without that there is no verdict: exit status 0 says
+//! that the program ended well, not that the work is done. Only a program that
+//! was configured so is judged by its exit status. What an agent noticed is read
+//! wherever it stands.
 
+mod form;
 mod noticed;
+mod status;
 mod words;
+
+use std::fmt;
 
 use piton_core::attempt::{HumanNeeded, Outcome, Piece, Report};
 use piton_core::classify::{Category, classify};
 use piton_core::observation::Observation;
 use piton_core::trouble::Trouble;
-use serde::Deserialize;
 
+use self::form::{Block, BlockFault, last_block};
 use self::noticed::{noticed, with_blocker};
-use self::words::{of_word, said};
+use self::status::Status;
+use self::words::{Word, last_word, of_word};
+use crate::config::VerdictBy;
+
+/// What an attempt failed with whose program ended well and whose agent gave no
+/// verdict.
+const NO_VERDICT: &str = "the agent ended with exit status 0 and did not say what came of its work";
+
+/// How the error of an agent begins whose turn ended before its work in the
+/// background.
+pub(crate) const PENDING_WORK: &str =
+    "the agent ended its turn while work in the background was pending";
+
+/// How the error of an agent begins that stopped before a limit was reached.
+pub(crate) const STOPPED_EARLY: &str =
+    "the agent stopped early because the usage window of its service is nearly used up";
 
 /// Longest text that is kept of a summary or an error, in characters.
 const TEXT_CHARS_MAX: usize = 4_000;
+/// Longest status that is quoted, in characters.
+const STATUS_CHARS_MAX: usize = 60;
 
-#[derive(Deserialize)]
+/// What an agent answered, in the form that prompts ask for.
+#[derive(Debug)]
 struct Answer {
     status: Status,
-    #[serde(default)]
     summary: Option<String>,
-    #[serde(default)]
     error: Option<String>,
-    #[serde(
-        default,
-        rename = "humanNeeded",
-        alias = "human-needed",
-        alias = "human_needed"
-    )]
-    human: Option<Human>,
+    human: Option<HumanNeeded>,
     /// Whatever stands there: what cannot be read spoils no answer.
-    #[serde(default)]
     pieces: serde_json::Value,
     /// What it used: `input_tokens`, `output_tokens`, `cost_usd`.
-    #[serde(default)]
     usage: serde_json::Value,
 }
 
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-enum Status {
-    Completed,
-    Failed,
-    Blocked,
-    NeedsHuman,
+/// What an output says of what came of the work.
+enum Account {
+    /// A block of the form; how it was read where it is a near miss.
+    Block(Box<Answer>, Vec<String>),
+    /// A signal of other loops.
+    Signal(Word),
+    /// A block that cannot be read, as the last thing of this kind.
+    Broken(BlockFault),
+    /// Nothing.
+    Missing,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Human {
-    Reason(String),
-    Whole {
-        reason: String,
-        details: Option<String>,
-    },
-}
-
-impl Answer {
-    /// Whether it says enough to be an answer and not any JSON with a status.
-    fn fits(&self) -> bool {
-        // A failure needs no words to be believed; a success does.
-        self.summary.is_some() || self.status != Status::Completed
+/// Finds what an output says of what came of the work.
+///
+/// A block goes before any signal. One that cannot be read takes back whatever
+/// stands before it.
+fn account(output: &str) -> Account {
+    let word = last_word(output);
+    match (last_block(output), word) {
+        (Some((_, Block::Whole { answer, notes })), _) => Account::Block(answer, notes),
+        (Some((at, Block::Broken(_))), Some((word_at, word))) if word_at > at => {
+            Account::Signal(word)
+        }
+        (Some((_, Block::Broken(fault))), _) => Account::Broken(fault),
+        (None, Some((_, word))) => Account::Signal(word),
+        (None, None) => Account::Missing,
     }
 }
 
@@ -94,14 +110,30 @@ pub struct Stopped {
 
 /// Makes a report of what an agent printed (the end of it) and how it ended.
 #[must_use]
-pub fn report(output: &str, ended: &Ended) -> Report {
+pub fn report(output: &str, ended: &Ended, by: VerdictBy) -> Report {
     let output = strip_ansi(output);
-    let report = match find(&output) {
-        Some(answer) => of_answer(answer, &output, ended),
-        None => match said(&output) {
-            Some(word) => of_word(word, &output, ended),
-            None => of_exit(&output, ended),
-        },
+    let report = match account(&output) {
+        Account::Block(mut answer, notes) => {
+            if answer.status == Status::Completed {
+                answer.summary = answer.summary.or_else(|| prose_line(&output));
+            }
+            Report {
+                notes: (!notes.is_empty()).then(|| notes.join("; ")),
+                ..of_answer(*answer, &output, ended)
+            }
+        }
+        Account::Signal(word) => of_word(word, &output, ended),
+        Account::Broken(fault) if has_ended_well(ended) => {
+            without_verdict(&output, &fault.to_string())
+        }
+        Account::Missing if has_ended_well(ended) && by == VerdictBy::Form => {
+            let found = match last_line(&output) {
+                Some(_) => "it printed text only",
+                None => "it printed nothing",
+            };
+            without_verdict(&output, found)
+        }
+        Account::Broken(_) | Account::Missing => of_exit(&output, ended),
     };
     let report = Report {
         observations: noticed(&output),
@@ -110,42 +142,98 @@ pub fn report(output: &str, ended: &Ended) -> Report {
     with_blocker(finish(report, ended))
 }
 
+/// Whether the program ended by itself, and well.
+fn has_ended_well(ended: &Ended) -> bool {
+    ended.code == Some(0) && ended.stopped.is_none()
+}
+
+/// A report of a program that ended well, and of what stands where a verdict
+/// belongs.
+fn without_verdict(output: &str, found: &str) -> Report {
+    Report {
+        summary: last_line(output),
+        error: Some(format!("{NO_VERDICT}: {found}")),
+        category: Some(Category::Logic),
+        trouble: Some(Trouble::NoVerdict),
+        ..Report::bare(Outcome::Failed)
+    }
+}
+
+impl fmt::Display for BlockFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CutOff => f.write_str("its status block is cut off"),
+            Self::Malformed => f.write_str("its status block is not valid JSON"),
+            Self::UnknownStatus(word) => {
+                let word = shorten(word, STATUS_CHARS_MAX);
+                write!(f, "its status `{word}` is unknown")
+            }
+        }
+    }
+}
+
 /// Lets what the agent said by a tool of piton, while it worked, count before
 /// what it printed. A program that broke down is not believed all the same.
 pub fn settle(report: &mut Report, answer: &Report) {
-    // Something that was not permitted is no reason to fail.
-    let trouble = report
-        .trouble
-        .filter(|trouble| *trouble != Trouble::Permission);
-    let broke_down = trouble.is_some() || report.cannot_start;
-    let success = report
-        .process
-        .as_ref()
-        .is_none_or(|end| end.code == Some(0));
-    // Whoever asks, and is ended then, still waits for the answer.
-    let asks = answer.outcome == Outcome::NeedsHuman;
-    if (report.outcome == Outcome::Interrupted && !asks)
-        || (broke_down && answer.outcome == Outcome::Completed)
-    {
-        report
-            .observations
-            .extend(answer.observations.iter().cloned());
-        return;
-    }
-    if answer.outcome == Outcome::Completed && !success {
+    let observations = answer.observations.iter().cloned();
+    report.observations.extend(observations);
+    if !settles(report, answer) {
         return;
     }
     report.outcome = answer.outcome;
     report.error.clone_from(&answer.error);
     report.category = answer.category;
     report.human.clone_from(&answer.human);
+    report.notes.clone_from(&answer.notes);
     report.summary = answer.summary.clone().or(report.summary.take());
+    report.trouble = report
+        .trouble
+        .filter(|trouble| *trouble != Trouble::NoVerdict);
     if !answer.pieces.is_empty() {
         report.pieces.clone_from(&answer.pieces);
     }
-    report
-        .observations
-        .extend(answer.observations.iter().cloned());
+}
+
+/// Whether the answer by a tool decides what came of an attempt.
+fn settles(report: &Report, answer: &Report) -> bool {
+    let asks = answer.outcome == Outcome::NeedsHuman;
+    let completes = answer.outcome == Outcome::Completed;
+    let success = report
+        .process
+        .as_ref()
+        .is_none_or(|end| end.code == Some(0));
+    if report.trouble == Some(Trouble::HookRefused) {
+        return false;
+    }
+    if has_stopped_early(report) {
+        return asks || answer.outcome == Outcome::Blocked || (completes && success);
+    }
+    // An agent that asked a question waits for the answer even if it was ended
+    // then.
+    if report.outcome == Outcome::Interrupted {
+        return asks;
+    }
+    // Something that was not permitted is no reason to fail, and the verdict
+    // that is missing is this one.
+    let is_harmless = |trouble: Trouble| {
+        let is_missing = trouble == Trouble::NoVerdict && !has_pending_work(report);
+        trouble == Trouble::Permission || is_missing
+    };
+    let trouble = report.trouble.filter(|trouble| !is_harmless(*trouble));
+    !completes || (success && trouble.is_none() && !report.cannot_start)
+}
+
+/// Whether the agent ended its turn although work in the background goes on.
+fn has_pending_work(report: &Report) -> bool {
+    let error = report.error.as_deref().unwrap_or_default();
+    report.trouble == Some(Trouble::NoVerdict) && error.starts_with(PENDING_WORK)
+}
+
+/// Whether the agent stopped because its usage window is nearly used up. It was
+/// not turned away: its program ended well.
+fn has_stopped_early(report: &Report) -> bool {
+    let error = report.error.as_deref().unwrap_or_default();
+    report.trouble == Some(Trouble::RateLimit) && error.starts_with(STOPPED_EARLY)
 }
 
 /// A report no text of which is longer than one that was printed may be.
@@ -162,12 +250,14 @@ pub fn bounded(mut report: Report) -> Report {
     report
 }
 
-/// Whether the words of an agent say what came of its work: by an answer or by
-/// a word of other loops.
+/// Whether the words of an agent say what came of its work: by a block of the
+/// form or by a signal of other loops.
 #[must_use]
 pub fn is_account(words: &str) -> bool {
-    let words = strip_ansi(words);
-    find(&words).is_some() || said(&words).is_some()
+    match account(&strip_ansi(words)) {
+        Account::Block(..) | Account::Signal(_) => true,
+        Account::Broken(_) | Account::Missing => false,
+    }
 }
 
 /// What an agent says that it noticed, wherever it stands in what it printed.
@@ -214,14 +304,12 @@ pub(crate) fn finish(mut report: Report, ended: &Ended) -> Report {
 }
 
 fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
-    let failed_exit = ended.code != Some(0);
-    let outcome = match answer.status {
-        Status::NeedsHuman => Outcome::NeedsHuman,
-        Status::Failed => Outcome::Failed,
-        Status::Blocked => Outcome::Blocked,
-        // A program that fails after it said that all is well is not believed.
-        Status::Completed if failed_exit => Outcome::Failed,
-        Status::Completed => Outcome::Completed,
+    // A program that fails after it said that all is well is not believed.
+    let is_contradicted = answer.status == Status::Completed && ended.code != Some(0);
+    let outcome = if is_contradicted {
+        Outcome::Failed
+    } else {
+        answer.status.outcome()
     };
     let mut report = Report {
         summary: answer.summary,
@@ -229,46 +317,42 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
         usage: serde_json::from_value(answer.usage).unwrap_or_default(),
         ..Report::bare(outcome)
     };
+    let reason = answer.error.clone().or_else(|| report.summary.clone());
     match outcome {
         Outcome::NeedsHuman => {
-            report.human = Some(match answer.human {
-                Some(Human::Reason(reason)) => HumanNeeded {
-                    reason,
-                    details: None,
-                },
-                Some(Human::Whole { reason, details }) => HumanNeeded { reason, details },
-                None => HumanNeeded {
-                    reason: report
-                        .summary
-                        .clone()
-                        .unwrap_or_else(|| "the agent gave no reason".to_owned()),
+            report.human = Some(answer.human.unwrap_or_else(|| {
+                let reason = report.summary.clone();
+                HumanNeeded {
+                    reason: reason.unwrap_or_else(|| "the agent gave no reason".to_owned()),
                     details: answer.error,
-                },
-            });
-        }
-        Outcome::Failed | Outcome::Blocked => {
-            let said = answer.error.or_else(|| report.summary.clone());
-            let error = match (answer.status, said) {
-                (Status::Completed, _) => {
-                    format!("the agent said completed, but ended with {}", ending(ended))
                 }
-                (_, Some(said)) => said,
-                (_, None) => format!("the agent ended with {}", ending(ended)),
-            };
+            }));
+        }
+        Outcome::Failed if is_contradicted => {
+            let error = format!("the agent said completed, but ended with {}", ending(ended));
             let context = format!("{error}\n{}", last_lines(output, 40));
-            report.category = Some(classify(
-                ended.code,
-                if answer.status == Status::Completed {
-                    &context
-                } else {
-                    &error
-                },
-            ));
+            report.category = Some(classify(ended.code, &context));
             report.error = Some(error);
         }
-        Outcome::Completed | Outcome::Partial | Outcome::Interrupted => {}
+        Outcome::Failed | Outcome::Blocked => {
+            let error = reason.unwrap_or_else(|| format!("the agent ended with {}", ending(ended)));
+            report.category = Some(classify(ended.code, &error));
+            report.error = Some(error);
+        }
+        Outcome::Partial => {
+            report.category = Some(Category::Logic);
+            report.error = Some(reason.unwrap_or_else(|| "only a part is done".to_owned()));
+        }
+        Outcome::Completed | Outcome::Interrupted => {}
     }
     report
+}
+
+/// The last line of what was printed that is no JSON and no fence.
+fn prose_line(output: &str) -> Option<String> {
+    let is_prose = |line: &&str| !line.trim().starts_with(['{', '}', '`', '~', '"']);
+    let line = lines(output).rfind(is_prose)?;
+    Some(line.trim().to_owned())
 }
 
 /// The pieces of an answer; none where one of them is no piece, for then the
@@ -373,62 +457,6 @@ fn shorten(text: &str, chars_max: usize) -> String {
     }
 }
 
-/// The last block or line that fits.
-///
-/// A block that is not closed hides nothing: lines within one count too, unless
-/// the block as a whole is an answer.
-fn find(output: &str) -> Option<Answer> {
-    let mut found = None;
-    let mut block: Option<Block> = None;
-    for line in output.lines() {
-        let bare = line.trim();
-        if let Some(tag) = bare.strip_prefix("```") {
-            let begins = tag.trim().eq_ignore_ascii_case("json");
-            if begins || block.is_some() {
-                found = block.take().and_then(Block::answer).or(found);
-                block = begins.then(Block::default);
-            }
-            continue;
-        }
-        let answer = bare.starts_with('{').then(|| read(bare)).flatten();
-        match &mut block {
-            Some(block) => {
-                block.line = answer.or(block.line.take());
-                block.text.push_str(line);
-                block.text.push('\n');
-            }
-            None => found = answer.or(found),
-        }
-    }
-    block.and_then(Block::answer).or(found)
-}
-
-/// A block marked as `json`, as far as it was read.
-#[derive(Default)]
-struct Block {
-    text: String,
-    /// The last line of it that fits.
-    line: Option<Answer>,
-}
-
-impl Block {
-    /// The whole of it, else its last line that fits, else what it begins with:
-    /// there may be prose after the JSON of a block that was not closed.
-    fn answer(self) -> Option<Answer> {
-        read(&self.text).or(self.line).or_else(|| {
-            let values = serde_json::Deserializer::from_str(&self.text);
-            let first = values.into_iter::<Answer>().next()?;
-            first.ok().filter(Answer::fits)
-        })
-    }
-}
-
-fn read(text: &str) -> Option<Answer> {
-    serde_json::from_str::<Answer>(text.trim())
-        .ok()
-        .filter(Answer::fits)
-}
-
 /// The text without terminal escapes and other control characters.
 pub(crate) fn strip_ansi(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -468,6 +496,10 @@ fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
 mod tests {
     use super::*;
 
+    fn report(output: &str, ended: &Ended) -> Report {
+        super::report(output, ended, VerdictBy::Form)
+    }
+
     fn exit(code: i32) -> Ended {
         Ended {
             code: Some(code),
@@ -485,6 +517,48 @@ mod tests {
             .or(report.error.as_deref())
             .or(report.summary.as_deref());
         assert_eq!((report.outcome, said), (outcome, text));
+    }
+
+    #[track_caller]
+    fn check_no_verdict(output: &str, found: &str) {
+        let report = report(output, &exit(0));
+        assert_eq!(
+            (report.outcome, report.trouble, report.category),
+            (
+                Outcome::Failed,
+                Some(Trouble::NoVerdict),
+                Some(Category::Logic)
+            ),
+            "{output}"
+        );
+        assert_eq!(
+            report.error.as_deref(),
+            Some(format!("{NO_VERDICT}: {found}").as_str())
+        );
+        assert_eq!(report.summary, last_line(output));
+    }
+
+    #[test]
+    fn exit_status_0_alone_is_no_verdict() {
+        check_no_verdict("", "it printed nothing");
+        check_no_verdict(" \n\n", "it printed nothing");
+        for text in [
+            "I could not do it, the tests fail",
+            "Invalid API key",
+            "Which one would you like me to take?",
+            "Two background agents are running. I will report back when they finish.",
+            "Approaching your usage limit, so I stop here. Remaining: parser, tests",
+            "working\nall done\n\n",
+        ] {
+            check_no_verdict(text, "it printed text only");
+        }
+        check_no_verdict("{\"status\": \"failed\"", "its status block is cut off");
+        check(
+            r#"{"status": "needs_human", "summary": "s", "humanNeeded": "which key?"}"#,
+            0,
+            Outcome::NeedsHuman,
+            Some("which key?"),
+        );
     }
 
     #[test]
@@ -541,8 +615,24 @@ mod tests {
             Outcome::Completed,
             Some("well"),
         );
-        let talk = "I would print ###BLOCKED:x### if I were";
-        check(talk, 0, Outcome::Completed, Some(talk));
+        for talk in [
+            "I would print ###BLOCKED:x### if I were",
+            "I would print <ralph>COMPLETE</ralph> if the tests passed",
+            "The tests fail, so I cannot say `<ralph>COMPLETE</ralph>`.",
+        ] {
+            check_no_verdict(talk, "it printed text only");
+        }
+        for meant in [
+            "**<ralph>COMPLETE</ralph>**",
+            "All boxes are ticked. <ralph>COMPLETE</ralph>",
+            "`<ralph>COMPLETE</ralph>`",
+        ] {
+            assert_eq!(
+                report(meant, &exit(0)).outcome,
+                Outcome::Completed,
+                "{meant}"
+            );
+        }
     }
 
     #[test]
@@ -562,14 +652,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_answer_the_exit_status_speaks() {
-        check(
-            "working\nall done\n\n",
-            0,
-            Outcome::Completed,
-            Some("all done"),
-        );
-        check("", 0, Outcome::Completed, None);
+    fn a_failure_of_the_program_is_one_without_a_verdict() {
         check("boom\n", 3, Outcome::Failed, Some("boom (exit status 3)"));
         check(
             "",
@@ -577,6 +660,32 @@ mod tests {
             Outcome::Failed,
             Some("the agent ended with exit status 1 and printed nothing"),
         );
+        check(
+            "{\"status\": \"failed\"",
+            1,
+            Outcome::Failed,
+            Some("{\"status\": \"failed\" (exit status 1)"),
+        );
+        assert_eq!(report("boom", &exit(3)).trouble, None);
+    }
+
+    #[test]
+    fn a_plain_command_may_be_judged_by_its_exit_status() {
+        let by_status = |output: &str| {
+            let report = super::report(output, &exit(0), VerdictBy::ExitStatus);
+            (report.outcome, report.summary, report.trouble)
+        };
+        let completed = |summary: &str| (Outcome::Completed, Some(summary.to_owned()), None);
+        assert_eq!(by_status("working\nall done\n\n"), completed("all done"));
+        assert_eq!(by_status(""), (Outcome::Completed, None, None));
+        // What it says goes before its exit status, and what cannot be read is
+        // no success.
+        assert_eq!(by_status("###BLOCKED:no key###").0, Outcome::Blocked);
+        for broken in ["{\"status\": \"failed\"", "{\"status\": \"half done\"}"] {
+            assert_eq!(by_status(broken).2, Some(Trouble::NoVerdict), "{broken}");
+        }
+        let failed = super::report("boom", &exit(3), VerdictBy::ExitStatus);
+        assert_eq!(failed.outcome, Outcome::Failed);
     }
 
     #[test]
@@ -601,12 +710,202 @@ mod tests {
             Outcome::Failed,
             Some("not tagged, but a line"),
         );
+    }
+
+    #[test]
+    fn a_success_without_words_counts_where_a_verdict_belongs() {
+        let bare = "{\"status\":\"completed\"}";
+        check(bare, 0, Outcome::Completed, None);
         check(
-            "{\"status\":\"completed\"}",
+            &format!("It works.\n{bare}\n"),
             0,
             Outcome::Completed,
-            Some("{\"status\":\"completed\"}"),
+            Some("It works."),
         );
+        check(
+            &format!("It works.\n```json\n{bare}\n```\nBye."),
+            0,
+            Outcome::Completed,
+            Some("Bye."),
+        );
+        check_no_verdict(&format!("{bare}\nand so on"), "it printed text only");
+        check_no_verdict(
+            "x\n{\"status\":\"success\",\"data\":[]}",
+            "it printed text only",
+        );
+    }
+
+    #[track_caller]
+    fn check_note(output: &str, outcome: Outcome, note: &str) {
+        let report = report(output, &exit(0));
+        assert_eq!(
+            (report.outcome, report.notes.as_deref()),
+            (outcome, Some(note)),
+            "{output}"
+        );
+    }
+
+    #[test]
+    fn a_near_miss_is_read_as_what_it_means_and_noted() {
+        check_note(
+            r#"{"status": "needs_human", "summary": "s", "humanNeeded": {"question": "which?"}}"#,
+            Outcome::NeedsHuman,
+            "the status `needs_human` was read as `needs-human`",
+        );
+        check_note(
+            "```json\n{\"status\": \"Done\", \"summary\": \"s\",}\n```",
+            Outcome::Completed,
+            "the status `Done` was read as `completed`; a comma before a closing bracket was passed over",
+        );
+        check_note(
+            "```json\n{\"status\": \"failed\", \"error\": \"one\ntwo\"}\n```",
+            Outcome::Failed,
+            "a line break within a text was kept",
+        );
+        check_note(
+            r#"{"status": "FAILURE", "summary": "s"}"#,
+            Outcome::Failed,
+            "the status `FAILURE` was read as `failed`",
+        );
+        assert_eq!(
+            report(r#"{"status":"completed","summary":"s"}"#, &exit(0)).notes,
+            None
+        );
+    }
+
+    #[test]
+    fn a_block_counts_wherever_it_stands_unless_it_is_talked_about() {
+        let red = r#"{"status": "failed", "error": "red"}"#;
+        for output in [
+            format!("```\n{red}\n```"),
+            format!("~~~ JSON\n{red}\n~~~"),
+            format!("```json {red} ```"),
+            "{\n  \"status\": \"failed\",\n  \"error\": \"red\"\n}\nBye.".to_owned(),
+            format!("This is the result: {red}."),
+            format!("- `{red}` as it is"),
+            "{\"Status\": \"failed\", \"error\": [\"red\"]}".to_owned(),
+        ] {
+            check(&output, 0, Outcome::Failed, Some("red"));
+        }
+        let talk = r#"I would end with {"status":"completed","summary":"x"} if it were done"#;
+        check_no_verdict(talk, "it printed text only");
+        let within = r#"{"type":"result","result":{"status":"completed","summary":"x"}}"#;
+        check_no_verdict(within, "it printed text only");
+        check_no_verdict("{\"status\": 200}", "it printed text only");
+    }
+
+    #[test]
+    fn a_prompt_that_is_repeated_says_nothing() {
+        let prompt = r#"```json
+{"status": "STATUS", "summary": "what you did, in a sentence"}
+```
+STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
+        check_no_verdict(prompt, "it printed text only");
+    }
+
+    #[test]
+    fn what_came_last_is_what_the_agent_meant() {
+        let done = "{\"status\":\"completed\",\"summary\":\"yes\"}";
+        check_no_verdict(
+            &format!("{done}\n```json\n{{\"status\": \"failed\",\n```"),
+            "its status block is cut off",
+        );
+        check_no_verdict(
+            &format!("{done}\n{{\"status\": \"wip\", \"summary\": \"half\"}}"),
+            "its status `wip` is unknown",
+        );
+        check_no_verdict(
+            "<ralph>COMPLETE</ralph>\n{status: \"x\",\n\"status\": failed}",
+            "its status block is not valid JSON",
+        );
+        check(
+            &format!("{{\"status\": \"failed\"\nNo, wait:\n{done}"),
+            0,
+            Outcome::Completed,
+            Some("yes"),
+        );
+        check(
+            "{\"status\": \"failed\"\n<ralph>BLOCKED</ralph>",
+            0,
+            Outcome::Blocked,
+            Some("{\"status\": \"failed\""),
+        );
+        // JSON of another form takes nothing back.
+        let other = "```json\n{\"files\": [1]}\n```\n{\"status\": \"up\", \"port\": 80}\nx";
+        check(
+            &format!("{done}\n{other}"),
+            0,
+            Outcome::Completed,
+            Some("yes"),
+        );
+    }
+
+    #[test]
+    fn a_part_that_is_done_is_partial() {
+        let report = report(r#"{"status":"partial","summary":"the parser"}"#, &exit(0));
+        assert_eq!(
+            (report.outcome, report.error.as_deref(), report.notes),
+            (Outcome::Partial, Some("the parser"), None)
+        );
+    }
+
+    #[test]
+    fn an_output_that_was_made_to_cost_time_is_read_in_time() {
+        let deep = "{\"status\":\"x\",\"a\":".repeat(20_000);
+        let closed = format!("{deep}1{}", "}".repeat(20_000));
+        for output in [
+            deep,
+            closed,
+            "{\n".repeat(100_000),
+            "\"status\" { ".repeat(20_000),
+        ] {
+            let end = format!("{output}\n{{\"status\":\"blocked\",\"error\":\"no key\"}}\n");
+            check(&end, 0, Outcome::Blocked, Some("no key"));
+        }
+    }
+
+    #[test]
+    fn the_stop_hook_takes_for_an_account_what_is_one() {
+        assert!(is_account("{\"status\":\"Done\",\"summary\":\"s\"}"));
+        assert!(is_account("<ralph>BLOCKED</ralph>"));
+        assert!(!is_account("I will report back."));
+        assert!(!is_account("{\"status\":\"failed\""));
+        assert!(!is_account("{\"status\":\"wip\",\"summary\":\"s\"}"));
+    }
+
+    #[test]
+    fn an_answer_by_a_tool_is_the_verdict_that_is_missing() {
+        let answer = |outcome| Report {
+            summary: Some("done".to_owned()),
+            ..Report::bare(outcome)
+        };
+        let settled = |mut report: Report, outcome| {
+            settle(&mut report, &answer(outcome));
+            (report.outcome, report.trouble, report.error)
+        };
+        let text = || report("I am done.", &exit(0));
+        assert_eq!(
+            settled(text(), Outcome::Completed),
+            (Outcome::Completed, None, None)
+        );
+        assert_eq!(settled(text(), Outcome::Blocked).0, Outcome::Blocked);
+        let early = |error: &str, trouble, outcome| Report {
+            error: Some(error.to_owned()),
+            trouble: Some(trouble),
+            ..Report::bare(outcome)
+        };
+        let pending = || early(PENDING_WORK, Trouble::NoVerdict, Outcome::Failed);
+        assert_eq!(settled(pending(), Outcome::Completed).0, Outcome::Failed);
+        let window = || early(STOPPED_EARLY, Trouble::RateLimit, Outcome::Interrupted);
+        assert_eq!(settled(window(), Outcome::Completed).0, Outcome::Completed);
+        assert_eq!(settled(window(), Outcome::Failed).0, Outcome::Interrupted);
+        let refused = || early("x", Trouble::RateLimit, Outcome::Interrupted);
+        assert_eq!(
+            settled(refused(), Outcome::Completed).0,
+            Outcome::Interrupted
+        );
+        let hook = || early("x", Trouble::HookRefused, Outcome::NeedsHuman);
+        assert_eq!(settled(hook(), Outcome::Completed).0, Outcome::NeedsHuman);
     }
 
     #[test]

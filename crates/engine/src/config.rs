@@ -22,7 +22,7 @@ use crate::project::Project;
 
 pub use self::agents::{
     Adapter, AgentTable, Family, Output, Permissions, Price, PricesTable, PromptBy, ReadTable,
-    SuccessWhen,
+    SuccessWhen, VerdictBy,
 };
 
 /// The settings of a project.

@@ -154,6 +154,18 @@ pub fn split(templates: &Templates, of: &Ingredients<'_>) -> String {
     )
 }
 
+/// The prompt that asks once more, in the same conversation, what came of an
+/// item: all else stands there already.
+#[must_use]
+pub fn verdict(templates: &Templates, of: &Ingredients<'_>) -> String {
+    let variables = variables(of);
+    let reporting = templates.result_reporting.as_deref();
+    join(&[
+        verdict_task(of.item),
+        expand(reporting.unwrap_or(RESULT_REPORTING), &variables),
+    ])
+}
+
 /// All parts of a prompt. Only the task is another for each role, so that what
 /// one of them is told is not forgotten for the other. A role whose answer has
 /// a form of its own brings how to `report` it.
@@ -197,6 +209,13 @@ fn worker_task(item: &ItemRow) -> String {
         text.push_str(&format!("\n\n{piece}"));
     }
     text
+}
+
+fn verdict_task(item: &ItemRow) -> String {
+    format!(
+        "## What came of it?\n\nYour turn on **{}** is over, and nothing in what you printed says in the form that was asked for whether it is done. A text that sounds as if it were does not count, and a block that is cut off or has another status does not either.\n\nNobody reads this while you work, and no question is answered in time: decide what you can decide. What ran in the background has ended with your turn; run it again and wait for its end. If something is left to do, do it now. Then report what is true now, also when it failed or when only a person can go on.",
+        item.node
+    )
 }
 
 fn gate_fix_task(item: &ItemRow) -> String {
@@ -361,6 +380,59 @@ mod tests {
             for text in said.into_iter().flatten() {
                 assert_eq!(piton_formats::ralph_dir::signals::signals(&text), []);
             }
+        }
+    }
+
+    fn item() -> ItemRow {
+        let row = serde_json::json!({
+            "run": piton_core::RunId::PROJECT, "node": "build/login", "id": "login",
+            "place": [0], "state": "working", "prompt": "write it",
+        });
+        serde_json::from_value(row).expect("an item")
+    }
+
+    fn ingredients(item: &ItemRow) -> Ingredients<'_> {
+        Ingredients {
+            sprint_id: "auth",
+            iteration: 2,
+            levels: Vec::new(),
+            item,
+            context: Vec::new(),
+            known: None,
+            pieces: Vec::new(),
+            goes_on: false,
+        }
+    }
+
+    #[test]
+    fn asking_once_more_ends_with_the_form_of_the_plan() {
+        let item = item();
+        let plain = verdict(&Templates::default(), &ingredients(&item));
+        assert!(plain.contains("**build/login**"), "{plain}");
+        assert!(plain.contains(RESULT_REPORTING), "{plain}");
+        let own = Templates {
+            result_reporting: Some("End with DONE {{node}}.".to_owned()),
+            ..Templates::default()
+        };
+        let own = verdict(&own, &ingredients(&item));
+        assert!(own.ends_with("\n\nEnd with DONE build/login.\n"), "{own}");
+    }
+
+    #[test]
+    fn an_agent_that_repeats_its_prompt_has_not_answered() {
+        let item = item();
+        let of = ingredients(&item);
+        let task = Templates::of_file(task::FACE, "X").expect("a plan in a file");
+        for templates in [Templates::default(), task] {
+            for prompt in [worker(&templates, &of), verdict(&templates, &of)] {
+                assert!(!crate::answer::is_account(&prompt), "{prompt}");
+            }
+        }
+        for prompt in [repair, split] {
+            assert!(!crate::answer::is_account(&prompt(
+                &Templates::default(),
+                &of
+            )));
         }
     }
 

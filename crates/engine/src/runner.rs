@@ -38,7 +38,7 @@ use self::clock::RunClock;
 use self::work::{Asked, Handle, Purpose, Work};
 use crate::agents::Agent;
 use crate::agents::prices::Prices;
-use crate::config::Config;
+use crate::config::{Config, VerdictBy};
 use crate::faces::{self, Waiting};
 use crate::fail;
 use crate::failure::Failure;
@@ -74,6 +74,8 @@ pub struct Job {
     pub agent: String,
     /// What starts it and reads it.
     pub program: Rc<dyn Agent>,
+    /// What says that its work is done.
+    pub verdict: VerdictBy,
     /// The settings: an attempt that a dead runner left may be of another agent.
     pub config: Config,
     /// What bounds an agent.

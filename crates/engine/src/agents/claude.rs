@@ -1,8 +1,13 @@
 //! Claude Code: `claude -p` with `stream-json`.
 //!
 //! Success is a result line that says so, and exit status 0; never the status
-//! alone. Numbers of tokens are those of `modelUsage`, by model, before those
+//! alone. It is that of the program: a hook may have stopped it, a usage window
+//! may have come to its end, work in the background may go on. Numbers of tokens are those of `modelUsage`, by model, before those
 //! of `usage`, which lag behind.
+
+mod background;
+mod hooks;
+mod window;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,10 +18,12 @@ use piton_core::call::{Call, CallKind};
 use piton_core::trouble::Trouble;
 use serde_json::{Value, json};
 
+use self::background::Background;
+use self::window::UsageWindow;
 use super::calls::of_tool;
 use super::heard::{Heard, Name};
 use super::stream::Part;
-use super::{Agent, Launch, Order, Reader, SERVER, Said, Seen, Tools, reset, signs};
+use super::{Agent, EarlyStop, Launch, Order, Reader, SERVER, Said, Seen, Tools, reset, signs};
 use crate::answer::Ended;
 use crate::config::{AgentTable, Family, Permissions};
 use crate::failure::Failure;
@@ -43,6 +50,10 @@ const QUIET: &[&str] = &[
 /// Tries of a request before it fails: what goes by in seconds is waited out,
 /// and a wrong key ends the attempt in some ten seconds instead of never.
 const RETRIES: (&str, &str) = ("CLAUDE_CODE_MAX_RETRIES", "4");
+
+/// A turn that ends takes what it began in the background with it, so that the
+/// agent never sees how that ends.
+const NO_BACKGROUND: (&str, &str) = ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
 
 /// Claude Code, as it is configured.
 #[derive(Clone, Debug)]
@@ -110,10 +121,10 @@ impl Agent for Claude {
             args.extend(["--max-budget-usd".to_owned(), budget.to_string()]);
         }
         let mut launch = Launch::new(&self.table, "claude", &args);
-        if !self.table.env.contains_key(RETRIES.0) {
-            launch
-                .env
-                .push((RETRIES.0.to_owned(), RETRIES.1.to_owned()));
+        for (name, value) in [RETRIES, NO_BACKGROUND] {
+            if !self.table.env.contains_key(name) {
+                launch.env.push((name.to_owned(), value.to_owned()));
+            }
         }
         Ok(launch)
     }
@@ -153,6 +164,12 @@ struct ClaudeReader {
     retried: Option<Trouble>,
     messages: HashSet<String>,
     used: Usage,
+    background: Background,
+    /// What had not ended when the last result came.
+    pending: Vec<String>,
+    window: UsageWindow,
+    /// Why a hook stopped the session, where it is printed.
+    stopped_by_hook: Option<String>,
 }
 
 impl ClaudeReader {
@@ -164,6 +181,10 @@ impl ClaudeReader {
             retried: None,
             messages: HashSet::new(),
             used: Usage::default(),
+            background: Background::default(),
+            pending: Vec::new(),
+            window: UsageWindow::default(),
+            stopped_by_hook: None,
         }
     }
 
@@ -176,6 +197,7 @@ impl ClaudeReader {
             "rate_limit_event" => self.limit(&event["rate_limit_info"], seen),
             "result" => {
                 seen.push(Seen::Used(total(&event).0));
+                self.pending = self.background.pending();
                 self.result = Some(event);
             }
             quiet if QUIET.contains(&quiet) => {}
@@ -184,6 +206,7 @@ impl ClaudeReader {
     }
 
     fn system(&mut self, event: &Value) {
+        self.background.system(event);
         match event["subtype"].as_str() {
             Some("init") => {
                 self.cwd = event["cwd"].as_str().unwrap_or("").to_owned();
@@ -191,11 +214,20 @@ impl ClaudeReader {
             Some("api_retry") => {
                 self.retried = event["error_status"].as_u64().and_then(signs::of_status);
             }
+            Some("hook_response") => {
+                let reason = hooks::stop_reason(event);
+                self.stopped_by_hook = reason.or(self.stopped_by_hook.take());
+            }
+            Some("notification" | "informational") => {
+                let text = event["text"].as_str().or(event["content"].as_str());
+                self.window.notice(text.unwrap_or_default());
+            }
             Some(_) | None => {}
         }
     }
 
     fn limit(&mut self, info: &Value, seen: &mut Vec<Seen>) {
+        self.window.limit(info);
         let resets_at = info["resetsAt"].as_i64().and_then(reset::of_epoch);
         if info["status"].as_str() == Some("rejected") {
             self.heard.resets_at = resets_at;
@@ -251,6 +283,7 @@ impl ClaudeReader {
                 continue;
             }
             let id = block["tool_use_id"].as_str().unwrap_or("");
+            self.background.returned(id, &event["tool_use_result"]);
             let Some(call) = self.heard.calls.end(id, now) else {
                 continue;
             };
@@ -304,13 +337,33 @@ impl Reader for ClaudeReader {
     }
 
     fn is_over(&self) -> bool {
-        self.result.is_some()
+        // It waits for what it began in the background, and goes on then.
+        self.result.is_some() && self.background.is_empty()
     }
 
     fn end(mut self: Box<Self>, ended: &Ended) -> Said {
         let conversation = self.heard.conversation.take();
-        let said = match self.result {
-            Some(result) => of_result(self.heard, &result, ended),
+        let said = match self.result.take() {
+            Some(result) if has_succeeded(&result) && hooks::has_refused(&result) => {
+                let text = result["result"].as_str().unwrap_or("");
+                let words = hooks::words(text, self.stopped_by_hook.as_deref());
+                Said {
+                    error: Some(signs::first_chars(&words, 8_000).to_owned()),
+                    ..of_result(self.heard.failed(Trouble::HookRefused, ""), &result)
+                }
+            }
+            Some(result) => {
+                let early = self.early_stop(&result);
+                let said = if has_succeeded(&result) {
+                    Said {
+                        early,
+                        ..succeeded(self.heard, &result)
+                    }
+                } else {
+                    failed(self.heard, &result, ended)
+                };
+                of_result(said, &result)
+            }
             None => self.heard.without_result(ended, self.retried),
         };
         Said {
@@ -323,50 +376,72 @@ impl Reader for ClaudeReader {
     }
 }
 
-fn of_result(mut heard: Heard, result: &Value, ended: &Ended) -> Said {
-    let text = result["result"].as_str().unwrap_or("");
-    let has_failed = result["is_error"].as_bool() != Some(false)
-        || result["subtype"].as_str() != Some("success");
+impl ClaudeReader {
+    /// Why it may have stopped before the work was done.
+    fn early_stop(&mut self, result: &Value) -> Option<EarlyStop> {
+        if !self.pending.is_empty() {
+            return Some(EarlyStop::PendingWork(std::mem::take(&mut self.pending)));
+        }
+        let words = result["result"].as_str().unwrap_or("");
+        self.window.stop(words).map(EarlyStop::UsageWindow)
+    }
+}
+
+/// Whether a result says that the program succeeded.
+fn has_succeeded(result: &Value) -> bool {
+    result["is_error"].as_bool() == Some(false) && result["subtype"].as_str() == Some("success")
+}
+
+/// The same with the numbers of the result.
+fn of_result(said: Said, result: &Value) -> Said {
     let (usage, models) = total(result);
-    let denied = result["permission_denials"]
-        .as_array()
-        .map_or(0, |denials| {
-            u32::try_from(denials.len()).unwrap_or(u32::MAX)
-        });
-    let said = if has_failed {
-        let error = if text.is_empty() {
-            let errors = result["errors"].as_array().into_iter().flatten();
-            let errors: Vec<&str> = errors.filter_map(Value::as_str).collect();
-            errors.join("; ")
-        } else {
-            text.to_owned()
-        };
-        let trouble = trouble(result, &error, ended);
-        let error = if trouble == Trouble::Signal {
-            "Claude Code was interrupted from outside".to_owned()
-        } else {
-            error
-        };
-        heard.failed(trouble, &error)
-    } else {
-        if !heard.words.as_str().trim_end().ends_with(text.trim_end()) {
-            heard.words.add(text);
-        }
-        // What was asked for by a schema is the answer, whatever was said.
-        let structured = &result["structured_output"];
-        let answer = structured.to_string();
-        if structured.is_object() && answer != text {
-            heard.words.add(&answer);
-        }
-        let mut said = heard.succeeded();
-        said.trouble = (denied > 0).then_some(Trouble::Permission);
-        said
-    };
     Said {
         usage,
         models,
-        denied,
+        denied: denied(result),
         ..said
+    }
+}
+
+fn denied(result: &Value) -> u32 {
+    let denials = result["permission_denials"].as_array();
+    denials.map_or(0, |denials| {
+        u32::try_from(denials.len()).unwrap_or(u32::MAX)
+    })
+}
+
+fn failed(heard: Heard, result: &Value, ended: &Ended) -> Said {
+    let text = result["result"].as_str().unwrap_or("");
+    let error = if text.is_empty() {
+        let errors = result["errors"].as_array().into_iter().flatten();
+        let errors: Vec<&str> = errors.filter_map(Value::as_str).collect();
+        errors.join("; ")
+    } else {
+        text.to_owned()
+    };
+    let trouble = trouble(result, &error, ended);
+    let error = if trouble == Trouble::Signal {
+        "Claude Code was interrupted from outside".to_owned()
+    } else {
+        error
+    };
+    heard.failed(trouble, &error)
+}
+
+fn succeeded(mut heard: Heard, result: &Value) -> Said {
+    let text = result["result"].as_str().unwrap_or("");
+    if !heard.words.as_str().trim_end().ends_with(text.trim_end()) {
+        heard.words.add(text);
+    }
+    // What was asked for by a schema is the answer, whatever was said.
+    let structured = &result["structured_output"];
+    let answer = structured.to_string();
+    if structured.is_object() && answer != text {
+        heard.words.add(&answer);
+    }
+    Said {
+        trouble: (denied(result) > 0).then_some(Trouble::Permission),
+        ..heard.succeeded()
     }
 }
 

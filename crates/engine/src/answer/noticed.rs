@@ -63,6 +63,7 @@ pub(super) fn with_blocker(mut report: Report) -> Report {
 mod tests {
     use super::*;
     use crate::answer::{Ended, report};
+    use crate::config::VerdictBy;
 
     /// The kinds and titles of what is noticed in an output.
     #[track_caller]
@@ -71,7 +72,7 @@ mod tests {
             code: Some(code),
             ..Ended::default()
         };
-        let report = report(output, &ended);
+        let report = report(output, &ended, VerdictBy::Form);
         let seen: Vec<(ObservationKind, &str)> = report
             .observations
             .iter()
@@ -84,7 +85,7 @@ mod tests {
     fn what_an_agent_notices_is_kept_whatever_comes_of_it() {
         use ObservationKind::{Completion, Finding};
         let seen = "<observation type=\"finding\"><title>Two forms</title></observation>\n";
-        check(seen, 0, Outcome::Completed, &[(Finding, "Two forms")]);
+        check(seen, 0, Outcome::Failed, &[(Finding, "Two forms")]);
         let failed = format!("{seen}{{\"status\":\"failed\",\"error\":\"e\"}}");
         check(&failed, 0, Outcome::Failed, &[(Finding, "Two forms")]);
         let coloured = format!("\u{1b}[1m{}\u{1b}[0m", seen.trim());
@@ -126,7 +127,7 @@ mod tests {
             code: Some(0),
             ..Ended::default()
         };
-        let report = report(&one.repeat(80), &ended);
+        let report = report(&one.repeat(80), &ended, VerdictBy::Form);
         assert_eq!(report.observations.len(), OBSERVATIONS_MAX);
         let seen = &report.observations[0];
         assert_eq!(seen.title.chars().count(), TITLE_CHARS_MAX + 2);

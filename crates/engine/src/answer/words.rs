@@ -1,12 +1,12 @@
 //! The words to the loop that agents know from other loops: `<ralph>COMPLETE</ralph>`,
 //! `###BLOCKED:why###`. How they are written is the business of `piton_formats`.
 
-use piton_core::attempt::Report;
+use piton_core::attempt::{HumanNeeded, Report};
 use piton_core::classify::Category;
 use piton_formats::ralph_dir::signals::{Signal, signals};
 use piton_formats::ralph_json::{self, signal_of_line};
 
-use super::{Answer, Ended, Human, Status, last_lines, of_answer};
+use super::{Answer, Ended, Status, last_lines, of_answer};
 
 /// What an agent says in the words of other loops.
 pub(super) enum Word {
@@ -17,21 +17,38 @@ pub(super) enum Word {
     BrowserNeeded,
 }
 
-/// The last word to the loop.
-pub(super) fn said(output: &str) -> Option<Word> {
+/// The last word to the loop, and where its line begins.
+pub(super) fn last_word(output: &str) -> Option<(usize, Word)> {
     let mut last = None;
-    for line in output.lines() {
-        let tag = signals(line).pop().map(|signal| match signal {
-            Signal::Complete => Word::Complete,
-            Signal::Blocked => Word::Blocked(None),
-            Signal::Gutter => Word::Stuck,
-            Signal::BrowserNeeded => Word::BrowserNeeded,
+    let mut at = 0;
+    for line in output.split_inclusive('\n') {
+        let tag = signals(line).pop().and_then(|signal| match signal {
+            Signal::Complete => is_meant(line).then_some(Word::Complete),
+            Signal::Blocked => Some(Word::Blocked(None)),
+            Signal::Gutter => Some(Word::Stuck),
+            Signal::BrowserNeeded => Some(Word::BrowserNeeded),
         });
-        last = tag
-            .or_else(|| signal_of_line(line).and_then(of_signal))
-            .or(last);
+        let word = tag.or_else(|| signal_of_line(line).and_then(of_signal));
+        last = word.map(|word| (at, word)).or(last);
+        at += line.len();
     }
     last
+}
+
+/// Whether a line gives a signal, and does not only speak of it: it begins or
+/// ends with it, and where other words stand beside it, it is not quoted.
+fn is_meant(line: &str) -> bool {
+    let is_quote = |c: char| matches!(c, '`' | '"' | '\'');
+    let is_markup = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '>' | '-' | '.' | '#');
+    let is_around = |c: char| is_quote(c) || is_markup(c);
+    let Some((before, rest)) = line.rsplit_once("<ralph>") else {
+        return false;
+    };
+    let behind = rest.split_once("</ralph>").map_or("", |(_, behind)| behind);
+    let begins = before.trim_matches(is_around).is_empty();
+    let ends = behind.trim_matches(is_around).is_empty();
+    let is_quoted = before.trim_end_matches(is_markup).ends_with(is_quote);
+    (begins && ends) || ((begins || ends) && !is_quoted)
 }
 
 /// What a signal of seed 000 says; nothing where it is no end.
@@ -91,7 +108,7 @@ pub(super) fn of_word(word: Word, output: &str, ended: &Ended) -> Report {
         Word::BrowserNeeded => {
             answer.status = Status::NeedsHuman;
             answer.error = last_words(output, LINES);
-            answer.human = Some(Human::Whole {
+            answer.human = Some(HumanNeeded {
                 reason: "the agent needs a browser and has none".to_owned(),
                 details: last_words(output, LINES),
             });

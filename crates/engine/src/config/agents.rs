@@ -30,6 +30,8 @@ pub struct AgentTable {
     pub models: BTreeMap<String, String>,
     /// Whether it gets the tools of piton, where it can be told so at its start.
     pub tools: Option<bool>,
+    /// What says that its work is done. Only of `custom`.
+    pub verdict: VerdictBy,
     /// In place of that of `[agent]`.
     pub wall_timeout: Option<String>,
     /// In place of that of `[agent]`.
@@ -76,6 +78,17 @@ impl Adapter {
     }
 }
 
+/// What says that the work of an agent is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerdictBy {
+    /// The agent, in the form that its prompt asks for.
+    #[default]
+    Form,
+    /// Exit status 0 of its program, unless the agent says otherwise.
+    ExitStatus,
+}
+
 /// What an agent may do without asking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -89,6 +102,20 @@ pub enum Permissions {
     Plan,
     /// Everything.
     Bypass,
+}
+
+impl VerdictBy {
+    /// Why an agent with this adapter cannot be judged so; none where it can.
+    #[must_use]
+    pub(crate) fn unfit_for(self, adapter: Adapter) -> Option<String> {
+        if self == Self::Form || adapter == Adapter::Custom {
+            return None;
+        }
+        let name = format!("{adapter:?}").to_lowercase();
+        Some(format!(
+            "`exit-status` is for plain commands; {name} is asked once more when it does not say what came of its work"
+        ))
+    }
 }
 
 /// How a program gets its prompt.
@@ -245,6 +272,9 @@ impl AgentTable {
                     format!("no key of the adapter {adapter:?}").to_lowercase(),
                 );
             }
+        }
+        if let Some(why) = self.verdict.unfit_for(adapter) {
+            return wrong("verdict", why);
         }
         if adapter == Adapter::Custom && self.program.as_deref().unwrap_or("").is_empty() {
             return wrong(

@@ -40,8 +40,8 @@ pub fn of_attempt(
         reason: format!(
             "piton: nothing says yet what came of `{}`. Go on until it is done, cannot be done, \
              or needs a person. Then end your last message with one line of JSON: \
-             {{\"status\": \"completed\", \"summary\": \"what was done\"}}. The status is \
-             completed, failed (with \"error\"), blocked (with \"error\"), or needs-human (with \
+             {{\"status\": \"STATUS\", \"summary\": \"what was done\"}}. STATUS is completed, \
+             failed (with \"error\"), blocked (with \"error\"), or needs-human (with \
              \"humanNeeded\": \"the question\").",
             row.node
         ),

@@ -337,7 +337,7 @@ impl Runner<'_, '_> {
         let (mut report, text) = match feed {
             Some(feed) => self.of_feed(&node, *feed, &ended),
             None => match spool::tail(&output, ANSWER_BYTES) {
-                Ok(text) => (answer::report(&text, &ended), text),
+                Ok(text) => (answer::report(&text, &ended, self.job.verdict), text),
                 Err(error) => (answer::unread(&error, &ended), String::new()),
             },
         };
@@ -398,7 +398,7 @@ impl Runner<'_, '_> {
         self.job.prices.fill(&mut fed.said, model.as_deref());
         let words = [Some(fed.said.words.clone()), fed.said.error.clone()];
         let words: Vec<String> = words.into_iter().flatten().collect();
-        let mut report = outcome::report(fed.said, ended);
+        let mut report = outcome::report(fed.said, ended, self.job.verdict);
         report.activity = fed.activity;
         if let Some(conversation) = &mut report.conversation {
             conversation.agent.clone_from(&self.job.agent);

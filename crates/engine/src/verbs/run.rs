@@ -20,7 +20,7 @@ use super::control::show_in_file;
 use super::init::begin_faces;
 use crate::agents;
 use crate::agents::prices::Prices;
-use crate::config::Config;
+use crate::config::{Config, VerdictBy};
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
 use crate::input;
@@ -45,6 +45,8 @@ pub struct Request {
     pub agent: Option<String>,
     /// The folder of the workflows.
     pub workflows: Option<PathBuf>,
+    /// What says that the work of the agent is done, before its table.
+    pub verdict: Option<VerdictBy>,
     /// The model for nodes whose plan names none.
     pub model: Option<String>,
     /// The limits of this invocation, before those of the plan.
@@ -139,6 +141,7 @@ pub fn run(
     }
     let agent = agent(world, request, &config)?;
     let program = agents::named(&config, &agent)?.into();
+    let verdict = agents::verdict_by(&config, &agent, request.verdict)?;
     let session = Session::create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;
@@ -184,6 +187,7 @@ pub fn run(
         run,
         agent: agent.clone(),
         program,
+        verdict,
         agent_limits: config.limits(&agent),
         prices: Prices::new(&config.prices),
         config: config.clone(),

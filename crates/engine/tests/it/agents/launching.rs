@@ -38,7 +38,7 @@ fn line(config: &Config, name: &str, order: &Order<'_>) -> String {
 #[test]
 fn each_program_is_started_as_it_works_without_a_terminal() {
     let plain = config("");
-    insta::assert_snapshot!(line(&plain, "claude", &order()), @"CLAUDE_CODE_MAX_RETRIES=4 claude -p --output-format stream-json --verbose --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash");
+    insta::assert_snapshot!(line(&plain, "claude", &order()), @"CLAUDE_CODE_MAX_RETRIES=4 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 claude -p --output-format stream-json --verbose --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash");
     insta::assert_snapshot!(line(&plain, "codex", &order()), @r#"codex exec --json --skip-git-repo-check -c sandbox_mode="workspace-write" -"#);
     insta::assert_snapshot!(line(&plain, "gemini", &order()), @"gemini -o stream-json --skip-trust --approval-mode auto_edit --allowed-tools run_shell_command --session-id 0199-id");
     insta::assert_snapshot!(line(&plain, "sh:claude", &order()), @"sh: claude");
@@ -56,7 +56,7 @@ fn a_conversation_goes_on_with_its_id_and_a_budget_bounds_it() {
         model: Some("opus"),
         ..order()
     };
-    insta::assert_snapshot!(line(&plain, "claude", &order), @"CLAUDE_CODE_MAX_RETRIES=4 claude -p --output-format stream-json --verbose --resume old-id --permission-mode acceptEdits --allowedTools Bash --model opus --max-budget-usd 1.5");
+    insta::assert_snapshot!(line(&plain, "claude", &order), @"CLAUDE_CODE_MAX_RETRIES=4 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 claude -p --output-format stream-json --verbose --resume old-id --permission-mode acceptEdits --allowedTools Bash --model opus --max-budget-usd 1.5");
     insta::assert_snapshot!(line(&plain, "codex", &order), @r#"codex exec resume --json --skip-git-repo-check -c sandbox_mode="workspace-write" old-id -"#);
     insta::assert_snapshot!(line(&plain, "gemini", &order), @"gemini -o stream-json --skip-trust --approval-mode auto_edit --allowed-tools run_shell_command --resume old-id");
 }
@@ -72,7 +72,7 @@ fn the_tools_of_piton_are_handed_to_programs_that_can_be_told_at_their_start() {
         ..order()
     };
     let plain = config("");
-    insta::assert_snapshot!(line(&plain, "claude", &order), @r#"CLAUDE_CODE_MAX_RETRIES=4 claude -p --output-format stream-json --verbose --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash mcp__piton --mcp-config {"mcpServers":{"piton":{"command":"/opt/my piton","args":["mcp"],"env":{"PITON_ATTEMPT":"0199-id"}}}}"#);
+    insta::assert_snapshot!(line(&plain, "claude", &order), @r#"CLAUDE_CODE_MAX_RETRIES=4 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 claude -p --output-format stream-json --verbose --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash mcp__piton --mcp-config {"mcpServers":{"piton":{"command":"/opt/my piton","args":["mcp"],"env":{"PITON_ATTEMPT":"0199-id"}}}}"#);
     insta::assert_snapshot!(line(&plain, "codex", &order), @r#"codex exec --json --skip-git-repo-check -c sandbox_mode="workspace-write" -c mcp_servers.piton={command="/opt/my piton",args=["mcp"],env={PITON_ATTEMPT="0199-id"},default_tools_approval_mode="approve"} -"#);
     let without = config("[agents.claude]\ntools = false\n");
     let said = line(&without, "claude", &order);
@@ -123,7 +123,7 @@ models = { m1 = { input = 1.0, output = 2.0 } }
 #[test]
 fn what_is_configured_stands_on_the_command_line() {
     let own = config(OWN);
-    insta::assert_snapshot!(line(&own, "careful", &order()), @"CLAUDE_CODE_MAX_RETRIES=1 /opt/claude -p --output-format stream-json --verbose --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash(make:*) Bash(git diff:*) --model sonnet --max-turns 30 --effort high");
+    insta::assert_snapshot!(line(&own, "careful", &order()), @"CLAUDE_CODE_MAX_RETRIES=1 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 /opt/claude -p --output-format stream-json --verbose --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash(make:*) Bash(git diff:*) --model sonnet --max-turns 30 --effort high");
     let small = Order {
         model: Some("small"),
         resume: Some("old"),
@@ -160,6 +160,7 @@ fn what_does_not_fit_names_its_key() {
         "[agents.codex]\nmax-turns = 3\n",
         "[agents.claude]\noutput = \"json\"\n",
         "[agents.claude]\nidle-timeout = \"soon\"\n",
+        "[agents.claude]\nverdict = \"exit-status\"\n",
         "[agents.x]\nprogram = \"x\"\nmodel-flag = \"-m\"\n",
         "[agents.x]\nprogram = \"x\"\nread = { words = \"a\" }\n",
         "[prices.models]\nm = { input = 1, output = 1 }\n",
@@ -171,6 +172,7 @@ fn what_does_not_fit_names_its_key() {
     agents.codex.max-turns: no key of the adapter codex
     agents.claude.output: no key of the adapter claude
     agents.claude.idle-timeout: `soon` is not a duration such as 90s, 45m, 1h30m or 4h
+    agents.claude.verdict: `exit-status` is for plain commands; claude is asked once more when it does not say what came of its work
     agents.x.model-flag: has no {model} in it
     agents.x.read: needs output = "json" or "jsonl"
     prices.date: say from when these prices are
@@ -183,6 +185,43 @@ fn what_does_not_fit_names_its_key() {
     ] {
         let said = wrong(text);
         assert!(said.contains("line 2"), "{said}");
+    }
+}
+
+#[test]
+fn what_the_user_sets_in_the_environment_is_not_set_again() {
+    let own = config("[agents.claude.env]\nCLAUDE_CODE_DISABLE_BACKGROUND_TASKS = \"0\"\n");
+    let said = line(&own, "claude", &order());
+    assert!(
+        said.starts_with("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=0 CLAUDE_CODE_MAX_RETRIES=4 claude"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_plain_command_may_be_judged_by_its_exit_status_and_a_known_program_not() {
+    use VerdictBy::{ExitStatus, Form};
+    let config = config(
+        "[agent.commands]\nscript = \"./work.sh\"\n\
+         [agents.robot]\nprogram = \"robot\"\nverdict = \"exit-status\"\n\
+         [agents.careful]\nadapter = \"claude\"\nverdict = \"form\"\n",
+    );
+    let by = |name, asked| agents::verdict_by(&config, name, asked).expect("it fits");
+    assert_eq!(by("robot", None), ExitStatus);
+    assert_eq!(by("robot", Some(Form)), Form);
+    for command in ["./work.sh", "script", "sh:claude -p"] {
+        assert_eq!(by(command, None), Form, "{command}");
+        assert_eq!(by(command, Some(ExitStatus)), ExitStatus, "{command}");
+    }
+    assert_eq!(by("claude", Some(Form)), Form);
+    for known in ["claude", "codex", "gemini", "careful"] {
+        let failure = agents::verdict_by(&config, known, Some(ExitStatus));
+        let failure = failure.expect_err("it can be asked");
+        assert!(
+            failure
+                .to_string()
+                .starts_with("--verdict: `exit-status` is for plain commands")
+        );
     }
 }
 

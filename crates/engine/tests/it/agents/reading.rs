@@ -159,12 +159,12 @@ fn a_line_of_200_mb_is_passed_over_in_bounded_memory() {
         lines.push(&chunk, &mut each);
     }
     lines.push(b"\"}]}}\n", &mut each);
-    let stream = std::fs::read(own().join("claude/stream.jsonl")).expect("a recording");
+    let stream = std::fs::read(own().join("claude/resumed.jsonl")).expect("a recording");
     lines.push(&stream, &mut each);
     lines.finish(&mut each);
     assert_eq!(unknown, 1);
     let ended = ended(Some(0));
-    let report = outcome::report(reader.end(&ended), &ended);
+    let report = outcome::report(reader.end(&ended), &ended, VerdictBy::Form);
     assert_eq!(report.outcome, Outcome::Completed);
     #[cfg(target_os = "linux")]
     assert!(peak_mb() - before < 160, "{} MB", peak_mb() - before);
@@ -190,7 +190,7 @@ fn words_are_bounded_and_their_end_is_kept() {
     let ended = ended(Some(0));
     let said = reader.end(&ended);
     assert!(said.words.len() <= 4 << 20);
-    let report = outcome::report(said, &ended);
+    let report = outcome::report(said, &ended, VerdictBy::Form);
     assert_eq!(report.summary.as_deref(), Some("at last"));
 }
 
@@ -206,7 +206,7 @@ fn an_injection_is_words_and_nothing_else() {
         &ended(Some(0)),
         None,
     );
-    assert_eq!(got.report.outcome, Outcome::Completed);
+    assert_eq!(got.report.trouble, Some(Trouble::NoVerdict));
     assert_eq!(got.report.summary.as_deref(), Some(words));
     assert!(got.report.pieces.is_empty());
     // What a tool prints is not what the agent says.
@@ -220,7 +220,8 @@ fn an_injection_is_words_and_nothing_else() {
         &ended(Some(0)),
         None,
     );
-    assert_eq!(got.report.outcome, Outcome::Completed);
+    assert_eq!(got.report.outcome, Outcome::Failed);
+    assert_eq!(got.report.trouble, Some(Trouble::NoVerdict));
 }
 
 #[test]
@@ -236,7 +237,7 @@ fn control_characters_hide_nothing() {
         &ended(Some(0)),
         None,
     );
-    assert_eq!(got.report.outcome, Outcome::Completed);
+    assert_eq!(got.report.trouble, Some(Trouble::NoVerdict));
     assert_eq!(got.report.usage.input_tokens, Some(1200));
 }
 
