@@ -420,7 +420,8 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             }
             row.spend = row.spend.plus(&report.spend());
             let started_on = row.started_on.take();
-            if !report.cannot_start {
+            // What was not started changed nothing that counts.
+            if !report.cannot_start || report.tree_after.is_some() {
                 let before = row.change.take();
                 let change = TreeChange::extended(before.as_ref(), report, started_on.as_ref());
                 row.change = Some(change);

@@ -215,18 +215,16 @@ fn settles(report: &Report, answer: &Report) -> bool {
     }
     // Something that was not permitted is no reason to fail, and the verdict
     // that is missing is this one.
-    let is_harmless = |trouble: Trouble| {
-        let is_missing = trouble == Trouble::NoVerdict && !has_pending_work(report);
-        trouble == Trouble::Permission || is_missing
-    };
+    let is_harmless =
+        |trouble: Trouble| matches!(trouble, Trouble::Permission | Trouble::NoVerdict);
     let trouble = report.trouble.filter(|trouble| !is_harmless(*trouble));
     !completes || (success && trouble.is_none() && !report.cannot_start)
 }
 
-/// Whether the agent ended its turn although work in the background goes on.
-fn has_pending_work(report: &Report) -> bool {
-    let error = report.error.as_deref().unwrap_or_default();
-    report.trouble == Some(Trouble::NoVerdict) && error.starts_with(PENDING_WORK)
+/// Whether an agent printed something of the form, also what cannot be read.
+pub(crate) fn has_status_block(output: &str) -> bool {
+    let output = strip_ansi(output);
+    !matches!(account(&output), Account::Missing)
 }
 
 /// Whether the agent stopped because its usage window is nearly used up. It was
@@ -894,7 +892,7 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
             trouble: Some(trouble),
             ..Report::bare(outcome)
         };
-        let pending = || early(PENDING_WORK, Trouble::NoVerdict, Outcome::Failed);
+        let pending = || early(PENDING_WORK, Trouble::Unfinished, Outcome::Failed);
         assert_eq!(settled(pending(), Outcome::Completed).0, Outcome::Failed);
         let window = || early(STOPPED_EARLY, Trouble::RateLimit, Outcome::Interrupted);
         assert_eq!(settled(window(), Outcome::Completed).0, Outcome::Completed);

@@ -10,6 +10,7 @@ mod gate;
 mod left_behind;
 mod seen;
 mod spending;
+mod verdict;
 mod work;
 
 use std::collections::VecDeque;

@@ -90,7 +90,7 @@ fn stopped_early(report: Report, early: EarlyStop) -> Report {
                 outcome: Outcome::Failed,
                 error: Some(format!("{PENDING_WORK}: {}", tasks.join(", "))),
                 category: Some(Category::Logic),
-                trouble: Some(Trouble::NoVerdict),
+                trouble: Some(Trouble::Unfinished),
                 ..report
             }
         }
@@ -285,7 +285,7 @@ mod tests {
         for words in [DONE, "I will report back.", "{\"status\":\"partial\"}"] {
             let report = pending(words);
             assert_eq!(report.outcome, Outcome::Failed, "{words}");
-            assert_eq!(report.trouble, Some(Trouble::NoVerdict));
+            assert_eq!(report.trouble, Some(Trouble::Unfinished));
             let error = report.error.unwrap_or_default();
             assert!(
                 error.ends_with("was pending: slow tests, a review"),

@@ -226,7 +226,7 @@ impl Runner<'_, '_> {
             Role::GateFix => prompt::gate_fix(&self.templates, &ingredients),
             Role::Repair => prompt::repair(&self.templates, &ingredients),
             Role::Split => prompt::split(&self.templates, &ingredients),
-            Role::Verdict => prompt::worker(&self.templates, &ingredients),
+            Role::Verdict => prompt::verdict(&self.templates, &ingredients),
         })
     }
 
@@ -358,6 +358,7 @@ impl Runner<'_, '_> {
         }
         self.look_after(before, (&node, &mut report), tell);
         self.verify_blocker(attempt, &node, &mut report);
+        self.follow_up(attempt, &node, &text, &mut report);
         tracing::info!(
             %node, outcome = report.outcome.as_str(), error = report.error,
             trouble = ?report.trouble, usage = ?report.usage, "came to"
@@ -418,7 +419,12 @@ impl Runner<'_, '_> {
     ) -> Option<Box<Recovery>> {
         let row = self.lp.tables().attempt(attempt)?;
         let failed = [Outcome::Failed, Outcome::Partial, Outcome::Blocked];
-        if row.role != Role::Worker || !failed.contains(&report.outcome) {
+        let is_work = matches!(row.role, Role::Worker | Role::Verdict);
+        // An agent that is asked once more, or whose check decides, has not failed yet.
+        let item = self.lp.tables().item(self.row.id, node);
+        let has_check = item.is_some_and(|item| item.gate_to_pass().is_some());
+        let goes_on = report.can_be_asked || (report.lacks_verdict() && has_check);
+        if !is_work || goes_on || !failed.contains(&report.outcome) {
             return None;
         }
         let ended = EndedAttempt {

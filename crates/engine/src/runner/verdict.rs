@@ -1,0 +1,76 @@
+//! What follows where an agent did not say what came of its work, or a hook of
+//! the user's did not let it begin.
+
+use piton_core::attempt::{Outcome, Report};
+use piton_core::trouble::Trouble;
+use piton_core::{AttemptId, AttemptRow, Node, Role};
+
+use super::Runner;
+use crate::answer;
+
+/// What to do about a plain command that does not answer in the form.
+const TWO_WAYS: &str = "let it print the block that its prompt asks for, or take its exit status for the answer: `--verdict exit-status`, or `verdict = \"exit-status\"` in its table [agents.NAME]";
+
+impl Runner<'_, '_> {
+    /// Notes in the report whether the agent can be asked once more, and makes
+    /// a wrong setting of what can only be one.
+    pub(super) fn follow_up(
+        &self,
+        attempt: AttemptId,
+        node: &Node,
+        output: &str,
+        report: &mut Report,
+    ) {
+        let tables = self.lp.tables();
+        let (Some(row), Some(item), Some(run)) = (
+            tables.attempt(attempt),
+            tables.item(self.row.id, node),
+            tables.run(self.row.id),
+        ) else {
+            return;
+        };
+        match report.trouble {
+            Some(Trouble::NoVerdict | Trouble::Unfinished) => {}
+            Some(Trouble::HookRefused) => {
+                let other = run.hook_refused.as_ref().is_some_and(|at| at != node);
+                if other && row.number == 1 {
+                    refuse_setting(report, &hook_refuses_all(report));
+                }
+                return;
+            }
+            Some(_) | None => return,
+        }
+        let has_check = item.gate_to_pass().is_some();
+        let decided_by_check = has_check && report.trouble == Some(Trouble::NoVerdict);
+        if row.role != Role::Worker || decided_by_check {
+            return;
+        }
+        let can_resume = self.job.program.can_resume() && report.conversation.is_some();
+        report.can_be_asked = can_resume;
+        let is_first = !run.has_counted && !can_resume && !self.job.program.can_resume();
+        if is_first && !answer::has_status_block(output) {
+            refuse_setting(report, &no_form(row, report));
+        }
+    }
+}
+
+/// Nothing is counted against the item, and the run stops.
+fn refuse_setting(report: &mut Report, why: &str) {
+    report.outcome = Outcome::Interrupted;
+    report.cannot_start = true;
+    report.category = None;
+    report.human = None;
+    report.error = Some(why.to_owned());
+}
+
+fn hook_refuses_all(report: &Report) -> String {
+    let words = report.human.as_ref().map_or("", |human| &human.reason);
+    format!("a hook refuses the prompts of one item after the other: {words}; change the hook")
+}
+
+fn no_form(row: &AttemptRow, report: &Report) -> String {
+    let what = report.error.as_deref().unwrap_or_default();
+    let agent = row.agent.lines().next().unwrap_or_default();
+    let agent: String = agent.chars().take(60).collect();
+    format!("`{agent}` gives no verdict: {what}; {TWO_WAYS}")
+}
