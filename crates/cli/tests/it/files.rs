@@ -243,7 +243,14 @@ mod list {
         scratch.write("prd.json", FEATURES).agent("exit 1");
         assert_eq!(
             scratch
-                .piton(&["run", "prd.json", "--agent", "./agent.sh"])
+                .piton(&[
+                    "run",
+                    "prd.json",
+                    "--agent",
+                    "./agent.sh",
+                    "--verdict",
+                    "exit-status"
+                ])
                 .exit,
             1
         );
@@ -264,7 +271,7 @@ mod list {
         ");
         assert_eq!(scratch.read("prd.json"), FEATURES);
         fs::remove_file(scratch.path().join("prd.json")).expect("gone");
-        insta::assert_snapshot!(scratch.shows(&["run", "prd.json", "--agent", "./agent.sh"]), @r"
+        insta::assert_snapshot!(scratch.shows(&["run", "prd.json", "--agent", "./agent.sh", "--verdict", "exit-status"]), @r"
         prd.json was not there any more, and is written again
         error: run `prd` is blocked at a [run.blocked]
         hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`

@@ -236,7 +236,14 @@ impl Scratch {
     }
 }
 
-const RUN: &[&str] = &["run", "demo", "--agent", "./agent.sh"];
+const RUN: &[&str] = &[
+    "run",
+    "demo",
+    "--agent",
+    "./agent.sh",
+    "--verdict",
+    "exit-status",
+];
 
 /// Waits until something holds.
 #[track_caller]

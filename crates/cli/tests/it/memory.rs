@@ -549,7 +549,14 @@ fn where_nobody_wants_colours_there_are_no_escapes() {
         .agent("echo broken; exit 1");
     for colour in [true, false] {
         for args in [
-            &["run", "demo", "--agent", "./agent.sh"][..],
+            &[
+                "run",
+                "demo",
+                "--agent",
+                "./agent.sh",
+                "--verdict",
+                "exit-status",
+            ][..],
             &["status"],
             &["inbox"],
             &["plan", "check", "nowhere"],

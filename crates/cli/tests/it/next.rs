@@ -174,7 +174,14 @@ fn a_question_by_the_way_is_asked_answered_and_told_to_the_next_agent() {
     [exit 0]
     ");
     assert_eq!(scratch.piton(&["decide", "d1", "skip"]).exit, 0);
-    scratch.piton(&["run", "prd.json", "--agent", "./agent.sh"]);
+    scratch.piton(&[
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ]);
     let prompts = scratch.read("prompts.txt");
     assert!(
         prompts.contains("## A person answered\n\ntabs or blanks?\nblanks, four of them"),

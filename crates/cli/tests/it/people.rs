@@ -541,7 +541,15 @@ mod one_runner_per_sprint {
     #[test]
     fn an_earlier_run_is_not_worked_on_beside_a_later_one() {
         let (scratch, later) = with_a_later_run();
-        let said = scratch.piton(&["run", DEMO, "--agent", "./agent.sh", "--once"]);
+        let said = scratch.piton(&[
+            "run",
+            DEMO,
+            "--agent",
+            "./agent.sh",
+            "--verdict",
+            "exit-status",
+            "--once",
+        ]);
         assert_eq!(said.exit, 4, "{}", said.err);
         assert!(
             said.err.contains(&format!("process {}", later.id())),
@@ -649,7 +657,14 @@ fn the_run_of_a_node_is_named_in_any_form_and_an_open_one_comes_first() {
             "{node}: {}",
             said.err
         );
-        scratch.piton(&["run", run, "--agent", "./agent.sh"]);
+        scratch.piton(&[
+            "run",
+            run,
+            "--agent",
+            "./agent.sh",
+            "--verdict",
+            "exit-status",
+        ]);
     }
     let said = scratch.piton(&["plan", "skip", "test"]);
     assert_eq!(said.exit, 0, "{}", said.err);

@@ -18,11 +18,25 @@ fn project(name: &str, text: &str, agent: &str) -> Scratch {
 }
 
 fn run(scratch: &Scratch, plan: &str) -> Said {
-    scratch.piton(&["run", plan, "--agent", "./agent.sh"])
+    scratch.piton(&[
+        "run",
+        plan,
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ])
 }
 
 fn start(scratch: &Scratch, plan: &str) -> Running {
-    Running::start(scratch.command(&["run", plan, "--agent", "./agent.sh"]))
+    Running::start(scratch.command(&[
+        "run",
+        plan,
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ]))
 }
 
 /// The state of a node of a run.
@@ -110,7 +124,7 @@ fn a_list_is_worked_through_and_passes_stands_where_it_passed() {
 fn a_file_with_crlf_stays_one_and_only_boxes_change() {
     let text = TASK.replace('\n', "\r\n");
     let scratch = project("RALPH_TASK.md", &text, "echo '<ralph>COMPLETE</ralph>'");
-    let said = scratch.piton(&["run", "--agent", "./agent.sh"]);
+    let said = scratch.piton(&["run", "--agent", "./agent.sh", "--verdict", "exit-status"]);
     assert_eq!(said.exit, 0, "{}", said.err);
     assert_eq!(scratch.read("RALPH_TASK.md"), text.replace("[ ]", "[x]"));
 }
@@ -213,7 +227,15 @@ fn a_list_is_begun_anew_as_it_stands() {
     assert_eq!(run(&scratch, "prd.json").exit, 0);
     let again = LIST.replacen("\"passes\": false", "\"passes\": true", 1);
     scratch.write("prd.json", &again);
-    let more = ["run", "prd.json", "--recompile", "--agent", "./agent.sh"];
+    let more = [
+        "run",
+        "prd.json",
+        "--recompile",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ];
     let said = scratch.piton(&more);
     assert_eq!(said.exit, 0, "{}", said.err);
     assert_eq!(scratch.read("order"), "a\nb\nc\nb\nc\n");
@@ -332,7 +354,7 @@ fn what_is_no_plan_is_named_for_what_it_is() {
 fn what_is_found_here_is_run_unless_there_is_more_than_one() {
     let scratch = project(".ralph/prd.json", LIST, "touch $PITON_ITEM; echo done");
     scratch.write("RALPH_TASK.md", TASK);
-    let said = scratch.piton(&["run", "--agent", "./agent.sh"]);
+    let said = scratch.piton(&["run", "--agent", "./agent.sh", "--verdict", "exit-status"]);
     assert_eq!(said.exit, 2);
     assert!(
         said.err
@@ -374,7 +396,8 @@ fn an_issue_graph_that_was_adopted_is_not_run() {
     scratch.piton(&["init", "--yes"]);
     let runs = scratch.json(&["status"]);
     for plan in [&["run", "state.json"][..], &["run"]] {
-        let said = scratch.piton(&[plan, &["--agent", "./agent.sh"]].concat());
+        let said =
+            scratch.piton(&[plan, &["--agent", "./agent.sh", "--verdict", "exit-status"]].concat());
         assert_ne!(said.exit, 0, "{}{}", said.out, said.err);
         assert!(!said.err.contains("> A-1"), "{}", said.err);
     }

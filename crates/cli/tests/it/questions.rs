@@ -16,7 +16,18 @@ const LIST: &str = r#"{"features": [
 const FILE: &str = ".ralph/progress.json";
 
 fn run(scratch: &Scratch, more: &[&str]) -> Said {
-    let all = [&["run", "prd.json", "--agent", "./agent.sh"], more].concat();
+    let all = [
+        &[
+            "run",
+            "prd.json",
+            "--agent",
+            "./agent.sh",
+            "--verdict",
+            "exit-status",
+        ],
+        more,
+    ]
+    .concat();
     scratch.piton(&all)
 }
 

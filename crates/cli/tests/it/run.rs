@@ -39,9 +39,17 @@ mod agents {
             .sprint_with("model: haiku\n", ONE)
             .agent(agent)
             .write("inner/x", "");
-        let said = Running::start(
-            scratch.command_in("inner", &["run", "../demo", "--agent", "./agent.sh"]),
-        )
+        let said = Running::start(scratch.command_in(
+            "inner",
+            &[
+                "run",
+                "../demo",
+                "--agent",
+                "./agent.sh",
+                "--verdict",
+                "exit-status",
+            ],
+        ))
         .end();
         assert_eq!(said.exit, 0, "{}", said.err);
         let env = scratch.read("env");
@@ -1153,7 +1161,14 @@ mod requests {
             "  - id: setup-postgres\n    prompt: set it up\n",
             "echo fine",
         );
-        let mut command = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+        let mut command = scratch.command(&[
+            "run",
+            "demo",
+            "--agent",
+            "./agent.sh",
+            "--verdict",
+            "exit-status",
+        ]);
         command
             .env("POSTGRES_PASSWORD", "postgres")
             .env("FOO_TOKEN", "completed")
@@ -1251,7 +1266,7 @@ mod requests {
     fn without_a_name_the_only_unfinished_run_goes_on() {
         let scratch = project(TWO, "echo fine");
         assert_eq!(scratch.run(&["--once"]).exit, 5);
-        let said = scratch.piton(&["run", "--agent", "./agent.sh"]);
+        let said = scratch.piton(&["run", "--agent", "./agent.sh", "--verdict", "exit-status"]);
         assert_eq!(said.exit, 0, "{}", said.err);
         assert!(
             said.err.contains("run `2026-01-15_demo` is done"),
@@ -1286,7 +1301,10 @@ mod places {
     #[test]
     fn from_a_subfolder_it_is_kept_at_the_root_of_the_repository() {
         let scratch = project(ONE, "echo fine");
-        runs(scratch.command_in("demo", &["run", "--agent", "./agent.sh"]));
+        runs(scratch.command_in(
+            "demo",
+            &["run", "--agent", "./agent.sh", "--verdict", "exit-status"],
+        ));
         assert!(scratch.has(".piton/journal.db") && !scratch.has("demo/.piton"));
         assert_eq!(scratch.read(".piton/.gitignore"), "*\n!config.toml\n");
     }
@@ -1295,7 +1313,14 @@ mod places {
     fn piton_project_names_another_folder() {
         let scratch = project(ONE, "echo fine");
         scratch.write("elsewhere/x", "");
-        let mut command = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+        let mut command = scratch.command(&[
+            "run",
+            "demo",
+            "--agent",
+            "./agent.sh",
+            "--verdict",
+            "exit-status",
+        ]);
         command.env("PITON_PROJECT", scratch.path().join("elsewhere"));
         runs(command);
         assert!(scratch.has("elsewhere/.piton/journal.db") && !scratch.has(".piton"));
@@ -1306,7 +1331,14 @@ mod places {
         let scratch = project(ONE, "echo fine");
         std::os::unix::fs::symlink(scratch.path(), scratch.path().join("link")).expect("linked");
         for named in [scratch.path(), scratch.path().join("link")] {
-            let mut command = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+            let mut command = scratch.command(&[
+                "run",
+                "demo",
+                "--agent",
+                "./agent.sh",
+                "--verdict",
+                "exit-status",
+            ]);
             command.env("PITON_PROJECT", named);
             runs(command);
         }
@@ -1319,7 +1351,14 @@ mod places {
     fn piton_project_may_be_a_bare_repository() {
         let scratch = project(ONE, "echo fine");
         scratch.git(&["init", "--quiet", "--bare", "bare.git"]);
-        let mut command = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+        let mut command = scratch.command(&[
+            "run",
+            "demo",
+            "--agent",
+            "./agent.sh",
+            "--verdict",
+            "exit-status",
+        ]);
         command.env("PITON_PROJECT", scratch.path().join("bare.git"));
         runs(command);
         assert!(scratch.has("bare.git/piton/journal.db") && !scratch.has("bare.git/.piton"));
@@ -1331,7 +1370,17 @@ mod places {
         scratch.git(&["add", "--all"]);
         scratch.git(&["commit", "--quiet", "--message", "begin"]);
         scratch.git(&["worktree", "add", "--quiet", "wt"]);
-        runs(scratch.command_in("wt", &["run", "demo", "--agent", "./agent.sh"]));
+        runs(scratch.command_in(
+            "wt",
+            &[
+                "run",
+                "demo",
+                "--agent",
+                "./agent.sh",
+                "--verdict",
+                "exit-status",
+            ],
+        ));
         assert!(scratch.has(".piton/journal.db") && !scratch.has("wt/.piton"));
         assert_eq!(
             scratch.read("wt/here").trim(),
@@ -1356,7 +1405,17 @@ mod places {
             &from,
             "sub",
         ]);
-        runs(scratch.command_in("sub", &["run", "demo", "--agent", "./agent.sh"]));
+        runs(scratch.command_in(
+            "sub",
+            &[
+                "run",
+                "demo",
+                "--agent",
+                "./agent.sh",
+                "--verdict",
+                "exit-status",
+            ],
+        ));
         assert!(scratch.has("sub/.piton/journal.db") && !scratch.has(".piton"));
     }
 }

@@ -33,7 +33,14 @@ type Made = (Scratch, Option<Running>);
 /// Types each of the four commands into a project of its own that is in this state.
 fn typed_in(make: impl Fn() -> Made) -> String {
     let commands: [&[&str]; 4] = [
-        &["run", "demo", "--agent", "./agent.sh"],
+        &[
+            "run",
+            "demo",
+            "--agent",
+            "./agent.sh",
+            "--verdict",
+            "exit-status",
+        ],
         &["resume", "demo"],
         &["pause", "demo"],
         &["stop", "demo"],
@@ -130,7 +137,14 @@ fn not_started_though_recorded() {
     let recorded = || {
         let scratch = Scratch::new().with_fixed_clock();
         scratch.sprint(PHASES).agent("echo built");
-        let mut command = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+        let mut command = scratch.command(&[
+            "run",
+            "demo",
+            "--agent",
+            "./agent.sh",
+            "--verdict",
+            "exit-status",
+        ]);
         command.env("PITON_FAILPOINT", "run.planned:1");
         Running::start(command).end();
         (scratch, None)

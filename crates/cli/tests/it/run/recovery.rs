@@ -266,7 +266,14 @@ fn pieces_stand_in_no_file_that_people_write() {
     ] {
         let scratch = Scratch::new();
         scratch.write(file, before).agent(&splitting());
-        let said = scratch.piton(&["run", file, "--agent", "./agent.sh"]);
+        let said = scratch.piton(&[
+            "run",
+            file,
+            "--agent",
+            "./agent.sh",
+            "--verdict",
+            "exit-status",
+        ]);
         assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
         assert_eq!(roles(&scratch), SPLIT);
         assert_eq!(scratch.read(file), after);
@@ -293,7 +300,14 @@ fn a_death_at_the_end_of_a_split_plans_the_pieces_once() {
     let commits = (3..=6).map(|nth| format!("run.committed:{nth}"));
     for point in points.into_iter().chain(commits) {
         let scratch = project(ONE, &agent);
-        let mut dies = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+        let mut dies = scratch.command(&[
+            "run",
+            "demo",
+            "--agent",
+            "./agent.sh",
+            "--verdict",
+            "exit-status",
+        ]);
         dies.env("PITON_FAILPOINT", &point);
         let died = dies.output().expect("piton starts");
         assert_eq!(died.status.code(), None, "{point}: it lives");

@@ -68,7 +68,14 @@ fn to_be_blocked_by_what_is_there_is_tried_again() {
         "retry: {maxAttempts: 1, backoffMs: [10], retryOn: [logic]}\n",
         agent,
     );
-    let mut run = scratch.command(&["run", "demo", "--agent", "./agent.sh"]);
+    let mut run = scratch.command(&[
+        "run",
+        "demo",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ]);
     let output = run.env("FOO_TOKEN", "x").output().expect("piton starts");
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{err}");
@@ -176,7 +183,14 @@ fn outside_of_git_nothing_is_said_of_what_changed() {
     scratch
         .write("RALPH_TASK.md", "# Task\n\n- [ ] build it\n")
         .agent("echo 1 >made; echo done");
-    let said = scratch.piton(&["run", "RALPH_TASK.md", "--agent", "./agent.sh"]);
+    let said = scratch.piton(&[
+        "run",
+        "RALPH_TASK.md",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ]);
     assert!(scratch.has("made"), "{}", said.err);
     let report = &reports(&scratch)[0];
     assert_eq!(report["outcome"], "completed");
