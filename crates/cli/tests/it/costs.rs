@@ -191,37 +191,47 @@ mod claims {
         scratch
     }
 
-    fn evidence(scratch: &Scratch) -> serde_json::Value {
-        scratch.json(&["status", DEMO])["run"]["nodes"][0]["evidence"].clone()
+    fn level(scratch: &Scratch) -> String {
+        let evidence = &scratch.json(&["status", DEMO])["run"]["nodes"][0]["evidence"];
+        evidence["level"].as_str().unwrap_or("none").to_owned()
     }
 
+    const WORD_ASKS: &str = "[claims]\nword = \"ask\"\n";
+
     #[test]
-    fn a_word_without_a_change_is_taken_and_noted_as_one() {
-        let scratch = committed("[claims]\nchange = true\n");
-        assert_eq!(scratch.run(&[]).exit, 0);
-        assert_eq!(evidence(&scratch), serde_json::json!(["claim"]));
+    fn a_word_without_a_change_is_accepted_in_a_sprint_and_shown_as_one() {
         let scratch = committed("");
-        assert_eq!(scratch.run(&[]).exit, 0);
-        assert_eq!(evidence(&scratch), serde_json::json!(["none-asked"]));
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0);
+        assert!(said.err.contains("(agent's word)"), "{}", said.err);
+        assert_eq!(level(&scratch), "word");
+        let status = scratch.shows(&["status"]);
+        assert!(status.contains("(agent's word)"), "{status}");
     }
 
     #[test]
     fn a_change_is_evidence() {
-        let scratch = committed("[claims]\nchange = true\nworth = \"ask\"\n");
+        let scratch = committed(WORD_ASKS);
         scratch.agent("echo $$ >made; echo fine");
-        assert_eq!(scratch.run(&[]).exit, 0);
-        assert_eq!(
-            evidence(&scratch),
-            serde_json::json!([{"changed": {"files": 1}}])
-        );
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0);
+        assert!(said.err.contains("(1 file changed)"), "{}", said.err);
+        assert_eq!(level(&scratch), "changed");
+    }
+
+    #[test]
+    fn an_empty_commit_is_no_change() {
+        let scratch = committed(WORD_ASKS);
+        scratch.agent("git commit --quiet --allow-empty -m done; echo fine");
+        assert_eq!(scratch.run(&[]).exit, 3);
     }
 
     #[test]
     fn a_person_may_be_asked() {
-        let scratch = committed("[claims]\nchange = true\nworth = \"ask\"\n");
+        let scratch = committed(WORD_ASKS);
         assert_eq!(scratch.run(&[]).exit, 3);
         insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
-        d1  `build` says that it is done, and nothing changed  2026-01-15_demo at build
+        d1  `build` is said to be done, and its attempts changed nothing: is it done?  2026-01-15_demo at build
             fine
             piton decide d1 approve
             piton decide d1 retry
@@ -230,26 +240,55 @@ mod claims {
         [exit 0]
         ");
         assert_eq!(scratch.piton(&["decide", "d1", "approve"]).exit, 0);
-        assert_eq!(evidence(&scratch), serde_json::json!(["claim"]));
+        assert_eq!(level(&scratch), "person");
         assert_eq!(scratch.progress("status").as_deref(), Some("interrupted"));
         assert_eq!(scratch.run(&[]).exit, 3, "the next one is asked about, too");
     }
 
     #[test]
-    fn a_gate_may_have_to_pass() {
-        let config = "[claims]\nchange = true\nworth = \"gate\"\ngate = \"test -e checked\"\n";
+    fn old_words_of_the_configuration_hold_and_are_told_once() {
+        for old in ["worth = \"ask\"", "change = true"] {
+            let scratch = committed(&format!("[claims]\n{old}\n"));
+            let said = scratch.run(&[]);
+            assert_eq!(said.exit, 3, "{}", said.err);
+            let told = "the old form still works";
+            assert_eq!(said.err.matches(told).count(), 1, "{}", said.err);
+        }
+    }
+
+    #[test]
+    fn a_given_command_may_have_to_pass() {
+        let config = "[claims]\nword = \"check\"\ncheck = \"test -e checked\"\n";
         let scratch = committed(config);
         scratch.agent("grep -q 'The check of' && touch checked; echo fine");
         let said = scratch.run(&[]);
         assert_eq!(said.exit, 0, "{}", said.err);
-        assert_eq!(evidence(&scratch)[0], "gate-passed");
+        assert_eq!(level(&scratch), "check");
         let progress = scratch.read("demo/PROGRESS.yaml");
         assert!(
             !progress.contains("gate"),
             "no gate of the plan: {progress}"
         );
-        let scratch = committed("[claims]\nworth = \"gate\"\n");
+        let scratch = committed("[claims]\nword = \"check\"\n");
         let said = scratch.run(&[]);
-        assert!(said.err.contains("needs a script"), "{}", said.err);
+        assert!(said.err.contains("needs a command"), "{}", said.err);
+    }
+
+    #[test]
+    fn a_check_that_is_being_run_is_said_to_be() {
+        let scratch = committed("");
+        let slow = "  - id: build\n    prompt: build it\n    gate:\n      script: sleep 2\n      on-fail: {prompt: fix it}\n";
+        scratch.sprint(slow).agent("echo x >>made; echo fine");
+        scratch.write(".piton/config.toml", "[claims]\nbaseline = \"never\"\n");
+        let running = scratch.start_run(&[]);
+        crate::harness::until("the check runs", || {
+            let status = scratch.piton(&["status", DEMO, "--json"]).out;
+            status.contains("\"being_checked\":true") || status.contains("\"being_checked\": true")
+        });
+        let status = scratch.shows(&["status"]);
+        assert!(status.contains("being checked"), "{status}");
+        let attempts = scratch.json(&["recent"]).to_string();
+        assert!(!attempts.contains("task_completed"), "{attempts}");
+        assert_eq!(running.end().exit, 0);
     }
 }

@@ -105,8 +105,8 @@ fn a_list_is_worked_through_and_passes_stands_where_it_passed() {
     assert!(prompt.contains("**b**: do b"), "{prompt}");
     let status = scratch.json(&["status", "prd.json"]);
     let nodes = status["run"]["nodes"].as_array().expect("nodes").clone();
-    assert!(nodes[0]["evidence"][0]["changed"].is_object(), "{nodes:?}");
-    assert_eq!(nodes[1]["evidence"][0], "gate-passed");
+    assert_eq!(nodes[0]["evidence"]["level"], "changed", "{nodes:?}");
+    assert_eq!(nodes[1]["evidence"]["level"], "check", "{nodes:?}");
     let again = run(&scratch, "prd.json");
     assert_eq!(again.exit, 0);
     assert_eq!(scratch.read("order"), "a\nb\nc\n", "nothing is done twice");
@@ -123,7 +123,11 @@ fn a_list_is_worked_through_and_passes_stands_where_it_passed() {
 #[test]
 fn a_file_with_crlf_stays_one_and_only_boxes_change() {
     let text = TASK.replace('\n', "\r\n");
-    let scratch = project("RALPH_TASK.md", &text, "echo '<ralph>COMPLETE</ralph>'");
+    let scratch = project(
+        "RALPH_TASK.md",
+        &text,
+        "echo x >>made; echo '<ralph>COMPLETE</ralph>'",
+    );
     let said = scratch.piton(&["run", "--agent", "./agent.sh", "--verdict", "exit-status"]);
     assert_eq!(said.exit, 0, "{}", said.err);
     assert_eq!(scratch.read("RALPH_TASK.md"), text.replace("[ ]", "[x]"));
@@ -156,10 +160,10 @@ fn an_agent_that_says_passes_with_its_last_breath_is_not_believed() {
 #[test]
 fn a_run_keeps_the_files_of_ralph_only_where_their_folder_is() {
     let one = "{\"features\": [{\"id\": \"a\", \"description\": \"a\", \"passes\": false}]}";
-    let scratch = project("prd.json", one, "echo done");
+    let scratch = project("prd.json", one, "echo x >>made; echo done");
     assert_eq!(run(&scratch, "prd.json").exit, 0);
     assert!(!scratch.has(".ralph"));
-    let scratch = project("prd.json", one, "echo done");
+    let scratch = project("prd.json", one, "echo x >>made; echo done");
     scratch.write(".ralph/notes", "");
     let said = run(&scratch, "prd.json");
     assert!(
@@ -250,7 +254,7 @@ fn a_list_is_begun_anew_as_it_stands() {
 
 #[test]
 fn a_blocked_criterion_waits_for_a_decision_and_can_be_skipped() {
-    let agent = "[ $PITON_ITEM = a-1 ] || { echo done; exit; }\necho 'There is no key.'\necho '<ralph>BLOCKED</ralph>'";
+    let agent = "[ $PITON_ITEM = a-1 ] || { echo x >>made; echo done; exit; }\necho 'There is no key.'\necho '<ralph>BLOCKED</ralph>'";
     let scratch = project("RALPH_TASK.md", TASK, agent);
     let said = run(&scratch, "RALPH_TASK.md");
     assert_eq!(said.exit, 1, "{}", said.err);

@@ -40,7 +40,7 @@ fn unticked() -> Scratch {
     let scratch = Scratch::new();
     scratch
         .write("prd.json", LIST)
-        .agent("cat >>prompts\nsleep 0.4\necho done");
+        .agent("cat >>prompts\nsleep 0.4\necho x >>made\necho done");
     assert_eq!(run(&scratch, &["--max-iterations", "1"]).exit, 5);
     assert_eq!(passes(&scratch), 1);
     scratch.write("prd.json", LIST);
@@ -125,7 +125,7 @@ fn a_plan_that_cannot_be_read_offers_what_can_be_done_and_names_what_it_kept() {
     let scratch = Scratch::new().with_fixed_clock();
     scratch
         .write("prd.json", LIST)
-        .agent("echo '{ torn' >prd.json\nsleep 0.4\necho done");
+        .agent("echo '{ torn' >prd.json\nsleep 0.4\necho x >>made\necho done");
     let said = run(&scratch, &[]);
     assert_eq!(said.exit, 3, "{}", said.err);
     let told = said.err.matches("cannot be taken in").count();
@@ -180,7 +180,9 @@ fn nobody_decides_about_a_version_that_is_not_there_any_more() {
 #[test]
 fn a_question_about_a_file_that_is_as_piton_wrote_it_is_settled() {
     let scratch = Scratch::new();
-    scratch.write("prd.json", LIST).agent("echo done");
+    scratch
+        .write("prd.json", LIST)
+        .agent("echo x >>made; echo done");
     assert_eq!(run(&scratch, &[]).exit, 0);
     let id = scratch.json(&["status"])["run"]["id"].clone();
     let run = serde_json::from_value(id).expect("the id of a run");
@@ -313,13 +315,15 @@ fn a_plan_that_cannot_be_written_is_not_said_to_be_up_to_date() {
     let scratch = Scratch::new();
     scratch
         .write("lists/prd.json", LIST)
-        .agent("sleep 0.2\necho done");
+        .agent("sleep 0.2\necho x >>made\necho done");
     let agent = format!("{}/agent.sh", scratch.path().display());
     let args = [
         "run",
         "lists/prd.json",
         "--agent",
         &agent,
+        "--verdict",
+        "exit-status",
         "--max-iterations",
         "1",
     ];

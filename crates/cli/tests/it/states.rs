@@ -102,12 +102,12 @@ fn not_started() {
         (scratch, None)
     };
     insta::assert_snapshot!(typed_in(compiled), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     keeping progress in SCRATCH/.piton
     > build
-    x build 0s: built
+    x build 0s (agent's word): built
     > test
-    x test 0s: built
+    x test 0s (agent's word): built
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -150,12 +150,12 @@ fn not_started_though_recorded() {
         (scratch, None)
     };
     insta::assert_snapshot!(typed_in(recorded), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     run `2026-01-15_demo` is begun as it was planned before; `--recompile` takes in what has changed since
     > build
-    x build 0s: built
+    x build 0s (agent's word): built
     > test
-    x test 0s: built
+    x test 0s (agent's word): built
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -187,7 +187,7 @@ fn in_progress_with_a_live_runner() {
         (scratch, Some(runner))
     };
     insta::assert_snapshot!(typed_in(live), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     error: run `2026-01-15_demo` is held by process PID on HOST, since 2026-01-15 09:00:00 UTC [run.busy]
     hint: follow it with `piton status 2026-01-15_demo --watch`, end it with `piton stop 2026-01-15_demo`
     [exit 4]
@@ -218,14 +218,14 @@ fn in_progress_with_a_dead_runner() {
         (scratch, None)
     };
     insta::assert_snapshot!(typed_in(dead), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     = interrupted: its runner died
     warning: ended what outlived an earlier runner
     - build interrupted: its runner died; nobody knows how it ended
     > build, attempt 2
-    x build 0s: built
+    x build 0s (files changed): built
     > test
-    x test 0s: built
+    x test 0s (agent's word): built
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -261,11 +261,11 @@ fn interrupted_by_a_signal() {
         (scratch, None)
     };
     insta::assert_snapshot!(typed_in(interrupted), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     > build, attempt 2
-    x build 0s: built
+    x build 0s (1 file changed): built
     > test
-    x test 0s: built
+    x test 0s (1 file changed): built
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -304,7 +304,7 @@ fn paused_by_a_person() {
         (scratch, None)
     };
     insta::assert_snapshot!(typed_in(paused), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     error: run `2026-01-15_demo` is paused (paused by ada) [run.paused]
     hint: let it go on with `piton resume 2026-01-15_demo`
     [exit 3]
@@ -343,7 +343,7 @@ fn paused_by_a_pause_file() {
         made
     };
     insta::assert_snapshot!(typed_in(paused), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     error: run `2026-01-15_demo` is paused (PAUSE file detected) [run.paused]
     hint: let it go on with `piton resume 2026-01-15_demo`
     [exit 3]
@@ -383,9 +383,9 @@ fn paused_by_a_limit() {
         (scratch, None)
     };
     insta::assert_snapshot!(typed_in(paused), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     > test
-    x test 0s: built
+    x test 0s (agent's word): built
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -422,7 +422,7 @@ fn paused_at_a_breakpoint() {
         made
     };
     insta::assert_snapshot!(typed_in(paused), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     error: run `2026-01-15_demo` is paused at the breakpoint after build [run.paused]
     hint: look at what was done, then go on with `piton resume 2026-01-15_demo`
     [exit 3]
@@ -454,7 +454,7 @@ fn needs_human() {
         r#"echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"}}'"#;
     let waiting = || ended(project(asks, PHASES), 3, "needs-human");
     insta::assert_snapshot!(typed_in(waiting), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     error: run `2026-01-15_demo` waits for a person at build [run.needs_human]
     hint: see the question with `piton inbox`
     [exit 3]
@@ -489,7 +489,7 @@ fn blocked() {
         made
     };
     insta::assert_snapshot!(typed_in(blocked), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     error: run `2026-01-15_demo` is blocked at build [run.blocked]
     hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
     [exit 1]
@@ -519,7 +519,7 @@ fn blocked() {
 fn completed() {
     let done = || ended(project("echo built", PHASES), 0, "completed");
     insta::assert_snapshot!(typed_in(done), @r"
-    $ piton run demo --agent ./agent.sh
+    $ piton run demo --agent ./agent.sh --verdict exit-status
     run `2026-01-15_demo` is already finished
     [exit 0]
     PROGRESS.yaml: completed

@@ -106,7 +106,11 @@ fn known<'r>(item: Option<&'r ItemRow>, attempts: &[&AttemptRow]) -> Option<Know
     let error = stopped.and_then(|item| item.error.clone());
     let attempt = worker.map_or(AttemptId(Uuid::nil()), |row| row.id);
     let report = worker.and_then(|row| row.report.clone());
-    if let Some(mut report) = report.clone().filter(failed) {
+    let gate = stopped.and_then(|item| item.gate_runs.as_ref());
+    let gate = gate.filter(|runs| !runs.passed);
+    // What a check printed says more than that it failed.
+    let own = report.clone().filter(failed).filter(|_| gate.is_none());
+    if let Some(mut report) = own {
         if last.is_some_and(|row| row.role == Role::Split) {
             // What it was to be split into nobody said: that is no way any more.
             let context = report.context.get_or_insert_default();
@@ -119,8 +123,6 @@ fn known<'r>(item: Option<&'r ItemRow>, attempts: &[&AttemptRow]) -> Option<Know
             output: Cow::Borrowed(""),
         });
     }
-    let gate = stopped.and_then(|item| item.gate_runs.as_ref());
-    let gate = gate.filter(|runs| !runs.passed);
     Some(Known {
         attempt,
         report: Report {

@@ -178,7 +178,7 @@ fn files_commits_and_trees_of_an_attempt_are_recorded() {
 }
 
 #[test]
-fn outside_of_git_nothing_is_said_of_what_changed() {
+fn outside_of_git_sizes_and_times_say_what_changed() {
     let scratch = Scratch::outside_git();
     scratch
         .write("RALPH_TASK.md", "# Task\n\n- [ ] build it\n")
@@ -194,8 +194,7 @@ fn outside_of_git_nothing_is_said_of_what_changed() {
     assert!(scratch.has("made"), "{}", said.err);
     let report = &reports(&scratch)[0];
     assert_eq!(report["outcome"], "completed");
-    assert_eq!(
-        (&report["files"], &report["tree_after"]),
-        (&Value::Null, &Value::Null)
-    );
+    assert_eq!(report["files"], serde_json::json!(["made"]));
+    assert_ne!(report["tree_before"], report["tree_after"]);
+    assert_eq!(report["commits"], Value::Null);
 }
