@@ -10,6 +10,7 @@ pub mod figure;
 pub mod figures;
 pub mod fill;
 pub mod floor;
+pub mod lies;
 pub mod long;
 pub mod queue;
 pub mod recall;

@@ -1,5 +1,6 @@
 //! That the bench runs: nothing here is judged by a time.
 
+mod lies;
 mod recovery;
 
 use std::io::Write as _;
