@@ -18,6 +18,7 @@ pub mod held;
 pub mod hook;
 mod input;
 pub mod keeper;
+mod lies;
 pub mod mirror;
 pub mod notice;
 pub mod preparing;

@@ -131,6 +131,8 @@ struct Runner<'s, 'w> {
     prepared: Option<Prepared>,
     /// Whether the work tree is looked at before and after an attempt.
     looks_at_tree: bool,
+    /// A look at the work tree failed, and that was told.
+    look_missed: bool,
     /// The work tree before the attempt that is about to start.
     before: Option<Box<seen::Before>>,
     /// The tree that the last attempt left, until something else happens.
@@ -236,6 +238,7 @@ fn start(
         stop_reason: None,
         prepared: None,
         looks_at_tree: true,
+        look_missed: false,
         before: None,
         tree_now: None,
         budget_warned: false,

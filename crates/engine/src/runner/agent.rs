@@ -358,6 +358,7 @@ impl Runner<'_, '_> {
         }
         self.look_after(before, (&node, &mut report), tell);
         self.verify_blocker(attempt, &node, &mut report);
+        self.without_rules(&node, &mut report);
         self.follow_up(attempt, &node, &text, &mut report);
         tracing::info!(
             %node, outcome = report.outcome.as_str(), error = report.error,

@@ -150,8 +150,16 @@ impl Runner<'_, '_> {
 
     /// A work tree that takes long each time would make every attempt wait.
     fn missed(&mut self, missed: Missed, tell: &mut dyn FnMut(Notice<'_>)) {
-        if missed == Missed::Late {
+        let is_late = missed == Missed::Late;
+        let was_told = std::mem::replace(&mut self.look_missed, true);
+        if is_late {
             self.looks_at_tree = false;
+        } else if !was_told {
+            tell(Notice::Warning(
+                "git cannot say what is in the work tree: an item without a check that was seen to fail is done by its agent's word alone",
+            ));
+        }
+        if is_late {
             tell(Notice::Warning(
                 "it takes too long to see what is in the work tree: what attempts change is not known from now on, and an item without a check that was seen to fail is done by its agent's word alone",
             ));

@@ -7,11 +7,35 @@ use piton_core::{AttemptId, AttemptRow, Node, Role};
 
 use super::Runner;
 use crate::answer;
+use crate::lies::Rule;
 
 /// What to do about a plain command that does not answer in the form.
 const TWO_WAYS: &str = "let it print the block that its prompt asks for, or take its exit status for the answer: `--verdict exit-status`, or `verdict = \"exit-status\"` in its table [agents.NAME]";
 
 impl Runner<'_, '_> {
+    /// The report as it would be without a rule that is switched off.
+    pub(super) fn without_rules(&self, node: &Node, report: &mut Report) {
+        let world = self.session.world;
+        let item = self.lp.tables().item(self.row.id, node);
+        let has_check = item.is_some_and(|item| item.gate_to_pass().is_some());
+        let has_failed = report.outcome == Outcome::Failed;
+        let takes_status = report.lacks_verdict() && Rule::Verdict.is_off(world);
+        let takes_check = has_failed && has_check && Rule::FailedAttempt.is_off(world);
+        if takes_status || takes_check {
+            report.outcome = Outcome::Completed;
+            report.trouble = None;
+            report.error = None;
+            report.category = None;
+        }
+        if Rule::Weakened.is_off(world) {
+            report.proof = None;
+        }
+        if Rule::CheckNeedsChange.is_off(world) && has_check {
+            // A tree that nobody has seen before: it always looks changed.
+            report.tree_after = Some(world.id().to_string());
+        }
+    }
+
     /// Notes in the report whether the agent can be asked once more, and makes
     /// a wrong setting of what can only be one.
     pub(super) fn follow_up(

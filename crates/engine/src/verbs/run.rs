@@ -8,6 +8,7 @@ mod takeover;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use piton_core::evidence::{Baseline, Worth};
 use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
 use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState};
@@ -24,6 +25,7 @@ use crate::config::{Config, VerdictBy};
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
 use crate::input;
+use crate::lies::Rule;
 use crate::mirror::{adopt, keep_copy, settle_superseded, still_asked};
 use crate::notice::Notice;
 use crate::project::Project;
@@ -183,6 +185,13 @@ pub fn run(
         tell(Notice::Said(&former));
     }
     let kind = PlanKind::of_format(&row_format);
+    let mut claims = config.claims.of_kind(kind);
+    if Rule::Baseline.is_off(world) {
+        claims.baseline = Baseline::Never;
+    }
+    if Rule::WordAsks.is_off(world) {
+        claims.rules.word = Worth::Accept;
+    }
     let job = Job {
         run,
         agent: agent.clone(),
@@ -193,7 +202,7 @@ pub fn run(
         config: config.clone(),
         model: request.model.clone(),
         limits: config.budget.limits().overridden_by(&request.limits),
-        claims: config.claims.of_kind(kind),
+        claims,
         wait: request.wait,
         once: request.once,
         ignore: request.ignore.clone(),

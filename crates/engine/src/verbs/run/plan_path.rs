@@ -226,9 +226,9 @@ pub(super) fn warn_unchecked(plan: &Plan, tell: &mut dyn FnMut(Notice<'_>)) {
         (some, all) => (format!("{some} of its {all} open items"), some == 1),
     };
     let what = if is_one {
-        "has no command that verifies it, and counts as done when the agent says so"
+        "has no command that verifies it: a change and its agent's word make it done"
     } else {
-        "have no command that verifies them, and count as done when the agent says so"
+        "have no command that verifies them: a change and their agent's word make them done"
     };
     tell(Notice::Warning(&format!("{}: {who} {what}", plan.source)));
 }
