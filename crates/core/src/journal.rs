@@ -312,6 +312,7 @@ mod tests {
                 }),
                 past: Past::default(),
                 piece_of: None,
+                claims: crate::evidence::ClaimOverrides::default(),
             },
         }))
     }
@@ -337,6 +338,7 @@ mod tests {
             run: RunId(Uuid::from_u128(9)),
             node: Node::named("setup-hunter22"),
             report: Box::new(report),
+            unchecked: false,
         };
         let (body, event) = seal(ended, &redactor);
         let Event::AttemptEnded {

@@ -1,17 +1,20 @@
-//! An agent's word that an item is done, and what it is worth.
+//! What shows that an item is done, and what weak proof is worth.
 
 use piton_core::attempt::{DiffStat, Report};
 use piton_core::command::Word;
-use piton_core::evidence::{Claims, Worth};
-use piton_core::gate::Gate;
-use piton_core::item::Evidence;
+use piton_core::evidence::{
+    CheckMeans, ClaimOverrides, ClaimRules, Claims, Evidence, Level, Worth,
+    level_of_evidence,
+};
+use piton_core::gate::{Gate, GateReport};
 use piton_core::policy::{Limits, Policy};
+use piton_core::trouble::Trouble;
 use piton_core::{Command, DecisionKind, Edit, ItemState, Outcome, Role, RunState, Stage, Verb};
 
 use crate::edits::a_persons;
 use crate::world::{World, node, start_run};
 
-/// A report of somebody who looked at the tree before and after.
+/// A report by an agent that was looked at before and after.
 fn between(before: &str, after: &str) -> Report {
     Report {
         tree_before: Some(before.to_owned()),
@@ -24,20 +27,33 @@ fn nothing_changed() -> Report {
     between("a", "a")
 }
 
+/// A report of a program that ended well, whose agent did not say how.
+fn no_verdict(report: Report) -> Report {
+    Report {
+        outcome: Outcome::Failed,
+        trouble: Some(Trouble::NoVerdict),
+        error: Some("it did not say what came of its work".to_owned()),
+        ..report
+    }
+}
+
 fn a_gate() -> Gate {
     Gate {
         script: "cargo test".to_owned(),
-        on_fail_prompt: "mend it".to_owned(),
+        on_fail_prompt: "fix it".to_owned(),
         runs_max: 2,
         timeout_s: 60,
     }
 }
 
-fn asking(worth: Worth) -> Claims {
+fn worth(worth: Worth) -> Claims {
     Claims {
-        worth,
-        asked: true,
-        gate: (worth == Worth::Gate).then(|| Box::new(a_gate())),
+        rules: ClaimRules {
+            word: worth,
+            ..ClaimRules::default()
+        },
+        check: (worth == Worth::Check).then(|| Box::new(a_gate())),
+        ..Claims::default()
     }
 }
 
@@ -59,13 +75,55 @@ fn running(text: &str, policy: Policy, claims: Claims) -> (World, u64) {
     (world, token)
 }
 
-fn with(worth: Worth) -> (World, u64) {
-    running("build\nrelease", Policy::default(), asking(worth))
+fn with(word: Worth) -> (World, u64) {
+    running("build\nrelease", Policy::default(), worth(word))
 }
 
+/// A run of one item with a check.
+fn checked(word: Worth) -> (World, u64) {
+    running("build gate=3\nrelease", Policy::default(), worth(word))
+}
+
+/// Runs the check of an item on a tree.
+fn check_on(world: &mut World, token: u64, at: &str, (passed, tree): (bool, Option<&str>)) {
+    let (run, node) = (world.run, node(at));
+    world.ok(Command::StartGate {
+        run,
+        token,
+        node: node.clone(),
+    });
+    world.ok(end_check(world, token, at, (passed, tree)));
+}
+
+fn end_check(world: &World, token: u64, at: &str, (passed, tree): (bool, Option<&str>)) -> Command {
+    Command::EndGate {
+        run: world.run,
+        token,
+        node: node(at),
+        report: GateReport {
+            passed,
+            exit: Some(i32::from(!passed)),
+            tree: tree.map(str::to_owned),
+            ..GateReport::default()
+        },
+    }
+}
+
+/// Runs the check of an item before its first attempt.
+fn baseline(world: &mut World, token: u64, at: &str, (passed, tree): (bool, Option<&str>)) {
+    let (run, node) = (world.run, node(at));
+    world.ok(Command::StartBaseline { run, token, node });
+    world.ok(end_check(world, token, at, (passed, tree)));
+}
+
+fn level(world: &World, at: &str) -> Option<Level> {
+    level_of_evidence(&world.item(at).evidence)
+}
+
+// Without a check.
+
 #[test]
-fn a_change_is_evidence_whether_it_was_asked_for_or_not() {
-    let files = Some(3);
+fn a_change_is_evidence_with_how_many_files_it_was() {
     let report = Report {
         diff: Some(DiffStat {
             files: 3,
@@ -73,91 +131,285 @@ fn a_change_is_evidence_whether_it_was_asked_for_or_not() {
         }),
         ..between("a", "b")
     };
-    for claims in [Claims::default(), asking(Worth::Ask)] {
-        let (mut world, token) = running("build", Policy::default(), claims);
+    for word in [Worth::Accept, Worth::Ask] {
+        let (mut world, token) = with(word);
         world.work(token, "build", report.clone());
+        let files = Some(3);
         assert_eq!(world.item("build").evidence, [Evidence::Changed { files }]);
     }
 }
 
 #[test]
-fn where_nothing_was_asked_for_a_word_is_enough() {
-    let (mut world, token) = running("build", Policy::default(), Claims::default());
-    world.work(token, "build", nothing_changed());
-    assert_eq!(world.item("build").evidence, [Evidence::NoneAsked]);
+fn an_empty_commit_is_the_agents_word() {
+    let (mut world, token) = with(Worth::Ask);
+    let committed = Report {
+        commits: Some(vec!["6673e79".to_owned()]),
+        ..nothing_changed()
+    };
+    world.work(token, "build", committed);
+    assert_eq!(world.item("build").state, ItemState::Waiting);
 }
 
 #[test]
-fn a_tree_that_nobody_looked_at_is_no_claim() {
+fn a_word_is_accepted_where_the_rules_say_so_and_recorded_as_one() {
+    let (mut world, token) = with(Worth::Accept);
+    world.work(token, "build", nothing_changed());
+    assert_eq!(world.item("build").state, ItemState::Done);
+    assert_eq!(level(&world, "build"), Some(Level::Word));
+}
+
+#[test]
+fn a_word_is_accepted_where_nobody_could_look() {
     let (mut world, token) = with(Worth::Ask);
     world.complete(token, "build");
     assert_eq!(world.item("build").evidence, [Evidence::NoneAsked]);
 }
 
 #[test]
-fn a_claim_that_is_accepted_is_recorded_as_one() {
-    let (mut world, token) = with(Worth::Accept);
-    world.work(token, "build", nothing_changed());
-    let item = world.item("build");
-    assert_eq!(
-        (item.state, &item.evidence[..]),
-        (ItemState::Done, &[Evidence::Claim][..])
-    );
+fn what_an_interrupted_attempt_changed_counts_and_what_was_undone_does_not() {
+    for (second, state) in [
+        (between("b", "b"), ItemState::Done),
+        (between("b", "a"), ItemState::Waiting),
+    ] {
+        let (mut world, token) = with(Worth::Ask);
+        let interrupted = Report {
+            outcome: Outcome::Interrupted,
+            ..between("a", "b")
+        };
+        world.work(token, "build", interrupted);
+        world.work(token, "build", second);
+        assert_eq!(world.item("build").state, state);
+    }
 }
 
 #[test]
-fn what_an_interrupted_attempt_changed_counts() {
-    let (mut world, token) = with(Worth::Ask);
-    let interrupted = Report {
-        outcome: Outcome::Interrupted,
-        ..between("a", "b")
+fn a_change_may_be_worth_a_question_too() {
+    let claims = Claims {
+        rules: ClaimRules {
+            changed: Worth::Ask,
+            ..ClaimRules::default()
+        },
+        ..Claims::default()
     };
-    world.work(token, "build", interrupted);
-    world.work(token, "build", nothing_changed());
-    let files = None;
-    assert_eq!(world.item("build").evidence, [Evidence::Changed { files }]);
+    let (mut world, token) = running("build", Policy::default(), claims);
+    world.work(token, "build", between("a", "b"));
+    assert_eq!(world.item("build").state, ItemState::Waiting);
 }
 
 #[test]
-fn a_commit_that_was_asked_for_and_has_nothing_in_it_is_a_claim() {
+fn what_is_said_of_one_item_holds_for_it_alone() {
+    let mut claims = worth(Worth::Ask);
+    let accepts = ClaimOverrides {
+        word: Some(Worth::Accept),
+        ..ClaimOverrides::default()
+    };
+    claims.items.insert(node("build"), accepts);
+    let (mut world, token) = running("build\nrelease", Policy::default(), claims);
+    world.work(token, "build", nothing_changed());
+    assert_eq!(world.item("build").state, ItemState::Done);
+    world.work(token, "release", nothing_changed());
+    assert_eq!(world.item("release").state, ItemState::Waiting);
+}
+
+// With a check.
+
+#[test]
+fn a_check_proves_an_item_by_a_change_or_by_having_failed_before() {
+    let tree = |tree: &'static str| Some(tree);
+    // Before the first attempt, what the attempt did, what the check ran on: the level.
+    let table = [
+        (None, between("a", "b"), tree("b"), Level::Check),
+        (None, nothing_changed(), tree("a"), Level::Word),
+        (Some(true), nothing_changed(), tree("a"), Level::Word),
+        (Some(true), between("a", "b"), tree("b"), Level::Check),
+        (Some(false), nothing_changed(), tree("a"), Level::Check),
+        // Changed, and back again before the check ran.
+        (None, between("a", "b"), tree("a"), Level::Word),
+        // Nobody could look.
+        (Some(false), Report::bare(Outcome::Completed), None, Level::Check),
+        (Some(true), Report::bare(Outcome::Completed), None, Level::Word),
+    ];
+    for (before, report, tree, expect) in table {
+        let (mut world, token) = checked(Worth::Accept);
+        if let Some(passed) = before {
+            baseline(&mut world, token, "build", (passed, Some("a")));
+        }
+        world.work(token, "build", report.clone());
+        check_on(&mut world, token, "build", (true, tree));
+        let item = world.item("build");
+        assert_eq!(item.state, ItemState::Done);
+        assert_eq!(level(&world, "build"), Some(expect), "{before:?} {report:?}");
+    }
+}
+
+#[test]
+fn a_check_that_passes_where_nothing_came_between_is_asked_about() {
+    let (mut world, token) = checked(Worth::Ask);
+    world.work(token, "build", nothing_changed());
+    check_on(&mut world, token, "build", (true, Some("a")));
+    assert_eq!(world.item("build").state, ItemState::Waiting);
+    world.decide(Verb::Approve, None);
+    assert_eq!(level(&world, "build"), Some(Level::Person));
+}
+
+#[test]
+fn a_check_that_nobody_could_look_at_is_a_word_that_is_accepted() {
+    let (mut world, token) = checked(Worth::Ask);
+    world.complete(token, "build");
+    check_on(&mut world, token, "build", (true, None));
+    assert_eq!(world.item("build").state, ItemState::Done);
+    assert_eq!(level(&world, "build"), Some(Level::Word));
+}
+
+#[test]
+fn a_check_that_failed_and_was_fixed_was_seen_to_fail() {
+    let (mut world, token) = checked(Worth::Ask);
+    world.work(token, "build", nothing_changed());
+    check_on(&mut world, token, "build", (false, Some("a")));
+    world.mend(token, "build");
+    check_on(&mut world, token, "build", (true, Some("a")));
+    let means = Some(CheckMeans::SeenToFail);
+    let tree = Some("a".to_owned());
+    let item = world.item("build");
+    let is_proof = |one: &Evidence| {
+        matches!(one, Evidence::Checked { means: m, tree: t, .. } if *m == means && *t == tree)
+    };
+    assert!(item.evidence.iter().any(is_proof), "{:?}", item.evidence);
+}
+
+#[test]
+fn what_the_items_below_changed_counts_for_the_check_of_a_phase() {
+    for (below, expect) in [(between("a", "b"), Level::Check), (nothing_changed(), Level::Word)] {
+        let text = "build gate=3\n  s1\n  s2";
+        let (mut world, token) = running(text, Policy::default(), worth(Worth::Accept));
+        world.work(token, "build/s1", below.clone());
+        let tree = below.tree_after.clone().expect("it was looked at");
+        world.work(token, "build/s2", between(&tree, &tree));
+        check_on(&mut world, token, "build", (true, Some(&tree)));
+        assert_eq!(level(&world, "build"), Some(expect));
+    }
+}
+
+#[test]
+fn another_check_has_not_been_seen_to_fail() {
+    let (mut world, token) = checked(Worth::Accept);
+    baseline(&mut world, token, "build", (false, Some("a")));
+    assert!(world.item("build").seen_to_fail);
+    let (run, gate) = (world.run, Some(a_gate()));
+    let node = node("build");
+    let gate = gate.map(|gate| Gate {
+        script: "true".to_owned(),
+        ..gate
+    });
+    world.ok(Command::TakeEdits {
+        run,
+        token: None,
+        file: "PROGRESS.yaml".to_owned(),
+        edits: vec![Edit::SetGate { node, gate }],
+        word: Word::File,
+    });
+    let item = world.item("build");
+    assert_eq!((item.seen_to_fail, item.baseline.as_ref()), (false, None));
+}
+
+// Without a verdict.
+
+#[test]
+fn with_a_check_no_verdict_is_needed() {
+    let (mut world, token) = checked(Worth::Ask);
+    world.work(token, "build", no_verdict(between("a", "b")));
+    assert_eq!(world.item("build").stage, Stage::Gate);
+    let row = world.tables.attempts().next().expect("there is one");
+    assert_eq!(row.report, None, "its outcome waits for the check");
+    assert!(!row.is_open());
+    check_on(&mut world, token, "build", (true, Some("b")));
+    assert_eq!(world.item("build").state, ItemState::Done);
+    let row = world.tables.attempts().next().expect("there is one");
+    let report = row.report.as_ref().expect("the check has said it");
+    assert_eq!((report.outcome, report.trouble), (Outcome::Completed, None));
+}
+
+#[test]
+fn a_failed_check_is_the_outcome_of_the_attempt() {
+    let (mut world, token) = checked(Worth::Ask);
+    world.work(token, "build", between("a", "b"));
+    check_on(&mut world, token, "build", (false, Some("b")));
+    let row = world.tables.attempts().next().expect("there is one");
+    let report = row.report.as_ref().expect("the check has said it");
+    assert_eq!(report.outcome, Outcome::Failed);
+    let logged = world.tables.entries();
+    let completed = logged.filter(|row| row.entry.kind.as_str() == "task_completed");
+    assert_eq!(completed.count(), 0);
+}
+
+#[test]
+fn without_a_check_the_agent_is_asked_once_more_and_then_has_failed() {
+    for (second, state) in [
+        (between("b", "b"), ItemState::Done),
+        (no_verdict(between("b", "b")), ItemState::Failed),
+    ] {
+        let (mut world, token) = with(Worth::Ask);
+        let first = Report {
+            can_be_asked: true,
+            ..no_verdict(between("a", "b"))
+        };
+        world.work(token, "build", first);
+        let item = world.item("build");
+        assert_eq!((item.stage, item.retries), (Stage::Verdict, 0));
+        let attempt = world.begin_as(token, "build", Role::Verdict);
+        world.end(token, "build", attempt, second);
+        assert_eq!(world.item("build").state, state);
+    }
+}
+
+#[test]
+fn an_agent_that_cannot_be_asked_has_failed_without_a_verdict() {
+    let (mut world, token) = with(Worth::Accept);
+    world.work(token, "build", no_verdict(between("a", "b")));
+    assert_eq!(world.item("build").state, ItemState::Failed);
+}
+
+#[test]
+fn an_attempt_that_failed_is_not_overruled_by_a_green_check() {
+    for outcome in [Outcome::Failed, Outcome::Blocked, Outcome::Partial] {
+        let said = Report {
+            outcome,
+            ..between("a", "b")
+        };
+        let (mut world, token) = checked(Worth::Accept);
+        world.work(token, "build", said.clone());
+        assert!(world.item("build").state.is_broken(), "{outcome:?}");
+        // Nor is one that was to fix what the check found.
+        let (mut world, token) = checked(Worth::Accept);
+        world.work(token, "build", between("a", "b"));
+        check_on(&mut world, token, "build", (false, Some("b")));
+        let attempt = world.begin_as(token, "build", Role::GateFix);
+        world.end(token, "build", attempt, said);
+        assert!(world.item("build").state.is_broken(), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_commit_with_nothing_in_it_leaves_the_agents_word() {
     let policy = Policy {
         auto_commit: true,
         ..Policy::default()
     };
-    for (commit, evidence) in [
-        (None, Evidence::Claim),
-        (
-            Some("6673e79"),
-            Evidence::Committed {
-                commit: "6673e79".to_owned(),
-            },
-        ),
+    for (report, expect) in [
+        (nothing_changed(), Level::Word),
+        (between("a", "b"), Level::Changed),
     ] {
         let (mut world, token) = running("build", policy.clone(), Claims::default());
-        world.work(token, "build", nothing_changed());
+        world.work(token, "build", report);
         assert_eq!(world.item("build").stage, Stage::Commit);
-        let head = None;
-        let (run, node) = (world.run, node("build"));
-        world.ok(Command::StartCommit {
-            run,
-            token,
-            node: node.clone(),
-            head,
-        });
-        let result = Ok(commit.map(str::to_owned));
-        world.ok(Command::EndCommit {
-            run,
-            token,
-            node,
-            result,
-        });
-        assert_eq!(world.item("build").evidence, [evidence]);
+        world.make_commit(token, "build", Ok("6673e79"));
+        assert_eq!(level(&world, "build"), Some(expect));
     }
 }
 
 #[test]
 fn a_claim_may_have_to_stand_up_to_a_gate() {
-    let (mut world, token) = with(Worth::Gate);
+    let (mut world, token) = with(Worth::Check);
     world.work(token, "build", nothing_changed());
     let item = world.item("build");
     assert_eq!((item.state, item.stage), (ItemState::Working, Stage::Gate));
@@ -167,15 +419,20 @@ fn a_claim_may_have_to_stand_up_to_a_gate() {
     );
     world.gate(token, "build", true);
     let item = world.item("build");
-    assert_eq!(
-        (item.state, &item.evidence[..]),
-        (ItemState::Done, &[Evidence::GatePassed][..])
-    );
+    assert_eq!(item.state, ItemState::Done);
+    let checked = item.evidence.iter();
+    let commands: Vec<&str> = checked
+        .filter_map(|one| match one {
+            Evidence::Checked { command, .. } => Some(command.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(commands, ["cargo test"]);
 }
 
 #[test]
 fn a_gate_for_claims_that_fails_is_mended_and_gives_up_like_any_other() {
-    let (mut world, token) = with(Worth::Gate);
+    let (mut world, token) = with(Worth::Check);
     world.work(token, "build", nothing_changed());
     world.gate(token, "build", false);
     assert_eq!(world.item("build").stage, Stage::Fix);
@@ -193,7 +450,7 @@ fn a_gate_for_claims_that_fails_is_mended_and_gives_up_like_any_other() {
 
 #[test]
 fn a_person_may_be_asked_and_takes_the_word_or_does_not() {
-    let question = "`build` says that it is done, and nothing changed";
+    let question = "`build` is said to be done, and its attempts changed nothing: is it done?";
     for verb in [Verb::Approve, Verb::Retry, Verb::Answer, Verb::Skip] {
         let (mut world, token) = with(Worth::Ask);
         world.work(token, "build", nothing_changed());
@@ -213,7 +470,8 @@ fn a_person_may_be_asked_and_takes_the_word_or_does_not() {
         match verb {
             Verb::Approve => {
                 assert_eq!(item.state, ItemState::Done);
-                assert_eq!(item.evidence, [Evidence::Claim]);
+                let level = level_of_evidence(&item.evidence);
+                assert_eq!(level, Some(Level::Person));
                 assert_eq!(world.next(), Some("release"));
             }
             Verb::Skip => assert_eq!(item.state, ItemState::Skipped),
@@ -224,7 +482,7 @@ fn a_person_may_be_asked_and_takes_the_word_or_does_not() {
 
 #[test]
 fn a_word_that_is_taken_finishes_what_holds_the_item_and_the_run() {
-    let (mut world, token) = running("build\n  s1", Policy::default(), asking(Worth::Ask));
+    let (mut world, token) = running("build\n  s1", Policy::default(), worth(Worth::Ask));
     world.work(token, "build/s1", nothing_changed());
     world.ok(Command::ReleaseRun {
         run: world.run,
@@ -255,5 +513,5 @@ fn what_is_done_again_has_to_change_something_again() {
     let word = a_persons(&world);
     world.ok(redo(word, run));
     world.work(token, "build", nothing_changed());
-    assert_eq!(world.item("build").evidence, [Evidence::Claim]);
+    assert_eq!(world.item("build").evidence, [Evidence::NoneAsked]);
 }

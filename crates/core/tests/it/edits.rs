@@ -115,6 +115,7 @@ pub(crate) fn new_item(parent: Option<&Node>, id: &str, state: ItemState) -> Pla
         native: None,
         past: Past::default(),
         piece_of: None,
+        claims: piton_core::evidence::ClaimOverrides::default(),
     }
 }
 

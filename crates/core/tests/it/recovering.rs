@@ -34,7 +34,9 @@ fn left(report: Report, action: RecoveryAction, rule: Rule) -> (World, String) {
         Stage::Work => "",
         Stage::Repair => ", repair",
         Stage::Split => ", split",
-        Stage::Gate | Stage::Fix | Stage::Commit => ", another stage",
+        Stage::Gate | Stage::Fix | Stage::Commit | Stage::Baseline | Stage::Verdict => {
+            ", another stage"
+        }
     };
     let followed = item.recovery.as_ref().map_or("", |_| ", told");
     let shown = format!("{}{stage}{followed}", item.state);
@@ -351,7 +353,10 @@ fn no_recovery_works_on_an_item_for_ever() {
             let role = match item.stage {
                 Stage::Repair => Role::Repair,
                 Stage::Split => Role::Split,
-                Stage::Work | Stage::Gate | Stage::Fix | Stage::Commit => Role::Worker,
+                Stage::Verdict => Role::Verdict,
+                Stage::Work | Stage::Gate | Stage::Fix | Stage::Commit | Stage::Baseline => {
+                    Role::Worker
+                }
             };
             let attempt = world.begin_as(token, &at, role);
             made += 1;

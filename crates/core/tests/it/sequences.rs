@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use piton_core::attempt::{Report, Usage};
 use piton_core::classify::Category;
 use piton_core::command::Word;
-use piton_core::evidence::{Claims, Worth};
+use piton_core::evidence::{ClaimRules, Claims, Worth};
 use piton_core::gate::{Gate, GateReport};
 
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
+use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, Command, ItemState, Node, Outcome, Role, RunId, Stage, Verb};
 use proptest::prelude::*;
 
@@ -54,11 +55,14 @@ fn report(by: u16) -> Report {
 fn start(run: RunId, by: u16) -> Command {
     let mut command = start_run(run, Limits::default());
     if let Command::StartRun { claims, .. } = &mut command {
-        let worth = [Worth::Accept, Worth::Gate, Worth::Ask][usize::from(by % 3)];
+        let worths = [Worth::Accept, Worth::Check, Worth::Ask];
         *claims = Claims {
-            worth,
-            asked: !by.is_multiple_of(4),
-            gate: (!by.is_multiple_of(5)).then(|| {
+            rules: ClaimRules {
+                word: worths[usize::from(by % 3)],
+                changed: worths[usize::from(by / 3 % 3)],
+                ..ClaimRules::default()
+            },
+            check: (!by.is_multiple_of(5)).then(|| {
                 Box::new(Gate {
                     script: "check".to_owned(),
                     on_fail_prompt: "mend it".to_owned(),
@@ -66,6 +70,7 @@ fn start(run: RunId, by: u16) -> Command {
                     timeout_s: 60,
                 })
             }),
+            ..Claims::default()
         };
     }
     command
@@ -73,8 +78,13 @@ fn start(run: RunId, by: u16) -> Command {
 
 fn outcome(by: u16) -> Report {
     let category = [Category::Network, Category::Validation, Category::Logic];
-    match by % 8 {
+    match by % 10 {
         0 | 1 => Report::bare(Outcome::Completed),
+        8 | 9 => Report {
+            trouble: Some(Trouble::NoVerdict),
+            can_be_asked: by.is_multiple_of(2),
+            ..Report::bare(Outcome::Failed)
+        },
         2 => pieces(2),
         3 => Report {
             category: pick(&category, by / 8),
@@ -94,6 +104,7 @@ fn gate_report(by: u16) -> GateReport {
     GateReport {
         passed: by.is_multiple_of(3),
         interrupted: by % 3 == 1,
+        tree: Some(format!("tree-{}", by >> 6 & 3)),
         ..GateReport::default()
     }
 }
@@ -121,8 +132,20 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
     Some(match item.stage {
         Stage::Repair => start(Role::Repair),
         Stage::Split => start(Role::Split),
+        Stage::Verdict => start(Role::Verdict),
+        Stage::Baseline if item.gate_runs.is_some() => Command::EndGate {
+            run,
+            token,
+            node,
+            report: gate_report(by),
+        },
+        Stage::Work
+            if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) =>
+        {
+            Command::StartBaseline { run, token, node }
+        }
         _ if item.state != ItemState::Working => start(Role::Worker),
-        Stage::Work => start(Role::Worker),
+        Stage::Work | Stage::Baseline => start(Role::Worker),
         Stage::Fix => start(Role::GateFix),
         Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => Command::EndGate {
             run,

@@ -12,13 +12,15 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
 use piton_core::classify::Category;
 use piton_core::command::Word;
+use piton_core::evidence::{Evidence, Level, Worth, level_of_evidence};
 
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::recover::Recovery;
 use piton_core::run::Pause;
-use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
+use piton_core::run_loop::{BaselineAnswer, Effect, Ending, Input, Options, RunLoop};
+use piton_core::trouble::Trouble;
 use piton_core::{
-    AttemptId, Command, Event, ItemState, Need, Node, Outcome, Recorded, Role, RunState, Tables,
+    AttemptId, Command, DecisionKind, Event, ItemState, Need, Node, Outcome, Recorded, Role, RunState, Tables,
     Verb,
 };
 
@@ -184,6 +186,8 @@ struct Sim {
     cuts: u32,
     effects: u32,
     seen: usize,
+    /// The work tree, where agents may lie; where it is absent nobody looks.
+    work_tree: Option<u64>,
 }
 
 impl Sim {
@@ -225,6 +229,7 @@ impl Sim {
             cuts: 0,
             effects: 0,
             seen: 0,
+            work_tree: None,
         }
     }
 
@@ -270,7 +275,13 @@ impl Sim {
 
     fn invocation(&mut self) -> Result<(), Crash> {
         let run = self.world.run;
-        self.world.ok(start_run(run, self.limits.clone()));
+        let mut start = start_run(run, self.limits.clone());
+        if let Command::StartRun { claims, .. } = &mut start
+            && self.work_tree.is_some()
+        {
+            claims.rules.word = Worth::Ask;
+        }
+        self.world.ok(start);
         self.world.holder_gone = false;
         self.may_crash()?;
         let token = self.world.run_row().fence;
@@ -354,7 +365,12 @@ impl Sim {
                     attempt,
                 }
             }
-            Effect::Commit(command) => self.commit(&command)?,
+            Effect::Commit(mut command) => {
+                if let Command::StartAttempt { tree, .. } = &mut command {
+                    *tree = self.hash();
+                }
+                self.commit(&command)?
+            }
             Effect::CommitIntent { node } => {
                 let (run, token) = (self.world.run, runner.token());
                 let head = Some(self.head.to_string());
@@ -372,6 +388,19 @@ impl Sim {
                 until,
             } => self.agent(runner, attempt, &node, role, until)?,
             Effect::SettleAgent { attempt, node } => self.settle(attempt, node),
+            Effect::AskBaseline { attempt, node } => {
+                let runs = self.script.number("baseline", &node, 0) < 60;
+                let answer = if runs {
+                    BaselineAnswer::Run
+                } else {
+                    BaselineAnswer::Skip(None)
+                };
+                Input::Baseline {
+                    attempt,
+                    node,
+                    answer,
+                }
+            }
             Effect::RunGate { node, .. } => self.gate(runner, &node)?,
             Effect::MakeCommit { node, settle } => self.make_commit(&node, settle)?,
             Effect::WaitUntil(time) => {
@@ -432,24 +461,25 @@ impl Sim {
         assert!(!done || role == Role::GateFix, "{node} was done before");
         let turn = self.turn(node, role);
         let seconds = self.script.seconds(node, turn);
+        let report = self.at_work(node, role, turn);
         let agent = Agent {
             node: node.clone(),
             alive: true,
             done_at: self.world.now + SignedDuration::from_secs(seconds),
-            report: self.script.report(node, role, turn),
+            report,
             recovery: self.script.recovery(node, role, turn),
         };
         let (done_at, mut report) = (agent.done_at, agent.report.clone());
         self.agents.insert(attempt, agent);
         self.may_crash()?;
         if self.interrupted(runner) {
-            report = Report::bare(Outcome::Interrupted);
+            report = cut_short(&report);
         } else if until.is_some_and(|until| until < done_at) {
             self.world.now = until.map_or(done_at, |until| until.max(self.world.now));
             self.cuts += 1;
             let effects = runner.step(self.world.now, Input::Time);
             assert_eq!(effects, [Effect::StopWork { kill: false }]);
-            report = Report::bare(Outcome::Interrupted);
+            report = cut_short(&report);
         } else {
             self.world.now = done_at;
         }
@@ -462,6 +492,37 @@ impl Sim {
             report: Box::new(report),
             recovery: agent.recovery(),
         })
+    }
+
+    /// The work tree at this moment.
+    fn hash(&self) -> Option<String> {
+        self.work_tree.map(|tree| format!("tree-{tree}"))
+    }
+
+    /// What an agent does to the tree, and what it says. One that lies may say
+    /// that it is done and change nothing, or say nothing at all.
+    fn at_work(&mut self, node: &Node, role: Role, turn: usize) -> Report {
+        let before = self.hash();
+        if let Some(tree) = &mut self.work_tree {
+            let works = self.script.number("works", node, turn) < 50;
+            *tree += u64::from(works);
+        }
+        let is_mute = before.is_some() && self.script.number("mute", node, turn) < 20;
+        let report = match self.script.report(node, role, turn) {
+            report if is_mute && report.outcome == Outcome::Completed => Report {
+                outcome: Outcome::Failed,
+                trouble: Some(Trouble::NoVerdict),
+                can_be_asked: turn.is_multiple_of(2),
+                category: Some(Category::Logic),
+                ..report
+            },
+            report => report,
+        };
+        Report {
+            tree_before: before,
+            tree_after: self.hash(),
+            ..report
+        }
     }
 
     /// Somebody may want what works now to stop; it does.
@@ -517,6 +578,7 @@ impl Sim {
         Ok(Input::GateEnded(GateReport {
             passed,
             interrupted,
+            tree: self.hash(),
             ..GateReport::default()
         }))
     }
@@ -545,7 +607,15 @@ impl Sim {
                 matches!(event, Event::DecisionOpened { node, decision_kind, .. }
                     if node.as_ref() == Some(&at) && decision_kind.holds_the_run())
             });
-            let verb = self.script.verdict(&at, turn);
+            let is_claim = self
+                .world
+                .tables
+                .decision(id)
+                .is_some_and(|row| row.kind == DecisionKind::Claim);
+            let verb = match self.script.verdict(&at, turn) {
+                _ if is_claim && turn.is_multiple_of(3) => Verb::Approve,
+                verb => verb,
+            };
             let command = self.world.answer_to(id, verb, Some("because"));
             self.world.ok(command);
         }
@@ -673,6 +743,34 @@ impl Sim {
             .collect()
     }
 
+    /// No item with a check is done unless its check passed on the tree that
+    /// is recorded, or a person said so.
+    fn check_evidence(&self) {
+        for item in self.world.tables.tree(self.world.run) {
+            if item.state != ItemState::Done || item.gate.is_none() {
+                continue;
+            }
+            let level = level_of_evidence(&item.evidence);
+            if level == Some(Level::Person) {
+                continue;
+            }
+            let proof = item.evidence.iter().find_map(|one| match one {
+                Evidence::Checked {
+                    tree: Some(tree),
+                    means: Some(_),
+                    ..
+                } => Some(tree),
+                _ => None,
+            });
+            let proof = proof.unwrap_or_else(|| panic!("{}: {:?}", item.node, item.evidence));
+            let passed = self.count(|event| {
+                matches!(event, Event::GateEnded { node, report, .. }
+                    if *node == item.node && report.passed && report.tree.as_ref() == Some(proof))
+            });
+            assert!(passed > 0, "{}: no check passed on {proof}", item.node);
+        }
+    }
+
     /// What holds at the end of any run, however it went.
     fn check_end(&self) {
         assert!(self.agents.values().all(|agent| !agent.alive));
@@ -691,6 +789,15 @@ impl Sim {
             )
         });
         assert_eq!(commits, self.head as usize, "each commit is noted once");
+    }
+}
+
+/// An attempt that was ended from outside: what it changed stays changed.
+fn cut_short(report: &Report) -> Report {
+    Report {
+        tree_before: report.tree_before.clone(),
+        tree_after: report.tree_after.clone(),
+        ..Report::bare(Outcome::Interrupted)
     }
 }
 
@@ -745,6 +852,28 @@ fn a_run_that_is_cut_short_anywhere_ends_as_the_undisturbed_one_does() {
             cut.cuts
         );
     });
+}
+
+#[test]
+fn no_item_with_a_check_is_done_without_its_check_or_a_person() {
+    let done = std::cell::Cell::new(0_u32);
+    for_each_seed(1, |seed| {
+        let chaos = Chaos {
+            crashes: seed % 7,
+            signals: seed % 3,
+            meddling: seed % 12,
+        };
+        let mut sim = Sim::new(seed, chaos);
+        sim.work_tree = Some(0);
+        let sim = sim.carried_through();
+        sim.check_end();
+        sim.check_evidence();
+        let with_check = sim.world.tables.tree(sim.world.run);
+        let with_check =
+            with_check.filter(|item| item.gate.is_some() && item.state == ItemState::Done);
+        done.set(done.get() + u32::try_from(with_check.count()).expect("few"));
+    });
+    assert!(done.get() > 0, "nothing with a check was ever done");
 }
 
 #[test]

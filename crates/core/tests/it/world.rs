@@ -618,7 +618,7 @@ impl World {
     fn check_spend(&self) {
         let of = |wanted: &dyn Fn(&AttemptRow) -> bool| {
             let rows = self.tables.attempts().filter(|row| wanted(row));
-            let reports = rows.filter_map(|row| row.report.as_ref());
+            let reports = rows.filter_map(report_of);
             reports.fold(Spend::default(), |sum, report| sum.plus(&report.spend()))
         };
         for run in self.tables.runs() {
@@ -626,7 +626,7 @@ impl World {
             let mut models: BTreeMap<String, Spend> = BTreeMap::new();
             let rows = self.tables.attempts().filter(|row| row.run == run.id);
             for (model, spend) in rows
-                .filter_map(|row| row.report.as_ref())
+                .filter_map(report_of)
                 .flat_map(Report::spend_by_model)
             {
                 let sum = models.entry(model.clone()).or_default();
@@ -786,6 +786,8 @@ pub(crate) fn start_attempt(
 ) -> Command {
     Command::StartAttempt {
         memories: Vec::new(),
+        tree: None,
+        baseline: None,
         run,
         token,
         attempt,
@@ -810,6 +812,7 @@ pub(crate) fn end_attempt(
         node: node(at),
         report: Box::new(report),
         recovery: None,
+        claimed: Vec::new(),
     }
 }
 
@@ -885,6 +888,11 @@ pub(crate) fn needs_human(question: &str) -> Report {
     }
 }
 
+/// What came of an attempt, also while its outcome waits for a check.
+fn report_of(row: &AttemptRow) -> Option<&Report> {
+    row.report.as_ref().or(row.unchecked.as_deref())
+}
+
 // Plans in few words.
 
 /// Reads a plan: a node a line, two spaces a level, then what it has:
@@ -923,6 +931,7 @@ pub(crate) fn plan(run: RunId, text: &str) -> Plan {
             native: None,
             past: piton_core::plan::Past::default(),
             piece_of: None,
+            claims: piton_core::evidence::ClaimOverrides::default(),
         };
         words.for_each(|word| furnish(&mut item, word));
         items.push(item);

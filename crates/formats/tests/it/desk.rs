@@ -165,6 +165,8 @@ impl Desk {
         let (run, token) = (self.run, self.token());
         self.commit(&Command::StartAttempt {
             memories: Vec::new(),
+            tree: None,
+            baseline: None,
             run,
             token,
             attempt,
@@ -186,6 +188,7 @@ impl Desk {
             node: node.clone(),
             report: Box::new(Report::bare(outcome)),
             recovery: None,
+            claimed: Vec::new(),
         })
         .expect("it was started");
     }

@@ -97,6 +97,8 @@ pub(crate) fn attempt(told: &ToldAttempt) -> AttemptRow {
         native: told.native.clone(),
         memories: Vec::new(),
         answer: None,
+        tree: None,
+        unchecked: None,
     }
 }
 

@@ -193,6 +193,8 @@ impl Desk {
         let attempt = AttemptId(self.id());
         self.commit(&Command::StartAttempt {
             memories: Vec::new(),
+            tree: None,
+            baseline: None,
             run: RUN,
             token: self.token(),
             attempt,
@@ -213,6 +215,7 @@ impl Desk {
             node: node.clone(),
             report: Box::new(Report::bare(outcome)),
             recovery: None,
+            claimed: Vec::new(),
         })
         .expect("it was started");
     }
@@ -322,6 +325,8 @@ mod lists {
         let fix = AttemptId(desk.id());
         desk.commit(&Command::StartAttempt {
             memories: Vec::new(),
+            tree: None,
+            baseline: None,
             run: RUN,
             token: desk.token(),
             attempt: fix,

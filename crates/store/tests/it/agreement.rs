@@ -236,6 +236,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             node: open.node.clone(),
             report: Box::new(report(by)),
             recovery: recovery(by),
+            claimed: Vec::new(),
         });
     }
     let item = tables.next(run)?;
@@ -243,6 +244,8 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
     let attempt = AttemptId(Uuid::from_u128(9_000 + pair.opened));
     let begin = |role| Command::StartAttempt {
         memories: Vec::new(),
+        tree: None,
+        baseline: None,
         run,
         token,
         attempt,
@@ -254,8 +257,20 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
     Some(match item.stage {
         Stage::Repair => begin(Role::Repair),
         Stage::Split => begin(Role::Split),
+        Stage::Verdict => begin(Role::Verdict),
+        Stage::Baseline if item.gate_runs.is_some() => Command::EndGate {
+            run,
+            token,
+            node,
+            report: gate_report(by),
+        },
+        Stage::Work
+            if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) =>
+        {
+            Command::StartBaseline { run, token, node }
+        }
         _ if item.state != ItemState::Working => begin(Role::Worker),
-        Stage::Work => begin(Role::Worker),
+        Stage::Work | Stage::Baseline => begin(Role::Worker),
         Stage::Fix => begin(Role::GateFix),
         Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => Command::EndGate {
             run,
@@ -304,6 +319,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         native: None,
         past: Past::default(),
         piece_of: None,
+        claims: piton_core::evidence::ClaimOverrides::default(),
     };
     let node = || node.clone();
     let states = [ItemState::Pending, ItemState::Skipped, ItemState::Done];

@@ -97,6 +97,8 @@ fn worked() -> Vec<Command> {
             agent: "sh".to_owned(),
             model: Some("opus".to_owned()),
             memories: Vec::new(),
+            tree: None,
+            baseline: None,
         },
         Command::EndAttempt {
             run,
@@ -105,6 +107,7 @@ fn worked() -> Vec<Command> {
             node,
             report: Box::new(used(Some(1_200), Some(0.42))),
             recovery: None,
+            claimed: Vec::new(),
         },
         Command::TellAttempt(Box::new(told(
             1,
