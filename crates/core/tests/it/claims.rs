@@ -3,8 +3,7 @@
 use piton_core::attempt::{DiffStat, Report};
 use piton_core::command::Word;
 use piton_core::evidence::{
-    CheckMeans, ClaimOverrides, ClaimRules, Claims, Evidence, Level, Worth,
-    level_of_evidence,
+    CheckMeans, ClaimOverrides, ClaimRules, Claims, Evidence, Level, Worth, level_of_evidence,
 };
 use piton_core::gate::{Gate, GateReport};
 use piton_core::policy::{Limits, Policy};
@@ -112,7 +111,12 @@ fn end_check(world: &World, token: u64, at: &str, (passed, tree): (bool, Option<
 /// Runs the check of an item before its first attempt.
 fn baseline(world: &mut World, token: u64, at: &str, (passed, tree): (bool, Option<&str>)) {
     let (run, node) = (world.run, node(at));
-    world.ok(Command::StartBaseline { run, token, node });
+    world.ok(Command::StartBaseline {
+        run,
+        token,
+        node,
+        before: None,
+    });
     world.ok(end_check(world, token, at, (passed, tree)));
 }
 
@@ -226,8 +230,18 @@ fn a_check_proves_an_item_by_a_change_or_by_having_failed_before() {
         // Changed, and back again before the check ran.
         (None, between("a", "b"), tree("a"), Level::Word),
         // Nobody could look.
-        (Some(false), Report::bare(Outcome::Completed), None, Level::Check),
-        (Some(true), Report::bare(Outcome::Completed), None, Level::Word),
+        (
+            Some(false),
+            Report::bare(Outcome::Completed),
+            None,
+            Level::Check,
+        ),
+        (
+            Some(true),
+            Report::bare(Outcome::Completed),
+            None,
+            Level::Word,
+        ),
     ];
     for (before, report, tree, expect) in table {
         let (mut world, token) = checked(Worth::Accept);
@@ -238,7 +252,11 @@ fn a_check_proves_an_item_by_a_change_or_by_having_failed_before() {
         check_on(&mut world, token, "build", (true, tree));
         let item = world.item("build");
         assert_eq!(item.state, ItemState::Done);
-        assert_eq!(level(&world, "build"), Some(expect), "{before:?} {report:?}");
+        assert_eq!(
+            level(&world, "build"),
+            Some(expect),
+            "{before:?} {report:?}"
+        );
     }
 }
 
@@ -271,15 +289,16 @@ fn a_check_that_failed_and_was_fixed_was_seen_to_fail() {
     let means = Some(CheckMeans::SeenToFail);
     let tree = Some("a".to_owned());
     let item = world.item("build");
-    let is_proof = |one: &Evidence| {
-        matches!(one, Evidence::Checked { means: m, tree: t, .. } if *m == means && *t == tree)
-    };
+    let is_proof = |one: &Evidence| matches!(one, Evidence::Checked { means: m, tree: t, .. } if *m == means && *t == tree);
     assert!(item.evidence.iter().any(is_proof), "{:?}", item.evidence);
 }
 
 #[test]
 fn what_the_items_below_changed_counts_for_the_check_of_a_phase() {
-    for (below, expect) in [(between("a", "b"), Level::Check), (nothing_changed(), Level::Word)] {
+    for (below, expect) in [
+        (between("a", "b"), Level::Check),
+        (nothing_changed(), Level::Word),
+    ] {
         let text = "build gate=3\n  s1\n  s2";
         let (mut world, token) = running(text, Policy::default(), worth(Worth::Accept));
         world.work(token, "build/s1", below.clone());

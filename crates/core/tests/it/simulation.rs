@@ -20,8 +20,8 @@ use piton_core::run::Pause;
 use piton_core::run_loop::{BaselineAnswer, Effect, Ending, Input, Options, RunLoop};
 use piton_core::trouble::Trouble;
 use piton_core::{
-    AttemptId, Command, DecisionKind, Event, ItemState, Need, Node, Outcome, Recorded, Role, RunState, Tables,
-    Verb,
+    AttemptId, Command, DecisionKind, Event, ItemState, Need, Node, Outcome, Recorded, Role,
+    RunState, Tables, Verb,
 };
 
 use crate::edits::draw_edits;
@@ -286,7 +286,11 @@ impl Sim {
         self.may_crash()?;
         let token = self.world.run_row().fence;
         let mut tables = Tables::default();
-        for need in [Need::Run(run), Need::Tree(run), Need::OpenAttempts(run)] {
+        for need in [
+            Need::Run(run),
+            Need::Tree(run),
+            Need::OpenAttempts(Some(run)),
+        ] {
             let rows = self.world.wanted(&need);
             rows.into_iter().for_each(|row| tables.put(row));
         }

@@ -267,7 +267,8 @@ impl World {
             }
             Need::Attempt(attempt) => get(Key::Attempt(*attempt)).into_iter().collect(),
             Need::OpenAttempts(run) => {
-                let open = self.tables.open_attempts().filter(|row| row.run == *run);
+                let open = self.tables.open_attempts();
+                let open = open.filter(|row| run.is_none_or(|run| row.run == run));
                 open.map(|row| Row::Attempt(Box::new(row.clone())))
                     .collect()
             }
@@ -625,10 +626,7 @@ impl World {
             assert_eq!(run.spend, of(&|row| row.run == run.id), "{}", run.name);
             let mut models: BTreeMap<String, Spend> = BTreeMap::new();
             let rows = self.tables.attempts().filter(|row| row.run == run.id);
-            for (model, spend) in rows
-                .filter_map(report_of)
-                .flat_map(Report::spend_by_model)
-            {
+            for (model, spend) in rows.filter_map(report_of).flat_map(Report::spend_by_model) {
                 let sum = models.entry(model.clone()).or_default();
                 *sum = sum.plus(&spend);
             }

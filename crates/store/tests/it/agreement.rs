@@ -129,7 +129,8 @@ impl Pair {
     fn compare_wishes(&self) {
         let run = self.run;
         for need in [
-            Need::OpenAttempts(run),
+            Need::OpenAttempts(Some(run)),
+            Need::OpenAttempts(None),
             Need::OpenDecisions(Some(run)),
             Need::OpenDecisions(None),
             Need::OpenDecisions(Some(RunId(Uuid::from_u128(404)))),
@@ -264,10 +265,13 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             node,
             report: gate_report(by),
         },
-        Stage::Work
-            if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) =>
-        {
-            Command::StartBaseline { run, token, node }
+        Stage::Work if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) => {
+            Command::StartBaseline {
+                run,
+                token,
+                node,
+                before: None,
+            }
         }
         _ if item.state != ItemState::Working => begin(Role::Worker),
         Stage::Work | Stage::Baseline => begin(Role::Worker),
