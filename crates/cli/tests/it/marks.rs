@@ -171,7 +171,7 @@ fn mark_sprint(text: &str, nth: usize) -> String {
         if let Some((_, named)) = line.split_once("- id: ") {
             is_it = named == id;
         }
-        let states = ["pending", "in-progress"];
+        let states = ["pending", "in-progress", "failed", "blocked"];
         let state = states
             .iter()
             .find(|state| is_it && line.trim() == format!("status: {state}"));
@@ -235,7 +235,7 @@ fn marked(format: &Format, who: &str, check: Option<&str>, nth: usize) -> (Scrat
     let file = format.file;
     let moves = match who {
         "agent" => format!("[ ! -f marked ] || mv marked {file}"),
-        _ => String::new(),
+        _ => ":".to_owned(),
     };
     let end = match who {
         "person" => "exit 1",
@@ -251,6 +251,7 @@ fn marked(format: &Format, who: &str, check: Option<&str>, nth: usize) -> (Scrat
         "1",
     ];
     let running = Running::start(scratch.command(&args));
+    running.until_said(&format!("> {}", format.nodes[0]));
     scratch.until("an agent works", || scratch.has("at-work"));
     scratch.until("the file is there", || scratch.has(file));
     let mark = |scratch: &Scratch| (format.mark)(&scratch.read(file), nth);
@@ -276,11 +277,11 @@ fn marked(format: &Format, who: &str, check: Option<&str>, nth: usize) -> (Scrat
 /// Each combination: whose mark, what the check would say, which item.
 fn sweep(format: &Format) {
     for who in ["agent", "process", "person"] {
-        for check in [Some("true"), Some("false"), None] {
+        for check in [Some("test -d ."), Some("test -f never"), None] {
             for nth in [0, 1] {
                 let (scratch, state) = marked(format, who, check, nth);
                 let of = format!("{} {who} {check:?} {nth}: {state}", format.run);
-                let is_own_and_well = nth == 0 && check != Some("false");
+                let is_own_and_well = nth == 0 && check != Some("test -f never");
                 let is_done = who == "person" || is_own_and_well;
                 assert_eq!(state == "done", is_done, "{of}");
                 let is_claimed = kinds(&scratch).iter().any(|kind| kind == "claimed-items");
@@ -342,7 +343,7 @@ fn what_an_agent_wrote_before_a_crash_is_an_agents_after_it() {
 fn the_prompt_of_a_claimed_item_names_the_claim() {
     let scratch = Scratch::new();
     let agent = format!(
-        "cat >prompt-$PITON_ITEM; sed -i 's/\"passes\":false/\"passes\":true/g' prd.json; {COMPLETED}"
+        "[ -f prompt-$PITON_ITEM ] || cat >prompt-$PITON_ITEM; sed -i 's/\"passes\":false/\"passes\":true/g' prd.json; {COMPLETED}"
     );
     scratch.write("prd.json", LIST).agent(&agent);
     run(&scratch, "prd.json");
