@@ -760,13 +760,16 @@ impl Taking<'_, '_, '_> {
         looked
             .said
             .extend(items.map(|item| claimed_in_words(item, self.path)));
-        let doubted = events.iter().filter_map(|one| match &one.event {
-            Event::DecisionOpened {
+        let doubted = events.iter().filter_map(|one| {
+            let Event::DecisionOpened {
                 decision_kind: DecisionKind::AgentEdit,
                 edits,
                 ..
-            } => Some(edits.len()),
-            _ => None,
+            } = &one.event
+            else {
+                return None;
+            };
+            Some(edits.len())
         });
         for count in doubted {
             let file = self.path;

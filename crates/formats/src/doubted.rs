@@ -50,11 +50,12 @@ fn say(tables: &mut Tables, run: RunId, edit: &Edit, absent: Absent) {
     }
     let Some(row) = tables.run(run) else { return };
     let mut row = row.clone();
-    match edit {
-        Edit::SetNative { node: None, native } => row.native.clone_from(native),
-        Edit::SetPolicy(policy) => row.policy = (**policy).clone(),
-        Edit::SetRunState { to } => row.state = *to,
-        _ => return,
+    if let Edit::SetNative { node: None, native } = edit {
+        row.native.clone_from(native);
+    } else if let Edit::SetPolicy(policy) = edit {
+        row.policy = (**policy).clone();
+    } else if let Edit::SetRunState { to } = edit {
+        row.state = *to;
     }
     tables.put(Row::Run(Box::new(row)));
 }

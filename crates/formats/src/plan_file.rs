@@ -239,12 +239,12 @@ impl Marked<'_> {
         let done = self.row.state == ItemState::Done;
         let node = self.row.node.clone();
         match (self.before, self.now) {
-            (Some(false) | None, true) if !done => {
-                // Without a base, what was tried may bear an old mark.
-                if self.before.is_some() || self.row.attempts == 0 {
-                    let to = ItemState::Done;
-                    into.edits.push(Edit::SetState { node, to });
-                }
+            // Without a base, what was tried may bear an old mark.
+            (before @ (Some(false) | None), true)
+                if !done && (before.is_some() || self.row.attempts == 0) =>
+            {
+                let to = ItemState::Done;
+                into.edits.push(Edit::SetState { node, to });
             }
             (Some(true), false) if done => {
                 let to = ItemState::Pending;

@@ -134,7 +134,13 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
         (Edit::SetState { node, to }, Some(row)) => match to {
             ItemState::Done if row.state.is_finished() => Treatment::Nothing,
             ItemState::Done => Treatment::Claim(node.clone()),
-            _ => Treatment::Doubt,
+            ItemState::Pending
+            | ItemState::Ready
+            | ItemState::Working
+            | ItemState::Waiting
+            | ItemState::Failed
+            | ItemState::Skipped
+            | ItemState::Blocked => Treatment::Doubt,
         },
         (Edit::SetRetries { .. } | Edit::SetClaims { .. } | Edit::SetDependsOn { .. }, Some(_))
         | (
@@ -161,12 +167,17 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
         // What was done is said by the verdict.
         (Edit::SetSummary { node, .. }, _) if agent.own.contains(node) => Treatment::Nothing,
         (Edit::SetPolicy(policy), _) if policy.is_looser_than(&run_row.policy) => Treatment::Doubt,
-        (Edit::SetRunState { to }, _) => match to {
-            RunState::Paused => Treatment::Take(edit.clone()),
-            RunState::Running if run_row.state == RunState::Interrupted => Treatment::Nothing,
-            to if *to == run_row.state => Treatment::Nothing,
-            _ => Treatment::Doubt,
-        },
+        (Edit::SetRunState { to }, _) => {
+            let is_so = *to == run_row.state
+                || (*to == RunState::Running && run_row.state == RunState::Interrupted);
+            if *to == RunState::Paused {
+                Treatment::Take(edit.clone())
+            } else if is_so {
+                Treatment::Nothing
+            } else {
+                Treatment::Doubt
+            }
+        }
         (
             Edit::Insert {
                 parent,
@@ -214,9 +225,10 @@ fn is_shown_over(edit: &Edit) -> bool {
 
 /// An item that an agent adds is open, whatever it says of it.
 fn begun_anew(item: &PlannedItem) -> PlannedItem {
-    let state = match item.state {
-        ItemState::Skipped => ItemState::Skipped,
-        _ => ItemState::Pending,
+    let state = if item.state == ItemState::Skipped {
+        ItemState::Skipped
+    } else {
+        ItemState::Pending
     };
     PlannedItem {
         state,
@@ -226,9 +238,12 @@ fn begun_anew(item: &PlannedItem) -> PlannedItem {
 
 /// The items that were added as done, by the names that they have now.
 fn inserted_as_done(story: &Story<'_>, run: RunId, edits: &[Edit]) -> Vec<Node> {
-    let added = edits.iter().flat_map(|edit| match edit {
-        Edit::Insert { items, .. } => items.as_slice(),
-        _ => &[],
+    let added = edits.iter().flat_map(|edit| {
+        if let Edit::Insert { items, .. } = edit {
+            items.as_slice()
+        } else {
+            &[]
+        }
     });
     let done = added.filter(|item| item.state == ItemState::Done);
     let known = done.filter(|item| story.tables.item(run, &item.node).is_some());
@@ -239,28 +254,27 @@ fn inserted_as_done(story: &Story<'_>, run: RunId, edits: &[Edit]) -> Vec<Node> 
 /// file says both.
 fn keep_native_of_doubts(story: &Story<'_>, run: RunId, agent: &Agent, sorted: &mut Sorted) {
     let doubts = &sorted.doubts;
-    let is_doubted = |edit: &Edit| match edit {
-        Edit::SetNative { node: None, .. } => doubts
-            .iter()
-            .any(|doubt| matches!(doubt, Edit::SetPolicy(_))),
-        Edit::SetNative {
-            node: Some(node), ..
-        } => {
-            let gate = |doubt: &&Edit| matches!(doubt, Edit::SetGate { .. });
-            let mut gates = doubts.iter().filter(gate);
-            !agent.criteria && gates.any(|doubt| doubt.about() == Some(node))
-        }
-        _ => false,
+    let is_doubted = |edit: &Edit| {
+        let Edit::SetNative { node, .. } = edit else {
+            return false;
+        };
+        let Some(node) = node else {
+            let mut policies = doubts.iter();
+            return policies.any(|doubt| matches!(doubt, Edit::SetPolicy(_)));
+        };
+        let gate = |doubt: &&Edit| matches!(doubt, Edit::SetGate { .. });
+        let mut gates = doubts.iter().filter(gate);
+        !agent.criteria && gates.any(|doubt| doubt.about() == Some(node))
     };
     let takes = std::mem::take(&mut sorted.takes);
     let (with, takes): (Vec<Edit>, Vec<Edit>) = takes.into_iter().partition(is_doubted);
     sorted.takes = takes;
-    let differs = |edit: &Edit| match edit {
-        Edit::SetNative { node: None, native } => story
-            .tables
-            .run(run)
-            .is_some_and(|row| row.native != *native),
-        _ => true,
+    let differs = |edit: &Edit| {
+        let Edit::SetNative { node: None, native } = edit else {
+            return true;
+        };
+        let row = story.tables.run(run);
+        row.is_some_and(|row| row.native != *native)
     };
     sorted.doubts.extend(with.into_iter().filter(differs));
 }

@@ -55,7 +55,13 @@ fn of_item(edit: &Edit, row: &ItemRow) -> String {
         }
         Edit::SetClaims { .. } => format!("`{node}`: other rules for what proof is worth"),
         Edit::SetPresent { .. } => format!("`{node}` → not in the file any more"),
-        _ => edit.to_string(),
+        Edit::SetModel { .. }
+        | Edit::SetSummary { .. }
+        | Edit::Insert { .. }
+        | Edit::Order { .. }
+        | Edit::SetNative { .. }
+        | Edit::SetPolicy(_)
+        | Edit::SetRunState { .. } => edit.to_string(),
     }
 }
 
