@@ -352,6 +352,7 @@ impl Simulation<'_> {
             known: self.known.text.clone(),
             pieces: Vec::new(),
             goes_on: false,
+            claimed_at: None,
         };
         prompt::worker(&Templates::default(), &ingredients)
     }

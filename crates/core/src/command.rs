@@ -149,6 +149,10 @@ pub enum Command {
         token: u64,
         /// The item.
         node: Node,
+        /// What the same command came to before the attempt that marked the
+        /// item as done: if it failed then and passes now, the item is done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<BaselineResult>,
     },
     /// Note the intent to run a gate.
     StartGate {
@@ -327,6 +331,21 @@ pub enum Command {
 pub enum Word {
     /// The file's alone: what would undo work that is done is asked about.
     File,
+    /// That of a person who edited the file while no agent was at work.
+    Hand {
+        /// The person.
+        by: String,
+    },
+    /// It may be that of an agent: an attempt was open when the file was read.
+    /// What takes a control away is asked about, and *done* proves nothing.
+    MaybeAgent {
+        /// The attempt that was open then; the last one when there were several.
+        attempt: AttemptId,
+        /// Whether prompts hold criteria, so that one that loses a line loses a
+        /// control.
+        #[serde(default)]
+        criteria: bool,
+    },
     /// That of a person who was asked: it holds, or is refused as a whole.
     Person {
         /// The question.

@@ -5,6 +5,7 @@
 //! do what in which state of a run is the table in `docs/formats/sprint-yaml.md`.
 
 mod advance;
+mod agent_edits;
 mod claims;
 mod editing;
 mod people;
@@ -124,9 +125,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             node,
             answer,
         } => runner::answer_attempt(it, *run, *attempt, node, answer)?,
-        Command::StartBaseline { run, token, node } => {
-            runner::start_baseline(it, (*run, *token), node)?
-        }
+        Command::StartBaseline {
+            run,
+            token,
+            node,
+            before,
+        } => runner::start_baseline(it, (*run, *token), node, before.as_ref())?,
         Command::StartGate { run, token, node } => runner::start_gate(it, (*run, *token), node)?,
         Command::EndGate {
             run,
@@ -172,6 +176,9 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             edits,
             word,
         } => editing::take_edits(it, (*run, *token), file, edits, word)?,
+    }
+    if let Some(run) = command.run() {
+        agent_edits::refresh_questions(it, run);
     }
     Ok(story.into_drafts())
 }

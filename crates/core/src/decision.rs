@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::edit::Edit;
 use crate::id::{DecisionId, Node, RunId};
 
 /// What is to be decided.
@@ -22,6 +23,12 @@ pub enum DecisionKind {
     /// A file says something that does not fit what piton knows. The run goes
     /// on; only the file waits.
     FileConflict,
+    /// An attempt marked other items as done than its own. They are worked on
+    /// as usual; nothing waits.
+    ClaimedItems,
+    /// An edit of the plan's file may be an agent's and takes a control away.
+    /// The old value is in force; nothing waits.
+    AgentEdit,
     /// Attempts keep failing with something that is remembered.
     DoubtedMemory,
     /// Somebody at work, a person or an agent, asks another. The work goes on;
@@ -39,6 +46,8 @@ impl DecisionKind {
             Self::BlockedNode => "blocked-node",
             Self::Breakpoint => "breakpoint",
             Self::FileConflict => "file-conflict",
+            Self::ClaimedItems => "claimed-items",
+            Self::AgentEdit => "agent-edit",
             Self::DoubtedMemory => "doubted-memory",
             Self::Question => "question",
         }
@@ -49,7 +58,12 @@ impl DecisionKind {
     pub fn holds_the_run(self) -> bool {
         match self {
             Self::HumanNeeded | Self::Claim | Self::BlockedNode => true,
-            Self::Breakpoint | Self::FileConflict | Self::DoubtedMemory | Self::Question => false,
+            Self::Breakpoint
+            | Self::FileConflict
+            | Self::ClaimedItems
+            | Self::AgentEdit
+            | Self::DoubtedMemory
+            | Self::Question => false,
         }
     }
 
@@ -62,7 +76,8 @@ impl DecisionKind {
             Self::BlockedNode => &[Verb::Retry, Verb::Answer, Verb::Skip],
             Self::Breakpoint => &[Verb::Approve],
             Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],
-            Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],
+            Self::ClaimedItems | Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],
+            Self::AgentEdit => &[Verb::KeepFile, Verb::KeepPiton],
             Self::Question => &[Verb::Answer, Verb::Skip],
         }
     }
@@ -164,7 +179,7 @@ pub struct Verdict {
 }
 
 /// What the read tables know of a decision.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionRow {
     /// Its id.
     pub id: DecisionId,
@@ -191,6 +206,9 @@ pub struct DecisionRow {
     /// What may be done about the file, where that was said when it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ways: Option<Vec<Way>>,
+    /// The edits that it is about: the claims, or what may be an agent's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Edit>,
     /// When it was asked.
     pub opened_at: Timestamp,
     /// How it fell; none while it is open.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::evidence::ClaimOverrides;
 use crate::gate::Gate;
 use crate::id::Node;
 use crate::item::ItemState;
@@ -75,6 +76,20 @@ pub enum Edit {
         /// For which.
         depends_on: Vec<Node>,
     },
+    /// Proof of an item is to be worth something else.
+    SetClaims {
+        /// The item.
+        node: Node,
+        /// What.
+        claims: ClaimOverrides,
+    },
+    /// An item with all that lies below it stands in the file no more, or again.
+    SetPresent {
+        /// The item.
+        node: Node,
+        /// Whether it stands there.
+        present: bool,
+    },
     /// An item with all that lies below it is to be added.
     Insert {
         /// Above it; none for a root.
@@ -121,7 +136,8 @@ impl Edit {
     }
 
     /// The item that it is about; for the order of siblings, that above them.
-    fn about(&self) -> Option<&Node> {
+    #[must_use]
+    pub fn about(&self) -> Option<&Node> {
         match self {
             Self::SetState { node, .. }
             | Self::SetRetries { node, .. }
@@ -130,7 +146,9 @@ impl Edit {
             | Self::SetGate { node, .. }
             | Self::SetBreakpoint { node, .. }
             | Self::SetSummary { node, .. }
-            | Self::SetDependsOn { node, .. } => Some(node),
+            | Self::SetDependsOn { node, .. }
+            | Self::SetClaims { node, .. }
+            | Self::SetPresent { node, .. } => Some(node),
             Self::Insert { items, .. } => items.first().map(|item| &item.node),
             Self::Order { parent, .. } => parent.as_ref(),
             Self::SetNative { node, .. } => node.as_ref(),
@@ -155,6 +173,12 @@ impl fmt::Display for Edit {
             Self::SetBreakpoint { node, .. } => write!(f, "no break behind `{node}`"),
             Self::SetSummary { node, .. } => write!(f, "another summary of `{node}`"),
             Self::SetDependsOn { node, .. } => write!(f, "`{node}` is to wait for others"),
+            Self::SetClaims { node, .. } => write!(f, "other claims rules for `{node}`"),
+            Self::SetPresent {
+                node,
+                present: false,
+            } => write!(f, "`{node}` is not in the file any more"),
+            Self::SetPresent { node, .. } => write!(f, "`{node}` is in the file again"),
             Self::Insert { parent, items, .. } => {
                 let id = items.first().map_or("", |item| item.id.as_str());
                 match parent {

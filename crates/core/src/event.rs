@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::{HumanNeeded, Outcome, Report, Role, ToldAttempt};
 use crate::call::NotedCall;
 use crate::decision::{DecisionKind, Verb, Way};
+use crate::edit::Edit;
 use crate::entry::Entry;
 use crate::evidence::{BaselineResult, ClaimedBy, Claims};
 use crate::gate::{Gate, GateReport};
@@ -191,6 +192,10 @@ pub enum Event {
         node: Node,
         /// Which run of the script, from 1; 0 before the first attempt.
         number: u32,
+        /// What the same command is known to have come to before the attempt
+        /// that marked the item as done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<BaselineResult>,
     },
     /// A gate was run: the one outcome of its intent.
     GateEnded {
@@ -275,6 +280,23 @@ pub enum Event {
         /// What may be done about the file; every way that there is when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ways: Option<Vec<Way>>,
+        /// The edits that it is about: the claims, or what may be an agent's.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        edits: Vec<Edit>,
+    },
+    /// Something of what a person is asked matters no more, or more was added:
+    /// the question is this now.
+    DecisionRevised {
+        /// The decision.
+        decision: DecisionId,
+        /// The question, in one line.
+        question: String,
+        /// More, if there is more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<String>,
+        /// The edits that it is about.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        edits: Vec<Edit>,
     },
     /// A person decided.
     DecisionMade {
@@ -489,6 +511,7 @@ impl Event {
             Self::ItemStaged { .. } => "item-staged",
             Self::ItemSkipAsked { .. } => "item-skip-asked",
             Self::DecisionOpened { .. } => "decision-opened",
+            Self::DecisionRevised { .. } => "decision-revised",
             Self::DecisionMade { .. } => "decision-made",
             Self::ItemChanged(_) => "item-changed",
             Self::ItemsPlaced(_) => "items-placed",

@@ -298,6 +298,26 @@ impl ItemRow {
         self.unchecked.is_some() && self.state == ItemState::Working && self.attempt.is_none()
     }
 
+    /// What is known of its check, in a few words: of an item that is not done.
+    #[must_use]
+    pub fn check_in_words(&self) -> &'static str {
+        let last = self.gate_runs.as_ref().filter(|runs| runs.runs > 0);
+        let passed = last.map(|runs| runs.passed);
+        let passed = passed.or_else(|| self.baseline.as_ref().map(|result| result.passed));
+        match (&self.gate, passed) {
+            (None, _) => "nothing checks it",
+            (Some(_), Some(false)) => "its check fails",
+            (Some(_), Some(true) | None) => "its check has not run",
+        }
+    }
+
+    /// Whether an attempt at another item marked it as done, and it is not.
+    #[must_use]
+    pub fn is_claimed(&self) -> bool {
+        let claimed = self.claimed.as_ref();
+        !self.state.is_finished() && claimed.is_some_and(|by| by.attempt.is_some())
+    }
+
     /// Whether an agent works on it, rather than on its children.
     #[must_use]
     pub fn is_leaf(&self) -> bool {

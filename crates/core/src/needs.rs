@@ -32,8 +32,8 @@ pub enum Need {
     Dependents(RunId, Node),
     /// One attempt.
     Attempt(AttemptId),
-    /// The attempts without an outcome of a run.
-    OpenAttempts(RunId),
+    /// The attempts without an outcome: of one run, or of all.
+    OpenAttempts(Option<RunId>),
     /// The attempts at one item.
     AttemptsAt(RunId, Node),
     /// One decision.
@@ -130,7 +130,8 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::OpenDecisions(Some(*run)));
         }
         Command::ReleaseRun { .. } => rows.push(Need::EntryNames),
-        Command::ContinueRun { .. } | Command::PauseRun { .. } | Command::InterruptRun { .. } => {}
+        Command::ContinueRun { run, .. } => rows.push(Need::OpenDecisions(Some(*run))),
+        Command::PauseRun { .. } | Command::InterruptRun { .. } => {}
         Command::AskPause { run } | Command::AskStop { run } => rows.push(Need::LeaseExpiry(*run)),
         Command::ResumeRun { run } => {
             rows.push(Need::LeaseExpiry(*run));
@@ -184,8 +185,14 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::EntryNames);
         }
         Command::TakeEdits { run, word, .. } => {
-            if let Word::Person { decision, .. } = word {
-                rows.push(Need::Decision(*decision));
+            match word {
+                Word::File => {}
+                Word::Hand { .. } => rows.push(Need::OpenAttempts(None)),
+                Word::MaybeAgent { attempt, .. } => {
+                    rows.push(Need::OpenAttempts(None));
+                    rows.push(Need::Attempt(*attempt));
+                }
+                Word::Person { decision, .. } => rows.push(Need::Decision(*decision)),
             }
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);
@@ -375,6 +382,8 @@ fn finishing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::Line(run, node.clone()));
     rows.push(Need::Dependents(run, node.clone()));
     rows.push(Need::NextDecision);
+    // What is asked about it matters no more when it is finished.
+    rows.push(Need::OpenDecisions(Some(run)));
     rows.push(Need::NextMemory);
 }
 

@@ -136,6 +136,33 @@ pub struct Policy {
     pub auto_commit: bool,
 }
 
+impl Policy {
+    /// Whether it stops later than another one: a limit is higher or gone, more
+    /// is tried again, or what is done is not committed any more.
+    #[must_use]
+    pub fn is_looser_than(&self, other: &Self) -> bool {
+        fn is_raised<T: PartialOrd>(now: Option<T>, before: Option<T>) -> bool {
+            before.is_some_and(|before| now.is_none_or(|now| now > before))
+        }
+        let (now, before) = (&self.limits, &other.limits);
+        let (retry, old) = (&self.retry, &other.retry);
+        let tries_more = retry
+            .categories
+            .iter()
+            .any(|one| !old.categories.contains(one));
+        is_raised(now.iterations_max, before.iterations_max)
+            || is_raised(now.tasks_max, before.tasks_max)
+            || is_raised(now.time_box_s, before.time_box_s)
+            || is_raised(now.budget_usd, before.budget_usd)
+            || is_raised(now.budget_tokens, before.budget_tokens)
+            || is_raised(now.project_usd, before.project_usd)
+            || is_raised(now.project_tokens, before.project_tokens)
+            || retry.retries_max > old.retries_max
+            || tries_more
+            || (other.auto_commit && !self.auto_commit)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

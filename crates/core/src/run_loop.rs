@@ -243,12 +243,32 @@ pub struct RunLoop {
     used_up: Option<String>,
     /// The items that attempts under way have marked as done.
     claimed: Vec<(AttemptId, Node)>,
+    /// The items that attempts have marked as done which are over: their checks
+    /// may prove it.
+    to_check: Vec<Node>,
 }
 
 /// The attempt that claims an item and has not ended.
 fn claim_of(item: &ItemRow) -> Option<(AttemptId, Node)> {
     let claimed = item.claimed.as_ref().filter(|by| by.change.is_none())?;
     Some((claimed.attempt?, item.node.clone()))
+}
+
+/// Whether an attempt that is over claims the item.
+fn is_claimed_by_one_over(item: &ItemRow) -> bool {
+    let claimed = item.claimed.as_ref();
+    claimed.is_some_and(|by| by.attempt.is_some() && by.change.is_some())
+}
+
+/// The trees on which the check of an item is known to have failed, and how
+/// long it took there.
+fn failures(item: &ItemRow) -> impl Iterator<Item = (&String, u64)> {
+    let baseline = item.baseline.as_ref().filter(|result| !result.passed);
+    let baseline = baseline.and_then(|result| Some((result.tree.as_ref()?, result.took_s)));
+    let last = item.gate_runs.as_ref();
+    let last = last.filter(|runs| !runs.passed && !runs.open && runs.exit.is_some());
+    let last = last.and_then(|runs| Some((runs.tree.as_ref()?, runs.took_s)));
+    baseline.into_iter().chain(last)
 }
 
 /// What an agent is started for at a stage.
@@ -280,6 +300,8 @@ impl RunLoop {
             .map(|item| item.node.clone())
             .collect();
         let claimed = tables.tree(run).filter_map(claim_of).collect();
+        let over = tables.tree(run).filter(|item| is_claimed_by_one_over(item));
+        let to_check = over.map(|item| item.node.clone()).collect();
         Self {
             left_open,
             run,
@@ -296,6 +318,7 @@ impl RunLoop {
             elsewhere: Spent::default(),
             used_up: None,
             claimed,
+            to_check,
         }
     }
 
@@ -438,6 +461,8 @@ impl RunLoop {
             if let Event::ItemClaimed { node, .. } = &recorded.event {
                 let row = self.tables.item(self.run, node);
                 self.claimed.extend(row.and_then(claim_of));
+                let over = row.filter(|row| is_claimed_by_one_over(row));
+                self.to_check.extend(over.map(|row| row.node.clone()));
             }
             if let Event::ItemMoved(moved) = &recorded.event {
                 let leaf = self
@@ -604,6 +629,9 @@ impl RunLoop {
         }
         if let Some(limit) = self.limit_reached(&row, now) {
             return self.pause(Pause::Limit { limit });
+        }
+        if let Some(effects) = self.check_claim() {
+            return effects;
         }
         let Some(item) = self.tables.next(self.run).cloned() else {
             // Whatever is left can only be done by somebody else.
@@ -779,6 +807,54 @@ impl RunLoop {
         }
     }
 
+    /// Runs the check of an item that an attempt at another one marked as done,
+    /// where it is known to have failed before that attempt.
+    fn check_claim(&mut self) -> Option<Vec<Effect>> {
+        while let Some(node) = self.to_check.pop() {
+            let item = self.tables.item(self.run, &node);
+            let Some(before) = item.and_then(|item| self.failed_before_claim(item)) else {
+                continue;
+            };
+            let effect = Effect::RunGate {
+                node: node.clone(),
+                number: 0,
+            };
+            let command = Command::StartBaseline {
+                run: self.run,
+                token: self.token,
+                node,
+                before: Some(before),
+            };
+            return Some(self.commit(command, Next::Effect(effect)));
+        }
+        None
+    }
+
+    /// What the check of an item came to on the tree before the attempt that
+    /// claimed it, where it failed there: by itself, or the same command for
+    /// another item.
+    fn failed_before_claim(&self, item: &ItemRow) -> Option<BaselineResult> {
+        let change = item.claimed.as_ref()?.change.as_ref()?;
+        let first = change.first.as_ref()?;
+        let script = &item.gate.as_ref()?.script;
+        let is_untouched = item.state == ItemState::Ready && item.stage == Stage::Work;
+        if !is_untouched || !item.is_leaf() {
+            return None;
+        }
+        let results = self.tables.tree(self.run).filter(|row| {
+            let gate = row.gate.as_ref();
+            gate.is_some_and(|gate| gate.script == *script)
+        });
+        results.flat_map(failures).find_map(|(tree, took_s)| {
+            (tree == first).then(|| BaselineResult {
+                passed: false,
+                tree: Some(tree.clone()),
+                took_s,
+                reused: true,
+            })
+        })
+    }
+
     /// Whether it matters what the check of an item says before its first
     /// attempt, and nobody knows.
     fn wants_baseline(&self, item: &ItemRow, row: &RunRow) -> bool {
@@ -806,7 +882,13 @@ impl RunLoop {
                     number: 0,
                 };
                 let (run, token) = (self.run, self.token);
-                let command = Command::StartBaseline { run, token, node };
+                let before = None;
+                let command = Command::StartBaseline {
+                    run,
+                    token,
+                    node,
+                    before,
+                };
                 self.commit(command, Next::Effect(effect))
             }
             BaselineAnswer::Skip(known) => {

@@ -109,7 +109,9 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
                 .chain(memory)
                 .collect()
         }
-        Event::DecisionMade { decision, .. } => vec![Key::Decision(*decision)],
+        Event::DecisionMade { decision, .. } | Event::DecisionRevised { decision, .. } => {
+            vec![Key::Decision(*decision)]
+        }
         Event::EntryLogged(entry) => {
             let mut keys = vec![Key::Entry(stamp.position)];
             keys.extend(entry.name.clone().map(|name| Key::Name(Space::Entry, name)));
@@ -265,6 +267,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::ItemChanged(_)
         | Event::ItemsPlaced(_)
         | Event::DecisionOpened { .. }
+        | Event::DecisionRevised { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
         | Event::EntryRevised { .. }
@@ -441,14 +444,20 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                 }
             }
         }
-        Event::GateStarted { number, .. } => {
+        Event::GateStarted { number, before, .. } => {
+            if let Some(before) = before {
+                set_baseline(&mut row, before.clone());
+            }
             let runs = row.gate_runs.get_or_insert_default();
             runs.runs = *number;
             runs.open = true;
             runs.passed = false;
         }
-        Event::GateEnded { report, .. } if row.stage == Stage::Baseline => {
+        Event::GateEnded {
+            report, evidence, ..
+        } if row.stage == Stage::Baseline => {
             row.gate_runs = None;
+            row.evidence.extend(evidence.iter().cloned());
             if !report.interrupted {
                 let baseline = BaselineResult {
                     passed: report.passed,
@@ -507,6 +516,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::RunAsked { .. }
         | Event::RunChanged(_)
         | Event::DecisionOpened { .. }
+        | Event::DecisionRevised { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
         | Event::EntryRevised { .. }
@@ -841,6 +851,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
         question,
         details,
         ways,
+        edits,
     } = event
     {
         return Some(DecisionRow {
@@ -854,6 +865,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
             question: question.clone(),
             details: details.clone(),
             ways: ways.clone(),
+            edits: edits.clone(),
             opened_at: stamp.time,
             verdict: None,
         });
@@ -862,6 +874,17 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
         return None;
     };
     let mut row = *row;
+    if let Event::DecisionRevised {
+        question,
+        details,
+        edits,
+        ..
+    } = event
+    {
+        row.question.clone_from(question);
+        row.details.clone_from(details);
+        row.edits.clone_from(edits);
+    }
     if let Event::DecisionMade { verb, why, .. } = event {
         row.verdict = Some(Verdict {
             verb: *verb,

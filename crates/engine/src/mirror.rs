@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use piton_core::command::Word;
 use piton_core::{
-    Actor, Command, CommandId, DecisionRow, Edit, Event, Facts, HolderKnown, Need, Recorded, RunId,
-    RunRow, StreamId, Tables, Verb, Way,
+    Actor, Command, CommandId, DecisionKind, DecisionRow, Edit, Event, Facts, HolderKnown, ItemRow,
+    Need, Recorded, RunId, RunRow, StreamId, Tables, Verb, Way,
 };
 use piton_formats::plan_file::{Changed, PlanFile};
 use piton_formats::problem::Problem;
@@ -124,6 +124,31 @@ struct Asked {
     seen: String,
     /// What of it was not taken in.
     left: Vec<Edit>,
+}
+
+/// Whether an event says that the plan is another one.
+fn is_plan_change(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ItemPlanned(_)
+            | Event::ItemChanged(_)
+            | Event::ItemsPlaced(_)
+            | Event::RunChanged(_)
+    )
+}
+
+/// The item that an event says was claimed.
+fn claimed_item(recorded: &Recorded) -> Option<Need> {
+    let Event::ItemClaimed { run, node, .. } = &recorded.event else {
+        return None;
+    };
+    Some(Need::Line(*run, node.clone()))
+}
+
+/// That an attempt at another item marked an item as done, and what to do.
+pub(crate) fn claimed_in_words(item: &ItemRow, file: &str) -> String {
+    let (node, check) = (&item.node, item.check_in_words());
+    format!("{node} was ticked in {file}, {check}; to skip it: piton plan skip {node}")
 }
 
 /// What piton wrote of the file of a run: where that is kept.
@@ -493,6 +518,8 @@ struct Taking<'a, 's, 'w> {
 
 impl Taking<'_, '_, '_> {
     fn look(&self, keeper: &mut Keeper, plan: &mut PlanFile) -> Result<Looked, Stopped> {
+        // Before the file is read: what stands in it then may be an agent's.
+        let word = self.word(plan)?;
         let mut present = keeper.present()?;
         let mut changed = self.found(keeper, plan, &present);
         let is_short = matches!(&present, Present::Foreign(bytes) if is_cut_short(keeper, bytes));
@@ -506,13 +533,32 @@ impl Taking<'_, '_, '_> {
             (Present::Foreign(bytes), Some(Ok(_))) if is_cut_short(keeper, &bytes) => {
                 self.make_whole(keeper, &bytes)
             }
-            (Present::Foreign(bytes), Some(Ok(changed))) => self.take(keeper, &bytes, changed),
+            (Present::Foreign(bytes), Some(Ok(changed))) => {
+                self.take(keeper, &bytes, changed, word)
+            }
             (_, Some(Err(problems))) => self.ask(keeper, plan, &problems),
             // Whoever brought piton's own version back has answered.
             (Present::Ours, _) => self.settle("the file is as piton wrote it"),
             (Present::Missing, _) => self.settle("the file was taken away"),
             (Present::Special | Present::Foreign(_), _) => Ok(Looked::default()),
         }
+    }
+
+    /// Whose word an edit is that is found now: while an attempt of the project
+    /// is open it may be an agent's, else it is a person's.
+    fn word(&self, plan: &PlanFile) -> Result<Word, Stopped> {
+        let rows = self.session.load(&[Need::OpenAttempts(None)]);
+        let rows = rows.map_err(Stopped)?;
+        let last = rows.tables.open_attempts().max_by_key(|row| row.id);
+        Ok(match last {
+            Some(attempt) => Word::MaybeAgent {
+                attempt: attempt.id,
+                criteria: !matches!(plan, PlanFile::Sprint(_)),
+            },
+            None => Word::Hand {
+                by: self.session.world.user().to_owned(),
+            },
+        })
     }
 
     /// Whoever wrote only the beginning of what piton wrote last fell: what is
@@ -558,7 +604,7 @@ impl Taking<'_, '_, '_> {
         if seen.as_bytes() == bytes {
             return Ok(Changed {
                 edits: left,
-                problems: Vec::new(),
+                ..Changed::default()
             });
         }
         let mut changed = self.changed(plan, Some(&seen), bytes)?;
@@ -621,8 +667,12 @@ impl Taking<'_, '_, '_> {
         &self,
         keeper: &mut Keeper,
         bytes: &[u8],
-        Changed { edits, problems }: Changed,
+        changed: Changed,
+        word: Word,
     ) -> Result<Looked, Stopped> {
+        let edits = self.with_presence(&changed, &word);
+        let problems = changed.problems;
+        let may_be_agent = matches!(word, Word::MaybeAgent { .. });
         let asked: Option<Asked> = keeper.remembered();
         let is_known = asked.is_some_and(|asked| asked.seen.as_bytes() == bytes);
         let question = self.session.question_about(self.run, self.path);
@@ -636,7 +686,7 @@ impl Taking<'_, '_, '_> {
             });
         }
         let id = self.id_of(keeper, (bytes, is_known), &edits);
-        let command = self.take_edits(edits.clone(), Word::File);
+        let command = self.take_edits(edits.clone(), word);
         let committed = self.session.commit_as(id, &command, &self.facts());
         let committed = committed.map_err(|error| Stopped(error.into()))?;
         // What is told a second time is known.
@@ -650,7 +700,14 @@ impl Taking<'_, '_, '_> {
         let question = question.map_err(Stopped)?;
         let of_all = edits.len();
         let left = question.map(|row| left_of(edits, &row));
-        let taken = of_all - left.as_ref().map_or(0, Vec::len);
+        let taken = if may_be_agent {
+            events
+                .iter()
+                .filter(|one| is_plan_change(&one.event))
+                .count()
+        } else {
+            of_all - left.as_ref().map_or(0, Vec::len)
+        };
         let mut looked = if let Some(left) = left {
             let seen = String::from_utf8_lossy(bytes).into_owned();
             keeper.remember(&Asked { seen, left });
@@ -669,7 +726,63 @@ impl Taking<'_, '_, '_> {
             several => vec![format!("took {several} edits of {file} in")],
         };
         looked.said.extend(problems.iter().map(ToString::to_string));
+        self.say_agent_edits(&events, &mut looked)?;
         Ok(looked)
+    }
+
+    /// The edits, with those about items that stand in the file no more or again.
+    /// What a person takes out of the file stays in the plan without a question.
+    fn with_presence(&self, changed: &Changed, word: &Word) -> Vec<Edit> {
+        let mut edits = changed.edits.clone();
+        let may_be_agent = matches!(word, Word::MaybeAgent { .. });
+        let removed = changed.removed.iter().filter(|_| may_be_agent);
+        edits.extend(removed.map(|node| Edit::SetPresent {
+            node: node.clone(),
+            present: false,
+        }));
+        let is_asked = |edit: &Edit| {
+            let mut open = self.tables.open_decisions(self.run);
+            open.any(|row| row.edits.iter().any(|asked| asked.is_like(edit)))
+        };
+        let returned = changed.returned.iter().map(|node| Edit::SetPresent {
+            node: node.clone(),
+            present: true,
+        });
+        edits.extend(returned.filter(is_asked));
+        edits
+    }
+
+    /// What became of edits that may be an agent's.
+    fn say_agent_edits(&self, events: &[Recorded], looked: &mut Looked) -> Result<(), Stopped> {
+        let claimed: Vec<Need> = events.iter().filter_map(claimed_item).collect();
+        let rows = self.session.load(&claimed).map_err(Stopped)?;
+        let items = rows.tables.tree(self.run).filter(|item| item.is_claimed());
+        looked
+            .said
+            .extend(items.map(|item| claimed_in_words(item, self.path)));
+        let doubted = events.iter().filter_map(|one| {
+            let Event::DecisionOpened {
+                decision_kind: DecisionKind::AgentEdit,
+                edits,
+                ..
+            } = &one.event
+            else {
+                return None;
+            };
+            Some(edits.len())
+        });
+        for count in doubted {
+            let file = self.path;
+            looked.warned.push(match count {
+                1 => format!(
+                    "an edit of {file} may be an agent's and is not in force; see `piton inbox`"
+                ),
+                count => format!(
+                    "{count} edits of {file} may be an agent's and are not in force; see `piton inbox`"
+                ),
+            });
+        }
+        Ok(())
     }
 
     /// Whether none of what was left of a version can be taken in now either.
@@ -763,7 +876,7 @@ impl Taking<'_, '_, '_> {
             (Verb::KeepPiton, _) => self.put_own(keeper, plan, &bytes, position).map(Some),
             (Verb::Merge, Ok(changed)) => {
                 let kept = keep_beside(self.session, keeper.target())?;
-                self.take(keeper, &bytes, changed)?;
+                self.take(keeper, &bytes, changed, Word::File)?;
                 keeper.accept(&bytes)?;
                 Ok(Some(kept))
             }

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use piton_core::ItemRow;
+use piton_core::{ItemRow, Node};
 use piton_formats::{prd, task};
 
 /// Most characters of shared context that go into a prompt.
@@ -116,12 +116,14 @@ pub struct Ingredients<'a> {
     pub pieces: Vec<String>,
     /// Whether the agent goes on in a conversation that was interrupted.
     pub goes_on: bool,
+    /// The item whose attempt marked this one as done.
+    pub claimed_at: Option<Node>,
 }
 
 /// The prompt of a worker.
 #[must_use]
 pub fn worker(templates: &Templates, of: &Ingredients<'_>) -> String {
-    whole(templates, of, &worker_task(of.item), None)
+    whole(templates, of, &worker_task(of), None)
 }
 
 /// The prompt of an agent that is to mend what a gate found.
@@ -202,11 +204,17 @@ fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str, report: Option
     join(&parts)
 }
 
-fn worker_task(item: &ItemRow) -> String {
+fn worker_task(of: &Ingredients<'_>) -> String {
+    let item = of.item;
     let task = item.prompt.as_deref().unwrap_or_default();
     let mut text = format!("## Your task\n\n{}", task.trim_end());
     if let Some(piece) = recovery::piece(item) {
         text.push_str(&format!("\n\n{piece}"));
+    }
+    if let Some(at) = &of.claimed_at {
+        text.push_str(&format!(
+            "\n\nAn earlier attempt (at `{at}`) marked this item as done: see whether it is; if it is, say completed and why."
+        ));
     }
     text
 }
@@ -401,6 +409,7 @@ mod tests {
             known: None,
             pieces: Vec::new(),
             goes_on: false,
+            claimed_at: None,
         }
     }
 

@@ -266,7 +266,7 @@ fn picture(session: &Session<'_>, run: RunId) -> Result<(Tables, u64), Failure> 
     let needs = [
         Need::Run(run),
         Need::Tree(run),
-        Need::OpenAttempts(run),
+        Need::OpenAttempts(Some(run)),
         Need::OpenDecisions(Some(run)),
     ];
     let stream = StreamId::run(run);
@@ -702,7 +702,8 @@ impl Runner<'_, '_> {
         let mut inputs = self.read_agent(tell);
         self.look(tell)?;
         let events = self.news()?;
-        if !events.is_empty() {
+        let is_behind = !events.is_empty();
+        if is_behind {
             self.wake = None;
             inputs.push(Input::Changed(events));
         }
@@ -711,7 +712,8 @@ impl Runner<'_, '_> {
             self.heartbeat(tell);
             inputs.extend(self.look_at_budgets(tell)?);
             self.write_mirror(true, tell);
-        } else {
+        } else if !is_behind {
+            // What has just happened is shown when the loop knows it.
             self.follow(tell);
         }
         if let Some(work) = &self.work {
@@ -777,7 +779,13 @@ impl Runner<'_, '_> {
                 let Some(work) = self.work.take() else {
                     return Ok(Vec::new());
                 };
-                Ok(vec![match work.for_ {
+                // What stands in the file now may be the agent's: the loop knows of
+                // it before the attempt has an outcome.
+                let mut inputs = match &work.for_ {
+                    Purpose::Agent { .. } => self.last_edits(tell)?,
+                    Purpose::Gate(_) | Purpose::Commit => Vec::new(),
+                };
+                inputs.push(match work.for_ {
                     Purpose::Agent {
                         attempt,
                         before,
@@ -799,7 +807,8 @@ impl Runner<'_, '_> {
                     }
                     // Its end comes as that of a commit.
                     Purpose::Commit => return Ok(Vec::new()),
-                }])
+                });
+                Ok(inputs)
             }
             Message::Committed(result) => {
                 let asked = self.work.take().is_some_and(|work| work.asked.is_some());
@@ -809,6 +818,18 @@ impl Runner<'_, '_> {
                 }])
             }
         }
+    }
+
+    /// Takes in what stands in the file when an agent has ended.
+    fn last_edits(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
+        fail::point("run.agent-ended");
+        self.look(tell)?;
+        let events = self.news()?;
+        let is_known = events.is_empty();
+        Ok((!is_known)
+            .then_some(Input::Changed(events))
+            .into_iter()
+            .collect())
     }
 
     /// Commits, beside the runner: a hook may take its time, and the runner

@@ -29,6 +29,7 @@
 
 pub mod agent_hooks;
 pub mod agent_os;
+mod doubted;
 pub mod face;
 pub mod format;
 mod graph;

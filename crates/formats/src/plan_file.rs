@@ -5,9 +5,9 @@
 //! thing that differs.
 
 use jiff::Timestamp;
-use piton_core::item::Stage;
-use piton_core::{Edit, ItemRow, ItemState, RunId, RunRow, Tables};
+use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, Tables};
 
+use crate::doubted::{Absent, with_doubted};
 use crate::face::CannotShow;
 use crate::problem::{Problem, Source};
 use crate::tree::Span;
@@ -59,6 +59,12 @@ pub struct Changed {
     pub edits: Vec<Edit>,
     /// What cannot be taken from a file, and stays as it is.
     pub problems: Vec<Problem>,
+    /// The items that stood in the file before and stand there no more; the
+    /// problems tell a person so.
+    pub removed: Vec<Node>,
+    /// The items that piton knows, that did not stand in the file before and
+    /// stand there again.
+    pub returned: Vec<Node>,
 }
 
 impl PlanFile {
@@ -72,6 +78,15 @@ impl PlanFile {
             task::FACE => Some(Self::Task(run)),
             sdlc::FACE => Some(Self::Sdlc(run)),
             _ => None,
+        }
+    }
+
+    /// The run that it shows.
+    #[must_use]
+    pub fn run(&self) -> RunId {
+        match self {
+            Self::Sprint(exporter) => exporter.run(),
+            Self::Prd(run) | Self::Task(run) | Self::Sdlc(run) => *run,
         }
     }
 
@@ -109,6 +124,7 @@ impl PlanFile {
         tables: &Tables,
         now: Timestamp,
     ) -> Result<Option<String>, CannotShow> {
+        let tables = &*with_doubted(tables, self.run(), Absent::LeftOut);
         match self {
             Self::Sprint(exporter) => {
                 Ok(exporter.export(tables, now).map(|progress| match present {
@@ -140,6 +156,8 @@ impl PlanFile {
         run: RunId,
         now: Timestamp,
     ) -> Result<Changed, Vec<Problem>> {
+        // What is asked about already is not found again.
+        let tables = &*with_doubted(tables, run, Absent::Kept);
         match self {
             Self::Sprint(exporter) => {
                 sprint_edits(exporter, (file, tables, run, now), base, theirs)
@@ -165,13 +183,14 @@ fn sprint_edits(
     let shown = sprint::Shown { file, tables, run };
     let base = base.and_then(|base| read(base).0);
     let ours = exporter.export(tables, now);
-    let (edits, more) = match (base, ours) {
+    let mut changed = match (base, ours) {
         (Some(base), _) => sprint::edits(&base, &theirs, shown),
         (None, Some(ours)) => sprint::edits_without_base(&ours, &theirs, shown),
-        (None, None) => (Vec::new(), Vec::new()),
+        (None, None) => Changed::default(),
     };
-    problems.extend(more);
-    Ok(Changed { edits, problems })
+    problems.append(&mut changed.problems);
+    changed.problems = problems;
+    Ok(changed)
 }
 
 /// Something in a file that is not taken in, as a warning.
@@ -203,15 +222,6 @@ pub(crate) fn gone(file: &str, row: &ItemRow) -> Problem {
     )
 }
 
-/// Whether an agent or a check works on the item or on something below it, or
-/// was interrupted there: what the file says of it is then no evidence.
-pub(crate) fn is_worked_on(tables: &Tables, row: &ItemRow) -> bool {
-    tables.subtree(row.run, &row.place).any(|item| {
-        item.attempt.is_some()
-            || (item.state == ItemState::Working && (item.is_leaf() || item.stage != Stage::Work))
-    })
-}
-
 /// What a box was, is, and is of.
 pub(crate) struct Marked<'a> {
     /// Whether piton's last version had it; none when that is not known.
@@ -225,19 +235,16 @@ pub(crate) struct Marked<'a> {
 impl Marked<'_> {
     /// What somebody meant who set or took away the mark that says that an
     /// item is done.
-    pub(crate) fn means(&self, shown: sprint::Shown<'_>, into: &mut Changed) {
+    pub(crate) fn means(&self, into: &mut Changed) {
         let done = self.row.state == ItemState::Done;
         let node = self.row.node.clone();
         match (self.before, self.now) {
-            (Some(false) | None, true) if !done => {
-                // Agents mark what they work on: that is no evidence, and the
-                // mark is taken back without a word.
-                let is_worked_on = is_worked_on(shown.tables, self.row);
-                if !is_worked_on && (self.before.is_some() || self.row.attempts == 0) {
-                    // Without a base, what was tried may bear an old mark.
-                    let to = ItemState::Done;
-                    into.edits.push(Edit::SetState { node, to });
-                }
+            // Without a base, what was tried may bear an old mark.
+            (before @ (Some(false) | None), true)
+                if !done && (before.is_some() || self.row.attempts == 0) =>
+            {
+                let to = ItemState::Done;
+                into.edits.push(Edit::SetState { node, to });
             }
             (Some(true), false) if done => {
                 let to = ItemState::Pending;
@@ -249,14 +256,9 @@ impl Marked<'_> {
 }
 
 /// What the file says that an agent is to be told, where it is not what piton
-/// has: of an item that is finished or worked on nothing is changed any more.
-pub(crate) fn words(
-    shown: sprint::Shown<'_>,
-    row: &ItemRow,
-    planned: &piton_core::plan::PlannedItem,
-    into: &mut Changed,
-) {
-    if row.state.is_finished() || is_worked_on(shown.tables, row) {
+/// has: of an item that is finished nothing is changed any more.
+pub(crate) fn words(row: &ItemRow, planned: &piton_core::plan::PlannedItem, into: &mut Changed) {
+    if row.state.is_finished() {
         return;
     }
     let node = || row.node.clone();

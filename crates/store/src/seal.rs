@@ -119,6 +119,7 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::ItemsPlaced(_)
         | Event::RunChanged(_)
         | Event::DecisionOpened { .. }
+        | Event::DecisionRevised { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
         | Event::AttemptTold(_)

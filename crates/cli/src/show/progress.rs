@@ -103,6 +103,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::ItemsPlaced(_)
         | Event::RunChanged(_)
         | Event::DecisionOpened { .. }
+        | Event::DecisionRevised { .. }
         | Event::DecisionMade { .. }
         | Event::EntryLogged(_)
         | Event::AttemptTold(_)

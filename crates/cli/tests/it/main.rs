@@ -24,6 +24,7 @@ mod learn;
 mod liveness;
 mod logging;
 mod many;
+mod marks;
 mod mcp;
 mod memory;
 mod next;

@@ -175,7 +175,7 @@ fn a_run_keeps_the_files_of_ralph_only_where_their_folder_is() {
 }
 
 #[test]
-fn a_person_ticks_and_adds_while_an_agent_works() {
+fn what_is_added_while_an_agent_works_is_worked_on_and_a_tick_is_a_claim() {
     let agent = "echo $PITON_ITEM >>order\nwhile [ ! -f go ]; do sleep 0.05; done\necho done";
     let scratch = project("RALPH_TASK.md", TASK, agent);
     let running = start(&scratch, "RALPH_TASK.md");
@@ -186,7 +186,7 @@ fn a_person_ticks_and_adds_while_an_agent_works() {
     scratch.write("go", "");
     let said = running.end();
     assert_eq!(said.exit, 0, "{}", said.err);
-    assert_eq!(scratch.read("order"), "a-1\na-3\na-4\n");
+    assert_eq!(scratch.read("order"), "a-1\na-2\na-3\na-4\n");
     assert_eq!(scratch.read("RALPH_TASK.md"), text.replace("[ ]", "[x]"));
 }
 

@@ -6,12 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::advance::{after_work, complete_run, must_wait, release_dependents};
+use super::agent_edits::{Agent, forget_answered, take_agent_edits};
+use super::claims::judge_attempt;
 use super::people::{
     ask_pause, bury_runner, is_under_way, open_question, redo_item, reopen_above, resume_run,
     retry_item, skip_item, wake,
 };
 use super::planning::{check_order, index, with_inherited};
 use super::story::{About, Story};
+use crate::attempt::Outcome;
 use crate::command::{Facts, Word};
 use crate::decision::{Verb, Way};
 use crate::edit::Edit;
@@ -50,9 +53,18 @@ pub(super) fn take_edits(
         check_question(story, run, file, *decision)?;
     }
     bury_runner(story, run)?;
-    let left = take_all(story, run, &By { file, word }, edits);
+    let by = By { file, word };
+    if let Some(agent) = Agent::of_word(story, run, word) {
+        let left = take_agent_edits(story, run, &agent, &by, edits);
+        ask_about_file(story, run, file, &left);
+        return Ok(());
+    }
+    let left = take_all(story, run, &by, edits);
     match word {
-        Word::File => {
+        Word::File | Word::Hand { .. } | Word::MaybeAgent { .. } => {
+            let is_taken = |edit: &&Edit| !left.iter().any(|(one, _)| one.is_like(edit));
+            let taken: Vec<Edit> = edits.iter().filter(is_taken).cloned().collect();
+            forget_answered(story, run, &taken);
             ask_about_file(story, run, file, &left);
             Ok(())
         }
@@ -116,26 +128,26 @@ pub fn edits_left<'e>(
 }
 
 /// Where edits come from, and what their word counts for.
-struct By<'a> {
-    file: &'a str,
-    word: &'a Word,
+pub(super) struct By<'a> {
+    pub(super) file: &'a str,
+    pub(super) word: &'a Word,
 }
 
-/// Takes what fits, and gives back the rest.
-fn take_all<'e>(
+/// Takes what fits, and gives back the rest, each with why it does not.
+pub(super) fn take_all<'e>(
     story: &mut Story<'_>,
     run: RunId,
     by: &By<'_>,
     edits: impl IntoIterator<Item = &'e Edit>,
-) -> Vec<(&'e Edit, Unfit)> {
-    let mut left: Vec<(&Edit, Unfit)> = Vec::new();
+) -> Vec<(&'e Edit, String)> {
+    let mut left: Vec<(&Edit, String)> = Vec::new();
     let mut open: Vec<&Edit> = edits.into_iter().collect();
     // One edit may make room for another: a phase for what waits for it.
     loop {
         let before = open.len();
         left.clear();
         for edit in std::mem::take(&mut open) {
-            if let Err(why) = take(story, run, by, edit) {
+            if let Err(Unfit(why)) = take(story, run, by, edit) {
                 left.push((edit, why));
             }
         }
@@ -146,15 +158,13 @@ fn take_all<'e>(
     }
 }
 
-fn in_lines(left: &[(&Edit, Unfit)]) -> String {
-    let lines = left
-        .iter()
-        .map(|(edit, Unfit(why))| format!("{edit}: {why}"));
+pub(super) fn in_lines(left: &[(&Edit, String)]) -> String {
+    let lines = left.iter().map(|(edit, why)| format!("{edit}: {why}"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Opens the one question about a file, or closes it when all of it fits.
-fn ask_about_file(story: &mut Story<'_>, run: RunId, file: &str, left: &[(&Edit, Unfit)]) {
+fn ask_about_file(story: &mut Story<'_>, run: RunId, file: &str, left: &[(&Edit, String)]) {
     if left.is_empty() {
         return story.settle_file(run, file, "what the file says fits");
     }
@@ -215,11 +225,27 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             Ok(())
         }
         Edit::SetDependsOn { node, depends_on } => {
-            if story.item(run, node)?.depends_on == *depends_on {
+            let row = story.item(run, node)?;
+            if row.depends_on == *depends_on {
                 return Ok(());
+            }
+            let drops = depends_on.iter().all(|on| row.depends_on.contains(on));
+            if drops && matches!(by.word, Word::Person { .. }) {
+                return drop_dependencies(story, run, node, depends_on);
             }
             unfit("what it waits for is told when it is planned")
         }
+        Edit::SetClaims { node, claims } => change(story, run, node, Change::Claims(*claims)),
+        // What a person takes out of the file stays in the plan, unless they were
+        // asked.
+        Edit::SetPresent { node, present } => match by.word {
+            Word::Person { why, .. } if !present => {
+                Ok(skip_item(story, run, node, why.as_deref())?)
+            }
+            Word::File | Word::Hand { .. } | Word::MaybeAgent { .. } | Word::Person { .. } => {
+                Ok(())
+            }
+        },
         Edit::Insert {
             parent,
             after,
@@ -304,7 +330,7 @@ fn set_state(
         ItemState::Skipped if row.skip_asked => Ok(()),
         ItemState::Skipped => Ok(skip_item(story, run, node, None)?),
         ItemState::Pending | ItemState::Ready => set_pending(story, run, by, &row),
-        ItemState::Done => claim(story, run, by.file, &row),
+        ItemState::Done => mark_done(story, run, by, &row),
         ItemState::Working | ItemState::Waiting | ItemState::Failed | ItemState::Blocked => unfit(
             format!("it is {}, and a file cannot make it {to}", row.state),
         ),
@@ -320,7 +346,7 @@ fn set_pending(story: &mut Story<'_>, run: RunId, by: &By<'_>, row: &ItemRow) ->
         }
         ItemState::Done => match by.word {
             // A file that an old writer brought back says so as well.
-            Word::File => unfit("it is done"),
+            Word::File | Word::Hand { .. } | Word::MaybeAgent { .. } => unfit("it is done"),
             Word::Person { why: said, .. } => {
                 Ok(redo_item(story, run, row, (&why, said.as_deref()))?)
             }
@@ -338,13 +364,51 @@ fn any_under_way(story: &Story<'_>, run: RunId, top: &ItemRow) -> bool {
     story.tables.subtree(run, &top.place).any(is_under_way)
 }
 
-/// Somebody says that an item is done, with all that lies below it.
-fn claim(story: &mut Story<'_>, run: RunId, file: &str, top: &ItemRow) -> Result<(), Unfit> {
-    let evidence = || {
-        vec![Evidence::Claimed {
-            by: file.to_owned(),
-        }]
+/// The item waits for fewer others; it is ready if it waits for none that is open.
+fn drop_dependencies(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    depends_on: &[Node],
+) -> Result<(), Unfit> {
+    change(story, run, node, Change::DependsOn(depends_on.to_vec()))?;
+    let waiting: Vec<ItemRow> = story
+        .tables
+        .tree(run)
+        .filter(|row| row.state == ItemState::Pending && row.node.is_within(node))
+        .cloned()
+        .collect();
+    for row in waiting {
+        if !must_wait(story, run, &row) {
+            story.move_item(run, &row.node, ItemState::Ready, |_| {});
+        }
+    }
+    Ok(())
+}
+
+/// Why an item counts as done that a person marked.
+fn mark(story: &Story<'_>, by: &By<'_>) -> Evidence {
+    let person = match by.word {
+        Word::Hand { by } => Some(by.clone()),
+        Word::Person { .. } => Some(story.facts.actor.name().to_owned()),
+        Word::File | Word::MaybeAgent { .. } => None,
     };
+    match person {
+        Some(person) => Evidence::Decided {
+            by: person,
+            at: story.rows.now,
+            through: by.file.to_owned(),
+        },
+        None => Evidence::Claimed {
+            by: by.file.to_owned(),
+        },
+    }
+}
+
+/// A person says that an item is done, with all that lies below it.
+fn mark_done(story: &mut Story<'_>, run: RunId, by: &By<'_>, top: &ItemRow) -> Result<(), Unfit> {
+    let mark = mark(story, by);
+    let evidence = || vec![mark.clone()];
     if top.state == ItemState::Skipped {
         story.move_item(run, &top.node, ItemState::Done, |moved| {
             moved.evidence = evidence();
@@ -366,14 +430,16 @@ fn claim(story: &mut Story<'_>, run: RunId, file: &str, top: &ItemRow) -> Result
         .map(|item| item.node.clone())
         .collect();
     for node in below.iter().rev() {
-        if !story.item(run, node)?.state.is_finished() {
+        let row = story.item(run, node)?.clone();
+        if !row.state.is_finished() {
+            judge_attempt(story, &row, Outcome::Completed, None);
             story.move_item(run, node, ItemState::Done, |moved| {
                 moved.evidence = evidence();
             });
             release_dependents(story, run, node);
         }
     }
-    let why = format!("completed in {file}");
+    let why = format!("completed in {}", by.file);
     story.settle(run, &top.node, Verb::Settled, Some(&why));
     close_above(story, run, &top.node, &evidence());
     wake(story, run);

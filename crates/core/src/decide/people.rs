@@ -1,6 +1,7 @@
 //! What people may do, from any process, while a runner works or none does.
 
 use super::advance::{after_work, leave_out, must_wait};
+use super::agent_edits;
 use super::claims;
 use super::recording::{about, log};
 use super::remembering;
@@ -444,6 +445,13 @@ pub(super) fn decide_open(
             superseded_by: None,
         });
     }
+    if matches!(
+        (row.kind, verb),
+        (DecisionKind::ClaimedItems, Verb::Approve)
+    ) || matches!((row.kind, verb), (DecisionKind::AgentEdit, Verb::KeepFile))
+    {
+        return agent_edits::accept_edits(story, (id, verb), why);
+    }
     if row.kind == DecisionKind::Question {
         return answer_question(story, &row, verb, why);
     }
@@ -471,6 +479,8 @@ pub(super) fn decide_open(
                 | DecisionKind::Claim
                 | DecisionKind::Breakpoint
                 | DecisionKind::FileConflict
+                | DecisionKind::ClaimedItems
+                | DecisionKind::AgentEdit
                 | DecisionKind::DoubtedMemory
                 | DecisionKind::Question => Some(row.question.clone()),
             };

@@ -277,6 +277,7 @@ pub(super) fn start_baseline(
     story: &mut Story<'_>,
     held: Held,
     node: &Node,
+    before: Option<&BaselineResult>,
 ) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
@@ -301,6 +302,7 @@ pub(super) fn start_baseline(
         run,
         node: node.clone(),
         number: 0,
+        before: before.cloned(),
     });
     Ok(())
 }
@@ -623,8 +625,16 @@ pub(super) fn start_gate(story: &mut Story<'_>, held: Held, node: &Node) -> Resu
         run,
         node: node.clone(),
         number,
+        before: None,
     });
     Ok(())
+}
+
+/// Whether a check that passes now proves what an attempt at another item
+/// claimed: it failed before that attempt.
+fn proves_claim(item: &ItemRow) -> bool {
+    let claimed = item.claimed.as_ref();
+    item.seen_to_fail && claimed.is_some_and(|by| by.attempt.is_some() && by.change.is_some())
 }
 
 pub(super) fn end_gate(
@@ -641,7 +651,8 @@ pub(super) fn end_gate(
     }
     let runs = item.gate_runs.as_ref().map_or(0, |runs| runs.runs);
     let is_baseline = item.stage == Stage::Baseline;
-    let evidence = (!is_baseline)
+    let checks_claim = is_baseline && proves_claim(&item);
+    let evidence = (!is_baseline || checks_claim)
         .then(|| evidence_of_check(story, &item, report))
         .flatten();
     story.tell(Event::GateEnded {
@@ -661,6 +672,13 @@ pub(super) fn end_gate(
     }
     if item.skip_asked {
         leave_out(story, run, node, None);
+    } else if checks_claim && report.passed {
+        after_gate(story, run, node);
+    } else if checks_claim && !report.interrupted {
+        // It is worked on as usual, when its turn comes.
+        story.move_item(run, node, ItemState::Ready, |moved| {
+            moved.stage = Some(Stage::Work);
+        });
     } else if report.interrupted || is_baseline {
         // The stage stays; the next runner runs the script again, or the
         // first attempt follows.

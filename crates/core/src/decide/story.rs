@@ -7,6 +7,7 @@ use super::{claims, remembering};
 use crate::attempt::Outcome;
 use crate::command::{Facts, HolderKnown};
 use crate::decision::{DecisionKind, DecisionRow, Verb, Way};
+use crate::edit::Edit;
 use crate::event::{Event, ItemMoved};
 use crate::id::{DecisionId, EventId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
@@ -23,6 +24,12 @@ enum Asked {
     Memory(String),
     /// Nothing that has a name here.
     Nothing,
+}
+
+/// What may be done about what is asked, and the edits that it is about.
+struct Ways {
+    ways: Option<Vec<Way>>,
+    edits: Vec<Edit>,
 }
 
 /// A decision while it is being made.
@@ -120,6 +127,7 @@ impl<'a> Story<'a> {
             | Event::ItemStaged { .. }
             | Event::ItemSkipAsked { .. }
             | Event::DecisionOpened { .. }
+            | Event::DecisionRevised { .. }
             | Event::DecisionMade { .. }
             | Event::ItemChanged(_)
             | Event::ItemsPlaced(_)
@@ -272,6 +280,18 @@ impl<'a> Story<'a> {
         self.open(DecisionKind::DoubtedMemory, about, words, ways);
     }
 
+    /// Asks about edits of the plan of a run; nothing waits for the answer.
+    pub(super) fn ask_about_edits(
+        &mut self,
+        kind: DecisionKind,
+        run: RunId,
+        words: (String, Option<String>),
+        edits: Vec<Edit>,
+    ) {
+        let ways = Ways { ways: None, edits };
+        self.open_with(kind, (run, Asked::Nothing), words, ways);
+    }
+
     /// Settles what is asked about a native file: nobody need say anything.
     pub(super) fn settle_file(&mut self, run: RunId, file: &str, why: &str) {
         let open: Vec<_> = self.open_about(run, file).map(|row| row.id).collect();
@@ -294,8 +314,22 @@ impl<'a> Story<'a> {
         &mut self,
         kind: DecisionKind,
         (run, about): (RunId, Asked),
-        (question, details): (String, Option<String>),
+        words: (String, Option<String>),
         ways: Option<Vec<Way>>,
+    ) {
+        let ways = Ways {
+            ways,
+            edits: Vec::new(),
+        };
+        self.open_with(kind, (run, about), words, ways);
+    }
+
+    fn open_with(
+        &mut self,
+        kind: DecisionKind,
+        (run, about): (RunId, Asked),
+        (question, details): (String, Option<String>),
+        Ways { ways, edits }: Ways,
     ) {
         let number = self.next_decision;
         self.next_decision += 1;
@@ -320,6 +354,7 @@ impl<'a> Story<'a> {
             question,
             details,
             ways,
+            edits,
         });
     }
 

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::attempt::{Context, HumanNeeded, Piece, Report, ToldAttempt};
 use crate::call::{Call, NotedCall};
+use crate::edit::Edit;
 use crate::entry::Entry;
 use crate::evidence::{Claims, Evidence};
 use crate::gate::{Gate, GateReport};
@@ -59,6 +60,7 @@ impl Event {
                 run: _,
                 node: _,
                 number: _,
+                before: _,
             }
             | Self::CommitStarted {
                 run: _,
@@ -157,9 +159,17 @@ impl Event {
                 question,
                 details,
                 ways: _,
+                edits,
+            }
+            | Self::DecisionRevised {
+                decision: _,
+                question,
+                details,
+                edits,
             } => {
                 each(Text::Free(question));
                 option(details, each);
+                edits.iter_mut().for_each(|edit| of_edit(edit, each));
             }
             Self::DecisionMade {
                 decision: _,
@@ -233,6 +243,10 @@ fn run_planned(planned: &mut RunPlanned, each: Each<'_>) {
 
 fn item_planned(planned: &mut ItemPlanned, each: Each<'_>) {
     let ItemPlanned { run: _, item } = planned;
+    planned_item(item, each);
+}
+
+fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
     let PlannedItem {
         node: _,
         id: _,
@@ -292,6 +306,45 @@ fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
         | Change::Retries(_)
         | Change::DependsOn(_)
         | Change::Claims(_) => {}
+    }
+}
+
+fn of_edit(edit: &mut Edit, each: Each<'_>) {
+    match edit {
+        Edit::SetPrompt { node: _, prompt } => option(prompt, each),
+        Edit::SetSummary { node: _, summary } => option(summary, each),
+        Edit::SetGate { node: _, gate } => a_gate(gate.as_mut(), each),
+        Edit::Insert {
+            parent: _,
+            after: _,
+            items,
+        } => items.iter_mut().for_each(|item| planned_item(item, each)),
+        Edit::SetNative { node: _, native } => document(native, each),
+        Edit::SetState { node: _, to: _ }
+        | Edit::SetRetries {
+            node: _,
+            retries: _,
+        }
+        | Edit::SetModel { node: _, model: _ }
+        | Edit::SetBreakpoint {
+            node: _,
+            breakpoint: _,
+        }
+        | Edit::SetDependsOn {
+            node: _,
+            depends_on: _,
+        }
+        | Edit::SetClaims { node: _, claims: _ }
+        | Edit::SetPresent {
+            node: _,
+            present: _,
+        }
+        | Edit::Order {
+            parent: _,
+            nodes: _,
+        }
+        | Edit::SetPolicy(_)
+        | Edit::SetRunState { to: _ } => {}
     }
 }
 

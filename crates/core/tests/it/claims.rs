@@ -113,7 +113,12 @@ fn end_check(world: &World, token: u64, at: &str, (passed, tree): (bool, Option<
 /// Runs the check of an item before its first attempt.
 fn baseline(world: &mut World, token: u64, at: &str, (passed, tree): (bool, Option<&str>)) {
     let (run, node) = (world.run, node(at));
-    world.ok(Command::StartBaseline { run, token, node });
+    world.ok(Command::StartBaseline {
+        run,
+        token,
+        node,
+        before: None,
+    });
     world.ok(end_check(world, token, at, (passed, tree)));
 }
 

@@ -17,6 +17,7 @@ mod editing;
 mod edits;
 mod gates;
 mod leases;
+mod marks;
 mod people;
 
 mod plans;

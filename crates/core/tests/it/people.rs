@@ -267,6 +267,9 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
                 DecisionKind::FileConflict => unreachable!("see `editing`"),
                 DecisionKind::DoubtedMemory => unreachable!("see `remembering`"),
                 DecisionKind::Question => unreachable!("see `asking`"),
+                DecisionKind::ClaimedItems | DecisionKind::AgentEdit => {
+                    unreachable!("see `marks`")
+                }
             }
             let command = world.answer_to(world.question(), verb, Some("because"));
             let result = world.commit(&command);

@@ -34,7 +34,11 @@ impl Bench {
         world.holder_gone = false;
         let run = world.run;
         let mut tables = Tables::default();
-        for need in [Need::Run(run), Need::Tree(run), Need::OpenAttempts(run)] {
+        for need in [
+            Need::Run(run),
+            Need::Tree(run),
+            Need::OpenAttempts(Some(run)),
+        ] {
             let rows = world.wanted(&need);
             rows.into_iter().for_each(|row| tables.put(row));
         }

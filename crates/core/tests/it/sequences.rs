@@ -140,7 +140,12 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
             report: gate_report(by),
         },
         Stage::Work if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) => {
-            Command::StartBaseline { run, token, node }
+            Command::StartBaseline {
+                run,
+                token,
+                node,
+                before: None,
+            }
         }
         _ if item.state != ItemState::Working => start(Role::Worker),
         Stage::Work | Stage::Baseline => start(Role::Worker),

@@ -287,7 +287,11 @@ impl Sim {
         self.may_crash()?;
         let token = self.world.run_row().fence;
         let mut tables = Tables::default();
-        for need in [Need::Run(run), Need::Tree(run), Need::OpenAttempts(run)] {
+        for need in [
+            Need::Run(run),
+            Need::Tree(run),
+            Need::OpenAttempts(Some(run)),
+        ] {
             let rows = self.world.wanted(&need);
             rows.into_iter().for_each(|row| tables.put(row));
         }

@@ -267,7 +267,8 @@ impl World {
             }
             Need::Attempt(attempt) => get(Key::Attempt(*attempt)).into_iter().collect(),
             Need::OpenAttempts(run) => {
-                let open = self.tables.open_attempts().filter(|row| row.run == *run);
+                let open = self.tables.open_attempts();
+                let open = open.filter(|row| run.is_none_or(|run| row.run == run));
                 open.map(|row| Row::Attempt(Box::new(row.clone())))
                     .collect()
             }
@@ -725,7 +726,12 @@ impl World {
             return;
         }
         let about_nodes = open.iter().filter(|question| question.file.is_none());
-        for question in about_nodes.filter(|row| row.kind != DecisionKind::Question) {
+        let by_the_way = [
+            DecisionKind::Question,
+            DecisionKind::ClaimedItems,
+            DecisionKind::AgentEdit,
+        ];
+        for question in about_nodes.filter(|row| !by_the_way.contains(&row.kind)) {
             let node = question.node.as_ref().expect("what is no file is a node");
             let state = self.item(node.as_str()).state;
             let fits = question.kind == DecisionKind::Breakpoint

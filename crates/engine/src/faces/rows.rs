@@ -223,6 +223,7 @@ impl Wanted {
             | Event::ItemStaged { .. }
             | Event::ItemSkipAsked { .. }
             | Event::DecisionOpened { .. }
+            | Event::DecisionRevised { .. }
             | Event::DecisionMade { .. }
             | Event::ItemChanged(_)
             | Event::ItemsPlaced(_)

@@ -220,6 +220,7 @@ impl Runner<'_, '_> {
             known: self.known(item),
             pieces: self.pieces_of(item),
             goes_on,
+            claimed_at: self.claimed_at(item)?,
         };
         Ok(match role {
             Role::Worker => prompt::worker(&self.templates, &ingredients),
@@ -282,6 +283,15 @@ impl Runner<'_, '_> {
         (!prepared.notes.is_empty()).then(|| prepared.in_markdown())
     }
 
+    /// Where the attempt was made that marked the item as done.
+    fn claimed_at(&self, item: &ItemRow) -> Result<Option<Node>, Failure> {
+        let Some(attempt) = item.claimed.as_ref().and_then(|by| by.attempt) else {
+            return Ok(None);
+        };
+        let rows = self.session.load(&[Need::Attempt(attempt)])?;
+        Ok(rows.tables.attempt(attempt).map(|row| row.node.clone()))
+    }
+
     /// The pieces that an item was split into, each with what came of it.
     fn pieces_of(&self, item: &ItemRow) -> Vec<String> {
         let tables = self.lp.tables();
@@ -321,12 +331,6 @@ impl Runner<'_, '_> {
             before,
             feed,
         } = over;
-        fail::point("run.agent-ended");
-        if !self.is_sprint() {
-            // A mark that the agent set for its own item is seen while the
-            // item is still worked on: it is no evidence.
-            self.look(tell)?;
-        }
         let output = self.output_of(attempt)?;
         let stopped_for = trouble_of(exit, asked.as_ref());
         let ended = Ended {

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::control::start;
 use crate::failure::{Failure, run_state};
+use crate::mirror::claimed_in_words;
 use crate::run_lock;
 use crate::session::{Session, open_runs};
 use crate::world::World;
@@ -276,7 +277,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
             .as_ref()
             .filter(|_| line.live)
             .map(|holder| holder.owner.clone()),
-        warnings: warnings(session, row),
+        warnings: warnings(session, tables, row),
         next: what_next(row, line.live).or_else(|| {
             let asked = !decisions.is_empty();
             asked.then(|| "piton inbox".to_owned())
@@ -344,7 +345,7 @@ fn counters(tables: &Tables, row: &RunRow) -> Counters {
     counters
 }
 
-fn warnings(session: &Session<'_>, row: &RunRow) -> Vec<String> {
+fn warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String> {
     let mut warnings = Vec::new();
     let folder = session.project.absolute(PlanFile::folder(row));
     if row.state != RunState::Done
@@ -356,8 +357,12 @@ fn warnings(session: &Session<'_>, row: &RunRow) -> Vec<String> {
             folder.display()
         ));
     }
+    let file = PlanFile::path(row);
+    let claimed = tables.tree(row.id).filter(|item| item.is_claimed());
+    warnings
+        .extend(claimed.map(|item| claimed_in_words(item, file.as_deref().unwrap_or_default())));
     let is_shown = !matches!(row.state, RunState::New | RunState::Done);
-    let file = PlanFile::path(row).filter(|_| is_shown);
+    let file = file.filter(|_| is_shown);
     if let Some(file) = file
         && !session.project.absolute(&file).exists()
     {

@@ -130,13 +130,12 @@ impl<'a> Differ<'a> {
             after = Some(node(&item.id));
         }
         self.order(base, theirs, &order);
-        let shown = self.shown;
         for item in &theirs.items {
             let Some(row) = self.by_id.get(item.id.as_str()).copied() else {
                 continue;
             };
             let planned = planned(theirs, item, &known, &done);
-            words(shown, row, &planned, &mut self.found);
+            words(row, &planned, &mut self.found);
             let was = before
                 .as_ref()
                 .and_then(|before| before.get(item.id.as_str()));
@@ -154,14 +153,19 @@ impl<'a> Differ<'a> {
                 now: item.passes == Some(true),
                 row,
             };
-            marked.means(shown, &mut self.found);
+            marked.means(&mut self.found);
         }
         let there = by_id(theirs);
         for row in &self.rows {
             let id = row.id.as_str();
             let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
-            if was_there && !there.contains_key(id) {
-                self.found.problems.push(gone(shown.file, row));
+            match (was_there, there.contains_key(id)) {
+                (true, false) => {
+                    self.found.problems.push(gone(self.shown.file, row));
+                    self.found.removed.push(row.node.clone());
+                }
+                (false, true) => self.found.returned.push(row.node.clone()),
+                (true, true) | (false, false) => {}
             }
         }
         self.found

@@ -108,8 +108,13 @@ fn told(base: Option<&State>, theirs: &State, shown: Shown<'_>) -> Changed {
     for row in &rows {
         let id = row.id.as_str();
         let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
-        if was_there && !there.contains_key(id) {
-            found.problems.push(gone(shown.file, row));
+        match (was_there, there.contains_key(id)) {
+            (true, false) => {
+                found.problems.push(gone(shown.file, row));
+                found.removed.push(row.node.clone());
+            }
+            (false, true) => found.returned.push(row.node.clone()),
+            (true, true) | (false, false) => {}
         }
     }
     let run = shown.tables.run(shown.run);

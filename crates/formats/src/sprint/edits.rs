@@ -13,6 +13,7 @@ use super::check;
 use super::import::{self, Inherited, plant};
 use super::native::{self, NodeRest};
 use super::progress::{PhaseNode, PhaseStatus, Progress, SprintStatus};
+use crate::plan_file::Changed;
 use crate::problem::Problem;
 use crate::yaml;
 
@@ -30,7 +31,7 @@ pub struct Shown<'a> {
 /// What somebody changed since piton wrote `base`; what cannot be taken from a
 /// file stands in the problems.
 #[must_use]
-pub fn edits(base: &Progress, theirs: &Progress, shown: Shown<'_>) -> (Vec<Edit>, Vec<Problem>) {
+pub fn edits(base: &Progress, theirs: &Progress, shown: Shown<'_>) -> Changed {
     Differ::new(shown, true).told(base, theirs)
 }
 
@@ -39,11 +40,7 @@ pub fn edits(base: &Progress, theirs: &Progress, shown: Shown<'_>) -> (Vec<Edit>
 /// may only be old, such as a state, is not taken. `ours` is what piton would
 /// write now.
 #[must_use]
-pub fn edits_without_base(
-    ours: &Progress,
-    theirs: &Progress,
-    shown: Shown<'_>,
-) -> (Vec<Edit>, Vec<Problem>) {
+pub fn edits_without_base(ours: &Progress, theirs: &Progress, shown: Shown<'_>) -> Changed {
     Differ::new(shown, false).told(ours, theirs)
 }
 
@@ -65,6 +62,8 @@ struct Differ<'a> {
     rows: HashMap<Option<Node>, Vec<&'a ItemRow>>,
     found: Found,
     problems: Vec<Problem>,
+    removed: Vec<Node>,
+    returned: Vec<Node>,
 }
 
 impl<'a> Differ<'a> {
@@ -79,10 +78,12 @@ impl<'a> Differ<'a> {
             rows,
             found: Found::default(),
             problems: Vec::new(),
+            removed: Vec::new(),
+            returned: Vec::new(),
         }
     }
 
-    fn told(mut self, base: &Progress, theirs: &Progress) -> (Vec<Edit>, Vec<Problem>) {
+    fn told(mut self, base: &Progress, theirs: &Progress) -> Changed {
         self.level(None, &base.phases, &theirs.phases);
         self.sprint_keys(base, theirs);
         if self.has_base {
@@ -104,7 +105,12 @@ impl<'a> Differ<'a> {
             let to = run_state(theirs.status);
             edits.push(Edit::SetRunState { to });
         }
-        (edits, self.problems)
+        Changed {
+            edits,
+            problems: self.problems,
+            removed: self.removed,
+            returned: self.returned,
+        }
     }
 
     fn warn(&mut self, path: String, message: String, hint: &str) {
@@ -141,12 +147,16 @@ impl<'a> Differ<'a> {
                 let (old, new) = (before.children.as_slice(), node.children.as_slice());
                 self.level(Some(&row.node), old, new);
             } else {
+                if self.has_base {
+                    self.returned.push(row.node.clone());
+                }
                 self.level(Some(&row.node), &[], node.children.as_slice());
             }
         }
         for gone in base_of.iter().flatten() {
             let there = |row: &Option<&ItemRow>| row.is_some_and(|row| row.node == **gone);
             if !their_rows.iter().any(there) {
+                self.removed.push((*gone).clone());
                 self.warn(
                     gone.to_string(),
                     format!("`{gone}` is not in the file any more; piton still has it"),

@@ -41,6 +41,12 @@ impl Exporter {
         }
     }
 
+    /// The run whose document it makes.
+    #[must_use]
+    pub fn run(&self) -> RunId {
+        self.run
+    }
+
     /// The sprint's own settings, without phases and state.
     #[must_use]
     pub fn settings(&self) -> &Progress {

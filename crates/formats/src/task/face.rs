@@ -94,17 +94,11 @@ impl Differ<'_> {
             let mut pairs = base.criteria.iter().zip(of_base);
             pairs.find(|(_, row)| row.is_some_and(|row| row.node == *node))
         };
-        let shown = self.shown;
         let mut natives = Vec::new();
         for (at, row) in self.of_theirs.iter().enumerate() {
             let Some(row) = row else { continue };
             let criterion = &self.theirs.criteria[at];
-            words(
-                shown,
-                row,
-                &planned(self.theirs, at, self.source),
-                &mut self.found,
-            );
+            words(row, &planned(self.theirs, at, self.source), &mut self.found);
             let marked = Marked {
                 before: base
                     .is_some()
@@ -112,7 +106,7 @@ impl Differ<'_> {
                 now: criterion.ticked,
                 row,
             };
-            marked.means(shown, &mut self.found);
+            marked.means(&mut self.found);
             let native = Kept::of(criterion).pack();
             if row.native.as_ref() != Some(&native) {
                 natives.push(Edit::SetNative {
@@ -129,8 +123,13 @@ impl Differ<'_> {
                 .iter()
                 .any(|there| there.is_some_and(|there| there.node == row.node));
             let was_there = base.is_none() || before(&row.node).is_some();
-            if was_there && !is_there {
-                self.found.problems.push(gone(shown.file, row));
+            match (was_there, is_there) {
+                (true, false) => {
+                    self.found.problems.push(gone(self.shown.file, row));
+                    self.found.removed.push(row.node.clone());
+                }
+                (false, true) => self.found.returned.push(row.node.clone()),
+                (true, true) | (false, false) => {}
             }
         }
         self.found

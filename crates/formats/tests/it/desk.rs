@@ -10,6 +10,7 @@ use piton_core::{
     Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, Node, Outcome,
     Refusal, Role, Rows, RunId, Tables, decide,
 };
+use piton_formats::plan_file::Changed;
 use piton_formats::problem::Problem;
 use piton_formats::sprint::{
     Exporter, Progress, Shown, Source, edits, import, parse_progress, update_progress,
@@ -105,7 +106,9 @@ impl Desk {
             tables: &self.tables,
             run: self.run,
         };
-        let (edits, problems) = edits(&self.base, &theirs, shown);
+        let Changed {
+            edits, problems, ..
+        } = edits(&self.base, &theirs, shown);
         self.problems = problems;
         edits
     }

@@ -286,7 +286,7 @@ fn without_a_base_only_what_was_added_is_taken() {
         tables: &desk.tables,
         run: desk.run,
     };
-    let (edits, _) = edits_without_base(&desk.base, &read(&old).expect("a sprint"), shown);
+    let edits = edits_without_base(&desk.base, &read(&old).expect("a sprint"), shown).edits;
     let told: Vec<String> = edits.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,

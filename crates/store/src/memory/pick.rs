@@ -61,7 +61,7 @@ impl Picked<'_> {
             Need::OpenAttempts(run) => {
                 self.keys(
                     all.open_attempts()
-                        .filter(|row| row.run == *run)
+                        .filter(|row| run.is_none_or(|run| row.run == run))
                         .map(|row| Key::Attempt(row.id)),
                 );
             }

@@ -64,7 +64,10 @@ impl Loader<'_> {
             }
             Need::Dependents(run, node) => self.dependents(*run, node),
             Need::Attempt(attempt) => self.key(&Key::Attempt(*attempt)),
-            Need::OpenAttempts(run) => self.rows(
+            Need::OpenAttempts(None) => {
+                self.rows("attempts", "SELECT body FROM attempts WHERE open", [])
+            }
+            Need::OpenAttempts(Some(run)) => self.rows(
                 "attempts",
                 "SELECT body FROM attempts WHERE run = ?1 AND open",
                 [id(run)],

@@ -129,7 +129,7 @@ impl Pair {
     fn compare_wishes(&self) {
         let run = self.run;
         for need in [
-            Need::OpenAttempts(run),
+            Need::OpenAttempts(Some(run)),
             Need::OpenDecisions(Some(run)),
             Need::OpenDecisions(None),
             Need::OpenDecisions(Some(RunId(Uuid::from_u128(404)))),
@@ -265,7 +265,12 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             report: gate_report(by),
         },
         Stage::Work if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) => {
-            Command::StartBaseline { run, token, node }
+            Command::StartBaseline {
+                run,
+                token,
+                node,
+                before: None,
+            }
         }
         _ if item.state != ItemState::Working => begin(Role::Worker),
         Stage::Work | Stage::Baseline => begin(Role::Worker),

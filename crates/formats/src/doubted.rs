@@ -1,0 +1,93 @@
+//! What a plan's file goes on to say while a person is asked about it.
+//!
+//! An edit that may be an agent's is not in force until a person takes it, and
+//! stays in the file until then. The rows know nothing of it: for the file, and
+//! for what is compared with the file, they are as the open question says.
+
+use std::borrow::Cow;
+
+use piton_core::{DecisionKind, Edit, ItemRow, Row, RunId, Tables};
+
+/// What is to become of items that are not in the file any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// They are left out, as in the file.
+    LeftOut,
+    /// They stay, to be found again.
+    Kept,
+}
+
+/// The rows, with what the file says of them in place of what is asked about.
+pub(crate) fn with_doubted(tables: &Tables, run: RunId, absent: Absent) -> Cow<'_, Tables> {
+    let is_asked = tables
+        .open_decisions(run)
+        .any(|row| row.kind == DecisionKind::AgentEdit);
+    if !is_asked {
+        return Cow::Borrowed(tables);
+    }
+    let mut shown = tables.clone();
+    let asked = tables.open_decisions(run);
+    let asked = asked.filter(|row| row.kind == DecisionKind::AgentEdit);
+    for edit in asked.flat_map(|row| &row.edits) {
+        say(&mut shown, run, edit, absent);
+    }
+    Cow::Owned(shown)
+}
+
+fn say(tables: &mut Tables, run: RunId, edit: &Edit, absent: Absent) {
+    if let Some(item) = edit.about().and_then(|node| tables.item(run, node)) {
+        let item = item.clone();
+        if matches!(edit, Edit::SetPresent { present: false, .. }) {
+            if absent == Absent::LeftOut {
+                leave_out(tables, &item);
+            }
+            return;
+        }
+        if let Some(item) = said_of_item(item, edit) {
+            tables.put(Row::Item(Box::new(item)));
+        }
+        return;
+    }
+    let Some(row) = tables.run(run) else { return };
+    let mut row = row.clone();
+    if let Edit::SetNative { node: None, native } = edit {
+        row.native.clone_from(native);
+    } else if let Edit::SetPolicy(policy) = edit {
+        row.policy = (**policy).clone();
+    } else if let Edit::SetRunState { to } = edit {
+        row.state = *to;
+    }
+    tables.put(Row::Run(Box::new(row)));
+}
+
+fn leave_out(tables: &mut Tables, item: &ItemRow) {
+    let below = tables.subtree(item.run, &item.place);
+    let below: Vec<_> = below
+        .map(|row| piton_core::Key::Item(row.run, row.node.clone()))
+        .collect();
+    for key in below {
+        tables.take(&key);
+    }
+}
+
+/// The item as the file says it; none where the edit is of no value of it.
+fn said_of_item(mut row: ItemRow, edit: &Edit) -> Option<ItemRow> {
+    match edit {
+        Edit::SetState { to, .. } => row.state = *to,
+        Edit::SetRetries { retries, .. } => row.retries = *retries,
+        Edit::SetPrompt { prompt, .. } => row.prompt.clone_from(prompt),
+        Edit::SetModel { model, .. } => row.model.clone_from(model),
+        Edit::SetGate { gate, .. } => row.gate.clone_from(gate),
+        Edit::SetBreakpoint { breakpoint, .. } => row.breakpoint = *breakpoint,
+        Edit::SetSummary { summary, .. } => row.summary.clone_from(summary),
+        Edit::SetDependsOn { depends_on, .. } => row.depends_on.clone_from(depends_on),
+        Edit::SetClaims { claims, .. } => row.claims = *claims,
+        Edit::SetNative { native, .. } => row.native.clone_from(native),
+        Edit::SetPresent { .. }
+        | Edit::Insert { .. }
+        | Edit::Order { .. }
+        | Edit::SetPolicy(_)
+        | Edit::SetRunState { .. } => return None,
+    }
+    Some(row)
+}
