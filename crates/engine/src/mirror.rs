@@ -31,6 +31,7 @@ use crate::faces::{in_lines, is_cut_short};
 use crate::fail;
 use crate::failure::Failure;
 use crate::keeper::{Keeper, Look, Present, Put, StampIs};
+use crate::lies::Rule;
 use crate::session::Session;
 
 /// Up to this size a file follows every change at once.
@@ -549,7 +550,9 @@ impl Taking<'_, '_, '_> {
     fn word(&self, plan: &PlanFile) -> Result<Word, Stopped> {
         let rows = self.session.load(&[Need::OpenAttempts(None)]);
         let rows = rows.map_err(Stopped)?;
-        let last = rows.tables.open_attempts().max_by_key(|row| row.id);
+        let holds = !Rule::Marks.is_off(self.session.world);
+        let open = rows.tables.open_attempts().filter(|_| holds);
+        let last = open.max_by_key(|row| row.id);
         Ok(match last {
             Some(attempt) => Word::MaybeAgent {
                 attempt: attempt.id,
