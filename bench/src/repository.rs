@@ -73,10 +73,11 @@ fn make(bed: &Bed, root: &Path, files: usize) -> Result<()> {
     for (key, value) in SETTINGS {
         bed.git(root, &["config", key, value])?;
     }
-    let add = ["add", "--all"];
+    // Objects lie in packs, as in a clone. git writes what it takes for a large
+    // file into a pack at once, which saves a file for each object.
+    let add = ["-c", "core.bigFileThreshold=1", "add", "--all"];
     let commit = ["commit", "--quiet", "--message=All files"];
-    // Objects lie in one file then, as in a clone.
-    let repack = ["repack", "-a", "-d", "--quiet"];
+    let repack = ["repack", "-d", "--quiet"];
     for args in [&add[..], &commit, &repack] {
         bed.git(root, &[&NO_FLUSH, args].concat())?;
     }
