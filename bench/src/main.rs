@@ -153,17 +153,16 @@ fn measure(bed: &Bed, args: &Args) -> Result<(String, Vec<Value>)> {
 
 /// The table of a comparison, and its figures as JSON.
 fn compare_with(bed: &Bed, beside: &Path, args: &Args) -> Result<(String, Vec<Value>)> {
-    let other = bed.with_piton(beside)?;
     let sides = Sides {
-        piton: bed,
-        beside: &other,
+        piton: &bed.with_copy_of(&bed.piton)?,
+        beside: &bed.with_copy_of(beside)?,
         pairs: args.pairs,
     };
     let all = sides.compare(|id| args.wants(&[id]))?;
     let text = format!(
         "piton:  {}\nbeside: {}\n{} pairs\n\n{}\n{}",
         bed.piton.display(),
-        other.piton.display(),
+        beside.display(),
         args.pairs,
         compare::table(&all, args.size),
         compare::NOT_COMPARED
