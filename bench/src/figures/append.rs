@@ -110,7 +110,8 @@ pub(super) fn paired<'b>(bed: &'b Bed, filler: &Bed) -> Result<Vec<PairedUnit<'b
         time(&mut event::record(bed, &recorded, number))
     });
     Ok(vec![
-        PairedUnit::new("P1", format!("piton log {at}"), log(bed, folder)).repeated(5),
-        PairedUnit::new("P1", format!("piton record {at}"), record).repeated(5),
+        PairedUnit::new("P1", format!("piton log {at}"), log(bed, folder))
+            .repeated(bed.size.pick(1, 5)),
+        PairedUnit::new("P1", format!("piton record {at}"), record).repeated(bed.size.pick(1, 5)),
     ])
 }

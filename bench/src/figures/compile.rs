@@ -55,7 +55,7 @@ pub(super) fn paired<'b>(bed: &'b Bed, _filler: &Bed) -> Result<Vec<PairedUnit<'
     let of_lines = format!("compile of {} lines", counted(lines));
     let of_steps = format!("compile of {} steps", counted(steps));
     Ok(vec![
-        PairedUnit::new("P8", of_lines, compile_it(bed, few)).repeated(5),
-        PairedUnit::new("P8", of_steps, compile_it(bed, many)).repeated(2),
+        PairedUnit::new("P8", of_lines, compile_it(bed, few)).repeated(bed.size.pick(1, 5)),
+        PairedUnit::new("P8", of_steps, compile_it(bed, many)).repeated(bed.size.pick(1, 2)),
     ])
 }

@@ -86,7 +86,7 @@ pub(super) fn each(bed: &Bed) -> Result<Vec<Figure>> {
 pub(super) fn paired<'b>(bed: &'b Bed, _filler: &Bed) -> Result<Vec<PairedUnit<'b>>> {
     let subjects = subjects(bed, &bed.project("hook")?)?;
     let unit = |(subject, (what, ..)): (Subject<'b>, &Asked)| {
-        PairedUnit::new("P13", *what, subject).repeated(5)
+        PairedUnit::new("P13", *what, subject).repeated(bed.size.pick(1, 5))
     };
     Ok(subjects.into_iter().zip(&ASKED).map(unit).collect())
 }

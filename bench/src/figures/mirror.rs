@@ -178,5 +178,5 @@ pub(super) fn paired<'b>(bed: &'b Bed, _filler: &Bed) -> Result<Vec<PairedUnit<'
     let folder = adopted(bed, "mirror-paired", count_in(bytes)?)?;
     let what = format!("piton record, a file of {} KB kept", bytes / 1_000);
     let unit = PairedUnit::new("P7", what, recorded(bed, folder));
-    Ok(vec![unit.repeated(2)])
+    Ok(vec![unit.repeated(bed.size.pick(1, 2))])
 }

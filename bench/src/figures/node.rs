@@ -1,6 +1,7 @@
 //! P9: what the loop itself costs a node, outside of git and in repositories.
 
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::time::Duration;
 
 use super::PairedUnit;
@@ -81,6 +82,49 @@ fn note(text: &str) -> Result<()> {
     Ok(writeln!(io::stderr(), "  {text}")?)
 }
 
+/// A node outside of git, round by round, and what it is measured beside.
+#[derive(Default)]
+struct OutsideOfGit {
+    /// The agent's script alone.
+    agent: Samples,
+    flush: Samples,
+    /// The script and two flushes.
+    floor: Samples,
+    /// A node of a short run.
+    short: Samples,
+    /// The same in the rounds that have a long run, too.
+    short_beside_long: Samples,
+    /// A node of a long run.
+    long: Samples,
+}
+
+impl OutsideOfGit {
+    fn measure_floor(&mut self, pairs: usize, place: &Workplace<'_>, file: &Path) -> Result<()> {
+        let mut preallocated = Preallocated::create(file)?;
+        let (mut agent, mut flush) = (Samples::default(), Samples::default());
+        for _ in 0..pairs {
+            agent.push(place.start_agent()?);
+            flush.push(preallocated.flush()?);
+        }
+        self.agent.push_seconds(agent.median());
+        self.flush.push_seconds(flush.median());
+        let floor = agent.median() + 2.0 * flush.median();
+        self.floor.push_seconds(floor);
+        Ok(())
+    }
+
+    /// Where the time of a node goes.
+    fn reason(&self) -> String {
+        format!(
+            "of {} a node, the script takes {}, two flushes {}, and all the rest {}",
+            seconds(self.short.median()),
+            seconds(self.agent.median()),
+            seconds(2.0 * self.flush.median()),
+            seconds(self.short.median() - self.floor.median())
+        )
+    }
+}
+
 /// P9 outside of git: beside the agent's script and two flushes, and that a node
 /// of a long run costs what one of a short run does.
 pub(super) fn outside_of_git(bed: &Bed) -> Result<Vec<Figure>> {
@@ -89,48 +133,33 @@ pub(super) fn outside_of_git(bed: &Bed) -> Result<Vec<Figure>> {
     let base = bed.outside_of_git()?;
     let open = |nodes| Workplace::outside_of_git(bed, base.path(), nodes);
     let (short, long) = (open(few)?, open(many)?);
-    let mut floor = Preallocated::create(&base.path().join("floor"))?;
-    let (mut agents, mut flushes, mut wholes) =
-        (Samples::default(), Samples::default(), Samples::default());
-    let (mut of_few, mut of_many) = (Samples::default(), Samples::default());
-    // The short runs of the rounds that have a long one, too.
-    let mut beside = Samples::default();
+    let mut node = OutsideOfGit::default();
     for round in 0..rounds {
-        let (mut agent, mut flush) = (Samples::default(), Samples::default());
-        for _ in 0..bed.size.pick(3, 2 * STARTS) {
-            agent.push(short.start_agent()?);
-            flush.push(floor.flush()?);
-        }
-        agents.push_seconds(agent.median());
-        flushes.push_seconds(flush.median());
-        wholes.push_seconds(agent.median() + 2.0 * flush.median());
+        node.measure_floor(bed.size.pick(3, 40), &short, &base.path().join("floor"))?;
         let took = short.run_through()?;
-        of_few.push(took);
+        node.short.push(took);
         if round < long_rounds {
-            beside.push(took);
-            of_many.push(long.run_through()?);
+            node.short_beside_long.push(took);
+            node.long.push(long.run_through()?);
         }
     }
     let calls = calls_of_attempt(bed, open)?;
     note(&format!("outside of git, {calls}"))?;
-    let reason = format!(
-        "of {} a node, the script takes {}, two flushes {}, and all the rest {}",
-        seconds(of_few.median()),
-        seconds(agents.median()),
-        seconds(2.0 * flushes.median()),
-        seconds(of_few.median() - wholes.median())
-    );
     let what = |nodes: usize| format!("outside of git, a node of {}", counted(nodes));
-    let whole = ("the script and 2 flushes", &wholes);
     Ok(vec![
-        Figure::at_most(4.0, "P9", (&what(few), &of_few), whole)
-            .because(reason)
-            .because(calls),
+        Figure::at_most(
+            4.0,
+            "P9",
+            (&what(few), &node.short),
+            ("the script and 2 flushes", &node.floor),
+        )
+        .because(node.reason())
+        .because(calls),
         Figure::at_most(
             1.3,
             "P9",
-            (&what(many), &of_many),
-            (&format!("a node of {few}"), &beside),
+            (&what(many), &node.long),
+            (&format!("a node of {few}"), &node.short_beside_long),
         ),
     ])
 }

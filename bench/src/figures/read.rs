@@ -50,7 +50,7 @@ pub(super) fn paired<'b>(bed: &'b Bed, filler: &Bed) -> Result<Vec<PairedUnit<'b
             _ => format!("piton {} at {} events", args.join(" "), counted(events)),
         };
         let subject = Box::new(move || time(&mut bed.piton(&folder, args)));
-        PairedUnit::new("P5", what, subject).repeated(5)
+        PairedUnit::new("P5", what, subject).repeated(bed.size.pick(1, 5))
     };
     Ok(READS.into_iter().map(unit).collect())
 }

@@ -178,5 +178,5 @@ pub(super) fn paired<'b>(bed: &'b Bed, _filler: &Bed) -> Result<Vec<PairedUnit<'
     let failures = (0..21).map(|nth| failure(drawn(nth, count))).collect();
     let what = format!("piton recall, of {}", counted(count));
     let unit = PairedUnit::new("P6", what, recalls(bed, &folder, failures));
-    Ok(vec![unit.repeated(3)])
+    Ok(vec![unit.repeated(bed.size.pick(1, 3))])
 }
