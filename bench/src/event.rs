@@ -1,10 +1,15 @@
 //! The one session event that everything here keeps: the same facts for piton
 //! and for its baseline.
 
+use std::path::Path;
+use std::process;
+
 use piton_core::entry::{Entry, EntryType};
 use piton_core::id::DecisionId;
 use piton_core::{Actor, Command, Facts, HolderKnown};
 use uuid::Uuid;
+
+use crate::bed::Bed;
 
 /// What was done.
 pub const SUMMARY: &str = "Implemented JWT-based login with refresh token rotation";
@@ -18,6 +23,8 @@ pub const FILES: [&str; 3] = [
     "internal/services/auth_service.go",
     "internal/models/user.go",
 ];
+/// Iterations that each item has.
+pub const ITERATIONS: usize = 10;
 /// The spec that the event belongs to.
 pub const SPEC: &str = "auth-login";
 
@@ -43,6 +50,20 @@ pub fn arguments() -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec()
+}
+
+/// The same facts that [`crate::seed000::entry`] holds, as `piton record` takes them.
+#[must_use]
+pub fn record(bed: &Bed, folder: &Path, iteration: usize) -> process::Command {
+    let item = format!("{SPEC}-new-{}", iteration / ITERATIONS);
+    let mut command = bed.piton(folder, &["record", &item, "--summary", SUMMARY]);
+    command.args(["--duration", "1847s"]);
+    for file in FILES {
+        command.args(["--file", file]);
+    }
+    let noticed = format!("finding: {NOTICED}");
+    command.args(["--observation", &noticed, "--notes", NOTES]);
+    command
 }
 
 /// The command that keeps the event.

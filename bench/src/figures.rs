@@ -5,19 +5,21 @@ mod commit;
 mod compile;
 mod hook;
 mod mirror;
+mod node;
 mod read;
 mod recall;
-mod run;
+mod restart;
 
 use crate::Result;
 use crate::bed::Bed;
 use crate::figure::Figure;
+use crate::sample::Subject;
 
 /// Budgets that are measured together, and the function that does it.
 pub type Measurement = (&'static [&'static str], fn(&Bed) -> Result<Vec<Figure>>);
 
 /// All of them, in the order of their numbers.
-pub const ALL: [Measurement; 12] = [
+pub const ALL: [Measurement; 13] = [
     (&["P1"], append::flat),
     (&["P1"], mirror::small),
     (&["P2"], append::practice),
@@ -27,7 +29,55 @@ pub const ALL: [Measurement; 12] = [
     (&["P6"], recall::among_many),
     (&["P7"], mirror::large),
     (&["P8"], compile::compile),
-    (&["P9"], run::per_node),
-    (&["P10"], run::recovery),
+    (&["P9"], node::outside_of_git),
+    (&["P9"], node::in_repositories),
+    (&["P10"], restart::after_kill),
     (&["P13"], hook::each),
+];
+
+/// A piece of work that two pitons are compared by.
+pub struct PairedUnit<'b> {
+    /// The budget's number: `P1`.
+    pub id: &'static str,
+    /// What is measured.
+    pub what: String,
+    /// How often it is done in a pair: more often where it is short.
+    pub repeats: usize,
+    /// The work.
+    pub subject: Subject<'b>,
+}
+
+impl<'b> PairedUnit<'b> {
+    pub(crate) fn new(id: &'static str, what: impl Into<String>, subject: Subject<'b>) -> Self {
+        Self {
+            id,
+            what: what.into(),
+            repeats: 1,
+            subject,
+        }
+    }
+
+    fn repeated(mut self, repeats: usize) -> Self {
+        self.repeats = repeats;
+        self
+    }
+}
+
+/// A budget, and the work that two pitons are compared by: on the bed of the one
+/// that does it, with stores that the piton of the second bed has filled.
+pub type PairedMeasurement = (
+    &'static str,
+    for<'b> fn(&'b Bed, &Bed) -> Result<Vec<PairedUnit<'b>>>,
+);
+
+/// What two pitons are compared by, in the order of the numbers.
+pub const PAIRED: [PairedMeasurement; 8] = [
+    ("P1", append::paired),
+    ("P5", read::paired),
+    ("P6", recall::paired),
+    ("P7", mirror::paired),
+    ("P8", compile::paired),
+    ("P9", node::paired),
+    ("P10", restart::paired),
+    ("P13", hook::paired),
 ];

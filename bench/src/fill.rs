@@ -1,6 +1,7 @@
 //! Stores with a past: filled once through the one way to write, and kept.
 
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use piton_core::id::{CommandId, Node, Place, RunId};
@@ -11,7 +12,7 @@ use piton_core::{Command, ItemState};
 use piton_store::{Options, SCHEMA_VERSION, SqliteStore, Store as _};
 use uuid::Uuid;
 
-use crate::bed::Bed;
+use crate::bed::{Bed, time};
 use crate::{Result, event};
 
 /// What a store consists of, as far as it is copied.
@@ -57,6 +58,36 @@ pub fn project(bed: &Bed, events: usize) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// The same, filled by the piton of `filler` with a command an event: whatever
+/// version a piton is of, it opens what it or an older one has filled.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub fn project_by_program(bed: &Bed, filler: &Bed, events: usize) -> Result<PathBuf> {
+    let folder = bed.project(&format!("events-{events}"))?;
+    let home = folder.join(".piton");
+    fs::create_dir(&home)?;
+    copy(&filled_by_program(filler, events)?, &home)?;
+    // The first writing command of a newer piton renews the store.
+    time(&mut bed.piton(&folder, &["log", "session_started"]))?;
+    Ok(folder)
+}
+
+fn filled_by_program(filler: &Bed, events: usize) -> Result<PathBuf> {
+    let mut program = DefaultHasher::new();
+    fs::read(&filler.piton)?.hash(&mut program);
+    let name = format!("store-by-{:016x}-{events}", program.finish());
+    keep(filler, &name, |folder| {
+        filler.git(folder, &["init", "--quiet"])?;
+        let arguments = event::arguments();
+        for _ in 0..events {
+            time(filler.command(&filler.piton, folder).args(&arguments))?;
+        }
+        Ok(folder.join(".piton"))
+    })
+}
+
 fn copy(from: &Path, to: &Path) -> Result<()> {
     for name in FILES {
         if from.join(name).exists() {
@@ -72,7 +103,16 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 /// The folder of a filled store that is kept from one run to the next.
 fn filled(bed: &Bed, events: usize) -> Result<PathBuf> {
     let name = format!("store-{SCHEMA_VERSION}.{VERSION}-{events}");
-    let kept = bed.cache.join(&name);
+    keep(bed, &name, |folder| {
+        fill(folder, events)?;
+        Ok(folder.to_owned())
+    })
+}
+
+/// The store of that name; `make` makes it in a folder, and says where, unless
+/// it is kept already.
+fn keep(bed: &Bed, name: &str, make: impl FnOnce(&Path) -> Result<PathBuf>) -> Result<PathBuf> {
+    let kept = bed.cache.join(name);
     if kept.is_dir() {
         return Ok(kept);
     }
@@ -84,9 +124,9 @@ fn filled(bed: &Bed, events: usize) -> Result<PathBuf> {
     } else {
         tempfile::tempdir_in(&bed.cache)?
     };
-    fill(at.path(), events)?;
+    let made = make(at.path())?;
     let whole = tempfile::tempdir_in(&bed.cache)?;
-    copy(at.path(), whole.path())?;
+    copy(&made, whole.path())?;
     fs::rename(whole.keep(), &kept)?;
     Ok(kept)
 }

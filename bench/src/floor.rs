@@ -1,15 +1,80 @@
 //! The floor: what the disk asks of anybody who wants to be sure.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::Result;
+use crate::bed::Bed;
+
+/// The floor program in C.
+const SOURCE: &str = include_str!("floor.c");
 
 /// How much of a file is written at each flush.
 const BYTES: usize = 512;
 /// The size of the preallocated file.
 const FILE_BYTES: usize = 4 << 20;
+
+/// The floor program as it is measured here, and what it is written in.
+#[derive(Clone, Debug)]
+pub struct FloorProgram {
+    program: PathBuf,
+    name: &'static str,
+}
+
+impl FloorProgram {
+    /// Builds the floor program in C. Without a C compiler that works, the one
+    /// in Rust takes its place and has another name in the table: the runtime
+    /// of Rust makes it slower, and so every ratio over it smaller.
+    ///
+    /// # Errors
+    ///
+    /// When the source cannot be written.
+    pub fn build(bed: &Bed) -> Result<Self> {
+        let folder = bed.folder("floor-program")?;
+        fs::write(folder.join("floor.c"), SOURCE)?;
+        let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+        let mut command = bed.command(Path::new(&compiler), &folder);
+        command.args(["-O2", "-o", "floor", "floor.c"]);
+        let failure = match command.stderr(Stdio::piped()).output() {
+            Ok(output) if output.status.success() => {
+                return Ok(Self {
+                    program: folder.join("floor"),
+                    name: "floor program in C",
+                });
+            }
+            Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+            Err(error) => error.to_string(),
+        };
+        writeln!(
+            io::stderr(),
+            "  the C compiler `{}` does not work ({}): the floor program is the one in Rust",
+            compiler.display(),
+            failure.trim()
+        )?;
+        Ok(Self {
+            program: bed.floor.clone(),
+            name: "floor program in Rust",
+        })
+    }
+
+    /// What it is called in the table.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// It, for a file.
+    #[must_use]
+    pub fn command(&self, bed: &Bed, file: &Path) -> Command {
+        let mut command = bed.command(&self.program, file.parent().unwrap_or(file));
+        command.arg(file);
+        command
+    }
+}
 
 /// Opens, appends a line, flushes: all that the floor program does.
 ///

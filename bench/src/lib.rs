@@ -1,10 +1,11 @@
 //! The budgets, measured beside their baselines in the same run.
 //!
-//! Nothing here is judged by a time: every figure is the ratio of two medians
-//! whose runs took turns. What each one measures, and how to read the table:
-//! see `bench/README.md`.
+//! Every figure is the ratio of two medians whose runs took turns, and is judged
+//! by it; but what a node costs in git is judged in milliseconds. What each
+//! figure measures, and how to read the table: see `bench/README.md`.
 
 pub mod bed;
+pub mod compare;
 pub mod event;
 pub mod figure;
 pub mod figures;
@@ -15,9 +16,12 @@ pub mod long;
 pub mod queue;
 pub mod recall;
 pub mod recovery;
+pub mod repository;
 pub mod sample;
 pub mod seed000;
 pub mod sprint;
+pub mod trace;
+pub mod workplace;
 
 /// What can go wrong with a measurement: the machine, or what is measured.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

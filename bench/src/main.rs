@@ -6,21 +6,28 @@ use std::process::{Command, ExitCode};
 
 use jiff::Timestamp;
 use piton_bench::bed::{Bed, Size};
+use piton_bench::compare::{self, Sides};
 use piton_bench::figure::{Figure, table};
 use piton_bench::{Result, figures, queue};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const USAGE: &str =
     "usage: piton-bench [--small | --large] [--only P1,P9] [--json FILE] [--dir FOLDER]
+                   [--piton FILE] [--beside FILE [--pairs N]]
 
   --small        tiny sizes, to see that everything runs; nothing is judged
   --large        also 1,000,000 events and 10,000 nodes: takes long
   --only P1,P9   only these budgets
   --json FILE    also write the figures to FILE
   --dir FOLDER   measure there: its disk is what is measured [default: target/bench-data]
+  --piton FILE   measure this binary; so does the variable PITON [default: that of
+                 this workspace, which is built first]
+  --beside FILE  compare this binary with that one, in pairs; the ratio is how much
+                 longer FILE takes
+  --pairs N      so many pairs [default: 30]";
 
-The variable PITON names the binary to measure; without it the one of this
-workspace is built, and measured.";
+/// Pairs of a comparison.
+const PAIRS: usize = 30;
 
 #[derive(Debug)]
 struct Args {
@@ -28,6 +35,9 @@ struct Args {
     only: Vec<String>,
     json: Option<PathBuf>,
     dir: Option<PathBuf>,
+    piton: Option<PathBuf>,
+    beside: Option<PathBuf>,
+    pairs: usize,
 }
 
 impl Args {
@@ -37,6 +47,9 @@ impl Args {
             only: Vec::new(),
             json: None,
             dir: None,
+            piton: std::env::var_os("PITON").map(PathBuf::from),
+            beside: None,
+            pairs: PAIRS,
         };
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
@@ -50,19 +63,29 @@ impl Args {
                 "--large" => args.size = Size::Large,
                 "--json" => args.json = Some(value()?.into()),
                 "--dir" => args.dir = Some(value()?.into()),
+                "--piton" => args.piton = Some(value()?.into()),
+                "--beside" => args.beside = Some(value()?.into()),
+                "--pairs" => args.pairs = parse_pairs(&value()?)?,
                 "--only" => args.only = value()?.split(',').map(str::to_uppercase).collect(),
                 _ => return Err(USAGE.into()),
             }
         }
-        let known = |id: &String| {
-            figures::ALL
-                .iter()
-                .any(|(ids, _)| ids.contains(&id.as_str()))
-        };
-        if let Some(unknown) = args.only.iter().find(|id| !known(id)) {
-            return Err(format!("{unknown} is not measured here").into());
+        if let Some(unknown) = args.only.iter().find(|id| !args.measures(id)) {
+            return Err(match args.beside {
+                Some(_) => format!("{unknown} has no pairs. {}", compare::NOT_COMPARED),
+                None => format!("{unknown} is not measured here"),
+            }
+            .into());
         }
         Ok(args)
+    }
+
+    /// Whether there is a budget of that number.
+    fn measures(&self, id: &str) -> bool {
+        match self.beside {
+            Some(_) => figures::PAIRED.iter().any(|(known, _)| *known == id),
+            None => figures::ALL.iter().any(|(known, _)| known.contains(&id)),
+        }
     }
 
     fn wants(&self, ids: &[&str]) -> bool {
@@ -90,34 +113,69 @@ fn append(home: &str, events: &str) -> Result<()> {
     queue::writer(Path::new(home), events.parse()?)
 }
 
-fn bench(args: &Args) -> Result<()> {
-    let piton = std::env::var_os("PITON").map(PathBuf::from);
-    build(piton.is_none())?;
-    let bed = Bed::new(args.size, piton, args.dir.clone())?;
-    let mut all: Vec<Figure> = Vec::new();
-    for (ids, measure) in figures::ALL {
-        if args.wants(ids) {
-            writeln!(io::stderr(), "measuring {} ...", ids.join(", "))?;
-            all.extend(measure(&bed)?);
-        }
+fn parse_pairs(text: &str) -> Result<usize> {
+    match text.parse() {
+        Ok(pairs) if pairs > 0 => Ok(pairs),
+        _ => Err(format!("--pairs is a number from 1 on, and not {text}").into()),
     }
+}
+
+fn bench(args: &Args) -> Result<()> {
+    build(args.piton.is_none())?;
+    let bed = Bed::new(args.size, args.piton.clone(), args.dir.clone())?;
+    let (text, figures) = match &args.beside {
+        Some(beside) => compare_with(&bed, beside, args)?,
+        None => measure(&bed, args)?,
+    };
     let mut out = io::stdout().lock();
-    if cfg!(debug_assertions) {
+    if cfg!(debug_assertions) && args.beside.is_none() {
         writeln!(out, "a debug build: the ratios say little, use --release\n")?;
     }
-    writeln!(out, "{}", table(&all, args.size))?;
+    writeln!(out, "{text}")?;
     if let Some(path) = &args.json {
-        std::fs::write(path, format!("{:#}\n", history(args.size, &all)))?;
+        std::fs::write(path, format!("{:#}\n", history(args, &figures)))?;
     }
     Ok(())
 }
 
-fn history(size: Size, all: &[Figure]) -> serde_json::Value {
-    let figures: Vec<_> = all.iter().map(|figure| figure.to_json(size)).collect();
+/// The table of the budgets, and the figures as JSON.
+fn measure(bed: &Bed, args: &Args) -> Result<(String, Vec<Value>)> {
+    let mut all: Vec<Figure> = Vec::new();
+    for (ids, measure) in figures::ALL {
+        if args.wants(ids) {
+            writeln!(io::stderr(), "measuring {} ...", ids.join(", "))?;
+            all.extend(measure(bed)?);
+        }
+    }
+    let figures = all.iter().map(|figure| figure.to_json(args.size));
+    Ok((table(&all, args.size), figures.collect()))
+}
+
+/// The table of a comparison, and its figures as JSON.
+fn compare_with(bed: &Bed, beside: &Path, args: &Args) -> Result<(String, Vec<Value>)> {
+    let sides = Sides {
+        piton: &bed.with_copy_of(&bed.piton)?,
+        beside: &bed.with_copy_of(beside)?,
+        pairs: args.pairs,
+    };
+    let all = sides.compare(|id| args.wants(&[id]))?;
+    let text = format!(
+        "piton:  {}\nbeside: {}\n{} pairs\n\n{}\n{}",
+        bed.piton.display(),
+        beside.display(),
+        args.pairs,
+        compare::table(&all, args.size),
+        compare::NOT_COMPARED
+    );
+    let figures = all.iter().map(|comparison| comparison.to_json(args.size));
+    Ok((text, figures.collect()))
+}
+
+fn history(args: &Args, figures: &[Value]) -> Value {
     json!({
         "at": Timestamp::now(),
         "version": env!("CARGO_PKG_VERSION"),
-        "size": size.word(),
+        "size": args.size.word(),
         "debug": cfg!(debug_assertions),
         "cpus": std::thread::available_parallelism().map_or(0, usize::from),
         "figures": figures,

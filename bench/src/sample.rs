@@ -37,6 +37,24 @@ impl Samples {
         quantile(&self.0, 0.5)
     }
 
+    /// The median and where the middle half of the rounds lies, in seconds.
+    #[must_use]
+    pub fn spread(&self) -> Spread {
+        Spread {
+            value: self.median(),
+            low: quantile(&self.0, 0.25),
+            high: quantile(&self.0, 0.75),
+            best: self.shortest(),
+        }
+    }
+
+    /// Each round divided by the same round of `baseline`.
+    #[must_use]
+    pub fn divided_by(&self, baseline: &Self) -> Self {
+        let rounds = self.0.iter().zip(&baseline.0);
+        Self(rounds.map(|(own, other)| own / other).collect())
+    }
+
     /// The shortest, in seconds.
     #[must_use]
     pub fn shortest(&self) -> f64 {
@@ -50,33 +68,29 @@ impl Samples {
     }
 }
 
-/// How two subjects relate: that of the medians, and where the middle half of
-/// the rounds lies, each round compared with itself.
+/// An amount, in seconds or as a ratio, and where the middle half of the
+/// rounds lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ratio {
-    /// The ratio of the medians.
+pub struct Spread {
+    /// The median, or the ratio of two medians.
     pub value: f64,
     /// A quarter of the rounds were below this.
     pub low: f64,
     /// A quarter of the rounds were above this.
     pub high: f64,
-    /// The ratio of the shortest: what is left when the neighbours are quiet.
+    /// The same of the shortest rounds: what is left when the neighbours are quiet.
     pub best: f64,
 }
 
-impl Ratio {
-    /// How often `baseline` goes into `measured`.
+impl Spread {
+    /// How often `baseline` goes into `measured`: the ratio of the medians, and
+    /// the middle half of the rounds, each compared with itself.
     #[must_use]
-    pub fn of(measured: &Samples, baseline: &Samples) -> Self {
-        let rounds = measured.0.iter().zip(&baseline.0);
-        let ratios: Vec<f64> = rounds
-            .map(|(measured, baseline)| measured / baseline)
-            .collect();
+    pub fn of_ratio(measured: &Samples, baseline: &Samples) -> Self {
         Self {
             value: measured.median() / baseline.median(),
-            low: quantile(&ratios, 0.25),
-            high: quantile(&ratios, 0.75),
             best: measured.shortest() / baseline.shortest(),
+            ..measured.divided_by(baseline).spread()
         }
     }
 
@@ -145,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_ratio_is_that_of_the_medians_and_its_spread_that_of_the_rounds() {
-        let ratio = Ratio::of(&samples(&[2.0, 4.0, 6.0]), &samples(&[1.0, 2.0, 1.0]));
+        let ratio = Spread::of_ratio(&samples(&[2.0, 4.0, 6.0]), &samples(&[1.0, 2.0, 1.0]));
         assert_eq!(ratio.value, 4.0);
         assert_eq!((ratio.low, ratio.high), (2.0, 4.0));
         assert_eq!(ratio.best, 2.0);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Result;
@@ -34,13 +35,59 @@ pub fn steps_of(lines: usize) -> usize {
 /// When it cannot be written.
 pub fn project(bed: &Bed, steps: usize, shape: Shape) -> Result<PathBuf> {
     let folder = bed.project(&format!("sprint-{steps}"))?;
-    let workflows = folder.join(".claude/workflows");
+    write(&folder, Path::new("sprint"), steps, shape)?;
+    Ok(folder)
+}
+
+/// Writes a sprint of so many steps into `plan`, a folder below `root`, and its
+/// workflows to where they belong.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub fn write(root: &Path, plan: &Path, steps: usize, shape: Shape) -> Result<()> {
+    let (workflows, plan) = (root.join(".claude/workflows"), root.join(plan));
     fs::create_dir_all(&workflows)?;
-    fs::create_dir(folder.join("sprint"))?;
+    fs::create_dir_all(&plan)?;
     fs::write(workflows.join("main.yaml"), main_workflow(shape))?;
     fs::write(workflows.join("feature.yaml"), FEATURE)?;
-    fs::write(folder.join("sprint/SPRINT.yaml"), definition(steps))?;
-    Ok(folder)
+    fs::write(plan.join("SPRINT.yaml"), definition(steps))?;
+    Ok(())
+}
+
+/// Removes what a run of the sprint in the root of a folder left there: the
+/// journal and the progress.
+///
+/// # Errors
+///
+/// When it cannot be removed.
+pub fn clear(root: &Path) -> Result<()> {
+    let removed = [
+        fs::remove_dir_all(root.join(".piton")),
+        fs::remove_file(root.join("PROGRESS.yaml")),
+    ];
+    for outcome in removed {
+        if let Err(error) = outcome
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+/// What `--agent` is given for the script of [`write_answering_agent`].
+pub const ANSWERING_AGENT: &str = "./answer.sh";
+
+/// Writes `answer.sh`: an agent that does nothing and answers at once, in the
+/// form that a prompt asks for.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub fn write_answering_agent(folder: &Path) -> Result<()> {
+    let line = r#"echo '{"status":"completed","summary":"done"}'"#;
+    script(&folder.join("answer.sh"), line)
 }
 
 fn definition(steps: usize) -> String {

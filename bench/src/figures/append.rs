@@ -2,24 +2,16 @@
 
 use std::path::PathBuf;
 
+use super::PairedUnit;
 use crate::bed::{Bed, Size, time};
-use crate::figure::{Figure, seconds};
+use crate::figure::{Figure, counted, seconds};
+use crate::floor::FloorProgram;
 use crate::sample::{Subject, take_turns};
 use crate::{Result, event, fill, seed000};
 
 fn log(bed: &Bed, folder: PathBuf) -> Subject<'_> {
     let arguments = event::arguments();
     Box::new(move || time(bed.command(&bed.piton, &folder).args(&arguments)))
-}
-
-fn counted(events: usize) -> String {
-    let mut text = events.to_string();
-    let mut at = text.len();
-    while at > 3 {
-        at -= 3;
-        text.insert(at, ',');
-    }
-    text
 }
 
 /// P1: `piton log` beside the floor program, and that it costs the same
@@ -32,8 +24,9 @@ pub(super) fn flat(bed: &Bed) -> Result<Vec<Figure>> {
     };
     let plain = bed.folder("floor")?;
     let line = plain.join("line");
+    let program = FloorProgram::build(bed)?;
     let mut subjects: Vec<Subject<'_>> = vec![
-        Box::new(|| time(bed.command(&bed.floor, &plain).arg(&line))),
+        Box::new(|| time(&mut program.command(bed, &line))),
         Box::new(|| time(&mut bed.piton(&plain, &["--version"]))),
     ];
     for events in sizes {
@@ -41,7 +34,7 @@ pub(super) fn flat(bed: &Bed) -> Result<Vec<Figure>> {
     }
     let samples = take_turns(bed.size.pick(2, 61), &mut subjects)?;
     let (floor, version, logs) = (&samples[0], &samples[1], &samples[2..]);
-    let baseline = "floor program";
+    let baseline = program.name();
     let mut figures: Vec<Figure> = sizes
         .iter()
         .zip(logs)
@@ -103,4 +96,22 @@ pub(super) fn practice(bed: &Bed) -> Result<Vec<Figure>> {
         ));
     }
     Ok(figures)
+}
+
+/// P1 for a comparison: what is recorded all day.
+pub(super) fn paired<'b>(bed: &'b Bed, filler: &Bed) -> Result<Vec<PairedUnit<'b>>> {
+    let events = bed.size.pick(20, 10_000);
+    let at = format!("at {} events", counted(events));
+    let folder = fill::project_by_program(bed, filler, events)?;
+    let recorded = fill::project_by_program(bed, filler, events)?;
+    let mut number = 0;
+    let record: Subject<'b> = Box::new(move || {
+        number += 1;
+        time(&mut event::record(bed, &recorded, number))
+    });
+    Ok(vec![
+        PairedUnit::new("P1", format!("piton log {at}"), log(bed, folder))
+            .repeated(bed.size.pick(1, 5)),
+        PairedUnit::new("P1", format!("piton record {at}"), record).repeated(bed.size.pick(1, 5)),
+    ])
 }

@@ -10,7 +10,7 @@ use piton_store::Store as _;
 use crate::bed::Bed;
 use crate::figure::Figure;
 use crate::floor::Preallocated;
-use crate::sample::{Ratio, Samples};
+use crate::sample::{Samples, Spread};
 use crate::{Result, fill, queue};
 
 /// When the database itself was written last: only a checkpoint does that.
@@ -103,7 +103,7 @@ pub(super) fn many_at_once(bed: &Bed) -> Result<Vec<Figure>> {
         let mut worst = Samples::default();
         worst.push(Duration::from_secs_f64(waits.longest()));
         let mut figure = Figure::at_most(400.0, "P4", (&what, &worst), ("floor flush", &flushes));
-        figure.ratio = Ratio::once(worst.median(), flushes.median());
+        figure.ratio = Spread::once(worst.median(), flushes.median());
         figures.push(figure);
     }
     figures.push(Figure::at_least(

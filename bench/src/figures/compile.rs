@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::PairedUnit;
 use crate::Result;
 use crate::bed::{Bed, time};
-use crate::figure::Figure;
+use crate::figure::{Figure, counted};
 use crate::sample::{Subject, take_turns};
 use crate::sprint::{self, Shape};
 
@@ -42,5 +43,19 @@ pub(super) fn compile(bed: &Bed) -> Result<Vec<Figure>> {
             ("piton --version", &short[0]),
         ),
         Figure::at_most(12.0, "P8", (&of_many, &long[1]), (&of_few, &long[0])),
+    ])
+}
+
+/// P8 for a comparison.
+pub(super) fn paired<'b>(bed: &'b Bed, _filler: &Bed) -> Result<Vec<PairedUnit<'b>>> {
+    let lines = bed.size.pick(50, 1_000);
+    let few = sprint::project(bed, sprint::steps_of(lines), Shape::Workflow)?;
+    let steps = bed.size.pick(20, 2_000);
+    let many = sprint::project(bed, steps, Shape::Workflow)?;
+    let of_lines = format!("compile of {} lines", counted(lines));
+    let of_steps = format!("compile of {} steps", counted(steps));
+    Ok(vec![
+        PairedUnit::new("P8", of_lines, compile_it(bed, few)).repeated(bed.size.pick(1, 5)),
+        PairedUnit::new("P8", of_steps, compile_it(bed, many)).repeated(bed.size.pick(1, 2)),
     ])
 }

@@ -1,7 +1,9 @@
 //! P13: hooks, which an agent's program waits for at every call of a tool.
 
 use std::fs::{self, File};
+use std::path::Path;
 
+use super::PairedUnit;
 use crate::Result;
 use crate::bed::{Bed, time};
 use crate::figure::Figure;
@@ -44,17 +46,12 @@ const ASKED: [Asked; 4] = [
     ),
 ];
 
-/// P13: each hook by a fresh process beside a process that does nothing.
-pub(super) fn each(bed: &Bed) -> Result<Vec<Figure>> {
-    let folder = bed.project("hook")?;
-    time(&mut bed.piton(&folder, &["log", "session_started"]))?;
-    let mut subjects: Vec<Subject<'_>> = Vec::new();
-    let idle = folder.clone();
-    subjects.push(Box::new(move || {
-        time(&mut bed.piton(&idle, &["--version"]))
-    }));
+/// Each hook by a fresh process, in the order of [`ASKED`].
+fn subjects<'b>(bed: &'b Bed, folder: &Path) -> Result<Vec<Subject<'b>>> {
+    time(&mut bed.piton(folder, &["log", "session_started"]))?;
+    let mut subjects: Vec<Subject<'b>> = Vec::new();
     for (_, event, told, env) in ASKED {
-        let folder = folder.clone();
+        let folder = folder.to_owned();
         let file = folder.join(format!("{}.json", subjects.len()));
         fs::write(&file, told)?;
         subjects.push(Box::new(move || {
@@ -63,14 +60,33 @@ pub(super) fn each(bed: &Bed) -> Result<Vec<Figure>> {
             time(&mut command)
         }));
     }
-    let samples = take_turns(bed.size.pick(2, 61), &mut subjects)?;
+    Ok(subjects)
+}
+
+/// P13: each hook by a fresh process beside a process that does nothing.
+pub(super) fn each(bed: &Bed) -> Result<Vec<Figure>> {
+    let folder = bed.project("hook")?;
+    let mut all = subjects(bed, &folder)?;
+    all.push(Box::new(move || {
+        time(&mut bed.piton(&folder, &["--version"]))
+    }));
+    let samples = take_turns(bed.size.pick(2, 61), &mut all)?;
     let figure = |(nth, (what, ..)): (usize, &Asked)| {
         Figure::at_most(
             5.0,
             "P13",
-            (what, &samples[nth + 1]),
-            ("piton --version", &samples[0]),
+            (what, &samples[nth]),
+            ("piton --version", &samples[ASKED.len()]),
         )
     };
     Ok(ASKED.iter().enumerate().map(figure).collect())
+}
+
+/// P13 for a comparison.
+pub(super) fn paired<'b>(bed: &'b Bed, _filler: &Bed) -> Result<Vec<PairedUnit<'b>>> {
+    let subjects = subjects(bed, &bed.project("hook")?)?;
+    let unit = |(subject, (what, ..)): (Subject<'b>, &Asked)| {
+        PairedUnit::new("P13", *what, subject).repeated(bed.size.pick(1, 5))
+    };
+    Ok(subjects.into_iter().zip(&ASKED).map(unit).collect())
 }

@@ -3,19 +3,16 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use piton_core::id::CommandId;
 use piton_store::Store as _;
 use uuid::Uuid;
 
+use super::PairedUnit;
 use crate::bed::{Bed, Size, time};
 use crate::figure::Figure;
 use crate::sample::{Subject, take_turns};
-use crate::{Result, event, fill, seed000};
-
-/// Iterations that each feature of a filled file has.
-const ITERATIONS: usize = 10;
+use crate::{Result, event, fill, seed000, trace};
 
 /// How many entries a file of about so many bytes has.
 fn count_in(bytes: usize) -> Result<usize> {
@@ -27,8 +24,8 @@ fn count_in(bytes: usize) -> Result<usize> {
 /// A file of so many entries, of many features.
 fn filled(count: usize) -> seed000::Progress {
     let entry = |number: usize| {
-        let feature = format!("{}-{:05}", event::SPEC, number / ITERATIONS);
-        let iteration = number % ITERATIONS + 1;
+        let feature = format!("{}-{:05}", event::SPEC, number / event::ITERATIONS);
+        let iteration = number % event::ITERATIONS + 1;
         seed000::Entry {
             id: format!("{feature}-{iteration}"),
             prd_id: feature,
@@ -63,24 +60,11 @@ fn turn_off(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The same facts that [`seed000::entry`] holds, as `piton record` takes them.
-fn record(bed: &Bed, folder: &Path, iteration: usize) -> Command {
-    let item = format!("{}-new-{}", event::SPEC, iteration / ITERATIONS);
-    let mut command = bed.piton(folder, &["record", &item, "--summary", event::SUMMARY]);
-    command.args(["--duration", "1847s"]);
-    for file in event::FILES {
-        command.args(["--file", file]);
-    }
-    let noticed = format!("finding: {}", event::NOTICED);
-    command.args(["--observation", &noticed, "--notes", event::NOTES]);
-    command
-}
-
 fn recorded(bed: &Bed, folder: PathBuf) -> Subject<'_> {
     let mut number = 0;
     Box::new(move || {
         number += 1;
-        time(&mut record(bed, &folder, number))
+        time(&mut event::record(bed, &folder, number))
     })
 }
 
@@ -91,33 +75,6 @@ fn practice(bed: &Bed, folder: PathBuf, entries: usize) -> Subject<'_> {
         let mut command = bed.command(&bed.seed000, &folder);
         time(command.arg(&folder).arg(number.to_string()).arg("flush"))
     })
-}
-
-/// How many flushes a command makes; none without strace.
-fn flushes(command: &Command, log: &Path) -> Result<Option<usize>> {
-    let mut traced = Command::new("strace");
-    traced.args(["-qq", "-f", "-e", "trace=fsync,fdatasync", "-o"]);
-    traced.arg(log).arg(command.get_program());
-    traced.args(command.get_args()).env_clear();
-    for (key, value) in command.get_envs() {
-        traced.envs(value.map(|value| (key, value)));
-    }
-    if let Some(folder) = command.get_current_dir() {
-        traced.current_dir(folder);
-    }
-    traced
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    match traced.status() {
-        Ok(status) if status.success() => {
-            let calls = fs::read_to_string(log)?;
-            Ok(Some(
-                calls.lines().filter(|line| line.contains("sync(")).count(),
-            ))
-        }
-        _ => Ok(None),
-    }
 }
 
 /// P1's last sentence: what a small mirror adds to `piton log`.
@@ -134,7 +91,7 @@ pub(super) fn small(bed: &Bed) -> Result<Vec<Figure>> {
     let mut counts = Vec::new();
     for folder in [&off, &on] {
         time(&mut log(folder))?;
-        counts.push(flushes(&log(folder), &folder.join("flushes"))?);
+        counts.push(trace::count_calls(bed, &log(folder))?.map(|calls| calls.flushes));
     }
     if !on.join(".agent-os/progress/progress.json").is_file() {
         return Err("the small file is not kept up to date".into());
@@ -169,7 +126,7 @@ fn shows_all(folder: &Path, entries: usize) -> Result<()> {
 /// P7: a large file of seed 000, kept up to date beside the journal.
 pub(super) fn large(bed: &Bed) -> Result<Vec<Figure>> {
     let (bytes, less) = match bed.size {
-        Size::Small => (2 << 20, 64 << 10),
+        Size::Small => (256_000, 64_000),
         Size::Ordinary | Size::Large => (60_000_000, 6_000_000),
     };
     let rounds = bed.size.pick(2, 15);
@@ -194,7 +151,10 @@ pub(super) fn large(bed: &Bed) -> Result<Vec<Figure>> {
     let [practice, large, less_of_it, off] = samples.as_slice() else {
         return Err("four subjects have four samples".into());
     };
-    let sized = |bytes: usize| format!("{} MB", (bytes + 500_000) / 1_000_000);
+    let sized = |bytes: usize| match bytes {
+        0..1_000_000 => format!("{} KB", bytes / 1_000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    };
     let what = format!("piton record, a file of {} kept", sized(bytes));
     Ok(vec![
         Figure::at_least(
@@ -210,4 +170,13 @@ pub(super) fn large(bed: &Bed) -> Result<Vec<Figure>> {
         ),
         Figure::aside("", (&what, large), ("the same with no file kept", off)),
     ])
+}
+
+/// P7 for a comparison.
+pub(super) fn paired<'b>(bed: &'b Bed, _filler: &Bed) -> Result<Vec<PairedUnit<'b>>> {
+    let bytes = bed.size.pick(64_000, 1_500_000);
+    let folder = adopted(bed, "mirror-paired", count_in(bytes)?)?;
+    let what = format!("piton record, a file of {} KB kept", bytes / 1_000);
+    let unit = PairedUnit::new("P7", what, recorded(bed, folder));
+    Ok(vec![unit.repeated(bed.size.pick(1, 2))])
 }

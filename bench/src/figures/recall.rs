@@ -10,10 +10,12 @@ use piton_core::Command;
 use piton_core::id::CommandId;
 use piton_core::memory::{Memory, MemoryKind};
 use piton_store::{SqliteStore, Store as _};
+use serde_json::json;
 use uuid::Uuid;
 
+use super::PairedUnit;
 use crate::bed::{Bed, time};
-use crate::figure::Figure;
+use crate::figure::{Figure, counted};
 use crate::sample::{Subject, take_turns};
 use crate::{Result, event, fill};
 
@@ -151,4 +153,30 @@ pub(super) fn among_many(bed: &Bed) -> Result<Vec<Figure>> {
         figure(10.0, "piton recall, of 100,000", 1),
         figure(30.0, "the same, common words only", 2),
     ])
+}
+
+/// The line of `piton learn import` for a memory.
+fn line_of_memory(number: usize) -> String {
+    let memory = memory(number);
+    let line = json!({
+        "id": memory.external_id,
+        "kind": "resolved-blocker",
+        "title": memory.title,
+        "context": memory.context,
+        "content": memory.content,
+    });
+    format!("{line}\n")
+}
+
+/// P6 for a comparison.
+pub(super) fn paired<'b>(bed: &'b Bed, _filler: &Bed) -> Result<Vec<PairedUnit<'b>>> {
+    let count = bed.size.pick(50, 10_000);
+    let folder = bed.project("memories")?;
+    let lines: String = (0..count).map(line_of_memory).collect();
+    fs::write(folder.join("memory.jsonl"), lines)?;
+    time(&mut bed.piton(&folder, &["learn", "import", "memory.jsonl"]))?;
+    let failures = (0..21).map(|nth| failure(drawn(nth, count))).collect();
+    let what = format!("piton recall, of {}", counted(count));
+    let unit = PairedUnit::new("P6", what, recalls(bed, &folder, failures));
+    Ok(vec![unit.repeated(bed.size.pick(1, 3))])
 }
