@@ -21,6 +21,7 @@
 #[cfg(not(unix))]
 compile_error!("piton runs on Linux, macOS and other Unix systems; on Windows use WSL");
 
+mod ancestors;
 mod call;
 mod identity;
 mod orphans;
@@ -41,6 +42,7 @@ use std::time::{Duration, Instant};
 
 use crate::fail;
 
+pub use self::ancestors::{Ancestor, ancestors};
 pub use self::call::{Call, OUTPUT_BYTES_MAX, Output, Stop, output, own_mark};
 pub use self::identity::{Identity, Liveness, alive, liveness, myself};
 pub use self::orphans::adopt_orphans;

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::fail;
+use crate::input;
 use crate::process::Identity;
 
 /// A secret up to this length is seen whole wherever it stands.
@@ -161,6 +162,42 @@ impl Spool {
             ))
         }
     }
+}
+
+/// A process that the spool of some run records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The name of the spool: the id of the run.
+    pub run: String,
+    /// The name of the record: the id of the attempt, or the mark of a gate.
+    pub attempt: String,
+    /// The process.
+    pub id: Identity,
+}
+
+/// The processes that are recorded in the spools below a folder. What cannot be
+/// read is left out.
+#[must_use]
+pub fn recorded(spools: &Path) -> Vec<Recorded> {
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found = Vec::new();
+    for spool in entries(spools) {
+        for entry in entries(&spool.path()) {
+            let name = entry.file_name();
+            let Some(attempt) = name.to_str().and_then(|name| name.strip_suffix(".json")) else {
+                continue;
+            };
+            let record = input::read(&entry.path()).unwrap_or_default();
+            if let Ok(id) = serde_json::from_slice(&record) {
+                found.push(Recorded {
+                    run: spool.file_name().to_string_lossy().into_owned(),
+                    attempt: attempt.to_owned(),
+                    id,
+                });
+            }
+        }
+    }
+    found
 }
 
 fn is_plain(attempt: &str) -> bool {

@@ -1,9 +1,15 @@
 //! Processes by Linux' `/proc`. Format: proc_pid_stat(5).
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::sync::OnceLock;
 
 use super::{Boot, Row};
+
+/// A line of `stat` is shorter.
+const STAT_BYTES: usize = 1 << 10;
+/// Most environments are smaller.
+const ENVIRON_BYTES: usize = 16 << 10;
 
 /// All processes that can be seen.
 pub(in crate::process) fn rows() -> Vec<Row> {
@@ -19,8 +25,16 @@ pub(in crate::process) fn rows() -> Vec<Row> {
 /// One process, also when it is a zombie.
 pub(in crate::process) fn row(pid: u32) -> Option<Row> {
     // The name of a program need not be UTF-8.
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = read(&format!("/proc/{pid}/stat"), STAT_BYTES).ok()?;
     parse(pid, &String::from_utf8_lossy(&stat))
+}
+
+/// Reads a file of `/proc`, with room for so many bytes of it at first. Such
+/// files say that they are empty: to ask for their size first is in vain.
+fn read(path: &str, expected: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(expected);
+    File::open(path)?.take(u64::MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn parse(pid: u32, stat: &str) -> Option<Row> {
@@ -41,7 +55,7 @@ fn parse(pid: u32, stat: &str) -> Option<Row> {
 
 /// The mark that a process was started with, if its environment may be read.
 pub(in crate::process) fn mark(pid: u32) -> Option<String> {
-    let environ = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let environ = read(&format!("/proc/{pid}/environ"), ENVIRON_BYTES).ok()?;
     environ.split(|&byte| byte == 0).find_map(|variable| {
         let value = variable
             .strip_prefix(super::super::MARK.as_bytes())?
