@@ -1,7 +1,9 @@
 //! The few things that piton asks of git, by starting the user's own.
 
+mod settings;
 mod trees;
 mod unfinished;
+mod user_name;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,6 +15,7 @@ use crate::process::{self, Call, Stop};
 
 pub use self::trees::{Changed, Missed, Moment, Trees};
 pub use self::unfinished::unfinished;
+pub use self::user_name::user_name;
 
 /// Long enough for hooks that run a whole test suite.
 const TIMEOUT: Duration = Duration::from_secs(3_600);
