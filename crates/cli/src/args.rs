@@ -3,6 +3,7 @@
 mod files;
 mod hook;
 mod learn;
+mod permission;
 mod recall;
 mod record;
 mod sessions;

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use piton_core::policy::Limits;
 use piton_core::{RunState, Verb, Way};
 use piton_engine::Notice;
+use piton_engine::caller;
 use piton_engine::runner::exit_of;
 use piton_engine::verbs::compile::{Compiled, Target, check_sprint, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
@@ -30,8 +31,9 @@ use crate::args::{
 use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
 use crate::show;
 
-/// Calls the verb that was typed.
+/// Calls the verb that was typed, if its caller may.
 pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exit, Failure> {
+    let world = &caller::admit(world, args.command.permission())?;
     match args.command {
         Command::Init(args) => files::init(world, &args, output),
         Command::Files(command) => files::files(world, command, output),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "name")]
 pub enum Actor {
-    /// Somebody at a terminal, by login name.
+    /// A person, by name.
     Person(String),
     /// A runner of piton, by what it runs as (`host/pid`).
     Runner(String),

@@ -48,6 +48,7 @@ impl Exit {
 pub const CODES: &[(&str, Exit)] = &[
     ("agent.cannot_start", Exit::Fault),
     ("agent.missing", Exit::Usage),
+    ("agent.not_allowed", Exit::No),
     ("agent.turned_away", Exit::Fault),
     ("attempt.over", Exit::No),
     ("attempt.unknown", Exit::Usage),

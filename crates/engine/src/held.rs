@@ -1,15 +1,18 @@
 //! What whoever asks is at work on: the attempt that piton started it for, or an
 //! item that it was given by name.
 //!
-//! For programs that stand beside an agent, as the MCP server does. They may
-//! write about what they hold and about nothing else.
+//! For programs that stand beside an agent, as the MCP server does, and for the
+//! commands that an agent gives itself. Both may write about what they hold and
+//! about nothing else.
 
+use piton_core::entry::Entry;
 use piton_core::{AttemptId, AttemptRow, Need, Node, RunId};
 
+use crate::caller::Agent;
 use crate::failure::Failure;
 use crate::process::MARK;
 use crate::session::Session;
-use crate::verbs::record::item::asked_about;
+use crate::verbs::record::item::{asked_about, meant};
 use crate::world::World;
 
 /// What a process was given to work on, as its arguments and its environment
@@ -44,6 +47,13 @@ impl Given {
             (Some(run), Some(node)) => Self::Item(format!("{run}:{node}")),
             (None, Some(node)) => Self::Item(node.to_owned()),
         }
+    }
+
+    /// What an agent was given, whatever its environment names.
+    #[must_use]
+    pub fn of_agent(agent: &Agent) -> Self {
+        let attempt = agent.attempt.as_ref();
+        attempt.map_or(Self::Unknown, |attempt| Self::Attempt(attempt.id))
     }
 
     /// Whether `piton run` started the session: its runner reads what the
@@ -90,6 +100,67 @@ impl Held {
             attempt => Ok(attempt.as_deref()),
         }
     }
+
+    /// Whether a text names the item that is held.
+    fn is_named_by(&self, session: &Session<'_>, text: &str) -> bool {
+        let text = text.trim();
+        if text == self.node.as_str() || text == self.item {
+            return true;
+        }
+        // A number of a list, the beginning of the id of a run.
+        meant(session, text).is_ok_and(|other| other.run == self.run && other.node == self.node)
+    }
+
+    /// The entry, about the item that is held.
+    #[must_use]
+    pub fn about(&self, entry: Entry) -> Entry {
+        Entry {
+            spec: self.run_name.clone().filter(|_| self.run != RunId::PROJECT),
+            task_id: Some(self.node.as_str().to_owned()),
+            ..entry
+        }
+    }
+}
+
+/// What the agent that calls holds, whose attempt is under way; none where a
+/// person calls.
+///
+/// # Errors
+///
+/// When the attempt is over, or the caller belongs to no attempt.
+pub(crate) fn own_item(session: &Session<'_>) -> Result<Option<Held>, Failure> {
+    let Some(agent) = session.world.agent() else {
+        return Ok(None);
+    };
+    let held = held_by(session, agent)?;
+    held.open_attempt()?;
+    Ok(Some(held))
+}
+
+/// Refuses an agent that names another item than its own.
+///
+/// # Errors
+///
+/// When `text` names another item than the one that `held` is.
+pub(crate) fn refuse_other(session: &Session<'_>, held: &Held, text: &str) -> Result<(), Failure> {
+    match session.world.agent() {
+        Some(agent) if !held.is_named_by(session, text) => Err(agent
+            .refuse(&format!("`{text}` is not the item of the caller"))
+            .hint(format!(
+                "write about `{}`, or ask a person with `piton inbox ask 'QUESTION'`",
+                held.item
+            ))),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn held_by(session: &Session<'_>, agent: &Agent) -> Result<Held, Failure> {
+    match &agent.attempt {
+        Some(attempt) => of_attempt(session, attempt.id),
+        None => Err(agent
+            .refuse("this is written about the item of an attempt")
+            .hint("only the agent that works on an item writes about it; print it instead")),
+    }
 }
 
 /// That an attempt is over.
@@ -106,8 +177,8 @@ pub(crate) fn over(attempt: &AttemptRow) -> Failure {
     .hint("what is to be said of it now, a person can record with `piton record ITEM`")
 }
 
-/// What this process holds: the attempt that its environment names, else the
-/// item that is given, else the one that its environment names.
+/// What this process holds: the item of its attempt, where it is an agent's,
+/// else the item that is given, else the one that its environment names.
 ///
 /// # Errors
 ///
@@ -115,13 +186,17 @@ pub(crate) fn over(attempt: &AttemptRow) -> Failure {
 /// that cannot be read.
 pub fn held(world: &World, item: Option<&str>) -> Result<Option<Held>, Failure> {
     let session = Session::read(world, &world.cwd)?;
-    let item = match Given::of(world, item) {
-        Given::Attempt(_) | Given::Unknown => {
-            let mark = world.var(MARK).unwrap_or_default();
-            return attempt(session.as_ref(), mark).map(Some);
+    if let (Some(session), Some(agent)) = (&session, world.agent()) {
+        return held_by(session, agent).map(Some);
+    }
+    let item = match (Given::of(world, item), item) {
+        (Given::Item(item), _) => item,
+        (Given::Nothing, _) => return Ok(None),
+        // The mark is that of another project, and so is PITON_ITEM.
+        (Given::Attempt(_) | Given::Unknown, Some(item)) => item.trim().to_owned(),
+        (Given::Attempt(_) | Given::Unknown, None) => {
+            return Err(unknown(world.var(MARK).unwrap_or_default()));
         }
-        Given::Item(item) => item,
-        Given::Nothing => return Ok(None),
     };
     let Some(session) = session else {
         // The first thing that is recorded of it makes it known.
@@ -143,15 +218,15 @@ pub fn held(world: &World, item: Option<&str>) -> Result<Option<Held>, Failure> 
     }))
 }
 
-fn attempt(session: Option<&Session<'_>>, mark: &str) -> Result<Held, Failure> {
-    let unknown = || {
-        Failure::new("attempt.unknown", format!("there is no attempt `{mark}` here"))
-            .hint("`piton run` sets PITON_ATTEMPT for the agents that it starts; elsewhere name the item: `piton mcp --item ITEM`")
-    };
-    let id: AttemptId = mark.parse().map_err(|_| unknown())?;
-    let session = session.ok_or_else(unknown)?;
+fn unknown(mark: &str) -> Failure {
+    Failure::new("attempt.unknown", format!("there is no attempt `{mark}` here"))
+        .hint("`piton run` sets PITON_ATTEMPT for the agents that it starts; elsewhere name the item: `piton mcp --item ITEM`")
+}
+
+fn of_attempt(session: &Session<'_>, id: AttemptId) -> Result<Held, Failure> {
     let rows = session.load(&[Need::Attempt(id)])?;
-    let row = rows.tables.attempt(id).cloned().ok_or_else(unknown)?;
+    let row = rows.tables.attempt(id).cloned();
+    let row = row.ok_or_else(|| unknown(&id.to_string()))?;
     let rows = session.load(&[Need::Run(row.run)])?;
     let run_name = rows.tables.run(row.run).map(|run| run.name.clone());
     let run_name = run_name.filter(|_| row.run != RunId::PROJECT);

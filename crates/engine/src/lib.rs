@@ -7,6 +7,7 @@
 
 pub mod agents;
 pub mod answer;
+pub mod caller;
 pub mod config;
 pub mod exchange;
 pub mod faces;

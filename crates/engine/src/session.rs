@@ -66,6 +66,9 @@ impl<'w> Session<'w> {
         if !project.exists() {
             return Ok(None);
         }
+        if access == Access::ReadWrite {
+            world.may_write(&project)?;
+        }
         let store = SqliteStore::open(&project.home, options(world, access))?;
         Ok(Some(Self {
             world,
@@ -103,6 +106,7 @@ impl<'w> Session<'w> {
         project: Project,
         told: &mut dyn FnMut(&str),
     ) -> Result<Self, Failure> {
+        world.may_write(&project)?;
         project.create()?;
         let made = SqliteStore::create_if_missing(&project.home)?;
         let store = SqliteStore::open(&project.home, options(world, Access::ReadWrite))?;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -13,7 +14,10 @@ use piton_core::redact::Redactor;
 use piton_core::{Actor, DecisionId, Facts, HolderKnown};
 use uuid::Uuid;
 
+use crate::caller::{Admitted, Agent, Caller, person};
 use crate::config::Config;
+use crate::failure::Failure;
+use crate::project::Project;
 
 /// Fixes the clock, for tests: an RFC 3339 time.
 const TEST_CLOCK: &str = "PITON_TEST_CLOCK";
@@ -28,7 +32,12 @@ pub struct World {
     /// What agents find in their environment beside this, by the configuration.
     given: Vec<(String, String)>,
     fixed: Option<Timestamp>,
-    actor: Option<Actor>,
+    /// Who calls; none for a person.
+    agent: Option<Box<Agent>>,
+    /// What the caller was let do; none where nothing was asked.
+    admitted: Option<Admitted>,
+    /// The name of the person who calls, once it was asked for.
+    person: OnceLock<String>,
     zone: TimeZone,
     begun: std::time::Instant,
 }
@@ -55,7 +64,9 @@ impl World {
             begun: std::time::Instant::now(),
             zone: TimeZone::system(),
             fixed,
-            actor: None,
+            agent: None,
+            admitted: None,
+            person: OnceLock::new(),
         })
     }
 
@@ -108,30 +119,48 @@ impl World {
         std::env::current_exe().and_then(std::fs::canonicalize).ok()
     }
 
-    /// Who is at the keyboard.
+    /// The name of the person who calls: `PITON_USER`, else git's `user.name`,
+    /// else the login.
     #[must_use]
     pub fn user(&self) -> &str {
-        ["PITON_USER", "USER", "LOGNAME", "USERNAME"]
-            .iter()
-            .find_map(|name| self.var(name))
-            .unwrap_or("somebody")
+        self.person.get_or_init(|| person::name(self))
     }
 
-    /// The same world, in which somebody else acts than whoever is at the keyboard.
+    /// The same world, in which this caller acts.
     #[must_use]
-    pub fn acting_as(self, actor: Actor) -> Self {
+    pub(crate) fn called_by(&self, caller: Caller, admitted: Admitted) -> Self {
+        let agent = match caller {
+            Caller::Person => None,
+            Caller::Agent(agent) => Some(agent),
+        };
         Self {
-            actor: Some(actor),
-            ..self
+            agent,
+            admitted: Some(admitted),
+            ..self.clone()
         }
     }
 
-    /// What the commands of a person, or of whoever acts, bring with them.
+    /// The agent that acts; none where a person does.
+    #[must_use]
+    pub fn agent(&self) -> Option<&Agent> {
+        self.agent.as_deref()
+    }
+
+    /// Refuses to write to a project in which the caller may not do what it was
+    /// let do for another one.
+    pub(crate) fn may_write(&self, project: &Project) -> Result<(), Failure> {
+        match &self.admitted {
+            Some(admitted) => admitted.check(self, project),
+            None => Ok(()),
+        }
+    }
+
+    /// What the commands of the caller bring with them.
     #[must_use]
     pub fn facts(&self, holder: HolderKnown) -> Facts {
         let person = || Actor::Person(self.user().to_owned());
         Facts {
-            actor: self.actor.clone().unwrap_or_else(person),
+            actor: self.agent().map_or_else(person, Agent::actor),
             decision: DecisionId(self.id()),
             holder,
         }

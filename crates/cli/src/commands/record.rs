@@ -92,13 +92,17 @@ fn show(recorded: &Recorded, output: &mut Output) {
         Some(run) => format!(" of run `{run}`"),
         None => String::new(),
     };
-    output.note(&format!(
-        "recorded {}: {}, attempt {} at `{}`{run}",
-        recorded.name,
-        recorded.outcome.as_str(),
+    let outcome = recorded.outcome.as_str();
+    let attempt = format!(
+        "attempt {} at `{}`{run}",
         recorded.number,
         first_line(&recorded.node)
-    ));
+    );
+    output.note(&if recorded.is_pending {
+        format!("noted for {attempt}: {outcome}; it counts when the attempt ends")
+    } else {
+        format!("recorded {}: {outcome}, {attempt}", recorded.name)
+    });
     if recorded.new_item {
         output.note(&format!(
             "{DIM}`{}` is a new item, of no plan{DIM:#}",

@@ -13,6 +13,7 @@ mod conformance;
 mod costs;
 mod crash;
 mod faults;
+mod fence;
 mod files;
 mod guide;
 mod harness;

@@ -331,7 +331,7 @@ fn pausing_lets_the_agent_finish_and_stops_before_the_next() {
     );
     assert_eq!(
         scratch.progress("pause-reason").as_deref(),
-        Some("paused by ada")
+        Some("paused by Ada")
     );
     assert_eq!(scratch.piton(&["resume"]).exit, 0);
     scratch.write("go-test", "");
@@ -354,7 +354,7 @@ fn stopping_ends_the_agent_at_once() {
     );
     assert_eq!(said.exit, 130, "{}", said.err);
     assert!(
-        said.err.contains("- build interrupted: stopped by ada"),
+        said.err.contains("- build interrupted: stopped by Ada"),
         "{}",
         said.err
     );

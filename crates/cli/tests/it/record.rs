@@ -156,7 +156,7 @@ mod flags {
         let attempt = &past["attempts"][0];
         assert_eq!(
             (&attempt["summary"], &attempt["agent"]),
-            (&serde_json::Value::Null, &serde_json::json!("ada"))
+            (&serde_json::Value::Null, &serde_json::json!("Ada"))
         );
     }
 

@@ -285,13 +285,13 @@ fn paused_by_a_person() {
         assert_eq!(scratch.progress("status").as_deref(), Some("paused"));
         assert_eq!(
             scratch.progress("pause-reason").as_deref(),
-            Some("paused by ada")
+            Some("paused by Ada")
         );
         (scratch, None)
     };
     insta::assert_snapshot!(typed_in(paused), @r"
     $ piton run demo --agent ./agent.sh
-    error: run `2026-01-15_demo` is paused (paused by ada) [run.paused]
+    error: run `2026-01-15_demo` is paused (paused by Ada) [run.paused]
     hint: let it go on with `piton resume 2026-01-15_demo`
     [exit 3]
     PROGRESS.yaml: paused
@@ -303,13 +303,13 @@ fn paused_by_a_person() {
     PROGRESS.yaml: interrupted
 
     $ piton pause demo
-    error: run `2026-01-15_demo` is paused (paused by ada) [run.paused]
+    error: run `2026-01-15_demo` is paused (paused by Ada) [run.paused]
     hint: let it go on with `piton resume 2026-01-15_demo`
     [exit 3]
     PROGRESS.yaml: paused
 
     $ piton stop demo
-    error: run `2026-01-15_demo` is paused (paused by ada) [run.paused]
+    error: run `2026-01-15_demo` is paused (paused by Ada) [run.paused]
     hint: let it go on with `piton resume 2026-01-15_demo`
     [exit 3]
     PROGRESS.yaml: paused

@@ -18,6 +18,7 @@ use piton_core::{AttemptId, Command};
 use serde_json::{Value, json};
 
 use super::log;
+use crate::caller;
 use crate::config::Config;
 use crate::faces::{self, News};
 use crate::failure::Failure;
@@ -147,8 +148,13 @@ fn answer(
         return Ok(None);
     }
     let notes = Notes::of(&project.home);
+    // An agent of a run may have lost its mark on the way to the hook.
+    let recognized = (!held.is_watched()).then(|| caller::recognize(world));
+    let agent = recognized.as_ref().and_then(World::agent);
+    let held = &agent.map_or_else(|| held.clone(), Given::of_agent);
     match moment {
         Moment::SessionStart => begin(world, told, held, &notes),
+        Moment::Called if held.is_watched() => Ok(None),
         Moment::Called => called(world, told, held).map(|()| None),
         Moment::Stop => stop(world, told, held, &notes),
         Moment::SessionEnd => end(world, told, held, &notes).map(|()| None),

@@ -9,6 +9,7 @@ use super::control::{Outcome, outcome};
 use super::record::item::asked_about;
 use super::{Told, follow_faces, one_line, said, session, shown};
 use crate::failure::Failure;
+use crate::held::own_item;
 use crate::session::{Session, no_runs};
 use crate::world::World;
 use crate::{faces, mirror};
@@ -99,7 +100,8 @@ const QUESTION_CHARS_MAX: usize = 500;
 ///
 /// # Errors
 ///
-/// When it is no question in one line, more than one item fits, or the store fails.
+/// When it is no question in one line, more than one item fits, the attempt of
+/// the agent that asks is over, or the store fails.
 pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Open, Failure> {
     let text = question.text.trim();
     if text.is_empty() {
@@ -115,6 +117,10 @@ pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Ope
         .hint("ask shortly, and say the rest with `--details TEXT`"));
     }
     let session = session(world, told)?;
+    if world.agent().is_some_and(|agent| agent.attempt.is_some()) {
+        // An attempt that is over asks nothing.
+        own_item(&session)?;
+    }
     let about = said(question.item)
         .map(|item| asked_about(&session, &item))
         .transpose()?;

@@ -6,18 +6,25 @@ use piton_core::{Command, Event, Need, Refusal};
 
 use super::{Told, follow_faces, in_words, one_line, said, session};
 use crate::failure::Failure;
+use crate::held::{Held, own_item, refuse_other};
 use crate::session::Session;
 use crate::world::World;
 
-/// Keeps something that is worth knowing.
+/// Keeps something that is worth knowing. What an agent keeps comes from the
+/// item of its attempt.
 ///
 /// # Errors
 ///
 /// When something that its kind needs is missing, a guardrail of its title is
-/// followed already, or the store fails.
+/// followed already, an agent names another item than its own, or the store
+/// fails.
 pub fn add(world: &World, memory: Memory, told: &mut Told<'_>) -> Result<MemoryRow, Failure> {
     let memory = checked(world, memory)?;
     let session = session(world, told)?;
+    let memory = match own_item(&session)? {
+        Some(held) => of_own(&session, &held, memory)?,
+        None => memory,
+    };
     let committed = session.tell(&Command::AddMemory(Box::new(memory)))?;
     let id = committed.events.into_iter().find_map(|recorded| {
         if let Event::MemoryAdded(memory) = recorded.event {
@@ -30,6 +37,19 @@ pub fn add(world: &World, memory: Memory, told: &mut Told<'_>) -> Result<MemoryR
     let row = remembered(&session, &id)?;
     follow_faces(&session, told);
     Ok(row)
+}
+
+/// What an agent keeps, with the attempt that it comes from.
+fn of_own(session: &Session<'_>, held: &Held, memory: Memory) -> Result<Memory, Failure> {
+    if let Some(item) = &memory.source_item {
+        refuse_other(session, held, item)?;
+    }
+    let attempt = held.attempt.as_ref();
+    Ok(Memory {
+        source_item: Some(held.node.as_str().to_owned()),
+        source_attempt: attempt.and_then(|row| row.name.clone()),
+        ..memory
+    })
 }
 
 /// What came of what an agent said is worth knowing.
@@ -144,13 +164,17 @@ fn checked(world: &World, memory: Memory) -> Result<Memory, Failure> {
         }
     }
     if kind == MemoryKind::Guardrail && memory.added_after.is_none() {
-        memory.added_after = Some(added_after(world.now(), world.user()));
+        let by = match world.agent() {
+            Some(agent) => agent.description(),
+            None => world.user().to_owned(),
+        };
+        memory.added_after = Some(added_after(world.now(), &by));
     }
     Ok(memory)
 }
 
-fn added_after(now: Timestamp, user: &str) -> String {
-    format!("Session: {} - added by {user}", now.strftime("%F"))
+fn added_after(now: Timestamp, by: &str) -> String {
+    format!("Session: {} - added by {by}", now.strftime("%F"))
 }
 
 /// How one of this kind is added.

@@ -6,15 +6,21 @@ use serde_json::Value;
 
 use super::{Told, follow_faces, session};
 use crate::failure::Failure;
+use crate::held::{Held, own_item, refuse_other};
+use crate::session::Session;
 use crate::world::World;
 
-/// Keeps a session event.
+/// Keeps a session event. What an agent logs is about the item of its attempt.
 ///
 /// # Errors
 ///
-/// When the type is not one of the seven, or the store fails.
+/// When an agent names another item than its own, or the store fails.
 pub fn log(world: &World, entry: Entry, told: &mut Told<'_>) -> Result<EntryRow, Failure> {
     let session = session(world, told)?;
+    let entry = match own_item(&session)? {
+        Some(held) => about_own(&session, &held, entry)?,
+        None => entry,
+    };
     let committed = session.tell(&Command::LogEntry(Box::new(entry)))?;
     // What it says of a resolution is remembered as well.
     let logged = committed.events.into_iter().find_map(|recorded| {
@@ -32,6 +38,20 @@ pub fn log(world: &World, entry: Entry, told: &mut Told<'_>) -> Result<EntryRow,
         timestamp: stamp.time,
         entry: *entry,
     })
+}
+
+/// The entry of an agent, if it is about the item that the agent holds.
+fn about_own(session: &Session<'_>, held: &Held, entry: Entry) -> Result<Entry, Failure> {
+    let named = match (&entry.spec, &entry.task_id) {
+        (Some(spec), Some(task)) => Some(format!("{spec}:{task}")),
+        (None, Some(task)) => Some(task.clone()),
+        (Some(spec), None) if held.run_name.as_ref() != Some(spec) => Some(spec.clone()),
+        (Some(_) | None, None) => None,
+    };
+    if let Some(named) = named {
+        refuse_other(session, held, &named)?;
+    }
+    Ok(held.about(entry))
 }
 
 /// The type of that name.

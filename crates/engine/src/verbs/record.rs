@@ -17,12 +17,12 @@ use piton_core::usage::Usage;
 use piton_core::{AttemptId, AttemptRow, Command, Event, Outcome, RunId};
 use serde::Serialize;
 
-use self::item::{Meant, checked, meant};
+use self::item::{Meant, asked_about, checked, meant};
 use self::pictures::{Kept, Picture};
 pub use self::resolve::Blocker;
 use super::{Told, follow_faces, in_words, said, session};
 use crate::failure::Failure;
-use crate::held::over;
+use crate::held::{Held, over, own_item, refuse_other};
 use crate::project::Project;
 use crate::session::Session;
 use crate::verify::{self, Place};
@@ -92,6 +92,9 @@ pub struct Recorded {
     pub screenshots: Vec<String>,
     /// The blocker that it resolved.
     pub resolved: Option<Blocker>,
+    /// The attempt is the caller's own: what was said counts when it ends.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_pending: bool,
     /// What it used; absent where nothing of it is known.
     #[serde(skip_serializing_if = "Usage::is_unknown")]
     pub usage: Usage,
@@ -135,11 +138,13 @@ pub fn duration(text: &str) -> Result<u64, piton_core::amount::NotADuration> {
     }
 }
 
-/// Records an attempt, and resolves a blocker if it did.
+/// Records an attempt, and resolves a blocker if it did. What an agent records
+/// of its own attempt is its answer, and counts when the attempt ends.
 ///
 /// # Errors
 ///
-/// When something of it is wrong, or its item or the blocker is not known:
+/// When an agent names another item than its own, or resolves a blocker.
+/// /// When something of it is wrong, or its item or the blocker is not known:
 /// nothing is recorded then. When the store fails between the two, the blocker
 /// is resolved and the attempt is not recorded.
 pub fn record(world: &World, request: Request, told: &mut Told<'_>) -> Result<Recorded, Failure> {
@@ -163,6 +168,16 @@ pub fn record(world: &World, request: Request, told: &mut Told<'_>) -> Result<Re
         }
     }
     let session = session(world, told)?;
+    if let Some(held) = own_item(&session)? {
+        refuse_other(&session, &held, &text)?;
+        return store_answer(
+            &session,
+            &held,
+            account,
+            pictures,
+            request.resolves.is_some(),
+        );
+    }
     let meant = meant(&session, &text)?;
     let recorded = store(&session, &meant, account, pictures, request.resolves)?;
     follow_faces(&session, told);
@@ -245,8 +260,73 @@ fn store(
         outcome,
         screenshots,
         resolved,
+        is_pending: false,
         usage: told.report.usage,
     })
+}
+
+/// Stores what an agent records of its own attempt. Who made the attempt, which
+/// one it is and when it ends is known without it.
+fn store_answer(
+    session: &Session<'_>,
+    held: &Held,
+    account: Account,
+    pictures: Vec<Picture>,
+    resolves: bool,
+) -> Result<Recorded, Failure> {
+    let attempt = held.open_attempt()?;
+    let (Some(attempt), Some(agent)) = (attempt, session.world.agent()) else {
+        return Err(
+            Failure::new("attempt.unknown", "the caller belongs to no attempt")
+                .hint("name an item: `piton record ITEM --summary TEXT`"),
+        );
+    };
+    if resolves {
+        return Err(agent
+            .refuse("`--resolves` is for people")
+            .hint("say in `--summary` how it was resolved; a person can record that"));
+    }
+    let outcome = account.outcome.unwrap_or(Outcome::Completed);
+    let meant = asked_about(session, &held.item)?;
+    let kept = Kept::keep(session, pictures, &meant, outcome)?;
+    let report = Report {
+        screenshots: kept.paths(session),
+        ..reported(account.report, outcome)
+    };
+    let screenshots = report.screenshots.clone();
+    if let Err(failure) = answer(session.world, attempt, report) {
+        kept.take_back();
+        return Err(failure);
+    }
+    Ok(Recorded {
+        name: attempt.name.clone().unwrap_or_default(),
+        number: attempt.number,
+        attempt: attempt.id,
+        run: held.run_name.clone(),
+        node: held.node.to_string(),
+        new_item: false,
+        outcome,
+        screenshots,
+        resolved: None,
+        is_pending: true,
+        usage: Usage::default(),
+    })
+}
+
+/// A report with this outcome, and with the question where a person is needed.
+fn reported(report: Report, outcome: Outcome) -> Report {
+    let human = (outcome == Outcome::NeedsHuman).then(|| {
+        let reason = report.summary.clone().or_else(|| report.error.clone());
+        HumanNeeded {
+            reason: reason.unwrap_or_else(|| "a person is needed".to_owned()),
+            details: report.notes.clone(),
+        }
+    });
+    Report {
+        outcome,
+        human: human.or(report.human),
+        ..report
+    }
 }
 
 fn tell(
@@ -256,16 +336,10 @@ fn tell(
     outcome: Outcome,
     screenshots: Vec<String>,
 ) -> Command {
-    let mut report = account.report;
-    report.outcome = outcome;
-    report.screenshots = screenshots;
-    if outcome == Outcome::NeedsHuman {
-        let reason = report.summary.clone().or_else(|| report.error.clone());
-        report.human = Some(HumanNeeded {
-            reason: reason.unwrap_or_else(|| "a person is needed".to_owned()),
-            details: report.notes.clone(),
-        });
-    }
+    let mut report = Report {
+        screenshots,
+        ..reported(account.report, outcome)
+    };
     verify::note(
         &mut report,
         &Place {

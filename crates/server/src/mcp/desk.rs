@@ -1,6 +1,5 @@
 //! Where a client sits: the world, and what it holds.
 
-use piton_core::Actor;
 use piton_engine::held::{Held, held};
 use piton_engine::{Failure, World};
 
@@ -19,20 +18,15 @@ impl Desk {
         held(&self.world, self.item.as_deref())
     }
 
-    /// What is held by somebody who wants to write, and the world in which it acts.
+    /// What is held by a caller that wants to write.
     ///
     /// # Errors
     ///
     /// When nothing is held, or the attempt is over.
-    pub(super) fn held_to_write(&self) -> Result<(Held, World), Failure> {
+    pub(super) fn held_to_write(&self) -> Result<Held, Failure> {
         let held = self.held()?.ok_or_else(nothing_held)?;
-        let attempt = held.open_attempt()?;
-        let world = self.world.clone();
-        let world = match attempt {
-            Some(attempt) => world.acting_as(Actor::Agent(attempt.id.to_string())),
-            None => world,
-        };
-        Ok((held, world))
+        held.open_attempt()?;
+        Ok(held)
     }
 }
 

@@ -1,11 +1,10 @@
 //! The tools that add something about the item that is held, and about no other.
 
+use piton_core::Outcome;
 use piton_core::attempt::{HumanNeeded, Report};
 use piton_core::entry::Entry;
 use piton_core::memory::{Memory, MemoryKind};
 use piton_core::observation::Observation;
-use piton_core::{Outcome, RunId};
-use piton_engine::held::Held;
 use piton_engine::verbs::inbox::{self, Question};
 use piton_engine::verbs::learn;
 use piton_engine::verbs::log;
@@ -41,11 +40,12 @@ impl Heard {
 
 pub(super) fn record(call: &Call<'_>) -> Result<Answer, Failure> {
     let report = report(call.given)?;
-    let (held, world) = call.desk.held_to_write()?;
+    let held = call.desk.held_to_write()?;
+    let world = &call.desk.world;
     let outcome = report.outcome;
     let data = json!({ "item": held.item, "status": outcome.as_str() });
     if let Some(attempt) = held.open_attempt()? {
-        record::answer(&world, attempt, report)?;
+        record::answer(world, attempt, report)?;
         let text = format!(
             "noted for attempt {} at {}: {}; it counts when you end",
             attempt.number,
@@ -66,7 +66,7 @@ pub(super) fn record(call: &Call<'_>) -> Result<Answer, Failure> {
         },
         ..Request::default()
     };
-    let recorded = record::record(&world, request, &mut |notice| heard.hear(&notice))?;
+    let recorded = record::record(world, request, &mut |notice| heard.hear(&notice))?;
     let text = format!(
         "recorded attempt {} at {}: {}",
         recorded.number,
@@ -142,11 +142,12 @@ fn told(report: Report) -> Report {
 }
 
 pub(super) fn log(call: &Call<'_>) -> Result<Answer, Failure> {
-    let (held, world) = call.desk.held_to_write()?;
+    let held = call.desk.held_to_write()?;
+    let world = &call.desk.world;
     let kind = log::entry_type(&call.given.text("type").unwrap_or_default())?;
     let mut entry = Entry {
         data: call.given.named("data"),
-        ..about(&held, Entry::bare(kind))
+        ..held.about(Entry::bare(kind))
     };
     for key in ["description", "notes"] {
         if let Some(text) = call.given.text(key) {
@@ -154,22 +155,13 @@ pub(super) fn log(call: &Call<'_>) -> Result<Answer, Failure> {
         }
     }
     let mut heard = Heard::default();
-    let logged = log::log(&world, entry, &mut |notice| heard.hear(&notice))?;
+    let logged = log::log(world, entry, &mut |notice| heard.hear(&notice))?;
     let text = format!(
         "logged {}: {}",
         logged.entry.type_word(),
         logged.entry.title()
     );
     Ok(heard.after(text).with(&logged))
-}
-
-/// The entry, with the item as its task.
-fn about(held: &Held, entry: Entry) -> Entry {
-    Entry {
-        spec: held.run_name.clone().filter(|_| held.run != RunId::PROJECT),
-        task_id: Some(held.node.as_str().to_owned()),
-        ..entry
-    }
 }
 
 pub(super) fn learn(call: &Call<'_>) -> Result<Answer, Failure> {
@@ -192,7 +184,8 @@ pub(super) fn learn(call: &Call<'_>) -> Result<Answer, Failure> {
         )
         .hint(r#"leave them out, or add "kind": "pattern""#));
     }
-    let (held, world) = call.desk.held_to_write()?;
+    let held = call.desk.held_to_write()?;
+    let world = &call.desk.world;
     let attempt = held.attempt.as_ref();
     let memory = Memory {
         topic: given.text("type"),
@@ -206,7 +199,7 @@ pub(super) fn learn(call: &Call<'_>) -> Result<Answer, Failure> {
     };
     let carried = attempt.map(|row| row.memories.clone()).unwrap_or_default();
     let mut heard = Heard::default();
-    let noticed = learn::notice(&world, memory, carried, &mut |notice| heard.hear(&notice))?;
+    let noticed = learn::notice(world, memory, carried, &mut |notice| heard.hear(&notice))?;
     let text = match (&noticed.id, noticed.was_known) {
         (Some(id), false) => format!("remembered as {id}"),
         (Some(id), true) => format!("known already as {id}; you are one more source of it"),
@@ -217,14 +210,15 @@ pub(super) fn learn(call: &Call<'_>) -> Result<Answer, Failure> {
 }
 
 pub(super) fn ask(call: &Call<'_>) -> Result<Answer, Failure> {
-    let (held, world) = call.desk.held_to_write()?;
+    let held = call.desk.held_to_write()?;
+    let world = &call.desk.world;
     let question = Question {
         text: call.given.text("question").unwrap_or_default(),
         details: call.given.text("details"),
         item: Some(held.item),
     };
     let mut heard = Heard::default();
-    let open = inbox::ask(&world, question, &mut |notice| heard.hear(&notice))?;
+    let open = inbox::ask(world, question, &mut |notice| heard.hear(&notice))?;
     let text = format!(
         "asked as {}: go on with what does not need the answer",
         open.id

@@ -1,0 +1,369 @@
+//! Who calls a command: a person, or the agent of an attempt of this project.
+//!
+//! A process is taken for an agent by the first of these that holds:
+//!
+//! 1. it has the mark of an attempt in its environment ([`MARK`]);
+//! 2. a process that it descends from was started with such a mark;
+//! 3. it descends from a process that the spool records for an attempt;
+//! 4. it descends from a runner, which adopts what its agents leave behind.
+//!
+//! A mark counts where the store of the project knows the attempt: the agent
+//! of another project is a person here. All else is a person, whose name
+//! [`World::user`] says. Descent can be seen on Linux only.
+//!
+//! What an agent may do is said by [`Access`], one for each command. This is a
+//! fence and no wall: an agent that edits `.piton/`, acts as another user or
+//! has a service start its processes is not seen here.
+
+pub(crate) mod person;
+
+use std::path::{Path, PathBuf};
+
+use piton_core::{Actor, AttemptId, AttemptRow, Need, RunId, RunRow};
+
+use crate::failure::Failure;
+use crate::process::{self, Ancestor, Identity, MARK};
+use crate::project::Project;
+use crate::run_lock;
+use crate::session::Session;
+use crate::spool;
+use crate::world::World;
+
+/// Who may give a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Every caller: it changes nothing.
+    Read,
+    /// Every caller; what it stores is stored in the name of the caller.
+    Signed,
+    /// A person, and an agent for the item of its attempt.
+    OwnItem,
+    /// A person.
+    Person,
+}
+
+/// A command, as far as it matters who may give it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permission {
+    /// The command as it is typed: `piton decide`.
+    pub command: &'static str,
+    /// Who may give it.
+    pub access: Access,
+    /// A path that was typed and says which project is meant.
+    pub place: Option<PathBuf>,
+}
+
+impl Permission {
+    /// That of a command for the project of the present folder.
+    #[must_use]
+    pub fn new(command: &'static str, access: Access) -> Self {
+        Self {
+            command,
+            access,
+            place: None,
+        }
+    }
+
+    /// The same for the project that `typed` lies in, where there is such a path.
+    #[must_use]
+    pub fn at(self, typed: Option<impl Into<PathBuf>>) -> Self {
+        Self {
+            place: typed.map(Into::into),
+            ..self
+        }
+    }
+
+    /// The project that the command is for, as far as its arguments say.
+    fn project(&self, world: &World) -> Project {
+        let place = self.place.as_ref().map(|typed| world.path(typed));
+        let place = place.and_then(|place| std::fs::canonicalize(place).ok());
+        let folder = place.as_deref().and_then(|place| {
+            let is_folder = place.is_dir();
+            if is_folder {
+                Some(place)
+            } else {
+                place.parent()
+            }
+        });
+        Project::find(world, folder.unwrap_or(&world.cwd))
+    }
+}
+
+/// Who calls.
+#[derive(Clone, Debug)]
+pub enum Caller {
+    /// A person, or a program that a person started.
+    Person,
+    /// An agent of this project, or what its runner started beside.
+    Agent(Box<Agent>),
+}
+
+/// A caller that is no person.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// Its attempt, also one that is over; none for a gate or a hook of git,
+    /// which belong to a run and to no attempt.
+    pub attempt: Option<AttemptRow>,
+    /// The name of the run.
+    pub run: Option<String>,
+    /// What it was recognized by.
+    pub sign: Sign,
+    /// What it is called where there is no attempt.
+    name: String,
+}
+
+/// What an agent was recognized by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// The mark in its own environment.
+    Environment,
+    /// The mark in the environment of this process above it.
+    AncestorEnvironment(u32),
+    /// Descent from this process, which is recorded for an attempt or a gate.
+    Recorded(u32),
+    /// Descent from this process, which is a runner.
+    Runner(u32),
+}
+
+impl Agent {
+    /// In whose name it stores something.
+    #[must_use]
+    pub fn actor(&self) -> Actor {
+        Actor::Agent(match &self.attempt {
+            Some(attempt) => attempt.id.to_string(),
+            None => self.name.clone(),
+        })
+    }
+
+    /// Who it is, for a sentence.
+    pub(crate) fn description(&self) -> String {
+        let run = self.run.as_deref();
+        match (&self.attempt, run) {
+            (Some(attempt), Some(run)) => {
+                format!(
+                    "the agent of attempt {} at `{run}:{}`",
+                    attempt.number, attempt.node
+                )
+            }
+            (Some(attempt), None) => {
+                format!(
+                    "the agent of attempt {} at `{}`",
+                    attempt.number, attempt.node
+                )
+            }
+            (None, Some(run)) => format!("a process of run `{run}`"),
+            (None, None) => "a process of a run".to_owned(),
+        }
+    }
+
+    /// Why it is taken for that.
+    fn reason(&self) -> String {
+        match self.sign {
+            Sign::Environment => format!("{MARK} is in its environment"),
+            Sign::AncestorEnvironment(pid) => {
+                format!("{MARK} is in the environment of process {pid}, from which it descends")
+            }
+            Sign::Recorded(pid) => {
+                format!("it descends from process {pid}, which the run started")
+            }
+            Sign::Runner(pid) => format!("it descends from process {pid}, the runner"),
+        }
+    }
+
+    /// That it may not give a command, or not for what was named.
+    pub(crate) fn refuse(&self, what: &str) -> Failure {
+        Failure::new(
+            "agent.not_allowed",
+            format!(
+                "{what}, and this caller is {}: {}",
+                self.description(),
+                self.reason()
+            ),
+        )
+    }
+}
+
+/// Lets a command be carried out, or refuses it; the world in which its caller
+/// acts.
+///
+/// # Errors
+///
+/// `agent.not_allowed` when an agent of the project gives a command that is for
+/// people.
+pub fn admit(world: &World, permission: Permission) -> Result<World, Failure> {
+    if permission.access == Access::Read {
+        return Ok(world.clone());
+    }
+    let project = permission.project(world);
+    let caller = classify(world, &project);
+    if let (Caller::Agent(agent), Access::Person) = (&caller, permission.access) {
+        return Err(for_people(agent, permission.command));
+    }
+    Ok(world.called_by(
+        caller,
+        Admitted {
+            permission,
+            home: project.home,
+        },
+    ))
+}
+
+fn for_people(agent: &Agent, command: &str) -> Failure {
+    agent
+        .refuse(&format!("`{command}` is for people"))
+        .hint("ask a person with `piton inbox ask 'QUESTION'`, or end with the status needs-human")
+}
+
+/// What a caller was let do, and where.
+#[derive(Clone, Debug)]
+pub(crate) struct Admitted {
+    permission: Permission,
+    /// The home of the project that was looked at.
+    home: PathBuf,
+}
+
+impl Admitted {
+    /// Refuses an agent whose command turns out to be for its own project,
+    /// although its arguments seemed to name another one.
+    pub(crate) fn check(&self, world: &World, project: &Project) -> Result<(), Failure> {
+        if self.permission.access != Access::Person || self.home == project.home {
+            return Ok(());
+        }
+        match classify(world, project) {
+            Caller::Agent(agent) => Err(for_people(&agent, self.permission.command)),
+            Caller::Person => Ok(()),
+        }
+    }
+}
+
+/// The world, knowing its caller, for a hook: an agent program starts it, and
+/// nothing about it is refused.
+#[must_use]
+pub fn recognize(world: &World) -> World {
+    let permission = Permission::new("piton hook", Access::Signed);
+    admit(world, permission).unwrap_or_else(|_| world.clone())
+}
+
+/// Who calls, as seen from a project.
+#[must_use]
+pub fn classify(world: &World, project: &Project) -> Caller {
+    if !project.exists() {
+        return Caller::Person;
+    }
+    let mut store = LazyStore {
+        world,
+        root: &project.root,
+        session: None,
+    };
+    let found = by_environment(world, &mut store).or_else(|| {
+        // Where nothing was ever run, nothing descends from a run.
+        let was_run = run_lock::was_ever_taken(project);
+        was_run
+            .then(process::ancestors)
+            .and_then(|above| by_descent(project, &above, &mut store))
+    });
+    match found {
+        Some(agent) => Caller::Agent(Box::new(agent)),
+        None => Caller::Person,
+    }
+}
+
+fn by_environment(world: &World, store: &mut LazyStore<'_>) -> Option<Agent> {
+    let attempt = store.attempt(world.var(MARK)?)?;
+    Some(store.agent_of(attempt, Sign::Environment))
+}
+
+fn by_descent(project: &Project, above: &[Ancestor], store: &mut LazyStore<'_>) -> Option<Agent> {
+    for ancestor in above {
+        let mark = ancestor.mark.as_deref();
+        if let Some(attempt) = mark.and_then(|mark| store.attempt(mark)) {
+            return Some(store.agent_of(attempt, Sign::AncestorEnvironment(ancestor.pid)));
+        }
+    }
+    let ancestor = |id: &Identity| above.iter().find(|ancestor| ancestor.is(id));
+    for recorded in spool::recorded(&project.home.join("spool")) {
+        if let Some(ancestor) = ancestor(&recorded.id) {
+            let sign = Sign::Recorded(ancestor.pid);
+            return Some(match store.attempt(&recorded.attempt) {
+                Some(attempt) => store.agent_of(attempt, sign),
+                None => store.process_of(recorded.run.parse().ok(), sign, recorded.attempt),
+            });
+        }
+    }
+    let runners = run_lock::holders(project);
+    let runner = runners.iter().find_map(ancestor)?;
+    let sign = Sign::Runner(runner.pid);
+    let run = store.run_held_by(runner.pid);
+    Some(match run.and_then(|run| store.open_attempt(run)) {
+        Some(attempt) => store.agent_of(attempt, sign),
+        None => store.process_of(run, sign, format!("process {}", runner.pid)),
+    })
+}
+
+/// The store of a project, opened when something is asked of it.
+///
+/// One that cannot be read knows nothing: the command itself says what is wrong
+/// with it.
+struct LazyStore<'w> {
+    world: &'w World,
+    root: &'w Path,
+    session: Option<Option<Session<'w>>>,
+}
+
+impl<'w> LazyStore<'w> {
+    fn session(&mut self) -> Option<&Session<'w>> {
+        let (world, root) = (self.world, self.root);
+        let opened = self
+            .session
+            .get_or_insert_with(|| Session::read(world, root).ok().flatten());
+        opened.as_ref()
+    }
+
+    /// The attempt that a mark names.
+    fn attempt(&mut self, mark: &str) -> Option<AttemptRow> {
+        let id: AttemptId = mark.parse().ok()?;
+        let rows = self.session()?.load(&[Need::Attempt(id)]).ok()?;
+        rows.tables.attempt(id).cloned()
+    }
+
+    /// The run that a process of this machine holds.
+    fn run_held_by(&mut self, pid: u32) -> Option<RunId> {
+        let owner = format!("process {pid} on ");
+        let runs = self.session()?.runs().ok()?;
+        let is_held = |run: &&RunRow| {
+            let holder = run.holder.as_ref();
+            holder.is_some_and(|holder| holder.owner.starts_with(&owner))
+        };
+        runs.iter().find(is_held).map(|run| run.id)
+    }
+
+    /// The attempt that is under way in a run.
+    fn open_attempt(&mut self, run: RunId) -> Option<AttemptRow> {
+        let rows = self.session()?.load(&[Need::OpenAttempts(run)]).ok()?;
+        let mut open = rows.tables.open_attempts();
+        open.find(|attempt| attempt.run == run).cloned()
+    }
+
+    fn run_name(&mut self, run: RunId) -> Option<String> {
+        let rows = self.session()?.load(&[Need::Run(run)]).ok()?;
+        rows.tables.run(run).map(|row| row.name.clone())
+    }
+
+    fn agent_of(&mut self, attempt: AttemptRow, sign: Sign) -> Agent {
+        Agent {
+            run: self.run_name(attempt.run),
+            attempt: Some(attempt),
+            sign,
+            name: String::new(),
+        }
+    }
+
+    fn process_of(&mut self, run: Option<RunId>, sign: Sign, name: String) -> Agent {
+        Agent {
+            run: run.and_then(|run| self.run_name(run)),
+            attempt: None,
+            sign,
+            name,
+        }
+    }
+}
