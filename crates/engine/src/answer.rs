@@ -177,6 +177,10 @@ impl fmt::Display for BlockFault {
 pub fn settle(report: &mut Report, answer: &Report) {
     let observations = answer.observations.iter().cloned();
     report.observations.extend(observations);
+    let screenshots = answer.screenshots.iter().cloned();
+    report.screenshots.extend(screenshots);
+    let validations = answer.validations.iter().cloned();
+    report.validations.extend(validations);
     if !settles(report, answer) {
         return;
     }
