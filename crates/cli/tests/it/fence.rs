@@ -487,10 +487,10 @@ fn a_person_is_named_by_the_variable_then_by_git_then_by_the_login() {
             .expect("an actor")
             .to_owned()
     };
-    let nobody = |command: &mut Command| {
+    let without_account = |command: &mut Command| {
         command.env_remove("USER").env_remove("HOME");
     };
-    let unnamed = actor(&nobody);
+    let unnamed = actor(&without_account);
     assert!(!unnamed.contains("somebody"), "{unnamed}");
     assert!(unnamed.len() > "person:".len(), "{unnamed}");
     assert_eq!(actor(&|_| {}), "person:ada");
