@@ -204,20 +204,14 @@ pub enum Ending {
 enum Doing {
     /// Between two nodes: the engine looks around.
     Looking,
-    /// A command is on its way; what it leads to when it is carried out.
-    Committing(Box<Next>),
+    /// A command is on its way; what it leads to when it is carried out, if not to a look.
+    Committing(Option<Box<Effect>>),
     /// An agent or a gate works, or a commit is being made, on this item.
     Working(Node),
     /// Waiting for a time or a person.
     Waiting,
     /// Over.
     Finished,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Next {
-    Look,
-    Effect(Effect),
 }
 
 /// The loop of one invocation of `piton run`.
@@ -429,8 +423,8 @@ impl RunLoop {
         vec![Effect::Look]
     }
 
-    fn commit(&mut self, command: Command, next: Next) -> Vec<Effect> {
-        self.doing = Doing::Committing(Box::new(next));
+    fn commit(&mut self, command: Command, next: Option<Box<Effect>>) -> Vec<Effect> {
+        self.doing = Doing::Committing(next);
         vec![Effect::Commit(command)]
     }
 
@@ -479,27 +473,27 @@ impl RunLoop {
         let Doing::Committing(next) = std::mem::replace(&mut self.doing, Doing::Looking) else {
             return Vec::new();
         };
-        match *next {
-            Next::Look => vec![Effect::Look],
-            Next::Effect(Effect::StartAgent { attempt, node, .. }) if self.stopping.is_some() => {
-                self.take_back_attempt(attempt, node)
+        let Some(effect) = next else {
+            return vec![Effect::Look];
+        };
+        if self.stopping.is_some() {
+            if let Effect::StartAgent { attempt, node, .. } = *effect {
+                return self.take_back_attempt(attempt, node);
             }
-            Next::Effect(Effect::RunGate { node, .. }) if self.stopping.is_some() => {
-                self.take_back_gate(node)
-            }
-            Next::Effect(effect) => {
-                if let Effect::StartAgent { node, .. }
-                | Effect::RunGate { node, .. }
-                | Effect::MakeCommit { node, .. } = &effect
-                {
-                    self.doing = Doing::Working(node.clone());
-                }
-                if matches!(effect, Effect::StartAgent { .. }) {
-                    self.live = Some(Usage::default());
-                }
-                vec![effect]
+            if let Effect::RunGate { node, .. } = *effect {
+                return self.take_back_gate(node);
             }
         }
+        if let Effect::StartAgent { node, .. }
+        | Effect::RunGate { node, .. }
+        | Effect::MakeCommit { node, .. } = &*effect
+        {
+            self.doing = Doing::Working(node.clone());
+        }
+        if matches!(*effect, Effect::StartAgent { .. }) {
+            self.live = Some(Usage::default());
+        }
+        vec![*effect]
     }
 
     /// The reason to stop came while the intent was being stored: nothing is
@@ -537,7 +531,7 @@ impl RunLoop {
             recovery,
             claimed,
         };
-        self.commit(command, Next::Look)
+        self.commit(command, None)
     }
 
     /// The gate was not run, or nobody knows how it ended: it is run again.
@@ -553,7 +547,7 @@ impl RunLoop {
             node,
             report,
         };
-        self.commit(command, Next::Look)
+        self.commit(command, None)
     }
 
     fn refused(&mut self, refusal: Refusal) -> Vec<Effect> {
@@ -573,7 +567,7 @@ impl RunLoop {
             return Vec::new();
         };
         let command = command(self.run, self.token, node);
-        self.commit(command, Next::Look)
+        self.commit(command, None)
     }
 
     /// The first reason to stop is polite. The second is not, so that an agent
@@ -679,7 +673,7 @@ impl RunLoop {
         if self.waited && row.state == RunState::Interrupted && self.stopping.is_none() {
             self.waited = false;
             let (run, token) = (self.run, self.token);
-            return self.commit(Command::ContinueRun { run, token }, Next::Look);
+            return self.commit(Command::ContinueRun { run, token }, None);
         }
         self.finish(Ending::State)
     }
@@ -705,12 +699,12 @@ impl RunLoop {
 
     fn pause(&mut self, pause: Pause) -> Vec<Effect> {
         let (run, token) = (self.run, self.token);
-        self.commit(Command::PauseRun { run, token, pause }, Next::Look)
+        self.commit(Command::PauseRun { run, token, pause }, None)
     }
 
     fn interrupt(&mut self, reason: String) -> Vec<Effect> {
         let (run, token) = (self.run, self.token);
-        self.commit(Command::InterruptRun { run, token, reason }, Next::Look)
+        self.commit(Command::InterruptRun { run, token, reason }, None)
     }
 
     fn time_box_end(&self) -> Option<Timestamp> {
@@ -789,7 +783,7 @@ impl RunLoop {
                 };
                 self.commit(
                     Command::StartGate { run, token, node },
-                    Next::Effect(effect),
+                    Some(Box::new(effect)),
                 )
             }
             Stage::Commit if item.committing.is_some() => {
@@ -801,7 +795,7 @@ impl RunLoop {
                     node: node.clone(),
                     settle: false,
                 };
-                self.doing = Doing::Committing(Box::new(Next::Effect(effect)));
+                self.doing = Doing::Committing(Some(Box::new(effect)));
                 vec![Effect::CommitIntent { node }]
             }
         }
@@ -825,7 +819,7 @@ impl RunLoop {
                 node,
                 before: Some(before),
             };
-            return Some(self.commit(command, Next::Effect(effect)));
+            return Some(self.commit(command, Some(Box::new(effect))));
         }
         None
     }
@@ -889,7 +883,7 @@ impl RunLoop {
                     node,
                     before,
                 };
-                self.commit(command, Next::Effect(effect))
+                self.commit(command, Some(Box::new(effect)))
             }
             BaselineAnswer::Skip(known) => {
                 self.start_attempt(&item, role_at(item.stage), attempt, known)
@@ -928,7 +922,7 @@ impl RunLoop {
             tree: None,
             baseline,
         };
-        self.commit(command, Next::Effect(effect))
+        self.commit(command, Some(Box::new(effect)))
     }
 
     /// The runner's token.

@@ -423,7 +423,7 @@ fn a_scratch_project_of_an_agent_is_a_project_as_any_other() {
         ("decide", "decide d1 answer --why 5433"),
         ("record", "record something --summary x"),
     ];
-    scratch.script("inner.sh", COMPLETED);
+    scratch.script("inner.sh", &format!("echo x >>made\n{COMPLETED}"));
     let mut lines = "out=$PWD; mkdir inner; cd inner; git init --quiet; unset PITON_PROJECT\n\
                      cp ../inner.sh ../prd.json .\n"
         .to_owned();

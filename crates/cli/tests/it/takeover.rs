@@ -421,7 +421,8 @@ echo fine";
         let prompts = scratch.read("prompts");
         for (prompt, times) in [
             ("try it\n", 2),
-            ("write it down", 0),
+            // An agent was at work: the skip may be its own, and is asked about.
+            ("write it down", 1),
             ("test it twice", 1),
             ("sign it", 1),
             ("ship it", 1),
@@ -441,8 +442,7 @@ echo fine";
         ] {
             assert!(file.contains(kept), "{kept}: {file}");
         }
-        assert_eq!(node(&scratch, "docs")["state"], "skipped");
-        for done in ["build", "flaky", "test", "sign", "ship"] {
+        for done in ["build", "flaky", "docs", "test", "sign", "ship"] {
             assert_eq!(node(&scratch, done)["state"], "done", "{done}: {file}");
         }
         assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));

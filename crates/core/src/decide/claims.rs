@@ -179,15 +179,17 @@ fn weakenings(item: &ItemRow) -> Vec<String> {
 
 fn question(item: &ItemRow, standing: Standing) -> String {
     let node = &item.node;
-    match standing {
-        Standing::Level(Level::Changed) => {
-            format!("`{node}` is said to be done and changed files; nothing checks it: is it done?")
-        }
-        _ if item.gate.is_some() => format!(
-            "the check of `{node}` passes, but its attempts changed nothing and it was not seen to fail before: is it done?"
-        ),
-        _ => format!("`{node}` is said to be done, and its attempts changed nothing: is it done?"),
+    if standing == Standing::Level(Level::Changed) {
+        return format!(
+            "`{node}` is said to be done and changed files; nothing checks it: is it done?"
+        );
     }
+    if item.gate.is_some() {
+        return format!(
+            "the check of `{node}` passes, but its attempts changed nothing and it was not seen to fail before: is it done?"
+        );
+    }
+    format!("`{node}` is said to be done, and its attempts changed nothing: is it done?")
 }
 
 /// Whether an attempt that ended well leads to nothing more to do or to ask:

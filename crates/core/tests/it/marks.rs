@@ -450,7 +450,7 @@ fn what_takes_a_control_away_is_asked_about_and_not_in_force() {
             );
             assert_eq!(world.state(), RunState::Running, "nothing waits");
             let row = open_of(&world, DecisionKind::AgentEdit).expect("a question");
-            assert_eq!(row.edits, [edit.clone()]);
+            assert_eq!(row.edits, std::slice::from_ref(&edit));
             world.end(token, "a", attempt, Report::bare(Outcome::Completed));
             world.decide(verb, None);
             assert_eq!(open_of(&world, DecisionKind::AgentEdit), None, "{edit}");
