@@ -20,8 +20,8 @@ pub mod repository;
 pub mod sample;
 pub mod seed000;
 pub mod sprint;
+pub mod sprint_folder;
 pub mod trace;
-pub mod workplace;
 
 /// What can go wrong with a measurement: the machine, or what is measured.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

@@ -10,7 +10,7 @@ use crate::bed::{Bed, Size};
 use crate::figure::{Figure, counted, seconds};
 use crate::floor::Preallocated;
 use crate::sample::Samples;
-use crate::workplace::Workplace;
+use crate::sprint_folder::SprintFolder;
 
 /// A repository that P9 is measured in.
 struct RepositoryCase {
@@ -58,7 +58,7 @@ const STARTS: usize = 20;
 /// one, divided by how many attempts more it makes. It is a sentence.
 fn calls_of_attempt<'b>(
     bed: &Bed,
-    open: impl Fn(usize) -> Result<Workplace<'b>>,
+    open: impl Fn(usize) -> Result<SprintFolder<'b>>,
 ) -> Result<String> {
     let (few, many) = (bed.size.pick(1, 2), bed.size.pick(2, 12));
     let shorter = open(few)?.count_calls()?;
@@ -99,7 +99,7 @@ struct OutsideOfGit {
 }
 
 impl OutsideOfGit {
-    fn measure_floor(&mut self, pairs: usize, place: &Workplace<'_>, file: &Path) -> Result<()> {
+    fn measure_floor(&mut self, pairs: usize, place: &SprintFolder<'_>, file: &Path) -> Result<()> {
         let mut preallocated = Preallocated::create(file)?;
         let (mut agent, mut flush) = (Samples::default(), Samples::default());
         for _ in 0..pairs {
@@ -131,7 +131,7 @@ pub(super) fn outside_of_git(bed: &Bed) -> Result<Vec<Figure>> {
     let (few, many) = (bed.size.pick(3, 100), bed.size.choose(6, 2_000, 10_000));
     let (rounds, long_rounds) = (bed.size.pick(1, 7), bed.size.choose(1, 2, 1));
     let base = bed.outside_of_git()?;
-    let open = |nodes| Workplace::outside_of_git(bed, base.path(), nodes);
+    let open = |nodes| SprintFolder::outside_of_git(bed, base.path(), nodes);
     let (short, long) = (open(few)?, open(many)?);
     let mut node = OutsideOfGit::default();
     for round in 0..rounds {
@@ -169,7 +169,7 @@ pub(super) fn in_repositories(bed: &Bed) -> Result<Vec<Figure>> {
     let cases = cases(bed, &ORDINARY);
     // What an attempt calls does not depend on how many files there are.
     let least = cases.iter().map(|case| case.files).min().unwrap_or(1);
-    let open = |nodes| Workplace::in_repository(bed, least, nodes);
+    let open = |nodes| SprintFolder::in_repository(bed, least, nodes);
     let calls = calls_of_attempt(bed, open)?;
     note(&format!("in git, {calls}"))?;
     let figure = |case| Ok(in_repository(bed, case)?.because(calls.clone()));
@@ -177,7 +177,7 @@ pub(super) fn in_repositories(bed: &Bed) -> Result<Vec<Figure>> {
 }
 
 fn in_repository(bed: &Bed, case: &RepositoryCase) -> Result<Figure> {
-    let place = Workplace::in_repository(bed, case.files, case.nodes)?;
+    let place = SprintFolder::in_repository(bed, case.files, case.nodes)?;
     let (mut above, mut agents) = (Samples::default(), Samples::default());
     for _ in 0..case.rounds {
         let node = place.run_above_agent(bed.size.pick(3, STARTS))?;
@@ -199,7 +199,7 @@ fn in_repository(bed: &Bed, case: &RepositoryCase) -> Result<Figure> {
 pub(super) fn paired<'b>(bed: &'b Bed, _filler: &Bed) -> Result<Vec<PairedUnit<'b>>> {
     let base = bed.outside_of_git()?;
     let nodes = bed.size.pick(2, 20);
-    let place = Workplace::outside_of_git(bed, base.path(), nodes)?;
+    let place = SprintFolder::outside_of_git(bed, base.path(), nodes)?;
     let mut units = vec![PairedUnit::new(
         "P9",
         "outside of git, a node",
@@ -210,7 +210,7 @@ pub(super) fn paired<'b>(bed: &'b Bed, _filler: &Bed) -> Result<Vec<PairedUnit<'
         }),
     )];
     for case in cases(bed, &PAIRED) {
-        let place = Workplace::in_repository(bed, case.files, case.nodes)?;
+        let place = SprintFolder::in_repository(bed, case.files, case.nodes)?;
         let files = counted(case.files);
         units.push(PairedUnit::new(
             "P9",

@@ -104,6 +104,12 @@ pub trait Agent: fmt::Debug {
         false
     }
 
+    /// Whether the conversation has the id that the order chose for it, so that
+    /// it is known though the program prints none.
+    fn takes_conversation_id(&self) -> bool {
+        false
+    }
+
     /// The model that works where `asked` is asked for, as the program names
     /// it; None where that is the program's own affair.
     fn model(&self, _asked: Option<&str>) -> Option<String> {

@@ -101,6 +101,10 @@ impl Agent for Custom {
         self.table.resume_flag.is_some()
     }
 
+    fn takes_conversation_id(&self) -> bool {
+        self.table.session_flag.is_some()
+    }
+
     fn model(&self, asked: Option<&str>) -> Option<String> {
         self.table.model_for(asked, None)
     }

@@ -345,6 +345,10 @@ impl Runner<'_, '_> {
                 Err(error) => (answer::unread(&error, &ended), String::new()),
             },
         };
+        report.conversation = report
+            .conversation
+            .take()
+            .or_else(|| self.own_conversation(attempt));
         if let Some(trouble) = stopped_for {
             // A service that had enough says more than that it was silent then.
             let is_late = trouble == Trouble::Timeout;
@@ -381,6 +385,24 @@ impl Runner<'_, '_> {
             node,
             report: Box::new(report),
             recovery,
+        })
+    }
+
+    /// The conversation of an attempt whose program was told its id and prints
+    /// none; that of an attempt that went on in one is the same.
+    fn own_conversation(&self, attempt: AttemptId) -> Option<Conversation> {
+        if !self.job.program.takes_conversation_id() {
+            return None;
+        }
+        let row = self.lp.tables().attempt(attempt)?;
+        let item = self.lp.tables().item(self.row.id, &row.node)?;
+        let known = self
+            .ongoing(item, row.role)
+            .map(|ongoing| ongoing.id.clone());
+        Some(Conversation {
+            agent: self.job.agent.clone(),
+            id: known.unwrap_or_else(|| attempt.to_string()),
+            total: None,
         })
     }
 

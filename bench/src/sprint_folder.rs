@@ -14,7 +14,7 @@ use crate::{Result, repository};
 
 /// A folder with a sprint in its root, whose agent answers at once.
 #[derive(Debug)]
-pub struct Workplace<'b> {
+pub struct SprintFolder<'b> {
     bed: &'b Bed,
     root: PathBuf,
     nodes: usize,
@@ -22,7 +22,7 @@ pub struct Workplace<'b> {
     output: PathBuf,
 }
 
-impl<'b> Workplace<'b> {
+impl<'b> SprintFolder<'b> {
     fn new(bed: &'b Bed, root: PathBuf, nodes: usize) -> Result<Self> {
         let output = bed.folder("output")?.join("output");
         Ok(Self {
