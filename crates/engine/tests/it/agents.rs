@@ -202,7 +202,7 @@ fn check(name: &str, expect: &Value, got: &Read, ended: &Ended, at: Timestamp) {
     // Finer than the words of the recordings, which do not speak of verdicts.
     let class = match report.trouble {
         Some(Trouble::Setup) => Some("logic"),
-        Some(Trouble::NoVerdict) => expect["class"].as_str(),
+        Some(Trouble::NoVerdict | Trouble::Unfinished) => expect["class"].as_str(),
         other => other.map(Trouble::as_str),
     };
     assert_eq!(
