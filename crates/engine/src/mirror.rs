@@ -554,6 +554,7 @@ impl Taking<'_, '_, '_> {
         let open = rows.tables.open_attempts().filter(|_| holds);
         let last = open.max_by_key(|row| row.id);
         Ok(match last {
+            None if !holds => Word::File,
             Some(attempt) => Word::MaybeAgent {
                 attempt: attempt.id,
                 criteria: !matches!(plan, PlanFile::Sprint(_)),
