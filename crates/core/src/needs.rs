@@ -170,15 +170,11 @@ pub fn needs(command: &Command) -> Needs {
             finishing(&mut rows, *run, node);
             logging(&mut rows, *run, node);
         }
-        Command::EndGate { run, node, .. } => {
+        Command::EndGate { run, node, .. } | Command::EndCommit { run, node, .. } => {
             finishing(&mut rows, *run, node);
             logging(&mut rows, *run, node);
             // What the attempts below it changed counts for its check.
             rows.push(Need::Subtree(*run, node.clone()));
-        }
-        Command::EndCommit { run, node, .. } => {
-            finishing(&mut rows, *run, node);
-            logging(&mut rows, *run, node);
         }
         Command::SkipItem { run, .. } => {
             changing(&mut rows, *run);

@@ -429,6 +429,27 @@ fn a_commit_with_nothing_in_it_leaves_the_agents_word() {
 }
 
 #[test]
+fn the_commit_of_a_step_sees_what_the_items_below_it_changed() {
+    let policy = Policy {
+        auto_commit: true,
+        ..Policy::default()
+    };
+    let plan = "build\n  step gate=1\n    part";
+    // What nobody could look at is not held against the step.
+    for (report, expected) in [
+        (Report::bare(Outcome::Completed), Level::Word),
+        (between("a", "b"), Level::Check),
+    ] {
+        let (mut world, token) = running(plan, policy.clone(), worth(Worth::Check));
+        world.work(token, "build/step/part", report);
+        check_on(&mut world, token, "build/step", (true, Some("b")));
+        world.make_commit(token, "build/step", Ok("6673e79"));
+        assert_eq!(world.item("build/step").state, ItemState::Done);
+        assert_eq!(level(&world, "build/step"), Some(expected));
+    }
+}
+
+#[test]
 fn a_claim_may_have_to_stand_up_to_a_gate() {
     let (mut world, token) = with(Worth::Check);
     world.work(token, "build", nothing_changed());
