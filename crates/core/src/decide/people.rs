@@ -370,9 +370,14 @@ fn another_is_broken(story: &Story<'_>, above: &ItemRow, node: &Node) -> bool {
 /// Items above go on with this one, whatever they had come to without it; what
 /// was asked about them is settled with that.
 pub(super) fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
+    // What stands below an item that nobody has begun has not begun either.
+    let mut is_begun = true;
     for above in story.above(run, node).into_iter().rev() {
         let to = match above.state {
-            ItemState::Pending | ItemState::Ready => continue,
+            ItemState::Pending | ItemState::Ready => {
+                is_begun = false;
+                continue;
+            }
             ItemState::Working => {
                 story.stage(run, &above.node, Stage::Work);
                 continue;
@@ -381,12 +386,15 @@ pub(super) fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
                 continue;
             }
             ItemState::Skipped if must_wait(story, run, &above) => ItemState::Pending,
+            ItemState::Done if !is_begun && must_wait(story, run, &above) => ItemState::Pending,
+            ItemState::Done | ItemState::Skipped if !is_begun => ItemState::Ready,
             ItemState::Waiting
             | ItemState::Done
             | ItemState::Failed
             | ItemState::Skipped
             | ItemState::Blocked => ItemState::Working,
         };
+        is_begun &= to == ItemState::Working;
         story.move_item(run, &above.node, to, |moved| {
             moved.stage = Some(Stage::Work)
         });

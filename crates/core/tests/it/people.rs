@@ -186,6 +186,16 @@ fn what_waits_for_a_time_may_be_tried_again_at_once() {
 }
 
 #[test]
+fn what_comes_back_below_a_phase_that_has_not_begun_has_not_begun_either() {
+    let mut world = World::planned("build\n  step\n    part\n  last");
+    let nodes = ["build", "build/step", "build/step/part"];
+    world.skip("build/step");
+    assert_eq!(world.states(&nodes), ["ready", "skipped", "skipped"]);
+    world.retry("build/step/part");
+    assert_eq!(world.states(&nodes), ["ready", "ready", "ready"]);
+}
+
+#[test]
 fn a_phase_that_was_left_out_comes_back_whole() {
     let (mut world, token) = World::running(PLAN);
     world.skip("build");
