@@ -352,7 +352,7 @@ pub(super) fn end_attempt(
         report: Box::new(kept),
         unchecked,
     });
-    note_claims(story, run, attempt, ended.claimed, &change);
+    note_claims(story, &item, attempt, ended.claimed, &change);
     if matches!(role, Role::Worker | Role::Verdict) && !unchecked {
         log_attempt(story, (run, node), report, None);
     }
@@ -470,22 +470,28 @@ fn waits_for_check(
     }
 }
 
-/// What an attempt did to the tree counts for the items that it claimed.
+/// What an attempt at `worked_on` did to the tree counts for the items that it
+/// claimed, except where one check stands for both of them: that it passes after
+/// the attempt shows the work on one of them, and nobody knows which.
 fn note_claims(
     story: &mut Story<'_>,
-    run: RunId,
+    worked_on: &ItemRow,
     attempt: AttemptId,
     claimed: &[Node],
     change: &TreeChange,
 ) {
+    let script_of = |item: &ItemRow| item.gate.as_ref().map(|gate| gate.script.clone());
+    let own = script_of(worked_on);
     for node in claimed {
-        let is_claimed = story.tables.item(run, node).is_some_and(|item| {
+        let counts = story.tables.item(worked_on.run, node).is_some_and(|item| {
             let by = item.claimed.as_ref();
-            by.is_some_and(|by| by.attempt == Some(attempt)) && !item.state.is_finished()
+            let is_claimed = by.is_some_and(|by| by.attempt == Some(attempt));
+            let has_own_check = own.is_none() || script_of(item) != own;
+            is_claimed && has_own_check && !item.state.is_finished()
         });
-        if is_claimed {
+        if counts {
             story.tell(Event::ItemClaimed {
-                run,
+                run: worked_on.run,
                 node: node.clone(),
                 by: Some(Box::new(ClaimedBy {
                     attempt: Some(attempt),

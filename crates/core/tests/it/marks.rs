@@ -308,6 +308,26 @@ fn a_check_that_merely_passes_before_the_first_attempt_proves_no_claim() {
     assert_eq!(world.item("b").evidence, []);
 }
 
+/// Both items have the same check, as all criteria of a task file have.
+#[test]
+fn a_check_that_the_item_of_the_attempt_shares_proves_no_claim() {
+    for (own_change, expected) in [(false, Level::Word), (true, Level::Check)] {
+        let (mut world, token, attempt) = at_work("a gate=3\nb gate=3");
+        by_agent(&mut world, attempt, vec![tick("b")]);
+        let report = changed(Outcome::Completed, "t0", "t1");
+        end_with_claims(&mut world, token, attempt, report, &["b"]);
+        run_gate(&mut world, token, "a", true);
+        let claimed = world.item("b").claimed.clone().expect("a claim");
+        assert_eq!(claimed.change, None);
+        let attempt = world.begin(token, "b");
+        let after = if own_change { "t2" } else { "t1" };
+        let report = changed(Outcome::Completed, "t1", after);
+        world.end(token, "b", attempt, report);
+        run_gate(&mut world, token, "b", true);
+        assert_eq!(level(&world, "b"), Some(expected));
+    }
+}
+
 #[test]
 fn one_question_lists_the_claims_and_shrinks_as_items_end() {
     let (mut world, token, attempt) = at_work("a\nb\nc\nd");
