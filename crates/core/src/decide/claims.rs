@@ -198,12 +198,35 @@ pub(super) fn is_settled_by(story: &Story<'_>, item: &ItemRow) -> bool {
     item.gate_to_pass().is_none() && judgement(story, item) == Judgement::Finish
 }
 
+/// Whether an item has a check that did not pass: it was given to it, or
+/// changed, when the time for it was over.
+fn lacks_check(item: &ItemRow) -> bool {
+    item.gate.as_ref().is_some_and(|gate| {
+        !item.evidence.iter().any(|one| match one {
+            Evidence::Checked { command, .. } => *command == gate.script,
+            Evidence::GatePassed => true,
+            Evidence::Decided { .. }
+            | Evidence::Committed { .. }
+            | Evidence::Changed { .. }
+            | Evidence::NoneAsked
+            | Evidence::Claim
+            | Evidence::TakenOver
+            | Evidence::Claimed { .. }
+            | Evidence::Weakened { .. } => false,
+        })
+    })
+}
+
 /// All that the plan asks for `node` was done: it is finished, unless its proof
 /// is too weak here.
 pub(super) fn finish_or_ask(story: &mut Story<'_>, run: RunId, node: &Node) {
     let Some(item) = story.tables.item(run, node).cloned() else {
         return;
     };
+    if lacks_check(&item) {
+        story.stage(run, node, Stage::Gate);
+        return;
+    }
     match judgement(story, &item) {
         Judgement::Finish => finish(story, run, node),
         Judgement::Check(gate) => story.tell(Event::ItemStaged {

@@ -450,6 +450,44 @@ fn the_commit_of_a_step_sees_what_the_items_below_it_changed() {
 }
 
 #[test]
+fn a_check_that_is_given_to_an_item_at_its_commit_has_to_pass_too() {
+    let policy = Policy {
+        auto_commit: true,
+        ..Policy::default()
+    };
+    for plan in ["build", "build gate=2"] {
+        let (mut world, token) = running(plan, policy.clone(), Claims::default());
+        world.work(token, "build", between("a", "b"));
+        if plan != "build" {
+            check_on(&mut world, token, "build", (true, Some("b")));
+        }
+        assert_eq!(world.item("build").stage, Stage::Commit);
+        let run = world.run;
+        world.ok(Command::TakeEdits {
+            run,
+            token: Some(token),
+            file: "PROGRESS.yaml".to_owned(),
+            edits: vec![Edit::SetGate {
+                node: node("build"),
+                gate: Some(a_gate()),
+            }],
+            word: Word::File,
+        });
+        world.make_commit(token, "build", Ok("6673e79"));
+        let item = world.item("build");
+        assert_eq!(
+            (item.state, item.stage),
+            (ItemState::Working, Stage::Gate),
+            "{plan}"
+        );
+        check_on(&mut world, token, "build", (true, Some("b")));
+        world.make_commit(token, "build", Ok("6673e80"));
+        assert_eq!(world.item("build").state, ItemState::Done, "{plan}");
+        assert_eq!(level(&world, "build"), Some(Level::Check));
+    }
+}
+
+#[test]
 fn a_claim_may_have_to_stand_up_to_a_gate() {
     let (mut world, token) = with(Worth::Check);
     world.work(token, "build", nothing_changed());
