@@ -20,7 +20,7 @@ use piton_core::run::Pause;
 use piton_core::run_loop::{BaselineAnswer, Effect, Ending, Input, Options, RunLoop};
 use piton_core::trouble::Trouble;
 use piton_core::{
-    AttemptId, Command, DecisionKind, Event, ItemState, Need, Node, Outcome, Recorded, Role,
+    AttemptId, Command, DecisionKind, Edit, Event, ItemState, Need, Node, Outcome, Recorded, Role,
     RunState, Tables, Verb,
 };
 
@@ -477,6 +477,10 @@ impl Sim {
         let (done_at, mut report) = (agent.done_at, agent.report.clone());
         self.agents.insert(attempt, agent);
         self.may_crash()?;
+        if self.work_tree.is_some() && self.script.number("writes", node, turn) < 40 {
+            self.write_as_agent(attempt);
+            self.may_crash()?;
+        }
         if self.interrupted(runner) {
             report = cut_short(&report);
         } else if until.is_some_and(|until| until < done_at) {
@@ -527,6 +531,65 @@ impl Sim {
             tree_before: before,
             tree_after: self.hash(),
             ..report
+        }
+    }
+
+    /// The agent marks items and edits the plan in its file. Nothing that it
+    /// writes finishes an item or takes a control away.
+    fn write_as_agent(&mut self, attempt: AttemptId) {
+        let run = self.world.run;
+        let mut rng = self.rng.clone();
+        let mut edits = draw_edits(&self.world, &mut |below| rng.below(below));
+        let nodes: Vec<Node> = self
+            .world
+            .tables
+            .tree(run)
+            .map(|item| item.node.clone())
+            .collect();
+        for _ in 0..rng.below(4) {
+            edits.push(Edit::SetState {
+                node: nodes[rng.below(nodes.len())].clone(),
+                to: ItemState::Done,
+            });
+        }
+        self.rng = rng;
+        let controls = |sim: &Self| -> Vec<_> {
+            let items = nodes.iter().map(|node| sim.world.item(node.as_str()));
+            items
+                .map(|item| {
+                    (
+                        item.state.is_finished(),
+                        item.gate.clone(),
+                        item.breakpoint,
+                        item.retries,
+                        item.depends_on.clone(),
+                    )
+                })
+                .collect()
+        };
+        let before = controls(self);
+        let result = self.world.commit(&Command::TakeEdits {
+            run,
+            token: Some(self.world.run_row().fence),
+            file: "PROGRESS.yaml".to_owned(),
+            edits,
+            word: Word::MaybeAgent {
+                attempt,
+                criteria: false,
+            },
+        });
+        assert!(result.is_ok(), "{result:?}");
+        for (node, (before, after)) in nodes.iter().zip(before.iter().zip(controls(self))) {
+            // New steps may open a phase again.
+            assert!(before.0 || !after.0, "{node} was finished by an agent");
+            assert!(
+                before.1.is_none() || before.1 == after.1,
+                "{node} lost its check"
+            );
+            assert!(!before.2 || after.2, "{node} lost its break");
+            assert_eq!(before.3, after.3, "{node}: retries");
+            let dropped = before.4.iter().find(|on| !after.4.contains(on));
+            assert_eq!(dropped, None, "{node} lost a dependency");
         }
     }
 
