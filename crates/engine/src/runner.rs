@@ -135,8 +135,8 @@ struct Runner<'s, 'w> {
     look_missed: bool,
     /// The work tree before the attempt that is about to start.
     before: Option<Box<seen::Before>>,
-    /// The tree that the last attempt left, until something else happens.
-    tree_now: Option<String>,
+    /// The last look at the work tree, until something else happens to it.
+    looked: Option<seen::Looked>,
     /// Somebody was told already that a budget does not count everything.
     budget_warned: bool,
 }
@@ -240,7 +240,7 @@ fn start(
         looks_at_tree: true,
         look_missed: false,
         before: None,
-        tree_now: None,
+        looked: None,
         budget_warned: false,
     };
     let own = StreamId::run(run);
@@ -549,7 +549,7 @@ impl Runner<'_, '_> {
             }
             Effect::WaitUntil(until) => {
                 tracing::info!(%until, "waits");
-                self.tree_now = None;
+                self.looked = None;
                 self.wake = Some(until);
                 self.write_mirror(true, tell);
                 tell(Notice::Waiting(Some(until)));
@@ -557,7 +557,7 @@ impl Runner<'_, '_> {
             }
             Effect::WaitForPerson => {
                 tracing::info!("waits for a person");
-                self.tree_now = None;
+                self.looked = None;
                 self.write_mirror(true, tell);
                 tell(Notice::Waiting(None));
                 Ok(Vec::new())
@@ -850,7 +850,7 @@ impl Runner<'_, '_> {
             .and_then(|intent| intent.head.clone());
         let own = own_files(&self.session.project, &self.row.source);
         let mark = commit_mark(self.row.id);
-        self.tree_now = None;
+        self.looked = None;
         let stop = Stop::default();
         self.work = Some(Work {
             node: node.clone(),
@@ -975,6 +975,8 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<RunRow, Failure> {
         let run = self.row.id;
+        // Looks hold temporary folders, and a run that is given back has none.
+        (self.before, self.looked) = (None, None);
         // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {
             // Before the lease is given back: one that stays says that

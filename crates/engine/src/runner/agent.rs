@@ -250,7 +250,6 @@ impl Runner<'_, '_> {
             return Ok(command);
         };
         self.before = self.look_before(tell);
-        self.tree_now = None;
         *tree = self.before.as_ref().map(|before| before.tree());
         let (store, now) = (&self.session.store, self.clock.now(self.session.world));
         let prepared = preparing::prepare(store, (*run, node), now, TOKENS)?;
@@ -604,7 +603,8 @@ impl Runner<'_, '_> {
         report.transcript = self.keep_transcript(attempt, &node);
         // What it changed until then is its own; the tree before is recorded
         // with its start.
-        report.tree_after = self.look_before(tell).map(|before| before.tree());
+        self.looked = None;
+        report.tree_after = self.tree_to_check(tell);
         Ok(Input::AgentEnded {
             attempt,
             node,

@@ -56,8 +56,6 @@ impl Runner<'_, '_> {
             }
             slow |= known.took_s > BASELINE_S_MAX;
         }
-        // It is looked at once more only if something comes between.
-        self.tree_now = tree;
         if slow {
             BaselineAnswer::Skip(None)
         } else {
@@ -119,11 +117,14 @@ impl Runner<'_, '_> {
             },
             mark: mark.clone(),
         };
+        let tree = self.tree_to_check(tell);
+        // The check may write into the work tree.
+        self.looked = None;
         fail::point("gate.before-start");
         let purpose = Purpose::Gate(GateAtWork {
             mark,
             timeout_s: gate.timeout_s,
-            tree: self.tree_to_check(tell),
+            tree,
         });
         Ok(match self.begin(spec, node, None, purpose)? {
             Ok(()) => Vec::new(),

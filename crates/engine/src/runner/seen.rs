@@ -4,6 +4,7 @@
 //! of its files do. Neither is ever a reason for an attempt to fail: what cannot be seen is absent.
 
 use std::path::Path;
+use std::time::Duration;
 
 use piton_core::attempt::Report;
 use piton_core::weakening::ProofChange;
@@ -25,12 +26,23 @@ pub(super) enum Before {
     Files { stamps: FileStamps, own: Vec<Own> },
 }
 
-/// The work tree after an attempt, beside what it was before.
+/// A look at the work tree that may stand for the start of what comes next.
+pub(super) struct Looked {
+    at: Box<Before>,
+    /// When, as [`World::uptime`] says it.
+    since: Duration,
+}
+
+/// The work tree after an attempt, and what is different from before.
 struct After {
-    tree: String,
+    at: Box<Before>,
     changed: Changed,
     proof: Option<ProofChange>,
 }
+
+/// How old a look may be that stands for the start of the next attempt: longer
+/// than piton takes from one attempt to the next, too short for a person.
+const LOOK_AGE_MAX: Duration = Duration::from_secs(1);
 
 impl Before {
     /// The hash of what the work tree held.
@@ -45,6 +57,15 @@ impl Before {
 impl Runner<'_, '_> {
     /// Looks at the work tree before an agent is started.
     pub(super) fn look_before(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<Box<Before>> {
+        let now = self.session.world.uptime();
+        let known = self.looked.take();
+        let recent = known.filter(|looked| now < looked.since + LOOK_AGE_MAX);
+        recent
+            .map(|looked| looked.at)
+            .or_else(|| self.look_at_tree(tell))
+    }
+
+    fn look_at_tree(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<Box<Before>> {
         if !self.looks_at_tree {
             return None;
         }
@@ -76,11 +97,7 @@ impl Runner<'_, '_> {
             return;
         };
         report.tree_before = Some(before.tree());
-        let After {
-            tree,
-            changed,
-            proof,
-        } = match self.changes_since(&before, node) {
+        let After { at, changed, proof } = match self.changes_since(*before, node) {
             Ok(after) => after,
             Err(missed) => return self.missed(missed, tell),
         };
@@ -88,20 +105,20 @@ impl Runner<'_, '_> {
         report.files = report.files.take().or(changed.files);
         report.commits = report.commits.take().or(changed.commits);
         report.diff = changed.diff;
-        report.tree_after = Some(tree.clone());
-        self.tree_now = Some(tree);
+        report.tree_after = Some(at.tree());
+        self.keep_look(at);
     }
 
     /// What the work tree holds now, and what changed since.
-    fn changes_since(&self, before: &Before, node: &Node) -> Result<After, Missed> {
+    fn changes_since(&self, before: Before, node: &Node) -> Result<After, Missed> {
         let world = self.session.world;
         match before {
             Before::Git { trees, moment } => {
                 let after = trees.now(world)?;
-                let changed = trees.between(world, moment, &after);
+                let changed = trees.between(world, &moment, &after);
                 let files = changed.files.as_deref().unwrap_or_default();
                 let sources = ProofSources {
-                    before: moment,
+                    before: &moment,
                     after: &after,
                     files_changed: files,
                     commands: &self.checks_of(node),
@@ -109,21 +126,23 @@ impl Runner<'_, '_> {
                 let proof = (!files.is_empty())
                     .then(|| trees.proof_change(world, &sources))
                     .flatten();
+                let moment = after;
                 Ok(After {
-                    tree: after.tree,
+                    at: Box::new(Before::Git { trees, moment }),
                     changed,
                     proof,
                 })
             }
             Before::Files { stamps, own } => {
                 let work_tree = &self.session.project.work_tree;
-                let after = FileStamps::look(world, work_tree, own)?;
+                let after = FileStamps::look(world, work_tree, &own)?;
                 let changed = Changed {
-                    files: Some(after.changed_since(stamps)),
+                    files: Some(after.changed_since(&stamps)),
                     ..Changed::default()
                 };
+                let stamps = after;
                 Ok(After {
-                    tree: after.hash(),
+                    at: Box::new(Before::Files { stamps, own }),
                     changed,
                     // Outside of git nothing is kept to compare texts with.
                     proof: None,
@@ -144,8 +163,18 @@ impl Runner<'_, '_> {
     /// The tree on which a check runs now: the one that the last attempt left,
     /// unless something came between.
     pub(super) fn tree_to_check(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<String> {
-        let known = self.tree_now.take();
-        known.or_else(|| self.look_before(tell).map(|before| before.tree()))
+        if self.looked.is_none()
+            && let Some(at) = self.look_at_tree(tell)
+        {
+            self.keep_look(at);
+        }
+        self.looked.as_ref().map(|looked| looked.at.tree())
+    }
+
+    /// Keeps a look for what comes next, until something else happens.
+    fn keep_look(&mut self, at: Box<Before>) {
+        let since = self.session.world.uptime();
+        self.looked = Some(Looked { at, since });
     }
 
     /// A work tree that takes long each time would make every attempt wait.
