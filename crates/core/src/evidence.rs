@@ -29,18 +29,17 @@ words! {
     }
 }
 
-/// What a level of proof is worth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Worth {
-    /// The item is done; its evidence says how little there is.
-    #[default]
-    Accept,
-    /// A given command must pass first.
-    #[serde(alias = "gate")]
-    Check,
-    /// A person is asked.
-    Ask,
+words! {
+    /// What a level of proof is worth.
+    Worth {
+        /// The item is done; its evidence says how little there is.
+        Accept = "accept",
+        /// A given command must pass first. Versions before called it `gate`.
+        #[serde(alias = "gate")]
+        Check = "check",
+        /// A person is asked.
+        Ask = "ask",
+    }
 }
 
 words! {

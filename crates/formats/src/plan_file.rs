@@ -5,6 +5,8 @@
 //! thing that differs.
 
 use jiff::Timestamp;
+use piton_core::gate::Gate;
+use piton_core::plan::PlannedItem;
 use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, Tables};
 
 use crate::doubted::{Absent, with_doubted};
@@ -255,42 +257,83 @@ impl Marked<'_> {
     }
 }
 
-/// What the file says that an agent is to be told, where it is not what piton
-/// has: of an item that is finished nothing is changed any more.
-pub(crate) fn words(row: &ItemRow, planned: &piton_core::plan::PlannedItem, into: &mut Changed) {
-    if row.state.is_finished() {
-        return;
+/// What the file says of one item: as it is planned now, and as it was planned
+/// by the version that was read before, where there was one.
+pub(crate) struct Planned {
+    /// By that version.
+    pub(crate) before: Option<PlannedItem>,
+    /// By the file as it is.
+    pub(crate) now: PlannedItem,
+}
+
+impl Planned {
+    /// Whether the file says something else than the item has, and did not say
+    /// the same before: what a person refused once is not told again.
+    fn differs<T: PartialEq>(&self, of_row: &T, of: fn(&PlannedItem) -> &T) -> bool {
+        let before = self.before.as_ref().map(of);
+        of(&self.now) != of_row && before != Some(of(&self.now))
     }
-    let node = || row.node.clone();
-    // What is stored holds no secret; the file may.
-    let redacted = row
-        .prompt
-        .as_ref()
-        .is_some_and(|prompt| prompt.contains("[redacted:"));
-    if planned.prompt.is_some() && row.prompt != planned.prompt && !redacted {
-        let prompt = planned.prompt.clone();
-        into.edits.push(Edit::SetPrompt {
-            node: node(),
-            prompt,
+
+    /// The check of an item. What is asked for when it fails names the item, and
+    /// changes with its words; the command stays as it is until the file has
+    /// another one.
+    fn gate(&self, row: &ItemRow) -> Option<Gate> {
+        let script = |gate: &Option<Gate>| gate.as_ref().map(|gate| gate.script.clone());
+        let before = self.before.as_ref().map(|item| script(&item.gate));
+        let now = self.now.gate.clone();
+        if before != Some(script(&now)) {
+            return now;
+        }
+        let on_fail_prompt = now?.on_fail_prompt;
+        row.gate.clone().map(|gate| Gate {
+            on_fail_prompt,
+            ..gate
+        })
+    }
+
+    /// What the file says that an agent is to be told, where it is not what
+    /// piton has. Of an item that is finished, and stays so, nothing is changed.
+    pub(crate) fn words(&self, row: &ItemRow, into: &mut Changed) {
+        let node = || row.node.clone();
+        let is_reopened = into.edits.iter().any(|edit| {
+            matches!(edit, Edit::SetState { node, to } if *node == row.node && !to.is_finished())
         });
-    }
-    // What is only there to hold others has no check of its own.
-    let is_work = row.is_leaf() && planned.prompt.is_some();
-    if is_work && row.gate != planned.gate {
-        let gate = planned.gate.clone();
-        into.edits.push(Edit::SetGate { node: node(), gate });
-    }
-    if row.model != planned.model {
-        let model = planned.model.clone();
-        into.edits.push(Edit::SetModel {
-            node: node(),
-            model,
-        });
+        if row.state.is_finished() && !is_reopened {
+            return;
+        }
+        let now = &self.now;
+        // What is stored holds no secret; the file may.
+        let prompt = row.prompt.as_ref();
+        let redacted = prompt.is_some_and(|prompt| prompt.contains("[redacted:"));
+        if now.prompt.is_some() && !redacted && self.differs(&row.prompt, |item| &item.prompt) {
+            into.edits.push(Edit::SetPrompt {
+                node: node(),
+                prompt: now.prompt.clone(),
+            });
+        }
+        // What is only there to hold others has no check of its own.
+        let is_work = row.is_leaf() && now.prompt.is_some();
+        if is_work && self.differs(&row.gate, |item| &item.gate) {
+            let gate = self.gate(row);
+            into.edits.push(Edit::SetGate { node: node(), gate });
+        }
+        if self.differs(&row.claims, |item| &item.claims) {
+            into.edits.push(Edit::SetClaims {
+                node: node(),
+                claims: now.claims,
+            });
+        }
+        if self.differs(&row.model, |item| &item.model) {
+            into.edits.push(Edit::SetModel {
+                node: node(),
+                model: now.model.clone(),
+            });
+        }
     }
 }
 
 /// The check that a list of commands makes, each of which must pass.
-pub(crate) fn gate(commands: &[&str], on_fail_prompt: String) -> Option<piton_core::gate::Gate> {
+pub(crate) fn gate(commands: &[&str], on_fail_prompt: String) -> Option<Gate> {
     let script = match commands {
         [] => return None,
         [one] => (*one).to_owned(),
@@ -300,7 +343,7 @@ pub(crate) fn gate(commands: &[&str], on_fail_prompt: String) -> Option<piton_co
             parts.collect()
         }
     };
-    Some(piton_core::gate::Gate {
+    Some(Gate {
         script,
         on_fail_prompt,
         runs_max: GATE_RUNS_MAX,

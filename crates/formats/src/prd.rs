@@ -13,6 +13,8 @@ mod plan;
 mod read;
 mod shape;
 
+use piton_core::evidence::ClaimOverrides;
+
 pub use face::{edits, show};
 pub use layout::{Layout, detect};
 pub use passes::{CannotSetPasses, set_passes};
@@ -58,6 +60,8 @@ pub struct Item {
     pub verification: Vec<String>,
     /// What people or agents noted.
     pub notes: Option<String>,
+    /// What proof is worth for this item.
+    pub claims: ClaimOverrides,
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ mod pattern;
 mod schema;
 mod version;
 
+use piton_core::evidence::{WeakenedProof, Worth};
+
 pub use check::check;
 pub use pattern::{Pattern, is_date_time};
 pub use schema::json_schema;
@@ -103,6 +105,16 @@ impl Shape {
     pub const DATE_TIME: Self = Self::Text(Text::DateTime);
     /// A whole number that is not negative.
     pub const COUNT: Self = Self::Integer { min: Some(0) };
+
+    /// What little proof is worth for an item: `[claims]` of piton's settings.
+    pub const CLAIMS: Self = Self::Map(
+        &[
+            Field::optional("changed", Self::one_of(Worth::WORDS)),
+            Field::optional("word", Self::one_of(Worth::WORDS)),
+            Field::optional("weakened", Self::one_of(WeakenedProof::WORDS)),
+        ],
+        Rest::Closed,
+    );
 
     /// One of these words.
     pub const fn one_of(words: &'static [&'static str]) -> Self {

@@ -1,9 +1,14 @@
 //! Reading what is met: a value that fits is taken, another one is told.
 
+use piton_core::evidence::{ClaimOverrides, WeakenedProof, Worth};
+
 use crate::json;
 use crate::problem::Problem;
 use crate::report::{Path, Report, closest};
 use crate::tree::{Map, Node, Parsed, Span};
+
+/// The keys of what proof is worth for an item.
+pub(crate) const CLAIMS_KEYS: [&str; 3] = ["changed", "word", "weakened"];
 
 /// Reads the fields of mappings, and tells what does not fit.
 pub(crate) struct Reader<'r> {
@@ -15,6 +20,18 @@ pub(crate) struct Reader<'r> {
 pub(crate) struct Place<'p> {
     pub(crate) map: &'p Map,
     pub(crate) path: Path<'p>,
+}
+
+impl Report<'_> {
+    /// Reads fields, and tells here what does not fit.
+    pub(crate) fn reader(&mut self) -> Reader<'_> {
+        Reader {
+            report: Report {
+                file: self.file,
+                problems: &mut *self.problems,
+            },
+        }
+    }
 }
 
 impl Reader<'_> {
@@ -128,6 +145,26 @@ impl Reader<'_> {
                 .error("INVALID_VALUE", path, node.span, (message, &hint));
         }
         word
+    }
+
+    /// What proof is worth for an item (`claims`), in the words of `[claims]`.
+    pub(crate) fn claims(&mut self, place: Place<'_>) -> ClaimOverrides {
+        let Some(map) = self.map(place, "claims") else {
+            return ClaimOverrides::default();
+        };
+        let path = place.path.key("claims");
+        let place = Place { map, path };
+        self.report.misspelt(map, path, &CLAIMS_KEYS);
+        ClaimOverrides {
+            changed: self.word(place, "changed", Worth::parse, Worth::WORDS),
+            word: self.word(place, "word", Worth::parse, Worth::WORDS),
+            weakened: self.word(
+                place,
+                "weakened",
+                WeakenedProof::parse,
+                WeakenedProof::WORDS,
+            ),
+        }
     }
 
     /// A mapping.

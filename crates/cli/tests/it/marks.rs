@@ -123,6 +123,50 @@ fn an_agents_gate_is_taken_or_set_back_by_a_person() {
     }
 }
 
+#[test]
+fn a_check_that_a_person_refused_is_not_taken_with_their_next_edit() {
+    let lists = [
+        ("prd.json", LIST, "\"first\""),
+        ("RALPH_TASK.md", TASK, "first"),
+    ];
+    for (file, text, title) in lists {
+        let scratch = Scratch::new();
+        let agent = format!("cat >/dev/null; sed -i 's/test -f never/exit 0/' {file}; {COMPLETED}");
+        scratch.write(file, text).agent(&agent);
+        let said = scratch.piton(&[
+            "run",
+            file,
+            "--agent",
+            "./agent.sh",
+            "--max-iterations",
+            "1",
+        ]);
+        assert!(
+            kinds(&scratch).contains(&"agent-edit".to_owned()),
+            "{}",
+            said.err
+        );
+        let inbox = scratch.json(&["inbox"]);
+        let open = inbox.as_array().expect("a list").iter();
+        let asked = open.filter(|one| one["kind"] == "agent-edit");
+        for id in asked.filter_map(|one| one["id"].as_str()) {
+            let said = scratch.piton(&["decide", id, "keep-piton"]);
+            assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+        }
+        let edited = scratch
+            .read(file)
+            .replace(title, &title.replace("first", "the very first"));
+        scratch.write(file, &edited);
+        scratch.piton(&["files", "sync"]);
+        let log = scratch.piton(&["journal", "export"]).out;
+        assert!(log.contains("the very first"), "{log}");
+        let changed = log.lines().filter(|line| line.contains("\"item-changed\""));
+        let scripts = changed.filter(|line| line.contains("exit 0"));
+        assert_eq!(scripts.collect::<Vec<_>>(), Vec::<&str>::new());
+        assert!(!kinds(&scratch).contains(&"agent-edit".to_owned()));
+    }
+}
+
 /// A plan of two items of which the second may have a check, how it is marked
 /// as done in its file, and what it is called.
 struct Format {

@@ -10,7 +10,7 @@ use super::plan::{node, planned, work_order};
 use super::{Item, Prd, layout, read};
 use crate::face::CannotShow;
 use crate::json;
-use crate::plan_file::{Changed, Marked, gone, own_items, words};
+use crate::plan_file::{Changed, Marked, Planned, gone, own_items};
 use crate::problem::{Problem, Source};
 use crate::sprint::Shown;
 use crate::tree::Node;
@@ -134,8 +134,7 @@ impl<'a> Differ<'a> {
             let Some(row) = self.by_id.get(item.id.as_str()).copied() else {
                 continue;
             };
-            let planned = planned(theirs, item, &known, &done);
-            words(row, &planned, &mut self.found);
+            let planned_item = planned(theirs, item, &known, &done);
             let was = before
                 .as_ref()
                 .and_then(|before| before.get(item.id.as_str()));
@@ -143,7 +142,7 @@ impl<'a> Differ<'a> {
             if waits_for_others && !row.state.is_finished() {
                 self.found.edits.push(Edit::SetDependsOn {
                     node: row.node.clone(),
-                    depends_on: planned.depends_on,
+                    depends_on: planned_item.depends_on.clone(),
                 });
             }
             let marked = Marked {
@@ -154,6 +153,13 @@ impl<'a> Differ<'a> {
                 row,
             };
             marked.means(&mut self.found);
+            let said = Planned {
+                before: base
+                    .zip(was)
+                    .map(|(base, was)| planned(base, was, &known, &done)),
+                now: planned_item,
+            };
+            said.words(row, &mut self.found);
         }
         let there = by_id(theirs);
         for row in &self.rows {

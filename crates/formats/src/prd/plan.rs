@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use piton_core::evidence::ClaimOverrides;
 use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
 use piton_core::policy::Policy;
 use piton_core::{ItemState, Node, Place, RunId};
@@ -92,7 +91,7 @@ pub(super) fn planned(
         native: None,
         past: Past::default(),
         piece_of: None,
-        claims: ClaimOverrides::default(),
+        claims: item.claims,
     }
 }
 

@@ -149,6 +149,7 @@ fn read_item(reader: &mut Reader<'_>, place: Place<'_>, id: String) -> Item {
         passes: reader.flag(place, "passes"),
         verification: read_verification(reader, place),
         notes: reader.text(place, "notes"),
+        claims: reader.claims(place),
     }
 }
 

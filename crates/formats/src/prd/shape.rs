@@ -25,6 +25,9 @@ const VERIFICATION: Field = Field::optional("verification", COMMANDS)
 const VERIFICATION_COMMANDS: Field = Field::optional("verificationCommands", ONE_OR_MORE)
     .about("Shell commands that must succeed before an item passes");
 
+const CLAIMS: Field = Field::optional("claims", Shape::CLAIMS)
+    .about("What little proof is worth for this item, as in piton's `[claims]`");
+
 /// A `prd.json` with features.
 pub static FEATURES_SHAPE: Shape = Shape::Map(
     &[
@@ -47,6 +50,7 @@ static FEATURE: Named = Named {
             Field::optional("notes", Shape::TEXT),
             VERIFICATION,
             VERIFICATION_COMMANDS,
+            CLAIMS,
         ],
         Rest::Closed,
     ),
@@ -79,6 +83,7 @@ static USER_STORY: Named = Named {
             Field::optional("dependsOn", TEXTS).about("Ids of stories to be done before"),
             VERIFICATION,
             VERIFICATION_COMMANDS,
+            CLAIMS,
         ],
         Rest::Closed,
     ),

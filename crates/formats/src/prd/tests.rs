@@ -1,3 +1,5 @@
+use piton_core::evidence::WeakenedProof;
+
 use super::*;
 use crate::problem::Source;
 
@@ -72,6 +74,18 @@ fn user_stories_are_read_with_their_criteria() {
     assert_eq!(prd.branch_name.as_deref(), Some("ralph/shop"));
     assert_eq!(prd.items[0].criteria, ["It adds", "It sums"]);
     assert_eq!(prd.items[0].priority, Some(1.0));
+}
+
+#[test]
+fn what_proof_is_worth_for_a_story_is_read() {
+    let text = STORIES.replace(
+        "\"labels\": [\"x\"]",
+        "\"claims\": {\"weakened\": \"note\"}",
+    );
+    let claims = prd(&text).items[0].claims;
+    assert_eq!(claims.weakened, Some(WeakenedProof::Note));
+    assert_eq!((claims.changed, claims.word), (None, None));
+    insta::assert_snapshot!(told(&text.replace("note", "nope").replace("weakened", "weekend")), @"prd.json:13:15: warning: the key `weekend` is not known; `weakened` is [UNKNOWN_KEY] userStories[0].claims.weekend");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use super::elapsed::parse_elapsed;
 use super::field::{Path, Report, Words, filled, first_line, found, is_object, is_truthy, span_of};
 use super::{dependencies, worktree};
+use crate::tolerant::Place;
 use crate::yaml::{Kind, Node, Span, Value};
 
 pub(super) const MODELS: [&str; 3] = ["sonnet", "opus", "haiku"];
@@ -53,6 +54,7 @@ const PHASE_KEYS: &[&str] = &[
     "model",
     "break",
     "gate",
+    "claims",
     "name",
     "description",
 ];
@@ -549,6 +551,7 @@ fn phase<'n>(node: &'n Node, ids: &mut HashSet<&'n str>, path: Path<'_>, report:
         gate(gate_node, span_of(node, "gate"), path.key("gate"), report);
     }
     if let Some(map) = node.as_map() {
+        report.reader().claims(Place { map, path });
         report.misspelt(map, path, PHASE_KEYS);
     }
 }

@@ -281,6 +281,13 @@ impl<'a> Differ<'a> {
             let gate = gate(theirs);
             words.push(Edit::SetGate { node: node(), gate });
         }
+        if base.claims != theirs.claims && counts(!theirs.claims.is_empty()) {
+            let claims = theirs.claims;
+            words.push(Edit::SetClaims {
+                node: node(),
+                claims,
+            });
+        }
         let breaks = |node: &PhaseNode| node.break_after == Some(true);
         if breaks(base) != breaks(theirs) && counts(breaks(theirs)) {
             let breakpoint = breaks(theirs);

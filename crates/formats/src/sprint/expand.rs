@@ -13,6 +13,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use piton_core::evidence::ClaimOverrides;
+
 use super::Source;
 use super::check::{self, collection_of, whole_number};
 use super::compile::{DEPTH_MAX, not_found, reference};
@@ -22,6 +24,7 @@ use super::progress::{Children, Gate, PhaseNode};
 use super::template::{ItemScope, Scope, substitute, unresolved};
 use super::workflow::{Found, Library, Referrer, Workflow};
 use crate::problem::{Problem, Severity};
+use crate::tolerant;
 use crate::yaml::{Node, Span};
 
 /// How many nodes, and how much text, a sprint may compile to. A few short
@@ -191,6 +194,7 @@ impl<'e, 'w> Expander<'e, 'w> {
             wait_for_parallel: place.flag("wait-for-parallel"),
             break_after: place.flag("break"),
             gate: place.phase.get("gate").and_then(gate),
+            claims: claims(place.phase),
             ..PhaseNode::default()
         }
     }
@@ -254,6 +258,7 @@ impl<'e, 'w> Expander<'e, 'w> {
                 return;
             }
         }
+        hand_down_claims(claims(place.phase), &mut steps);
         self.nodes += 1;
         out.push(PhaseNode {
             id: id.to_owned(),
@@ -632,8 +637,35 @@ fn gate(node: &Node) -> Option<Gate> {
     })
 }
 
+/// What little proof is worth for a phase. What is wrong with it the check of
+/// its file tells.
+fn claims(phase: &Node) -> ClaimOverrides {
+    let Some(map) = phase.as_map() else {
+        return ClaimOverrides::default();
+    };
+    let mut report = Report {
+        file: "",
+        problems: &mut Vec::new(),
+    };
+    let path = Path::ROOT;
+    report.reader().claims(tolerant::Place { map, path })
+}
+
+/// Gives what a phase says of proof to all nodes in it that are worked on and
+/// say nothing themselves.
+fn hand_down_claims(claims: ClaimOverrides, nodes: &mut [PhaseNode]) {
+    for node in nodes {
+        match node.children.as_mut() {
+            Some(below) => hand_down_claims(claims, below),
+            None if node.claims.is_empty() => node.claims = claims,
+            None => {}
+        }
+    }
+}
+
 /// Gives what a phase asks for to the phases that stand in for it.
 fn hand_down(place: Place<'_>, phases: &mut [PhaseNode]) {
+    hand_down_claims(claims(place.phase), phases);
     if let (Some(first), Some(wait)) = (phases.first_mut(), place.flag("wait-for-parallel")) {
         first.wait_for_parallel = Some(wait || first.wait_for_parallel == Some(true));
     }

@@ -159,6 +159,7 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             .as_ref()
             .filter(|_| item.claim_gate.is_none())
             .map(|runs| tracking(item, runs)),
+        claims: item.claims,
         // What it waits for with those above it, the file says of those.
         depends_on: item
             .depends_on

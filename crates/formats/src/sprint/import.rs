@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use piton_core::attempt::HumanNeeded;
 use piton_core::classify::Category;
-use piton_core::evidence::ClaimOverrides;
 use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
 use piton_core::policy::{self, Policy, Retry};
 use piton_core::run::Pause;
@@ -150,7 +149,7 @@ pub(super) fn plant(
         native: rest.pack(),
         past,
         piece_of: None,
-        claims: ClaimOverrides::default(),
+        claims: node.claims,
     });
     let below = Inherited {
         siblings: children,

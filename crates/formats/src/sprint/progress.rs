@@ -9,6 +9,8 @@
 
 use std::time::Duration;
 
+use piton_core::evidence::ClaimOverrides;
+
 use super::elapsed::parse_elapsed;
 use crate::yaml::Node;
 
@@ -210,6 +212,8 @@ pub struct PhaseNode {
     pub gate: Option<Gate>,
     /// How the check went (`gate-tracking`).
     pub gate_tracking: Option<GateTracking>,
+    /// What proof is worth for it.
+    pub claims: ClaimOverrides,
     /// Siblings that must be done before (`depends-on`).
     pub depends_on: Vec<String>,
     /// Was put in while the sprint ran (`injected`).

@@ -13,6 +13,7 @@ use super::progress::{
 use super::workflow::syntax_problems;
 use super::{Source, check};
 use crate::problem::Problem;
+use crate::tolerant::Place;
 use crate::yaml::{Key, Map, Node, Span, parse};
 
 /// Reads a `PROGRESS.yaml`.
@@ -263,7 +264,7 @@ impl Reader<'_> {
         };
         let mut node = PhaseNode::default();
         for (key, value) in map.iter() {
-            self.node_field(&mut node, key, value, path);
+            self.node_field(&mut node, (key, value), Place { map, path });
         }
         for required in ["id", "status"] {
             if map.get(required).is_none() {
@@ -278,7 +279,8 @@ impl Reader<'_> {
         Some(node)
     }
 
-    fn node_field(&mut self, node: &mut PhaseNode, key: &Key, value: &Node, path: Path<'_>) {
+    fn node_field(&mut self, node: &mut PhaseNode, (key, value): (&Key, &Node), place: Place<'_>) {
+        let path = place.path;
         let taken = match key.text.as_str() {
             "id" => {
                 node.id = self.label(key, value, path);
@@ -304,6 +306,10 @@ impl Reader<'_> {
             "gate-tracking" if !value.is_null() => {
                 node.gate_tracking = self.gate_tracking(key, value, path);
                 node.gate_tracking.is_some()
+            }
+            "claims" => {
+                node.claims = self.report.reader().claims(place);
+                !node.claims.is_empty()
             }
             "human-needed" => {
                 node.human_needed = self.human_needed(key, value, path, &mut node.extra);

@@ -94,6 +94,7 @@ static PHASE: Named = Named {
         may("break", Shape::Bool).about("Whether the sprint stops behind it"),
         GATE,
         GATE_TRACKING,
+        CLAIMS,
         DEPENDS_ON,
         INJECTED,
         INJECTED_AT,
@@ -122,6 +123,7 @@ static STEP: Named = Named {
         may("break", Shape::Bool),
         GATE,
         GATE_TRACKING,
+        CLAIMS,
         DEPENDS_ON,
         INJECTED,
         INJECTED_AT,
@@ -149,6 +151,7 @@ static SUB_PHASE: Named = Named {
         may("break", Shape::Bool),
         GATE,
         GATE_TRACKING,
+        CLAIMS,
         DEPENDS_ON,
         INJECTED,
         INJECTED_AT,
@@ -174,6 +177,8 @@ const HUMAN_NEEDED: Field = may(
     "human-needed",
     closed(&[must("reason", TEXT), may("details", TEXT)]),
 );
+const CLAIMS: Field =
+    may("claims", Shape::CLAIMS).about("What little proof is worth, as in piton's `[claims]`");
 const GATE: Field = may("gate", Shape::Named(&COMPILED_GATE));
 const GATE_TRACKING: Field = may("gate-tracking", Shape::Named(&TRACKING));
 
@@ -485,6 +490,7 @@ static WORKFLOW_PHASE: Named = Named {
         may("wait-for-parallel", Shape::Bool),
         may("model", MODEL),
         may("break", Shape::Bool),
+        CLAIMS,
         may(
             "gate",
             closed(&[

@@ -8,12 +8,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
 
+use piton_core::evidence::{ClaimOverrides, WeakenedProof, Worth};
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 
 use super::progress::{
     Children, Current, Gate, GateTracking, HumanNeeded, PhaseNode, Progress, Stats,
 };
+use crate::tolerant::CLAIMS_KEYS;
 use crate::yaml::{self, Key, Map, Node, Value};
 
 /// The text of `PROGRESS.yaml`.
@@ -201,6 +203,8 @@ impl Record for Placed<'_> {
         sink.maybe_flag("break", node.break_after)?;
         sink.maybe_record("gate", node.gate.as_ref())?;
         sink.maybe_record("gate-tracking", node.gate_tracking.as_ref())?;
+        let claims = Some(&node.claims).filter(|claims| !claims.is_empty());
+        sink.maybe_record("claims", claims)?;
         if !node.depends_on.is_empty() {
             sink.texts("depends-on", &node.depends_on)?;
         }
@@ -286,6 +290,26 @@ impl Record for Gate {
         extra(sink, &self.extra, |key| {
             matches!(key, "script" | "on-fail-prompt" | "max-retries" | "timeout")
         })
+    }
+}
+
+impl Record for ClaimOverrides {
+    fn knows(&self, key: &str) -> bool {
+        CLAIMS_KEYS.contains(&key)
+    }
+
+    fn write<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
+        let values = [
+            self.changed.map(Worth::as_str),
+            self.word.map(Worth::as_str),
+            self.weakened.map(WeakenedProof::as_str),
+        ];
+        for (key, value) in CLAIMS_KEYS.iter().zip(values) {
+            if let Some(value) = value {
+                sink.text(key, value)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -387,6 +411,7 @@ impl PhaseNode {
             "break" => self.break_after.is_some(),
             "gate" => self.gate.is_some(),
             "gate-tracking" => self.gate_tracking.is_some(),
+            "claims" => !self.claims.is_empty(),
             "depends-on" => !self.depends_on.is_empty(),
             "injected" => self.injected.is_some(),
             "injected-at" => self.injected_at.is_some(),
@@ -436,7 +461,7 @@ pub(super) const PROGRESS_KEYS: [&str; 27] = [
 ];
 
 /// The keys of a phase, a step or a sub-phase.
-pub(super) const NODE_KEYS: [&str; 23] = [
+pub(super) const NODE_KEYS: [&str; 24] = [
     "id",
     "status",
     "prompt",
@@ -448,6 +473,7 @@ pub(super) const NODE_KEYS: [&str; 23] = [
     "break",
     "gate",
     "gate-tracking",
+    "claims",
     "depends-on",
     "injected",
     "injected-at",

@@ -7,7 +7,7 @@ use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, Tables};
 
 use super::plan::{Kept, planned, policy};
 use super::{Task, match_criteria, read};
-use crate::plan_file::{Changed, Marked, gone, own_items, words};
+use crate::plan_file::{Changed, Marked, Planned, gone, own_items};
 use crate::problem::{Problem, Source};
 use crate::sprint::Shown;
 
@@ -91,22 +91,29 @@ impl Differ<'_> {
         self.orders(of_base.as_deref(), &names);
         let before = |node: &Node| {
             let (base, of_base) = (base?, of_base.as_ref()?);
-            let mut pairs = base.criteria.iter().zip(of_base);
-            pairs.find(|(_, row)| row.is_some_and(|row| row.node == *node))
+            let at = of_base
+                .iter()
+                .position(|row| row.is_some_and(|row| row.node == *node))?;
+            Some((base, at))
         };
         let mut natives = Vec::new();
         for (at, row) in self.of_theirs.iter().enumerate() {
             let Some(row) = row else { continue };
             let criterion = &self.theirs.criteria[at];
-            words(row, &planned(self.theirs, at, self.source), &mut self.found);
+            let was = before(&row.node);
             let marked = Marked {
                 before: base
                     .is_some()
-                    .then(|| before(&row.node).is_some_and(|(was, _)| was.ticked)),
+                    .then(|| was.is_some_and(|(base, at)| base.criteria[at].ticked)),
                 now: criterion.ticked,
                 row,
             };
             marked.means(&mut self.found);
+            let said = Planned {
+                before: was.map(|(base, at)| planned(base, at, self.source)),
+                now: planned(self.theirs, at, self.source),
+            };
+            said.words(row, &mut self.found);
             let native = Kept::of(criterion).pack();
             if row.native.as_ref() != Some(&native) {
                 natives.push(Edit::SetNative {
@@ -116,7 +123,7 @@ impl Differ<'_> {
             }
         }
         self.found.edits.extend(natives);
-        self.policy();
+        self.policy(base);
         for row in &self.rows {
             let is_there = self
                 .of_theirs
@@ -222,13 +229,15 @@ impl Differ<'_> {
     }
 
     /// What stands at the head of the file.
-    fn policy(&mut self) {
+    fn policy(&mut self, base: Option<&Task>) {
         let Some(run) = self.shown.tables.run(self.shown.run) else {
             return;
         };
         let mut rules = run.policy.clone();
-        rules.limits.iterations_max = policy(self.theirs).limits.iterations_max;
-        if rules != run.policy {
+        let said = policy(self.theirs).limits.iterations_max;
+        rules.limits.iterations_max = said;
+        let is_new = base.is_none_or(|base| policy(base).limits.iterations_max != said);
+        if is_new && rules != run.policy {
             self.found.edits.push(Edit::SetPolicy(Box::new(rules)));
         }
     }

@@ -333,6 +333,18 @@ fn a_phase_that_cannot_be_used() {
 }
 
 #[test]
+fn what_proof_is_worth_in_words_that_are_none() {
+    phase(
+        "  - {id: a, prompt: x, claims: {word: maybe}}\n",
+        "INVALID_VALUE main.yaml:3:39 phases[0].claims.word",
+    );
+    phase(
+        "  - {id: a, prompt: x, claims: note}\n",
+        "WRONG_TYPE main.yaml:3:32 phases[0].claims",
+    );
+}
+
+#[test]
 fn a_loop_over_nothing() {
     phase(
         "  - {id: a, for-each: 3}\n",

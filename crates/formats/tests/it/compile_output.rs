@@ -213,6 +213,45 @@ fn the_options_of_sprint_and_workflow_come_through() {
 }
 
 #[test]
+fn what_proof_is_worth_is_handed_down_to_what_says_nothing_itself() {
+    let shelf = Shelf::new([
+        (
+            "main.yaml",
+            "name: W\nphases:\n  - {id: old, prompt: x, claims: {weakened: note, word: ask}}\n  - {id: all, for-each: step, workflow: inner, claims: {word: accept}}\n",
+        ),
+        (
+            "inner.yml",
+            "name: I\nphases:\n  - {id: build, prompt: x}\n  - {id: test, prompt: t, claims: {changed: check}}\n",
+        ),
+    ]);
+    let sprint = "workflow: main\ncollections:\n  step:\n    - prompt: first\n";
+    let text = compiled(&shelf, sprint);
+    let said: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| {
+            let keys = ["- id:", "word:", "changed:", "weakened:"];
+            keys.iter().any(|key| line.starts_with(key))
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "- id: old",
+            "word: ask",
+            "weakened: note",
+            "- id: all",
+            "- id: step-0",
+            "- id: build",
+            "word: accept",
+            "- id: test",
+            "changed: check",
+        ],
+        "{text}"
+    );
+}
+
+#[test]
 fn dependencies_become_a_graph() {
     let shelf = Shelf::new([(
         "main.yaml",

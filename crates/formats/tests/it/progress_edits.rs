@@ -1,5 +1,6 @@
 //! What somebody changes in a `PROGRESS.yaml` by hand, taken in and shown.
 
+use piton_core::evidence::WeakenedProof;
 use piton_core::{Command, Edit, Outcome, RunState, Verb};
 use piton_formats::sprint::{
     Children, PhaseNode, PhaseStatus, Progress, Shown, edits_without_base, update_progress,
@@ -128,6 +129,24 @@ fn case_16_a_hand_edit_of_a_running_sprint_is_in_effect_and_in_the_file_at_the_e
         .collect();
     assert_eq!(ids, ["build", "test", "lint", "release", "docs"]);
     assert!(!desk.text.contains("injected"));
+    assert!(desk.found().is_empty());
+}
+
+#[test]
+fn what_proof_is_worth_is_taken_in_and_stays_in_the_file() {
+    let mut desk = desk();
+    desk.start();
+    assert_eq!(desk.work(Outcome::Completed), "build");
+    let said = "        prompt: test two\n        claims: {weakened: note}   # old tests go\n";
+    desk.replace("        prompt: test two\n", said);
+    desk.take_in();
+    assert_eq!(desk.left(), Vec::<String>::new());
+    let two = piton_core::Node::named("test/two");
+    let claims = desk.tables.item(desk.run, &two).expect("there").claims;
+    assert_eq!(claims.weakened, Some(WeakenedProof::Note));
+    desk.work(Outcome::Completed);
+    desk.show();
+    assert!(desk.text.contains(said), "{}", desk.text);
     assert!(desk.found().is_empty());
 }
 
