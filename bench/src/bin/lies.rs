@@ -176,7 +176,7 @@ fn trial(options: &Options, scratch: &Path) -> Result<Trial> {
 fn block(outcomes: &[RowOutcome], rules_off: &[RuleOff]) -> String {
     let mut block = report::markdown(outcomes);
     if !rules_off.is_empty() {
-        block.push_str("\nWith one rule of piton switched off:\n\n");
+        block.push_str("\nWith one rule of piton switched off, rows turn red:\n\n");
         for rule in rules_off {
             block.push_str(&rule.line());
             block.push('\n');

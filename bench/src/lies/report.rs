@@ -35,6 +35,7 @@ const GREEN_COLUMNS: [Column; 3] = [
 pub fn markdown(outcomes: &[RowOutcome]) -> String {
     let totals = Totals::of_rows(outcomes.iter().map(|outcome| &outcome.piton));
     let mut text = summary(outcomes, &totals);
+    text.push_str("\n<details>\n<summary>Every row</summary>\n");
     for side in [Side::Lie, Side::Honest] {
         let of_side: Vec<&RowOutcome> = outcomes
             .iter()
@@ -54,7 +55,7 @@ pub fn markdown(outcomes: &[RowOutcome]) -> String {
             &GREEN_COLUMNS,
         );
     }
-    text.push_str("\nBold: not as expected.\n");
+    text.push_str("\nBold: not as expected.\n\n</details>\n");
     text
 }
 

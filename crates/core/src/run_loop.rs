@@ -31,6 +31,7 @@ use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
 use crate::run::{Pause, Request, RunRow, RunState};
 use crate::tables::Tables;
+use crate::trouble::Trouble;
 use crate::usage::Usage;
 
 /// How this invocation is to behave.
@@ -193,7 +194,7 @@ pub enum Ending {
     /// The agent's program cannot be started.
     CannotStart(String),
     /// It was started, and cannot work like this: a key, a login, a setting.
-    TurnedAway(String),
+    TurnedAway(Trouble, String),
     /// Somebody else holds the run now.
     Fenced,
     /// The store refuses what the loop is sure of, again and again.
@@ -375,11 +376,11 @@ impl RunLoop {
             } => {
                 let report = self.with_live(report);
                 if report.cannot_start {
-                    let error = report.error.clone();
-                    self.cannot_start = error.map(match report.trouble {
-                        Some(_) => Ending::TurnedAway,
-                        None => Ending::CannotStart,
-                    });
+                    let ending = |error| match report.trouble {
+                        Some(trouble) => Ending::TurnedAway(trouble, error),
+                        None => Ending::CannotStart(error),
+                    };
+                    self.cannot_start = report.error.clone().map(ending);
                 }
                 self.end_attempt(attempt, node, report, recovery)
             }

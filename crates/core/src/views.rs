@@ -472,7 +472,8 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             report, evidence, ..
         } => {
             gate_ended(row.gate_runs.get_or_insert_default(), report);
-            row.seen_to_fail |= !report.passed && !report.interrupted;
+            // Another command says nothing of the item's own check.
+            row.seen_to_fail |= !report.passed && !report.interrupted && row.claim_gate.is_none();
             row.evidence.extend(evidence.iter().cloned());
         }
         Event::AttemptJudged { .. } => row.unchecked = None,
@@ -492,6 +493,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.stage = *stage;
             if let Some(gate) = gate {
                 row.claim_gate = Some((**gate).clone());
+                row.gate_runs = None;
             }
             if *stage == Stage::Work {
                 row.gate_runs = None;

@@ -96,7 +96,7 @@ impl Held {
     /// When it is over: what is said of it now would change nothing.
     pub fn open_attempt(&self) -> Result<Option<&AttemptRow>, Failure> {
         match &self.attempt {
-            Some(attempt) if attempt.report.is_some() => Err(over(attempt)),
+            Some(attempt) if !attempt.is_open() => Err(over(attempt)),
             attempt => Ok(attempt.as_deref()),
         }
     }

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use piton_core::command::Word;
 use piton_core::{
-    Actor, Command, CommandId, DecisionKind, DecisionRow, Edit, Event, Facts, HolderKnown, ItemRow,
-    Need, Recorded, RunId, RunRow, StreamId, Tables, Verb, Way,
+    Actor, AttemptId, Command, CommandId, DecisionKind, DecisionRow, Edit, Event, Facts,
+    HolderKnown, ItemRow, Need, Recorded, RunId, RunRow, StreamId, Tables, Verb, Way,
 };
 use piton_formats::plan_file::{Changed, PlanFile};
 use piton_formats::problem::Problem;
@@ -62,6 +62,9 @@ pub struct Mirror {
     /// What the system said of the version that a person is asked about: it is
     /// not read again as long as neither it nor the run has changed.
     waits: Option<Look>,
+    /// The last attempt, while what it wrote is at work: a check of its run, or
+    /// the hook of a commit.
+    pub(crate) at_work: Option<AttemptId>,
 }
 
 /// Why the file could not be written.
@@ -191,6 +194,7 @@ impl Mirror {
             plain: None,
             told: false,
             waits: None,
+            at_work: None,
         }))
     }
 
@@ -274,6 +278,7 @@ impl Mirror {
             plan,
             path,
             run,
+            at_work,
             ..
         } = self;
         let taking = Taking {
@@ -282,6 +287,7 @@ impl Mirror {
             run: *run,
             path,
             token,
+            at_work: *at_work,
         };
         let looked = keeper.locked(|keeper| taking.look(keeper, plan));
         if looked.as_ref().is_ok_and(|looked| looked.taken) {
@@ -447,6 +453,7 @@ pub(crate) fn decide(
         run,
         path,
         token: None,
+        at_work: None,
     };
     let word = Word::Person {
         decision: row.id,
@@ -515,6 +522,7 @@ struct Taking<'a, 's, 'w> {
     run: RunId,
     path: &'w str,
     token: Option<u64>,
+    at_work: Option<AttemptId>,
 }
 
 impl Taking<'_, '_, '_> {
@@ -546,17 +554,18 @@ impl Taking<'_, '_, '_> {
     }
 
     /// Whose word an edit is that is found now: while an attempt of the project
-    /// is open it may be an agent's, else it is a person's.
+    /// is open, or runs what an agent may have written, it may be an agent's,
+    /// else it is a person's.
     fn word(&self, plan: &PlanFile) -> Result<Word, Stopped> {
         let rows = self.session.load(&[Need::OpenAttempts(None)]);
         let rows = rows.map_err(Stopped)?;
         let holds = !Rule::Marks.is_off(self.session.world);
         let open = rows.tables.open_attempts().filter(|_| holds);
-        let last = open.max_by_key(|row| row.id);
-        Ok(match last {
-            None if !holds => Word::File,
+        let last = open.map(|row| row.id).max();
+        Ok(match last.or(self.at_work) {
+            _ if !holds => Word::File,
             Some(attempt) => Word::MaybeAgent {
-                attempt: attempt.id,
+                attempt,
                 criteria: !matches!(plan, PlanFile::Sprint(_)),
             },
             None => Word::Hand {

@@ -137,6 +137,8 @@ struct Runner<'s, 'w> {
     before: Option<Box<seen::Before>>,
     /// The last look at the work tree, until something else happens to it.
     looked: Option<seen::Looked>,
+    /// The last attempt that this runner ended.
+    last_attempt: Option<AttemptId>,
     /// Somebody was told already that a budget does not count everything.
     budget_warned: bool,
 }
@@ -241,6 +243,7 @@ fn start(
         look_missed: false,
         before: None,
         looked: None,
+        last_attempt: None,
         budget_warned: false,
     };
     let own = StreamId::run(run);
@@ -782,8 +785,14 @@ impl Runner<'_, '_> {
                 // What stands in the file now may be the agent's: the loop knows of
                 // it before the attempt has an outcome.
                 let mut inputs = match &work.for_ {
-                    Purpose::Agent { .. } => self.last_edits(tell)?,
-                    Purpose::Gate(_) | Purpose::Commit => Vec::new(),
+                    Purpose::Agent { attempt, .. } => {
+                        self.last_attempt = Some(*attempt);
+                        fail::point("run.agent-ended");
+                        self.look_at_other_plans(tell)?;
+                        self.last_edits(tell)?
+                    }
+                    Purpose::Gate(_) => self.last_edits(tell)?,
+                    Purpose::Commit => Vec::new(),
                 };
                 inputs.push(match work.for_ {
                     Purpose::Agent {
@@ -793,6 +802,7 @@ impl Runner<'_, '_> {
                     } => {
                         let over = AgentOver {
                             attempt,
+                            claimed: claimed_in(&inputs),
                             node: work.node,
                             exit: &exit,
                             asked: work.asked,
@@ -812,24 +822,63 @@ impl Runner<'_, '_> {
             }
             Message::Committed(result) => {
                 let asked = self.work.take().is_some_and(|work| work.asked.is_some());
-                Ok(vec![match result {
+                let mut inputs = self.last_edits(tell)?;
+                inputs.push(match result {
                     Ok(Err(_)) | Err(_) if asked => Input::CommitStopped,
                     result => Input::CommitEnded(result?),
-                }])
+                });
+                Ok(inputs)
             }
         }
     }
 
-    /// Takes in what stands in the file when an agent has ended.
+    /// Takes in what stands in the file when an agent, or what it may have
+    /// written, has ended.
     fn last_edits(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
-        fail::point("run.agent-ended");
         self.look(tell)?;
+        if let Some(mirror) = &mut self.mirror {
+            mirror.at_work = None;
+        }
         let events = self.news()?;
         let is_known = events.is_empty();
         Ok((!is_known)
             .then_some(Input::Changed(events))
             .into_iter()
             .collect())
+    }
+
+    /// Takes in what stands in the plans of other runs, as long as the attempt
+    /// that may have written it has no outcome.
+    fn look_at_other_plans(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+        for row in self.session.runs()? {
+            let is_other = row.id != self.row.id && row.id != RunId::PROJECT;
+            if !is_other || row.state == RunState::Done || !self.session.keeps_its_file(&row)? {
+                continue;
+            }
+            let (tables, _) = picture(self.session, row.id)?;
+            let Ok(Some(mut mirror)) = Mirror::open(self.session, &row, &tables) else {
+                continue;
+            };
+            match mirror.look(self.session, &tables, None) {
+                Ok(looked) => {
+                    looked.said.iter().for_each(|said| tell(Notice::Said(said)));
+                    let warned = looked.warned.iter();
+                    warned.for_each(|warned| tell(Notice::Warning(warned)));
+                }
+                // Whoever goes on with that run is told of it.
+                Err(failure) if failure.code.starts_with("file.") => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    /// What runs now may be an agent's: so may be what stands in the file when
+    /// it ends.
+    fn note_at_work(&mut self, item: &ItemRow) {
+        if let Some(mirror) = &mut self.mirror {
+            mirror.at_work = item.unchecked.or(self.last_attempt);
+        }
     }
 
     /// Commits, beside the runner: a hook may take its time, and the runner
@@ -843,6 +892,8 @@ impl Runner<'_, '_> {
         let Some(item) = self.lp.tables().item(self.row.id, node) else {
             return Ok(vec![Input::CommitEnded(Ok(None))]);
         };
+        let item = item.clone();
+        self.note_at_work(&item);
         let message = format!("{}: {}", self.sprint_id, item.id);
         let before = item
             .committing
@@ -1001,13 +1052,10 @@ impl Runner<'_, '_> {
                 return Err(Failure::new("agent.cannot_start", format!("the agent cannot be started: {error}"))
                     .hint("see that the command works in a shell, then run again: nothing was counted against the node"));
             }
-            Ending::TurnedAway(error) => {
+            Ending::TurnedAway(trouble, error) => {
                 let redactor = self.session.world.redactor();
                 let error = redactor.redact(&error).into_owned();
-                let next = format!(
-                    "when that is done, go on with `piton run {}`: nothing was counted against the node",
-                    self.row.name
-                );
+                let next = verdict::way_on(trouble, &self.row.name);
                 return Err(Failure::new("agent.turned_away", error).hint(next));
             }
             Ending::Fenced => {
@@ -1045,6 +1093,22 @@ impl Runner<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The items that were claimed in what was taken in last.
+fn claimed_in(inputs: &[Input]) -> Vec<piton_core::Node> {
+    let mut claimed = Vec::new();
+    for input in inputs {
+        let Input::Changed(events) = input else {
+            continue;
+        };
+        for recorded in events {
+            if let Event::ItemClaimed { node, .. } = &recorded.event {
+                claimed.push(node.clone());
+            }
+        }
+    }
+    claimed
 }
 
 fn ended_attempt(recorded: &Recorded) -> Option<AttemptId> {

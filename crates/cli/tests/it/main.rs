@@ -21,6 +21,7 @@ mod hook;
 mod hostile_agents;
 mod init;
 mod large;
+mod last_words;
 mod learn;
 mod liveness;
 mod logging;

@@ -167,6 +167,60 @@ fn a_check_that_a_person_refused_is_not_taken_with_their_next_edit() {
     }
 }
 
+#[test]
+fn what_a_check_writes_is_no_mark_of_a_person() {
+    let scratch = Scratch::new();
+    let list = r#"{"userStories": [
+  {"id": "A", "title": "first", "passes":false, "verification": "sh ./check.sh"},
+  {"id": "B", "title": "second", "passes":false, "verification": "test -f never"}
+]}
+"#;
+    let ticks = "sed -i 's/passes\":false/passes\":true/' prd.json";
+    let agent =
+        format!("cat >/dev/null; touch a; cat >check.sh <<'END'\n{ticks}\nEND\n{COMPLETED}");
+    scratch.write("prd.json", list).agent(&agent);
+    let said = scratch.piton(&[
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--max-iterations",
+        "1",
+    ]);
+    assert_eq!(said.exit, 5, "{}", said.err);
+    assert_eq!(state(&scratch, "prd", "A"), "done", "{}", said.err);
+    assert_ne!(state(&scratch, "prd", "B"), "done", "{}", said.err);
+    scratch.piton(&["files", "sync"]);
+    assert_ne!(state(&scratch, "prd", "B"), "done");
+    assert_eq!(kinds(&scratch), ["claimed-items"]);
+}
+
+#[test]
+fn what_an_agent_marks_in_the_plan_of_another_run_is_no_mark_of_a_person() {
+    let scratch = Scratch::new();
+    scratch
+        .write("prd.json", LIST)
+        .agent(&format!("cat >/dev/null; touch a; {COMPLETED}"));
+    let said = scratch.piton(&[
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--max-iterations",
+        "1",
+    ]);
+    assert_eq!(said.exit, 5, "{}", said.err);
+    let ticks = "sed -i 's/passes\":false/passes\":true/' prd.json";
+    scratch
+        .sprint("  - id: one\n    prompt: Do one.\n")
+        .agent(&format!("cat >/dev/null; touch b; {ticks}; {COMPLETED}"));
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    scratch.piton(&["files", "sync"]);
+    assert_ne!(state(&scratch, "prd", "B"), "done", "{}", said.err);
+    assert_eq!(kinds(&scratch), ["claimed-items"]);
+}
+
 /// A plan of two items of which the second may have a check, how it is marked
 /// as done in its file, and what it is called.
 struct Format {

@@ -5,6 +5,7 @@
 //! a control away is asked about while the old value stays in force. All else
 //! is taken like a person's edit: see [`super::editing`].
 
+use super::claims::share_check;
 use super::editing::{By, in_lines, take_all};
 use super::people::{bury_runner, is_under_way, open_question};
 use super::story::Story;
@@ -12,7 +13,7 @@ use crate::command::Word;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::edit::Edit;
 use crate::event::Event;
-use crate::evidence::{Changed, ClaimedBy, TreeChange};
+use crate::evidence::{Changed, ClaimOverrides, ClaimedBy, TreeChange};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState};
 use crate::plan::PlannedItem;
@@ -142,7 +143,14 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
             | ItemState::Skipped
             | ItemState::Blocked => Treatment::Doubt,
         },
-        (Edit::SetRetries { .. } | Edit::SetClaims { .. } | Edit::SetDependsOn { .. }, Some(_))
+        // A check that an agent gives to an item would stand for its verdict.
+        (
+            Edit::SetRetries { .. }
+            | Edit::SetClaims { .. }
+            | Edit::SetDependsOn { .. }
+            | Edit::SetGate { .. },
+            Some(_),
+        )
         | (
             Edit::SetBreakpoint {
                 breakpoint: false, ..
@@ -153,7 +161,6 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
             Treatment::Doubt
         }
         (Edit::SetPresent { .. }, _) => Treatment::Nothing,
-        (Edit::SetGate { .. }, Some(row)) if row.gate.is_some() => Treatment::Doubt,
         (Edit::SetPrompt { prompt, .. }, Some(row)) if agent.criteria => {
             if loses_line(row.prompt.as_deref(), prompt.as_deref()) {
                 Treatment::Doubt
@@ -223,7 +230,8 @@ fn is_shown_over(edit: &Edit) -> bool {
     !matches!(edit, Edit::Insert { .. } | Edit::Order { .. })
 }
 
-/// An item that an agent adds is open, whatever it says of it.
+/// An item that an agent adds is open, and proven as its plan asks, whatever it
+/// says of it.
 fn begun_anew(item: &PlannedItem) -> PlannedItem {
     let state = if item.state == ItemState::Skipped {
         ItemState::Skipped
@@ -232,6 +240,7 @@ fn begun_anew(item: &PlannedItem) -> PlannedItem {
     };
     PlannedItem {
         state,
+        claims: ClaimOverrides::default(),
         ..item.clone()
     }
 }
@@ -334,12 +343,19 @@ fn claim(story: &mut Story<'_>, run: RunId, agent: &Agent, node: &Node) -> bool 
         return false;
     }
     let is_new = before.is_none();
+    let own = |own: &Node| story.tables.item(run, own);
+    let is_shared = agent
+        .own
+        .iter()
+        .filter_map(own)
+        .any(|own| share_check(own, item));
+    let change = agent.change.clone().filter(|_| !is_shared);
     story.tell(Event::ItemClaimed {
         run,
         node: node.clone(),
         by: Some(Box::new(ClaimedBy {
             attempt: Some(agent.attempt),
-            change: agent.change.clone(),
+            change,
         })),
     });
     is_new

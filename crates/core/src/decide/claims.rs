@@ -198,6 +198,13 @@ pub(super) fn is_settled_by(story: &Story<'_>, item: &ItemRow) -> bool {
     item.gate_to_pass().is_none() && judgement(story, item) == Judgement::Finish
 }
 
+/// Whether one check stands for two items: that it passes shows the work on one
+/// of them, and nobody knows which.
+pub(super) fn share_check(one: &ItemRow, other: &ItemRow) -> bool {
+    let script = |item: &ItemRow| item.gate.as_ref().map(|gate| gate.script.clone());
+    one.gate.is_some() && script(one) == script(other)
+}
+
 /// Whether an item has a check that did not pass: it was given to it, or
 /// changed, when the time for it was over.
 fn lacks_check(item: &ItemRow) -> bool {

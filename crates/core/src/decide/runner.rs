@@ -1,7 +1,7 @@
 //! What the runner that holds a run may do.
 
 use super::advance::{after_gate, after_work, give_up, leave_out};
-use super::claims::{evidence_of_check, finish_or_ask, is_settled_by, judge_attempt};
+use super::claims::{evidence_of_check, finish_or_ask, is_settled_by, judge_attempt, share_check};
 use super::people::{ask_again, is_under_way};
 use super::recording::{about, attempt_name, log, log_attempt};
 use super::recovering::{Failed, after_repair, fail, not_split};
@@ -352,7 +352,13 @@ pub(super) fn end_attempt(
         report: Box::new(kept),
         unchecked,
     });
-    note_claims(story, &item, attempt, ended.claimed, &change);
+    let is_weakened = report
+        .proof
+        .iter()
+        .any(|proof| !proof.weakenings().is_empty());
+    if !is_weakened {
+        note_claims(story, &item, attempt, ended.claimed, &change);
+    }
     if matches!(role, Role::Worker | Role::Verdict) && !unchecked {
         log_attempt(story, (run, node), report, None);
     }
@@ -380,7 +386,14 @@ pub(super) fn end_attempt(
         (Outcome::Interrupted, Role::Repair) => put_back(story, (run, node), Stage::Repair, report),
         (Outcome::Interrupted, Role::Split) => put_back(story, (run, node), Stage::Split, report),
         (Outcome::Interrupted, Role::Verdict) => {
-            put_back(story, (run, node), Stage::Verdict, report);
+            // Without the conversation there is nobody who could be asked.
+            let asks_again = report.conversation.is_some();
+            let stage = if asks_again {
+                Stage::Verdict
+            } else {
+                Stage::Work
+            };
+            put_back(story, (run, node), stage, report);
         }
         // The intent to mend stays; the next runner starts another agent.
         (Outcome::Interrupted, Role::GateFix) => {}
@@ -471,8 +484,8 @@ fn waits_for_check(
 }
 
 /// What an attempt at `worked_on` did to the tree counts for the items that it
-/// claimed, except where one check stands for both of them: that it passes after
-/// the attempt shows the work on one of them, and nobody knows which.
+/// claimed, except where one check stands for both of them, or the attempt
+/// weakened what proves them.
 fn note_claims(
     story: &mut Story<'_>,
     worked_on: &ItemRow,
@@ -480,14 +493,11 @@ fn note_claims(
     claimed: &[Node],
     change: &TreeChange,
 ) {
-    let script_of = |item: &ItemRow| item.gate.as_ref().map(|gate| gate.script.clone());
-    let own = script_of(worked_on);
     for node in claimed {
         let counts = story.tables.item(worked_on.run, node).is_some_and(|item| {
             let by = item.claimed.as_ref();
             let is_claimed = by.is_some_and(|by| by.attempt == Some(attempt));
-            let has_own_check = own.is_none() || script_of(item) != own;
-            is_claimed && has_own_check && !item.state.is_finished()
+            is_claimed && !share_check(worked_on, item) && !item.state.is_finished()
         });
         if counts {
             story.tell(Event::ItemClaimed {

@@ -2,7 +2,9 @@
 
 use piton_core::attempt::Report;
 use piton_core::command::Word;
-use piton_core::evidence::{ClaimOverrides, Evidence, Level, Worth, level_of_evidence};
+use piton_core::evidence::{
+    ClaimOverrides, Evidence, Level, WeakenedProof, Worth, level_of_evidence,
+};
 use piton_core::gate::{Gate, GateReport};
 use piton_core::policy::{Limits, Policy};
 use piton_core::{
@@ -523,27 +525,49 @@ fn a_question_about_an_agents_edit_closes_when_it_matters_no_more() {
 #[test]
 fn everything_else_is_taken_from_an_agent_as_well() {
     let (mut world, _, attempt) = at_work("a\nb\nc");
+    let mut item = new_item(None, "new", ItemState::Done);
+    item.claims.weakened = Some(WeakenedProof::Note);
     let new = Edit::Insert {
         parent: None,
         after: Some(node("b")),
-        items: vec![new_item(None, "new", ItemState::Done)],
-    };
-    let check = Edit::SetGate {
-        node: node("b"),
-        gate: Some(gate("make test")),
+        items: vec![item],
     };
     let more = Edit::SetPrompt {
         node: node("c"),
         prompt: Some("do c\nand test it".to_owned()),
     };
-    by_agent(&mut world, attempt, vec![new, check.clone(), more]);
+    by_agent(&mut world, attempt, vec![new, more]);
     assert_eq!(world.item("new").state, ItemState::Ready);
     assert!(world.item("new").is_claimed());
-    assert!(world.item("b").gate.is_some());
+    assert!(
+        world.item("new").claims.is_empty(),
+        "its proof is the plan's"
+    );
     assert_eq!(world.item("c").prompt.as_deref(), Some("do c\nand test it"));
     assert_eq!(open_of(&world, DecisionKind::AgentEdit), None);
     let asked = open_of(&world, DecisionKind::ClaimedItems).map(|row| row.edits.clone());
     assert_eq!(asked, Some(vec![tick("new")]));
+}
+
+/// With a check no verdict is needed.
+#[test]
+fn a_check_that_an_agent_gives_to_an_item_does_not_stand_for_its_verdict() {
+    let (mut world, token, attempt) = at_work("a\nb");
+    let check = Edit::SetGate {
+        node: node("b"),
+        gate: Some(gate("true")),
+    };
+    by_agent(&mut world, attempt, vec![check]);
+    assert_eq!(world.item("b").gate, None);
+    assert_eq!(
+        details(&world, DecisionKind::AgentEdit),
+        ["prd.json: `b`: check none → `true`"]
+    );
+    world.end(token, "a", attempt, Report::bare(Outcome::Completed));
+    let question = open_of(&world, DecisionKind::AgentEdit).expect("asked").id;
+    let keep = world.answer_to(question, Verb::KeepFile, None);
+    world.ok(keep);
+    assert_eq!(world.item("b").gate, Some(gate("true")));
 }
 
 #[test]

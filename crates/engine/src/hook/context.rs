@@ -32,7 +32,7 @@ const RUNS_MAX: usize = 5;
 pub fn of_attempt(session: &Session<'_>, attempt: AttemptId) -> Result<Option<String>, Failure> {
     let rows = session.load(&[Need::Attempt(attempt)])?;
     let open = rows.tables.attempt(attempt);
-    let Some(row) = open.filter(|row| row.report.is_none()) else {
+    let Some(row) = open.filter(|row| row.is_open()) else {
         return Ok(None);
     };
     let mut text = of_node(session, (row.run, &row.node), row.node.as_str())?;

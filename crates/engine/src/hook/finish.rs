@@ -31,7 +31,7 @@ pub fn of_attempt(
 ) -> Result<Option<Missing>, Failure> {
     let rows = session.load(&[Need::Attempt(attempt)])?;
     let open = rows.tables.attempt(attempt);
-    let open = open.filter(|row| row.report.is_none() && row.answer.is_none());
+    let open = open.filter(|row| row.is_open() && row.answer.is_none());
     let Some(row) = open.filter(|_| !answer::is_account(last_words)) else {
         return Ok(None);
     };

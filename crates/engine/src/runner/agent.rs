@@ -37,6 +37,8 @@ const TRANSCRIPT_BYTES_MAX: u64 = 64 << 20;
 /// An agent whose process and all that it started are gone.
 pub(super) struct AgentOver<'e> {
     pub(super) attempt: AttemptId,
+    /// The items that it claimed at last, of which the loop does not know yet.
+    pub(super) claimed: Vec<Node>,
     pub(super) node: Node,
     pub(super) exit: &'e Exit,
     /// Why it was asked to stop, if it was.
@@ -324,6 +326,7 @@ impl Runner<'_, '_> {
     ) -> Result<Input, Failure> {
         let AgentOver {
             attempt,
+            claimed,
             node,
             exit,
             asked,
@@ -363,7 +366,8 @@ impl Runner<'_, '_> {
         if let Some(answer) = self.answered(attempt)? {
             answer::settle(&mut report, &answer);
         }
-        self.look_after(before, (&node, &mut report), tell);
+        let checks = self.checks_of(&node, (attempt, &claimed));
+        self.look_after(before, (&checks, &mut report), tell);
         self.verify_blocker(attempt, &node, &mut report);
         self.without_rules(&node, &mut report);
         self.follow_up(attempt, &node, &text, &mut report);
@@ -559,6 +563,8 @@ impl Runner<'_, '_> {
         node: Node,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
+        self.look_at_other_plans(tell)?;
+        self.last_attempt = Some(attempt);
         let mut report = unseen();
         let output = self.output_of(attempt)?;
         let row = self.lp.tables().attempt(attempt);

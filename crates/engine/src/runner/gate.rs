@@ -118,8 +118,9 @@ impl Runner<'_, '_> {
             mark: mark.clone(),
         };
         let tree = self.tree_to_check(tell);
-        // The check may write into the work tree.
+        // The check may write into the work tree, and into the plan.
         self.looked = None;
+        self.note_at_work(&item);
         fail::point("gate.before-start");
         let purpose = Purpose::Gate(GateAtWork {
             mark,

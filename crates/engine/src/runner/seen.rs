@@ -90,14 +90,14 @@ impl Runner<'_, '_> {
     pub(super) fn look_after(
         &mut self,
         before: Option<Box<Before>>,
-        (node, report): (&Node, &mut Report),
+        (checks, report): (&[String], &mut Report),
         tell: &mut dyn FnMut(Notice<'_>),
     ) {
         let Some(before) = before else {
             return;
         };
         report.tree_before = Some(before.tree());
-        let After { at, changed, proof } = match self.changes_since(*before, node) {
+        let After { at, changed, proof } = match self.changes_since(*before, checks) {
             Ok(after) => after,
             Err(missed) => return self.missed(missed, tell),
         };
@@ -110,7 +110,7 @@ impl Runner<'_, '_> {
     }
 
     /// What the work tree holds now, and what changed since.
-    fn changes_since(&self, before: Before, node: &Node) -> Result<After, Missed> {
+    fn changes_since(&self, before: Before, checks: &[String]) -> Result<After, Missed> {
         let world = self.session.world;
         match before {
             Before::Git { trees, moment } => {
@@ -121,7 +121,7 @@ impl Runner<'_, '_> {
                     before: &moment,
                     after: &after,
                     files_changed: files,
-                    commands: &self.checks_of(node),
+                    commands: checks,
                 };
                 let proof = (!files.is_empty())
                     .then(|| trees.proof_change(world, &sources))
@@ -151,12 +151,24 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// The commands that prove an item: its own check and those of what it is
-    /// part of.
-    fn checks_of(&self, node: &Node) -> Vec<String> {
+    /// The commands that prove what an attempt counts for: the item, what it is
+    /// part or a piece of, and what the attempt claimed.
+    pub(super) fn checks_of(
+        &self,
+        node: &Node,
+        (attempt, claimed): (AttemptId, &[Node]),
+    ) -> Vec<String> {
         let tables = self.lp.tables();
+        let row = tables.item(self.row.id, node);
         let line = std::iter::once(node.clone()).chain(node.ancestors());
-        let gates = line.filter_map(|node| tables.item(self.row.id, &node)?.gate_to_pass());
+        let whole = row.and_then(|row| row.piece_of.clone());
+        let known = tables.tree(self.row.id).filter(|item| {
+            let by = item.claimed.as_ref();
+            by.is_some_and(|by| by.attempt == Some(attempt))
+        });
+        let claimed = claimed.iter().chain(known.map(|item| &item.node)).cloned();
+        let all = line.chain(whole).chain(claimed);
+        let gates = all.filter_map(|node| tables.item(self.row.id, &node)?.gate_to_pass());
         gates.map(|gate| gate.script.clone()).collect()
     }
 

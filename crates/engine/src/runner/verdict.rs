@@ -9,8 +9,17 @@ use super::Runner;
 use crate::answer;
 use crate::lies::Rule;
 
-/// What to do about a plain command that does not answer in the form.
-const TWO_WAYS: &str = "let it print the block that its prompt asks for, or take its exit status for the answer: `--verdict exit-status`, or `verdict = \"exit-status\"` in its table [agents.NAME]";
+/// How to go on with a run whose agent was started and cannot work as it is set.
+pub(super) fn way_on(trouble: Trouble, run: &str) -> String {
+    let way = if trouble == Trouble::NoVerdict {
+        format!(
+            "let it print the block that its prompt asks for; or, if exit status 0 means that the work is done, type `piton run {run} --verdict exit-status`, or write `verdict = \"exit-status\"` into its table [agents.NAME]"
+        )
+    } else {
+        format!("when that is done, go on with `piton run {run}`")
+    };
+    format!("{way}; nothing was counted against the node")
+}
 
 impl Runner<'_, '_> {
     /// The report as it would be without a rule that is switched off.
@@ -96,5 +105,5 @@ fn no_form(row: &AttemptRow, report: &Report) -> String {
     let what = report.error.as_deref().unwrap_or_default();
     let agent = row.agent.lines().next().unwrap_or_default();
     let agent: String = agent.chars().take(60).collect();
-    format!("`{agent}` gives no verdict: {what}; {TWO_WAYS}")
+    format!("`{agent}` gives no verdict: {what}")
 }

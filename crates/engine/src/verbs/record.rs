@@ -144,7 +144,7 @@ pub fn duration(text: &str) -> Result<u64, piton_core::amount::NotADuration> {
 /// # Errors
 ///
 /// When an agent names another item than its own, or resolves a blocker.
-/// /// When something of it is wrong, or its item or the blocker is not known:
+/// When something of it is wrong, or its item or the blocker is not known:
 /// nothing is recorded then. When the store fails between the two, the blocker
 /// is resolved and the attempt is not recorded.
 pub fn record(world: &World, request: Request, told: &mut Told<'_>) -> Result<Recorded, Failure> {
