@@ -37,8 +37,9 @@ pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Fail
     };
     let again = retry_of_the_plan(story, &item, failed);
     let times = item.recovery.as_ref().map_or(0, |before| before.times);
-    let way = failed
-        .recovery
+    // What holds others has no work of its own that could be tried again.
+    let recovery = failed.recovery.filter(|_| item.is_leaf());
+    let way = recovery
         .and_then(|recovery| Some((way(&item, recovery)?, recovery)))
         .filter(|(way, _)| {
             let by_the_plan = *way == Way::Remembered && again.is_some();

@@ -13,7 +13,7 @@ use piton_core::weakening::ProofChange;
 use piton_core::{Command, DecisionKind, Edit, ItemState, Outcome, Role, RunState, Stage, Verb};
 
 use crate::edits::a_persons;
-use crate::world::{World, node, start_run};
+use crate::world::{RECOVERIES, World, node, recovery, start_run};
 
 /// A report by an agent that was looked at before and after.
 fn between(before: &str, after: &str) -> Report {
@@ -407,6 +407,21 @@ fn an_attempt_that_failed_is_not_overruled_by_a_green_check() {
         let attempt = world.begin_as(token, "build", Role::GateFix);
         world.end(token, "build", attempt, said);
         assert!(world.item("build").state.is_broken(), "{outcome:?}");
+    }
+}
+
+/// What is remembered helps with work, and the phase has none of its own.
+#[test]
+fn a_phase_whose_fixing_agent_failed_is_asked_about_whatever_is_remembered() {
+    for (action, rule) in RECOVERIES {
+        let (mut world, token) = World::running("build gate=2\n  step\nrelease");
+        world.complete(token, "build/step");
+        world.gate(token, "build", false);
+        let attempt = world.begin_as(token, "build", Role::GateFix);
+        let report = Report::bare(Outcome::Failed);
+        world.end_so("build", attempt, report, recovery(action, rule));
+        assert_eq!(world.item("build").state, ItemState::Failed, "{action:?}");
+        assert_eq!(world.state(), RunState::Blocked);
     }
 }
 
