@@ -380,6 +380,41 @@ pub enum Evidence {
     },
 }
 
+/// A check that passed, as the evidence of an item has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassedCheck<'e> {
+    /// The command; events before version 5 do not say it.
+    pub command: Option<&'e str>,
+    /// Whether the tree that it ran on is known.
+    pub has_tree: bool,
+    /// Whether something came between, so that it proves the item.
+    pub is_proof: bool,
+}
+
+impl Evidence {
+    /// The check that it stands for; none where it is no check.
+    #[must_use]
+    pub fn passed_check(&self) -> Option<PassedCheck<'_>> {
+        if let Self::Checked {
+            command,
+            tree,
+            means,
+        } = self
+        {
+            return Some(PassedCheck {
+                command: Some(command),
+                has_tree: tree.is_some(),
+                is_proof: means.is_some(),
+            });
+        }
+        (*self == Self::GatePassed).then_some(PassedCheck {
+            command: None,
+            has_tree: false,
+            is_proof: true,
+        })
+    }
+}
+
 /// The best level that the evidence of a finished item reaches; none where
 /// there is no evidence, as of a phase that only holds others.
 #[must_use]

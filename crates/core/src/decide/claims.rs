@@ -13,7 +13,7 @@ use crate::classify::Category;
 use crate::decision::{DecisionKind, Verb};
 use crate::event::{Event, ItemMoved};
 use crate::evidence::{
-    Changed, CheckMeans, ClaimRules, Claims, Level, TreeChange, WeakenedProof, Worth,
+    Changed, CheckMeans, ClaimRules, Claims, Level, PassedCheck, TreeChange, WeakenedProof, Worth,
 };
 use crate::gate::{Gate, GateReport};
 use crate::id::{Node, RunId};
@@ -42,23 +42,15 @@ enum Judgement {
 }
 
 fn standing(story: &Story<'_>, item: &ItemRow) -> Standing {
-    let checked = item.evidence.iter().rev().find_map(|one| match one {
-        Evidence::Checked { means, tree, .. } => Some((means.is_some(), tree.is_some())),
-        Evidence::GatePassed => Some((true, false)),
-        Evidence::Decided { .. }
-        | Evidence::Committed { .. }
-        | Evidence::Changed { .. }
-        | Evidence::NoneAsked
-        | Evidence::Claim
-        | Evidence::TakenOver
-        | Evidence::Claimed { .. }
-        | Evidence::Weakened { .. } => None,
-    });
+    let checks = item.evidence.iter().rev();
+    let checked = checks.filter_map(Evidence::passed_check).next();
     let changed = change_of(story, item).map(|change| change.left());
     match (checked, changed) {
-        (Some((true, _)), _) => Standing::Level(Level::Check),
-        (Some((false, false)), _) | (Some(_), Some(Changed::Unknown)) => Standing::NobodyLooked,
-        (Some((false, true)), _) => Standing::Level(Level::Word),
+        (Some(check), _) if check.is_proof => Standing::Level(Level::Check),
+        (Some(check), changed) if !check.has_tree || changed == Some(Changed::Unknown) => {
+            Standing::NobodyLooked
+        }
+        (Some(_), _) => Standing::Level(Level::Word),
         (None, _) if !item.is_leaf() => Standing::NoneNeeded,
         (None, Some(Changed::Something { .. })) => Standing::Level(Level::Changed),
         (None, Some(Changed::Nothing)) => Standing::Level(Level::Word),
@@ -208,19 +200,10 @@ pub(super) fn share_check(one: &ItemRow, other: &ItemRow) -> bool {
 /// Whether an item has a check that did not pass: it was given to it, or
 /// changed, when the time for it was over.
 fn lacks_check(item: &ItemRow) -> bool {
+    let mut checks = item.evidence.iter().filter_map(Evidence::passed_check);
     item.gate.as_ref().is_some_and(|gate| {
-        !item.evidence.iter().any(|one| match one {
-            Evidence::Checked { command, .. } => *command == gate.script,
-            Evidence::GatePassed => true,
-            Evidence::Decided { .. }
-            | Evidence::Committed { .. }
-            | Evidence::Changed { .. }
-            | Evidence::NoneAsked
-            | Evidence::Claim
-            | Evidence::TakenOver
-            | Evidence::Claimed { .. }
-            | Evidence::Weakened { .. } => false,
-        })
+        let is_it = |check: PassedCheck<'_>| check.command.is_none_or(|one| one == gate.script);
+        !checks.any(is_it)
     })
 }
 

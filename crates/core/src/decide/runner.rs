@@ -366,11 +366,51 @@ pub(super) fn end_attempt(
         leave_out(story, run, node, None);
         return Ok(());
     }
-    let error = report
-        .error
-        .as_deref()
-        .or(report.summary.as_deref())
-        .unwrap_or("no reason was given");
+    let over = Over {
+        at: (run, node),
+        role,
+        report,
+        unchecked,
+        recovery,
+        is_leaf: item.is_leaf(),
+    };
+    follow_outcome(story, &over)?;
+    // Without a place to wait at, the run waits for whoever starts it again.
+    let cannot_wait = report.is_put_off() && !item.is_leaf();
+    if (report.cannot_start || cannot_wait) && story.run(run)?.state == RunState::Running {
+        story.move_run(run, RunState::Interrupted, About::reason(reason(report)));
+    }
+    Ok(())
+}
+
+/// An attempt that is over, for what follows.
+struct Over<'a> {
+    at: (RunId, &'a Node),
+    role: Role,
+    report: &'a Report,
+    /// Its outcome waits for the check of its item.
+    unchecked: bool,
+    recovery: Option<&'a Recovery>,
+    is_leaf: bool,
+}
+
+/// Why it came to what it came to.
+fn reason(report: &Report) -> &str {
+    let said = report.error.as_deref().or(report.summary.as_deref());
+    said.unwrap_or("no reason was given")
+}
+
+/// What comes next for the item of an attempt.
+fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal> {
+    let Over {
+        at: (run, node),
+        role,
+        report,
+        unchecked,
+        recovery,
+        is_leaf,
+    } = *over;
+    let error = reason(report);
     let breaks_off = story.item(run, node).map_or(0, |item| item.broken_off);
     let outcome = if report.broke_off() && breaks_off >= policy::BROKEN_OFF_MAX {
         Outcome::Failed
@@ -379,7 +419,7 @@ pub(super) fn end_attempt(
     };
     match (outcome, role) {
         (Outcome::NeedsHuman, _) => wait_for_person(story, run, node, report),
-        (Outcome::Interrupted, _) if report.is_put_off() && item.is_leaf() => {
+        (Outcome::Interrupted, _) if report.is_put_off() && is_leaf => {
             put_off(story, (run, node), stage_of(role), report);
         }
         (Outcome::Interrupted, Role::Worker) => put_back(story, (run, node), Stage::Work, report),
@@ -432,11 +472,6 @@ pub(super) fn end_attempt(
             };
             fail(story, run, node, &failed);
         }
-    }
-    // Without a place to wait at, the run waits for whoever starts it again.
-    let cannot_wait = report.is_put_off() && !item.is_leaf();
-    if (report.cannot_start || cannot_wait) && story.run(run)?.state == RunState::Running {
-        story.move_run(run, RunState::Interrupted, About::reason(error));
     }
     Ok(())
 }
