@@ -151,7 +151,12 @@ fn a_check_that_a_person_refused_is_not_taken_with_their_next_edit() {
         let asked = open.filter(|one| one["kind"] == "agent-edit");
         for id in asked.filter_map(|one| one["id"].as_str()) {
             let said = scratch.piton(&["decide", id, "keep-piton"]);
-            assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+            let shown = format!("{}{}", said.out, said.err);
+            assert_eq!(said.exit, 0, "{shown}");
+            assert!(
+                shown.contains(&format!("{file} still says what was refused")),
+                "{shown}"
+            );
         }
         let edited = scratch
             .read(file)

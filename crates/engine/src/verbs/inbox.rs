@@ -1,8 +1,9 @@
 //! `piton inbox` and `piton decide`: everything that waits for a person.
 
 use piton_core::{
-    Command, DecisionId, DecisionKind, DecisionRow, Need, Node, Refusal, RunId, Verb, Way,
+    Command, DecisionId, DecisionKind, DecisionRow, Need, Node, Refusal, RunId, RunRow, Verb, Way,
 };
+use piton_formats::plan_file::PlanKind;
 use serde::Serialize;
 
 use super::control::{Outcome, outcome};
@@ -289,12 +290,17 @@ pub fn decide(
         .run(row.run)
         .cloned()
         .ok_or_else(no_runs)?;
-    let run = Some(outcome(&session, &run)?);
+    let mut outcome = outcome(&session, &run)?;
+    if row.kind == DecisionKind::AgentEdit && verb == Verb::KeepPiton {
+        outcome
+            .warnings
+            .extend(still_said(&run, row.details.as_deref()));
+    }
     Ok(Decided {
         file,
         memory,
         question,
-        run,
+        run: Some(outcome),
     })
 }
 
@@ -323,6 +329,19 @@ fn looked_at_again(session: &Session<'_>, row: DecisionRow) -> Result<DecisionRo
     }
     let rows = session.load(&[Need::Decision(row.id)])?;
     Ok(rows.tables.decision(row.id).cloned().unwrap_or(row))
+}
+
+/// That the file of a list or a task still says what a person refused: the check
+/// that piton keeps is made of several places of it.
+fn still_said(run: &RunRow, refused: Option<&str>) -> Option<String> {
+    let kind = PlanKind::of_format(&run.face);
+    if !matches!(kind, PlanKind::List | PlanKind::Task) {
+        return None;
+    }
+    let (file, refused) = (&run.source, refused.unwrap_or_default().replace('\n', "; "));
+    Some(format!(
+        "{file} still says what was refused, and a new run of it would take it; this run goes by the old value. Put it right by hand: {refused}"
+    ))
 }
 
 /// Whether what was open when it was asked for is settled by now. A file is;
