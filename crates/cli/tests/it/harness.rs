@@ -236,7 +236,8 @@ impl Scratch {
     }
 }
 
-const RUN: &[&str] = &[
+/// A run of the sprint in `demo/`, whose agent answers by its exit status.
+pub(crate) const RUN: &[&str] = &[
     "run",
     "demo",
     "--agent",

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Said, Scratch};
+use crate::harness::{RUN, Said, Scratch};
 
 mod settings;
 
@@ -301,14 +301,7 @@ fn the_item_of_an_attempt_is_that_of_its_first_session() {
     ];
     scratch.sprint("  - {id: build, prompt: Build it.}\n");
     scratch.agent(&agent.join("\n"));
-    let mut command = scratch.command(&[
-        "run",
-        "demo",
-        "--agent",
-        "./agent.sh",
-        "--verdict",
-        "exit-status",
-    ]);
+    let mut command = scratch.command(RUN);
     command.env("PITON", env!("CARGO_BIN_EXE_piton"));
     assert_eq!(command.output().expect("it ends").status.code(), Some(0));
     for quiet in ["started", "called", "nested", "third"] {
@@ -355,14 +348,7 @@ fn an_account_lets_an_attempt_stop_at_once() {
     scratch.write("told.json", &told.to_string());
     scratch.sprint("  - {id: build, prompt: Build it.}\n");
     scratch.agent("$PITON hook Stop <told.json >answer\necho fine");
-    let mut command = scratch.command(&[
-        "run",
-        "demo",
-        "--agent",
-        "./agent.sh",
-        "--verdict",
-        "exit-status",
-    ]);
+    let mut command = scratch.command(RUN);
     command.env("PITON", env!("CARGO_BIN_EXE_piton"));
     assert_eq!(command.output().expect("it ends").status.code(), Some(0));
     assert_eq!(scratch.read("answer"), "");

@@ -1,6 +1,6 @@
 //! What is remembered and shown: `log`, `recent`, `journal`, `store`, help.
 
-use crate::harness::{Running, Said, Scratch};
+use crate::harness::{RUN, Running, Said, Scratch};
 
 fn log(scratch: &Scratch, args: &[&str]) {
     let said = scratch.piton(&[&["log"], args].concat());
@@ -549,14 +549,7 @@ fn where_nobody_wants_colours_there_are_no_escapes() {
         .agent("echo broken; exit 1");
     for colour in [true, false] {
         for args in [
-            &[
-                "run",
-                "demo",
-                "--agent",
-                "./agent.sh",
-                "--verdict",
-                "exit-status",
-            ][..],
+            RUN,
             &["status"],
             &["inbox"],
             &["plan", "check", "nowhere"],

@@ -7,7 +7,7 @@ mod seen;
 
 use rustix::process::Signal;
 
-use crate::harness::{DEMO, Running, Scratch, is_alive};
+use crate::harness::{DEMO, RUN, Running, Scratch, is_alive};
 
 /// One phase.
 const ONE: &str = "  - id: build\n    prompt: build it\n";
@@ -1182,14 +1182,7 @@ mod requests {
             "  - id: setup-postgres\n    prompt: set it up\n",
             "echo fine",
         );
-        let mut command = scratch.command(&[
-            "run",
-            "demo",
-            "--agent",
-            "./agent.sh",
-            "--verdict",
-            "exit-status",
-        ]);
+        let mut command = scratch.command(RUN);
         command
             .env("POSTGRES_PASSWORD", "postgres")
             .env("FOO_TOKEN", "completed")
@@ -1334,14 +1327,7 @@ mod places {
     fn piton_project_names_another_folder() {
         let scratch = project(ONE, "echo fine");
         scratch.write("elsewhere/x", "");
-        let mut command = scratch.command(&[
-            "run",
-            "demo",
-            "--agent",
-            "./agent.sh",
-            "--verdict",
-            "exit-status",
-        ]);
+        let mut command = scratch.command(RUN);
         command.env("PITON_PROJECT", scratch.path().join("elsewhere"));
         runs(command);
         assert!(scratch.has("elsewhere/.piton/journal.db") && !scratch.has(".piton"));
@@ -1352,14 +1338,7 @@ mod places {
         let scratch = project(ONE, "echo fine");
         std::os::unix::fs::symlink(scratch.path(), scratch.path().join("link")).expect("linked");
         for named in [scratch.path(), scratch.path().join("link")] {
-            let mut command = scratch.command(&[
-                "run",
-                "demo",
-                "--agent",
-                "./agent.sh",
-                "--verdict",
-                "exit-status",
-            ]);
+            let mut command = scratch.command(RUN);
             command.env("PITON_PROJECT", named);
             runs(command);
         }
@@ -1372,14 +1351,7 @@ mod places {
     fn piton_project_may_be_a_bare_repository() {
         let scratch = project(ONE, "echo fine");
         scratch.git(&["init", "--quiet", "--bare", "bare.git"]);
-        let mut command = scratch.command(&[
-            "run",
-            "demo",
-            "--agent",
-            "./agent.sh",
-            "--verdict",
-            "exit-status",
-        ]);
+        let mut command = scratch.command(RUN);
         command.env("PITON_PROJECT", scratch.path().join("bare.git"));
         runs(command);
         assert!(scratch.has("bare.git/piton/journal.db") && !scratch.has("bare.git/.piton"));
@@ -1391,17 +1363,7 @@ mod places {
         scratch.git(&["add", "--all"]);
         scratch.git(&["commit", "--quiet", "--message", "begin"]);
         scratch.git(&["worktree", "add", "--quiet", "wt"]);
-        runs(scratch.command_in(
-            "wt",
-            &[
-                "run",
-                "demo",
-                "--agent",
-                "./agent.sh",
-                "--verdict",
-                "exit-status",
-            ],
-        ));
+        runs(scratch.command_in("wt", RUN));
         assert!(scratch.has(".piton/journal.db") && !scratch.has("wt/.piton"));
         assert_eq!(
             scratch.read("wt/here").trim(),
@@ -1426,17 +1388,7 @@ mod places {
             &from,
             "sub",
         ]);
-        runs(scratch.command_in(
-            "sub",
-            &[
-                "run",
-                "demo",
-                "--agent",
-                "./agent.sh",
-                "--verdict",
-                "exit-status",
-            ],
-        ));
+        runs(scratch.command_in("sub", RUN));
         assert!(scratch.has("sub/.piton/journal.db") && !scratch.has(".piton"));
     }
 }

@@ -3,7 +3,7 @@
 
 use rustix::process::Signal;
 
-use crate::harness::{Running, Scratch, is_alive};
+use crate::harness::{RUN, Running, Scratch, is_alive};
 
 const PHASES: &str = "  - id: build\n    prompt: build it\n  - id: test\n    prompt: test it\n";
 
@@ -33,14 +33,7 @@ type Made = (Scratch, Option<Running>);
 /// Types each of the four commands into a project of its own that is in this state.
 fn typed_in(make: impl Fn() -> Made) -> String {
     let commands: [&[&str]; 4] = [
-        &[
-            "run",
-            "demo",
-            "--agent",
-            "./agent.sh",
-            "--verdict",
-            "exit-status",
-        ],
+        RUN,
         &["resume", "demo"],
         &["pause", "demo"],
         &["stop", "demo"],
@@ -137,14 +130,7 @@ fn not_started_though_recorded() {
     let recorded = || {
         let scratch = Scratch::new().with_fixed_clock();
         scratch.sprint(PHASES).agent("echo built");
-        let mut command = scratch.command(&[
-            "run",
-            "demo",
-            "--agent",
-            "./agent.sh",
-            "--verdict",
-            "exit-status",
-        ]);
+        let mut command = scratch.command(RUN);
         command.env("PITON_FAILPOINT", "run.planned:1");
         Running::start(command).end();
         (scratch, None)

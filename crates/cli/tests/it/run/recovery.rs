@@ -2,6 +2,7 @@
 //! out, or a person who reads what was considered.
 
 use super::{DEMO, ONE, Scratch, node, project};
+use crate::harness::RUN;
 
 /// An agent that keeps its prompts and does as its script says. How many
 /// attempts there were, this one included, is in `$n`.
@@ -300,14 +301,7 @@ fn a_death_at_the_end_of_a_split_plans_the_pieces_once() {
     let commits = (3..=6).map(|nth| format!("run.committed:{nth}"));
     for point in points.into_iter().chain(commits) {
         let scratch = project(ONE, &agent);
-        let mut dies = scratch.command(&[
-            "run",
-            "demo",
-            "--agent",
-            "./agent.sh",
-            "--verdict",
-            "exit-status",
-        ]);
+        let mut dies = scratch.command(RUN);
         dies.env("PITON_FAILPOINT", &point);
         let died = dies.output().expect("piton starts");
         assert_eq!(died.status.code(), None, "{point}: it lives");

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{ONE, node, project};
-use crate::harness::Scratch;
+use crate::harness::{RUN, Scratch};
 
 /// The entries of `.ralph/progress.json`.
 fn entries(scratch: &Scratch) -> Vec<Value> {
@@ -68,14 +68,7 @@ fn to_be_blocked_by_what_is_there_is_tried_again() {
         "retry: {maxAttempts: 1, backoffMs: [10], retryOn: [logic]}\n",
         agent,
     );
-    let mut run = scratch.command(&[
-        "run",
-        "demo",
-        "--agent",
-        "./agent.sh",
-        "--verdict",
-        "exit-status",
-    ]);
+    let mut run = scratch.command(RUN);
     let output = run.env("FOO_TOKEN", "x").output().expect("piton starts");
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{err}");
