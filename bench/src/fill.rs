@@ -161,6 +161,7 @@ fn plan() -> Plan {
         face: "sprint-yaml".to_owned(),
         source: "sprints/bench".to_owned(),
         policy: Policy::default(),
+        order: piton_core::plan::Order::InTurn,
         native: None,
         past: None,
         items,
@@ -182,5 +183,6 @@ fn item(node: Node, place: Place, id: &str, prompt: Option<&str>) -> PlannedItem
         past: Past::default(),
         piece_of: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
+        turn: piton_core::plan::Turn::default(),
     }
 }

@@ -8,7 +8,7 @@ use piton_core::attempt::{ProcessEnd, Report};
 use piton_core::classify::classify;
 use piton_core::evidence::Claims;
 use piton_core::memory::MemoryRow;
-use piton_core::plan::{Past, Plan, PlannedItem};
+use piton_core::plan::{Order, Past, Plan, PlannedItem, Turn};
 use piton_core::policy::{Limits, Policy as PlanPolicy};
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
@@ -92,6 +92,7 @@ pub fn simulate(drawn: &Drawn<'_>, policy: Policy, person: Person) -> Result<Vec
             retry: policy.retry(),
             ..PlanPolicy::default()
         },
+        order: Order::InTurn,
         native: None,
         past: None,
         items: items.map(|(query, index)| planned(query, index)).collect(),
@@ -153,6 +154,7 @@ fn planned(query: &Query, index: u32) -> PlannedItem {
         past: Past::default(),
         piece_of: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
+        turn: Turn::default(),
     }
 }
 

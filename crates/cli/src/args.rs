@@ -274,6 +274,10 @@ pub(crate) struct RunArgs {
     /// Start at most so many agents
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_iterations: Option<u32>,
+    /// End at the first item that fails or waits for a person, though others are
+    /// ready.
+    #[arg(long)]
+    pub(crate) stop_on_failure: bool,
     /// Work at most so long: 90s, 45m, 1h30m, 4h
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) time_box: Option<u64>,

@@ -144,6 +144,7 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
             iterations_max: args.max_iterations,
             tasks_max: None,
             time_box_s: args.time_box,
+            stop_on_failure: args.stop_on_failure,
             budget_usd: args.budget_usd,
             budget_tokens: args.budget_tokens,
             ..Limits::default()

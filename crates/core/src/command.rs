@@ -173,6 +173,8 @@ pub enum Command {
         node: Node,
         /// What came of it.
         report: GateReport,
+        /// What to do now, when its runs are used up and somebody looked.
+        recovery: Option<Box<Recovery>>,
     },
     /// Note the intent to commit.
     StartCommit {

@@ -14,6 +14,7 @@ mod recording;
 mod recovering;
 mod remembering;
 mod runner;
+mod settling;
 mod splitting;
 mod story;
 mod taking;
@@ -22,7 +23,7 @@ use crate::command::{Command, Facts};
 use crate::event::Event;
 use crate::id::{RunId, StreamId};
 use crate::journal::Draft;
-use crate::needs::Rows;
+use crate::needs::{Rows, sees_whole_tree};
 use crate::refusal::Refusal;
 use story::Story;
 
@@ -137,7 +138,8 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             token,
             node,
             report,
-        } => runner::end_gate(it, (*run, *token), node, report)?,
+            recovery,
+        } => runner::end_gate(it, (*run, *token), node, (report, recovery.as_deref()))?,
         Command::StartCommit {
             run,
             token,
@@ -176,6 +178,18 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             edits,
             word,
         } => editing::take_edits(it, (*run, *token), file, edits, word)?,
+    }
+    // A run that is planned is new, or stands where its plan says.
+    let settles = !matches!(command, Command::PlanRun(_));
+    if let Some(run) = command
+        .run()
+        .filter(|run| settles && *run != RunId::PROJECT)
+    {
+        let sees_whole_tree = sees_whole_tree(command);
+        if sees_whole_tree {
+            settling::settle_order(it, run);
+        }
+        settling::settle_run(it, run, sees_whole_tree);
     }
     if let Some(run) = command.run() {
         agent_edits::refresh_questions(it, run);

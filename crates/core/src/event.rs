@@ -21,7 +21,7 @@ use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{Evidence, ItemState, Stage};
 use crate::memory::{Memory, Source};
 use crate::native::Native;
-use crate::plan::{PlannedItem, RunPast};
+use crate::plan::{Order, PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
 use crate::recover::Followed;
 use crate::run::{Pause, Request, RunState};
@@ -400,6 +400,9 @@ pub struct RunPlanned {
     pub source: String,
     /// Retries, limits, commits.
     pub policy: Policy,
+    /// In which order its items are worked on.
+    #[serde(default, skip_serializing_if = "Order::is_default")]
+    pub order: Order,
     /// What only its native format has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Native>,

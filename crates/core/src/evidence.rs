@@ -301,6 +301,9 @@ pub struct BaselineResult {
     /// same tree was known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reused: bool,
+    /// Its exit status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
 }
 
 /// What shows that a check that passed says something about the item.

@@ -15,6 +15,13 @@ pub struct Gate {
     pub timeout_s: u64,
 }
 
+/// Whether a shell that ended with this status could not run its script at all:
+/// it was not found, or is no program.
+#[must_use]
+pub fn cannot_run(exit: Option<i32>) -> bool {
+    matches!(exit, Some(126 | 127))
+}
+
 /// How the gate of an item fared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRuns {

@@ -10,7 +10,9 @@ use crate::evidence::{BaselineResult, ClaimOverrides, ClaimedBy, TreeChange};
 use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, Place, RunId};
 use crate::native::Native;
+use crate::plan::Turn;
 use crate::recover::Followed;
+use crate::standing::Standing;
 use crate::usage::Spend;
 use crate::weakening::ProofChange;
 
@@ -277,6 +279,12 @@ pub struct ItemRow {
     /// The gate that it has to pass because its agent's word is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_gate: Option<Gate>,
+    /// How it stands to its siblings.
+    #[serde(default, skip_serializing_if = "Turn::is_default")]
+    pub turn: Turn,
+    /// How often recovery led on after the runs of its check were used up.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub check_recoveries: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
@@ -325,18 +333,10 @@ impl ItemRow {
     }
 
     /// Whether the runner has something to do with it: a leaf that may be
-    /// started or waits, or any node past its [`Stage::Work`].
+    /// started or waits for a time, or any node past its [`Stage::Work`].
     #[must_use]
     pub fn is_actionable(&self) -> bool {
-        match self.state {
-            ItemState::Ready | ItemState::Waiting => self.is_leaf(),
-            ItemState::Working => self.is_leaf() || self.stage != Stage::Work,
-            ItemState::Pending
-            | ItemState::Done
-            | ItemState::Failed
-            | ItemState::Skipped
-            | ItemState::Blocked => false,
-        }
+        self.standing() == Standing::Active
     }
 
     /// Whether it counts as a task for `max-tasks` and is committed as one:

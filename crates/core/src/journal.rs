@@ -313,6 +313,7 @@ mod tests {
                 past: Past::default(),
                 piece_of: None,
                 claims: crate::evidence::ClaimOverrides::default(),
+                turn: crate::plan::Turn::default(),
             },
         }))
     }

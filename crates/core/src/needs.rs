@@ -10,6 +10,7 @@ use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::{Memory, MemoryKind};
 use crate::name::{Space, slug};
 use crate::recall::Document;
+use crate::standing::Standings;
 use crate::tables::Tables;
 
 /// One wish for rows. A store loads at least what is asked for.
@@ -30,6 +31,14 @@ pub enum Need {
     /// The items that depend on this one or on one above it, each with what
     /// lies below it and with everything that it depends on.
     Dependents(RunId, Node),
+    /// What may be released when this item is finished, or one above it: of the
+    /// items that are not finished and stand beside it, or beside one above it,
+    /// those up to the second that holds up what stands behind it; each with
+    /// what lies below it.
+    Successors(RunId, Node),
+    /// How many items of the run stand how, and of those that wait for a person,
+    /// and of those that are broken, the first.
+    Standings(RunId),
     /// One attempt.
     Attempt(AttemptId),
     /// The attempts without an outcome: of one run, or of all.
@@ -110,6 +119,51 @@ pub struct Rows {
     pub lease_expires: Option<Timestamp>,
     /// The numbers that the next memory of each kind will have.
     pub next_memory: [u64; crate::memory::KINDS],
+    /// How many items of the run stand how; none where nobody asked.
+    pub standings: Option<Standings>,
+}
+
+/// Whether the decision on a command sees all items of its run: what is ready
+/// and what waits is looked at anew for each of them then.
+pub(crate) fn sees_whole_tree(command: &Command) -> bool {
+    match command {
+        Command::StartRun { .. }
+        | Command::SkipItem { .. }
+        | Command::RetryItem { .. }
+        | Command::Decide { .. }
+        | Command::TakeEdits { .. } => true,
+        // Its pieces stand among its siblings, and those move.
+        Command::EndAttempt { report, .. } => !report.pieces.is_empty(),
+        Command::PlanRun(_)
+        | Command::LogEntry(_)
+        | Command::NoteCall(_)
+        | Command::TellAttempt(_)
+        | Command::AddMemory(_)
+        | Command::NoticeMemory { .. }
+        | Command::RetireMemory { .. }
+        | Command::DoubtMemories(_)
+        | Command::ImportMemories(_)
+        | Command::ResolveBlocker { .. }
+        | Command::TurnFace { .. }
+        | Command::TakeFile(_)
+        | Command::AskAboutFile { .. }
+        | Command::SettleFile { .. }
+        | Command::ContinueRun { .. }
+        | Command::ReleaseRun { .. }
+        | Command::PauseRun { .. }
+        | Command::InterruptRun { .. }
+        | Command::AskPause { .. }
+        | Command::AskStop { .. }
+        | Command::ResumeRun { .. }
+        | Command::AskPerson { .. }
+        | Command::StartAttempt { .. }
+        | Command::AnswerAttempt { .. }
+        | Command::StartBaseline { .. }
+        | Command::StartGate { .. }
+        | Command::EndGate { .. }
+        | Command::StartCommit { .. }
+        | Command::EndCommit { .. } => false,
+    }
 }
 
 /// Which rows `command` wants to see.
@@ -118,6 +172,9 @@ pub fn needs(command: &Command) -> Needs {
     let mut rows = Vec::new();
     if let Some(run) = command.run() {
         rows.push(Need::Run(run));
+        if sees_whole_tree(command) {
+            rows.push(Need::Tree(run));
+        }
     }
     match command {
         Command::PlanRun(plan) => {
@@ -128,14 +185,20 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::EntryNames);
             rows.push(Need::LeaseExpiry(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
+            rows.push(Need::Standings(*run));
+            rows.push(Need::NextMemory);
         }
         Command::ReleaseRun { .. } => rows.push(Need::EntryNames),
-        Command::ContinueRun { run, .. } => rows.push(Need::OpenDecisions(Some(*run))),
+        Command::ContinueRun { run, .. } => {
+            rows.push(Need::OpenDecisions(Some(*run)));
+            rows.push(Need::Standings(*run));
+        }
         Command::PauseRun { .. } | Command::InterruptRun { .. } => {}
         Command::AskPause { run } | Command::AskStop { run } => rows.push(Need::LeaseExpiry(*run)),
         Command::ResumeRun { run } => {
             rows.push(Need::LeaseExpiry(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
+            rows.push(Need::Standings(*run));
         }
         Command::StartAttempt { run, node, .. } => {
             rows.push(Need::Line(*run, node.clone()));
@@ -163,10 +226,6 @@ pub fn needs(command: &Command) -> Needs {
             rows.extend(claimed.iter().map(|node| Need::Line(*run, node.clone())));
             learning(&mut rows, report);
             rows.push(Need::Attempt(*attempt));
-            // Its pieces stand among its siblings, and those move.
-            if !report.pieces.is_empty() {
-                rows.push(Need::Tree(*run));
-            }
             finishing(&mut rows, *run, node);
             logging(&mut rows, *run, node);
         }
@@ -377,6 +436,8 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
 fn finishing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::Line(run, node.clone()));
     rows.push(Need::Dependents(run, node.clone()));
+    rows.push(Need::Successors(run, node.clone()));
+    rows.push(Need::Standings(run));
     rows.push(Need::NextDecision);
     // What is asked about it matters no more when it is finished.
     rows.push(Need::OpenDecisions(Some(run)));
@@ -387,7 +448,7 @@ fn finishing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
 /// anything below it, and whatever it waits for itself, wherever that stands.
 fn changing(rows: &mut Vec<Need>, run: RunId) {
     rows.push(Need::NextMemory);
-    rows.push(Need::Tree(run));
+    rows.push(Need::Standings(run));
     rows.push(Need::NextDecision);
     rows.push(Need::OpenDecisions(Some(run)));
     rows.push(Need::LeaseExpiry(run));

@@ -11,6 +11,55 @@ use crate::native::Native;
 use crate::policy::Policy;
 use crate::run::Pause;
 
+/// In which order the items of a plan are worked on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// One after another: an item waits for all that stand before it below the
+    /// same parent, unless the plan says what it waits for.
+    #[default]
+    InTurn,
+    /// Whatever is ready: an item waits for what the plan says, and for nothing
+    /// else.
+    Any,
+}
+
+impl Order {
+    /// Whether it is the one of plans that say nothing.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How an item stands to its siblings where they are worked on in turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// What stands behind it does not wait for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parallel: bool,
+    /// It waits also for what stands before it and is parallel.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_parallel: bool,
+    /// It waits for something that stands behind it, and holds up nobody there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gives_way: bool,
+}
+
+impl Turn {
+    /// Whether what stands behind it waits for it.
+    #[must_use]
+    pub fn holds(&self, behind: Self) -> bool {
+        !self.gives_way && (!self.parallel || behind.waits_for_parallel)
+    }
+
+    /// Whether it is that of an item of which the plan says nothing.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What an item of a taken-over plan brings with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Past {
@@ -73,6 +122,9 @@ pub struct PlannedItem {
     /// What the plan says of what proof is worth.
     #[serde(default, skip_serializing_if = "ClaimOverrides::is_empty")]
     pub claims: ClaimOverrides,
+    /// How it stands to its siblings.
+    #[serde(default, skip_serializing_if = "Turn::is_default")]
+    pub turn: Turn,
 }
 
 fn is_blank(past: &Past) -> bool {
@@ -119,6 +171,8 @@ pub struct Plan {
     pub source: String,
     /// Retries, limits, commits.
     pub policy: Policy,
+    /// In which order its items are worked on.
+    pub order: Order,
     /// What only its native format has.
     pub native: Option<Native>,
     /// What it went through before; none for a fresh plan.

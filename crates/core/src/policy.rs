@@ -14,18 +14,37 @@ pub struct Retry {
     /// How long to wait before each retry, in milliseconds; the last value
     /// serves for all later ones. Never empty.
     pub backoff_ms: Vec<u64>,
-    /// The kinds of failure that are worth another try.
+    /// The kinds of failure that are worth another try after a pause.
     pub categories: Vec<Category>,
+    /// After a failure of any other kind an item is tried again at once, until
+    /// it was tried again so often.
+    #[serde(default)]
+    pub at_once_max: u32,
 }
+
+/// When a failed item is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextTry {
+    /// As soon as its turn comes.
+    AtOnce,
+    /// Not before this time.
+    After(Timestamp),
+}
+
+/// How often an item is tried in all when each attempt fails for a reason of its
+/// own. Source: the limit of attempts in the recovery of seed 000.
+pub const ATTEMPTS_MAX: u32 = 3;
 
 impl Default for Retry {
     /// What holds when a plan says nothing: failures of the network, rate
-    /// limits and timeouts are tried again 3 times, after 2, 10 and 60 seconds.
+    /// limits and timeouts are tried again 3 times, after 2, 10 and 60 seconds;
+    /// every other failure at once, up to 3 attempts in all.
     fn default() -> Self {
         Self {
             retries_max: 3,
             backoff_ms: vec![2_000, 10_000, 60_000],
             categories: vec![Category::Network, Category::RateLimit, Category::Timeout],
+            at_once_max: ATTEMPTS_MAX - 1,
         }
     }
 }
@@ -34,8 +53,11 @@ impl Retry {
     /// When an item that was tried again `retries` times already, and now
     /// failed with `category`, is to be tried again; none for never.
     #[must_use]
-    pub fn next(&self, category: Category, retries: u32, now: Timestamp) -> Option<Timestamp> {
-        if retries >= self.retries_max || !self.categories.contains(&category) {
+    pub fn next(&self, category: Category, retries: u32, now: Timestamp) -> Option<NextTry> {
+        if !self.categories.contains(&category) {
+            return (retries < self.at_once_max).then_some(NextTry::AtOnce);
+        }
+        if retries >= self.retries_max {
             return None;
         }
         let last = self.backoff_ms.len().saturating_sub(1);
@@ -47,7 +69,9 @@ impl Retry {
                 .unwrap_or(i64::MAX)
                 .min(31_536_000_000),
         );
-        Some(now.checked_add(wait).unwrap_or(Timestamp::MAX))
+        Some(NextTry::After(
+            now.checked_add(wait).unwrap_or(Timestamp::MAX),
+        ))
     }
 }
 
@@ -104,6 +128,10 @@ pub struct Limits {
     /// Tokens that all runs of the project may use together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_tokens: Option<u64>,
+    /// The first item that fails, or waits for a person, stops the run though
+    /// others are ready.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop_on_failure: bool,
 }
 
 impl Limits {
@@ -118,6 +146,7 @@ impl Limits {
             budget_tokens: other.budget_tokens.or(self.budget_tokens),
             project_usd: other.project_usd.or(self.project_usd),
             project_tokens: other.project_tokens.or(self.project_tokens),
+            stop_on_failure: self.stop_on_failure || other.stop_on_failure,
         }
     }
 }
@@ -158,6 +187,7 @@ impl Policy {
             || is_raised(now.project_usd, before.project_usd)
             || is_raised(now.project_tokens, before.project_tokens)
             || retry.retries_max > old.retries_max
+            || retry.at_once_max > old.at_once_max
             || tries_more
             || (other.auto_commit && !self.auto_commit)
     }
@@ -171,17 +201,35 @@ mod tests {
     fn check(category: Category, retries: u32, wait_s: Option<i64>) {
         let now = Timestamp::UNIX_EPOCH;
         let next = Retry::default().next(category, retries, now);
-        assert_eq!(next.map(Timestamp::as_second), wait_s);
+        let seconds = next.map(|next| match next {
+            NextTry::AtOnce => 0,
+            NextTry::After(time) => time.as_second(),
+        });
+        assert_eq!(seconds, wait_s);
     }
 
     #[test]
-    fn the_default_tries_outside_failures_again_three_times() {
+    fn the_default_tries_outside_failures_again_three_times_after_a_pause() {
         check(Category::Network, 0, Some(2));
         check(Category::RateLimit, 1, Some(10));
         check(Category::Timeout, 2, Some(60));
         check(Category::Timeout, 3, None);
-        check(Category::Validation, 0, None);
-        check(Category::Logic, 0, None);
+    }
+
+    #[test]
+    fn the_default_tries_every_other_failure_again_at_once_up_to_three_attempts() {
+        check(Category::Validation, 0, Some(0));
+        check(Category::Logic, 1, Some(0));
+        check(Category::Logic, 2, None);
+    }
+
+    #[test]
+    fn a_plan_that_says_what_is_tried_again_means_nothing_else() {
+        let retry: Retry = serde_json::from_value(serde_json::json!({
+            "retries_max": 2, "backoff_ms": [10], "categories": ["network"],
+        }))
+        .expect("a policy of retries");
+        assert_eq!(retry.next(Category::Logic, 0, Timestamp::UNIX_EPOCH), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::Claims;
 use crate::id::{Node, RunId};
 use crate::native::Native;
+use crate::plan::Order;
 use crate::policy::{Limits, Policy};
 use crate::usage::Spend;
 
@@ -98,6 +99,8 @@ pub enum Request {
     Pause,
     /// End the agent and stop now.
     Stop,
+    /// Go on: what was asked before is withdrawn.
+    GoOn,
 }
 
 /// A request that the live runner has not met yet.
@@ -146,6 +149,9 @@ pub struct RunRow {
     pub since: Timestamp,
     /// What the plan says of retries, limits and commits.
     pub policy: Policy,
+    /// In which order its items are worked on.
+    #[serde(default, skip_serializing_if = "Order::is_default")]
+    pub order: Order,
     /// What only its native format has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Native>,

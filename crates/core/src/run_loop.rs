@@ -85,10 +85,22 @@ pub enum Input {
         /// What to do.
         answer: BaselineAnswer,
     },
-    /// The gate is gone, with all its children.
-    GateEnded(GateReport),
-    /// The commit was made (none when nothing had changed), or why not.
-    CommitEnded(Result<Option<String>, String>),
+    /// The gate of an item is gone, with all its children.
+    GateEnded {
+        /// The item.
+        node: Node,
+        /// What came of it.
+        report: GateReport,
+        /// What to do now, when its runs are used up and somebody looked.
+        recovery: Option<Box<Recovery>>,
+    },
+    /// The commit of an item was made (none when nothing had changed), or why not.
+    CommitEnded {
+        /// The item.
+        node: Node,
+        /// The commit.
+        result: Result<Option<String>, String>,
+    },
     /// The commit was stopped on the way; whether it was made is found out by
     /// the next runner.
     CommitStopped,
@@ -226,6 +238,8 @@ pub struct RunLoop {
     /// Items at which a dead runner may have left a gate or a commit open.
     left_open: Vec<Node>,
     stopping: Option<String>,
+    /// The item whose work was asked to end because a person leaves it out.
+    ending: Option<Node>,
     waited: bool,
     finished_nodes: u32,
     cannot_start: Option<Ending>,
@@ -305,6 +319,7 @@ impl RunLoop {
             tables,
             doing: Doing::Looking,
             stopping: None,
+            ending: None,
             waited: false,
             finished_nodes: 0,
             cannot_start: None,
@@ -389,18 +404,21 @@ impl RunLoop {
                 node,
                 answer,
             } => self.baseline_answered(attempt, &node, answer),
-            Input::GateEnded(report) => self.worked(|run, token, node| Command::EndGate {
-                run,
-                token,
+            Input::GateEnded {
                 node,
                 report,
-            }),
-            Input::CommitEnded(result) => self.worked(|run, token, node| Command::EndCommit {
-                run,
-                token,
-                node,
-                result,
-            }),
+                recovery,
+            } => self.end_gate(node, report, recovery),
+            Input::CommitEnded { node, result } => {
+                let (run, token) = (self.run, self.token);
+                let command = Command::EndCommit {
+                    run,
+                    token,
+                    node,
+                    result,
+                };
+                self.commit(command, None)
+            }
             Input::CommitStopped => self.look(),
             Input::Circling => match self.doing {
                 Doing::Working(_) => vec![Effect::StopWork { kill: false }],
@@ -477,7 +495,12 @@ impl RunLoop {
         let Some(effect) = next else {
             return vec![Effect::Look];
         };
-        if self.stopping.is_some() {
+        let begins = match &*effect {
+            Effect::StartAgent { node, .. } | Effect::RunGate { node, .. } => Some(node),
+            _ => None,
+        };
+        let is_left_out = begins.is_some_and(|node| self.is_to_be_skipped(node));
+        if self.stopping.is_some() || is_left_out {
             if let Effect::StartAgent { attempt, node, .. } = *effect {
                 return self.take_back_attempt(attempt, node);
             }
@@ -490,6 +513,7 @@ impl RunLoop {
         | Effect::MakeCommit { node, .. } = &*effect
         {
             self.doing = Doing::Working(node.clone());
+            self.ending = None;
         }
         if matches!(*effect, Effect::StartAgent { .. }) {
             self.live = Some(Usage::default());
@@ -535,20 +559,30 @@ impl RunLoop {
         self.commit(command, None)
     }
 
-    /// The gate was not run, or nobody knows how it ended: it is run again.
-    fn take_back_gate(&mut self, node: Node) -> Vec<Effect> {
+    fn end_gate(
+        &mut self,
+        node: Node,
+        report: GateReport,
+        recovery: Option<Box<Recovery>>,
+    ) -> Vec<Effect> {
         let (run, token) = (self.run, self.token);
-        let report = GateReport {
-            interrupted: true,
-            ..GateReport::default()
-        };
         let command = Command::EndGate {
             run,
             token,
             node,
             report,
+            recovery,
         };
         self.commit(command, None)
+    }
+
+    /// The gate was not run, or nobody knows how it ended: it is run again.
+    fn take_back_gate(&mut self, node: Node) -> Vec<Effect> {
+        let report = GateReport {
+            interrupted: true,
+            ..GateReport::default()
+        };
+        self.end_gate(node, report, None)
     }
 
     fn refused(&mut self, refusal: Refusal) -> Vec<Effect> {
@@ -561,14 +595,6 @@ impl RunLoop {
         }
         // Somebody was quicker: look again and decide anew.
         self.look()
-    }
-
-    fn worked(&mut self, command: impl FnOnce(RunId, u64, Node) -> Command) -> Vec<Effect> {
-        let Doing::Working(node) = self.doing.clone() else {
-            return Vec::new();
-        };
-        let command = command(self.run, self.token, node);
-        self.commit(command, None)
     }
 
     /// The first reason to stop is polite. The second is not, so that an agent
@@ -590,12 +616,23 @@ impl RunLoop {
         {
             return self.stop(format!("stopped by {}", asked.by));
         }
-        match self.doing {
+        match &self.doing {
             Doing::Waiting => self.look(),
+            Doing::Working(node) if self.ending.is_none() && self.is_to_be_skipped(node) => {
+                self.ending = Some(node.clone());
+                vec![Effect::StopWork { kill: false }]
+            }
             Doing::Looking | Doing::Committing(_) | Doing::Working(_) | Doing::Finished => {
                 Vec::new()
             }
         }
+    }
+
+    /// Whether a person wants an item left out that is being worked on. A commit
+    /// is waited for: it takes no time, and may have been made.
+    fn is_to_be_skipped(&self, node: &Node) -> bool {
+        let item = self.tables.item(self.run, node);
+        item.is_some_and(|item| item.skip_asked && item.committing.is_none())
     }
 
     /// Between two nodes: everything that was asked of the runner takes effect here.
@@ -628,7 +665,7 @@ impl RunLoop {
         if let Some(effects) = self.check_claim() {
             return effects;
         }
-        let Some(item) = self.tables.next(self.run).cloned() else {
+        let Some(item) = self.tables.next_at(self.run, now).cloned() else {
             // Whatever is left can only be done by somebody else.
             return self.interrupt("nothing is left that can be started".to_owned());
         };
@@ -660,10 +697,7 @@ impl RunLoop {
         }
         let waits = match row.state {
             RunState::Waiting | RunState::Blocked => true,
-            RunState::Paused => matches!(
-                row.pause,
-                Some(Pause::Breakpoint { .. } | Pause::Person { .. } | Pause::File)
-            ),
+            RunState::Paused => matches!(row.pause, Some(Pause::Person { .. } | Pause::File)),
             RunState::New | RunState::Running | RunState::Interrupted | RunState::Done => false,
         };
         if self.stopping.is_none() && self.options.wait && waits {
@@ -727,7 +761,7 @@ impl RunLoop {
             // What needs no further agent is still done: a gate, a commit.
             let needs_agent = self
                 .tables
-                .next(self.run)
+                .next_at(self.run, now)
                 .is_none_or(|item| item.stage.needs_agent());
             if needs_agent {
                 return Some(limit);
@@ -846,6 +880,7 @@ impl RunLoop {
                 tree: Some(tree.clone()),
                 took_s,
                 reused: true,
+                exit: None,
             })
         })
     }

@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use crate::attempt::AttemptRow;
 use crate::decision::DecisionRow;
 use crate::entry::{BlockerRow, EntryRow};
@@ -17,8 +19,10 @@ use crate::item::ItemRow;
 use crate::journal::Stamp;
 use crate::memory::{MemoryKind, MemoryRow};
 use crate::name::{NameRow, Space};
+use crate::plan::{Order, Turn};
 use crate::row::{Key, Row};
 use crate::run::{RunRow, RunState};
+use crate::standing::Standing;
 use crate::views::{apply, views};
 
 /// Rows by key, with the orders in which they are asked for.
@@ -27,8 +31,19 @@ pub struct Tables {
     rows: BTreeMap<Key, Row>,
     places: BTreeMap<(RunId, Place), Node>,
     actionable: BTreeSet<(RunId, Place)>,
+    /// The items that are not finished.
+    open: BTreeSet<(RunId, Place)>,
     numbers: BTreeMap<u64, DecisionId>,
     open_attempts: BTreeSet<AttemptId>,
+}
+
+/// So many items in a row that hold up what stands behind them are looked at:
+/// one command finishes one of them at most, and then the next is decisive.
+pub const HOLDING_MAX: u32 = 2;
+
+/// The place of the first child of the item at a place.
+fn first_child(place: &Place) -> Place {
+    place.child(0)
 }
 
 impl Tables {
@@ -46,8 +61,12 @@ impl Tables {
             Row::Item(item) => {
                 self.places
                     .insert((item.run, item.place.clone()), item.node.clone());
+                let place = || (item.run, item.place.clone());
                 if item.is_actionable() {
-                    self.actionable.insert((item.run, item.place.clone()));
+                    self.actionable.insert(place());
+                }
+                if !item.state.is_finished() {
+                    self.open.insert(place());
                 }
             }
             Row::Attempt(attempt) => {
@@ -79,6 +98,7 @@ impl Tables {
             Some(Row::Item(item)) => {
                 let place = (item.run, item.place.clone());
                 self.actionable.remove(&place);
+                self.open.remove(&place);
                 self.places.remove(&place);
             }
             Some(Row::Attempt(attempt)) => {
@@ -173,6 +193,99 @@ impl Tables {
             .filter_map(move |(_, node)| self.item(run, node))
     }
 
+    /// The children of an item, or the roots of a run, that are not finished, in
+    /// their order.
+    pub fn open_children<'t>(
+        &'t self,
+        run: RunId,
+        above: &Place,
+    ) -> impl Iterator<Item = &'t ItemRow> + use<'t> {
+        let prefix = above.0.clone();
+        let depth = prefix.len();
+        let mut from = Place(prefix.clone());
+        // What lies below a child is passed over: the next look begins behind it.
+        std::iter::from_fn(move || {
+            loop {
+                let mut found = self.open.range((run, from.clone())..);
+                let below = |(of, at): &&(RunId, Place)| *of == run && at.0.starts_with(&prefix);
+                let (_, at) = found.next().filter(below)?;
+                let Some(index) = at.0.get(depth) else {
+                    from = first_child(at);
+                    continue;
+                };
+                let mut child = prefix.clone();
+                child.push(*index);
+                from = Place(prefix.clone());
+                from.0.push(index.checked_add(1)?);
+                let row = self.item_at(run, &Place(child));
+                if let Some(row) = row.filter(|row| !row.state.is_finished()) {
+                    return Some(row);
+                }
+            }
+        })
+    }
+
+    /// The items beside one, and beside each of those above it, that are not
+    /// finished: up to the second that holds up what stands behind it. What is
+    /// behind can be told from these, also when the one itself is finished.
+    #[must_use]
+    pub fn beside(&self, run: RunId, node: &Node) -> Vec<Node> {
+        let mut found = Vec::new();
+        let line = std::iter::once(node.clone()).chain(node.ancestors());
+        for row in line.filter_map(|node| self.item(run, &node)) {
+            let above = Place(row.place.0[..row.place.depth().saturating_sub(1)].to_vec());
+            let mut holding = 0;
+            for sibling in self.open_children(run, &above) {
+                found.push(sibling.node.clone());
+                holding += u32::from(sibling.turn.holds(Turn::default()));
+                if holding == HOLDING_MAX {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// The first of the items for which one has to wait because they stand before
+    /// it.
+    #[must_use]
+    pub fn before(&self, item: &ItemRow) -> Option<&ItemRow> {
+        self.first_before(item.run, &item.place, item.turn, &item.depends_on)
+    }
+
+    /// Of the items that wait for a person, and of those that are broken, the
+    /// first.
+    pub fn first_in_trouble(&self, run: RunId) -> impl Iterator<Item = &ItemRow> {
+        let first = move |wanted| self.tree(run).find(move |item| item.standing() == wanted);
+        [Standing::Asking, Standing::Broken]
+            .into_iter()
+            .filter_map(first)
+    }
+
+    /// Whether an item, that its plan gives nothing to wait for, has to wait for
+    /// what stands before it below the same parent.
+    #[must_use]
+    pub fn is_behind(&self, run: RunId, place: &Place, turn: Turn, depends_on: &[Node]) -> bool {
+        self.first_before(run, place, turn, depends_on).is_some()
+    }
+
+    fn first_before(
+        &self,
+        run: RunId,
+        place: &Place,
+        turn: Turn,
+        depends_on: &[Node],
+    ) -> Option<&ItemRow> {
+        let order = self.run(run).map(|row| row.order);
+        if order != Some(Order::InTurn) || !depends_on.is_empty() {
+            return None;
+        }
+        let above = Place(place.0[..place.depth().saturating_sub(1)].to_vec());
+        self.open_children(run, &above)
+            .take_while(|sibling| sibling.place < *place)
+            .find(|sibling| sibling.turn.holds(turn))
+    }
+
     /// The first item of a run, in tree order, that its runner has something
     /// to do with, be it to wait until it may be tried again.
     ///
@@ -186,13 +299,42 @@ impl Tables {
             .find_map(|(_, place)| self.item_at(run, place))
     }
 
+    /// The item that a runner works on next at this time: the first that need
+    /// not wait for a time. Where all have to, or a service has enough, it is
+    /// the one that has to wait least.
+    #[must_use]
+    pub fn next_at(&self, run: RunId, now: Timestamp) -> Option<&ItemRow> {
+        let items = self
+            .actionable
+            .range((run, Place::default())..)
+            .take_while(|(of, _)| *of == run)
+            .filter_map(|(_, place)| self.item_at(run, place));
+        let mut least: Option<&ItemRow> = None;
+        for item in items {
+            let Some(until) = item.until.filter(|until| *until > now) else {
+                return Some(item);
+            };
+            // Every other item would meet the same service.
+            if item.put_off > 0 {
+                return Some(item);
+            }
+            if least
+                .and_then(|other| other.until)
+                .is_none_or(|other| until < other)
+            {
+                least = Some(item);
+            }
+        }
+        least
+    }
+
     /// The node that a run's pointer names: the one that its state is about,
     /// else the next one, else the last leaf.
     #[must_use]
     pub fn pointer(&self, run: RunId) -> Option<&ItemRow> {
         let at = self.run(run).and_then(|row| {
             let held = matches!(row.state, RunState::Waiting | RunState::Blocked);
-            row.at.as_ref().filter(|_| held)
+            row.at.as_ref().filter(|_| held && row.pause.is_none())
         });
         at.and_then(|node| self.item(run, node))
             .or_else(|| self.next(run))

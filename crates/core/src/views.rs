@@ -22,7 +22,7 @@ use crate::journal::Stamp;
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::name::{NameRow, Named, Space};
 use crate::row::{Key, Row};
-use crate::run::{Asked, Holder, RunRow, RunState};
+use crate::run::{Asked, Holder, Pause, Request, RunRow, RunState};
 use crate::trouble::Trouble;
 
 /// The rows that `event` changes, each once.
@@ -220,17 +220,18 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             reason,
             ..
         } => {
-            enter(&mut row, *to, stamp);
+            enter(&mut row, state_moved_to(*to, pause.as_ref()), stamp);
             row.pause = pause.clone();
             row.at = at.clone();
             row.reason = reason.clone();
             row.completed_at = (*to == RunState::Done).then_some(stamp.time);
         }
         Event::RunAsked { request, by, .. } => {
-            row.asked = Some(Asked {
+            let asked = Asked {
                 request: *request,
                 by: by.clone(),
-            })
+            };
+            row.asked = (*request != Request::GoOn).then_some(asked);
         }
         Event::AttemptStarted { .. } => {
             row.iterations += 1;
@@ -293,6 +294,15 @@ fn count_spend(row: &mut RunRow, report: &Report) {
     }
 }
 
+/// The state of a run that an event moved: what an older version took for a
+/// pause waits for a person at a breakpoint.
+fn state_moved_to(to: RunState, pause: Option<&Pause>) -> RunState {
+    match (to, pause) {
+        (RunState::Paused, Some(Pause::Breakpoint { .. })) => RunState::Waiting,
+        (to, _) => to,
+    }
+}
+
 fn enter(row: &mut RunRow, to: RunState, stamp: &Stamp) {
     row.state = to;
     row.since = stamp.time;
@@ -322,13 +332,14 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
             RunState::Blocked
         }
     } else if past.pause.is_some() {
-        RunState::Paused
+        state_moved_to(RunState::Paused, past.pause.as_ref())
     } else if past.started_at.is_some() {
         RunState::Interrupted
     } else {
         RunState::New
     };
     let stuck = matches!(state, RunState::Blocked | RunState::Waiting);
+    let is_held_up = past.done || past.stuck.is_some();
     let at = past.stuck.filter(|_| stuck);
     RunRow {
         id: planned.run,
@@ -336,11 +347,12 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         face: planned.face.clone(),
         source: planned.source.clone(),
         state,
-        pause: past.pause.filter(|_| state == RunState::Paused),
+        pause: past.pause.filter(|_| !is_held_up),
         at,
         reason: None,
         since: stamp.time,
         policy: planned.policy.clone(),
+        order: planned.order,
         native: planned.native.clone(),
         created_at: stamp.time,
         started_at: past.started_at,
@@ -464,6 +476,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                     tree: report.tree.clone(),
                     took_s: report.took_s,
                     reused: false,
+                    exit: report.exit,
                 };
                 set_baseline(&mut row, baseline);
             }
@@ -597,6 +610,11 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
     if moved.from.is_broken() || moved.from.is_finished() {
         row.broken_off = 0;
         row.put_off = 0;
+        row.check_recoveries = 0;
+    }
+    let at_check = row.stage == Stage::Gate && moved.from == ItemState::Working;
+    if at_check && moved.recovery.is_some() {
+        row.check_recoveries += 1;
     }
     // What the last prompt carried is judged once: when the work is over.
     if moved.from == ItemState::Working && row.stage != Stage::Commit {
@@ -684,6 +702,8 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         model: item.model.clone(),
         gate: item.gate.clone(),
         breakpoint: item.breakpoint,
+        turn: item.turn,
+        check_recoveries: 0,
         depends_on: item.depends_on.clone(),
         native: item.native.clone(),
         children: 0,

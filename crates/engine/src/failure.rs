@@ -408,7 +408,7 @@ pub fn run_state(
         (RunState::New, _) => Failure::new("run.not_started", format!("run `{name}` has not been started")).hint(format!("start it with `piton run {name}`")),
         (RunState::Running, _) => Failure::new("run.state", format!("run `{name}` is running")).hint(format!("follow it with `piton status {name} --watch`")),
         (RunState::Interrupted, _) => Failure::new("run.state", format!("run `{name}` is interrupted; nobody works on it")).hint(format!("go on with `piton run {name}`")),
-        (RunState::Paused, Some(Pause::Breakpoint { node })) => Failure::new("run.paused", format!("run `{name}` is paused at the breakpoint after {node}"))
+        (RunState::Waiting, Some(Pause::Breakpoint { node })) => Failure::new("run.needs_human", format!("run `{name}` waits for a person at the breakpoint after {node}"))
             .hint(format!("look at what was done, then go on with `piton resume {name}`")),
         (RunState::Paused, Some(Pause::Limit { limit })) => {
             Failure::new("run.paused", format!("run `{name}` is paused (limit {limit})"))

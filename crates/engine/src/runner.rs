@@ -472,8 +472,8 @@ impl Runner<'_, '_> {
                 Input::Refused(_)
                 | Input::AgentEnded { .. }
                 | Input::Baseline { .. }
-                | Input::GateEnded(_)
-                | Input::CommitEnded(_)
+                | Input::GateEnded { .. }
+                | Input::CommitEnded { .. }
                 | Input::CommitStopped
                 | Input::Circling
                 | Input::Spent(_)
@@ -813,7 +813,8 @@ impl Runner<'_, '_> {
                     }
                     Purpose::Gate(gate) => {
                         let took = self.now().duration_since(work.since);
-                        self.gate_ended(&gate, &exit, work.asked.is_some(), took)?
+                        let exit = (&exit, work.asked.is_some());
+                        self.gate_ended((work.node, &gate), exit, took, tell)?
                     }
                     // Its end comes as that of a commit.
                     Purpose::Commit => return Ok(Vec::new()),
@@ -821,11 +822,16 @@ impl Runner<'_, '_> {
                 Ok(inputs)
             }
             Message::Committed(result) => {
-                let asked = self.work.take().is_some_and(|work| work.asked.is_some());
+                let Some(work) = self.work.take() else {
+                    return Ok(Vec::new());
+                };
                 let mut inputs = self.last_edits(tell)?;
                 inputs.push(match result {
-                    Ok(Err(_)) | Err(_) if asked => Input::CommitStopped,
-                    result => Input::CommitEnded(result?),
+                    Ok(Err(_)) | Err(_) if work.asked.is_some() => Input::CommitStopped,
+                    result => Input::CommitEnded {
+                        node: work.node,
+                        result: result?,
+                    },
                 });
                 Ok(inputs)
             }
@@ -890,7 +896,10 @@ impl Runner<'_, '_> {
     ) -> Result<Vec<Input>, Failure> {
         let work_tree = self.session.project.work_tree.clone();
         let Some(item) = self.lp.tables().item(self.row.id, node) else {
-            return Ok(vec![Input::CommitEnded(Ok(None))]);
+            return Ok(vec![Input::CommitEnded {
+                node: node.clone(),
+                result: Ok(None),
+            }]);
         };
         let item = item.clone();
         self.note_at_work(&item);

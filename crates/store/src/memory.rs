@@ -15,6 +15,7 @@ use piton_core::journal::{Record, Recorded};
 use piton_core::memory::MemoryKind;
 use piton_core::recall::{Candidates, Query, TableIndex};
 use piton_core::redact::Redactor;
+use piton_core::standing::Standings;
 use piton_core::{Command, Facts, Need, Rows, Tables, decide, needs};
 
 use self::pick::pick;
@@ -78,9 +79,13 @@ impl Kept {
 
     fn rows(&self, wanted: &[Need], now: Timestamp) -> Rows {
         let mut lease_expires = None;
+        let mut standings = None;
         for need in wanted {
             if let Need::LeaseExpiry(run) = need {
                 lease_expires = self.leases.get(run).map(|(_, expires)| *expires);
+            }
+            if let Need::Standings(run) = need {
+                standings = Some(Standings::of_items(self.tables.tree(*run)));
             }
         }
         Rows {
@@ -88,6 +93,7 @@ impl Kept {
             now,
             next_decision: self.tables.next_decision(),
             lease_expires,
+            standings,
             next_memory: std::array::from_fn(|nth| self.tables.next_memory(MemoryKind::ALL[nth])),
         }
     }

@@ -79,6 +79,7 @@ pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
             past: Past::default(),
             piece_of: None,
             claims: piton_core::evidence::ClaimOverrides::default(),
+            turn: piton_core::plan::Turn::default(),
         });
     }
     Plan {
@@ -87,6 +88,7 @@ pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
         face: "sprint-yaml".to_owned(),
         source: format!("sprints/{name}/SPRINT.yaml"),
         policy: Policy::default(),
+        order: piton_core::plan::Order::InTurn,
         native: None,
         past: None,
         items,

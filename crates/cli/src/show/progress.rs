@@ -235,6 +235,10 @@ fn run_line(to: RunState, pause: Option<&Pause>, reason: Option<&str>) -> Option
             "{YELLOW}={YELLOW:#} {}",
             pause.map_or_else(|| "paused".to_owned(), Pause::reason)
         )),
+        RunState::Waiting if pause.is_some() => Some(format!(
+            "{YELLOW}={YELLOW:#} {}",
+            pause.map_or_else(|| "paused".to_owned(), Pause::reason)
+        )),
         RunState::Interrupted => {
             reason.map(|reason| format!("{YELLOW}={YELLOW:#} interrupted: {reason}"))
         }

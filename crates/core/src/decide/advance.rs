@@ -79,9 +79,8 @@ fn after_finish(story: &mut Story<'_>, run: RunId, node: &Node) {
     credit_whole(story, run, node);
     release_dependents(story, run, node);
     stop_at_breakpoint(story, run, node);
-    match node.parent() {
-        Some(parent) => close_parent(story, run, &parent),
-        None => complete_run(story, run),
+    if let Some(parent) = node.parent() {
+        close_parent(story, run, &parent);
     }
 }
 
@@ -125,6 +124,10 @@ fn close_parent(story: &mut Story<'_>, run: RunId, parent: &Node) {
         ItemState::Ready | ItemState::Pending | ItemState::Waiting => {
             leave_out(story, run, parent, None)
         }
+        // Something below it had failed, and a person left the whole out.
+        ItemState::Failed | ItemState::Blocked if row.skip_asked => {
+            leave_out(story, run, parent, None);
+        }
         ItemState::Done | ItemState::Failed | ItemState::Skipped | ItemState::Blocked => {}
     }
 }
@@ -155,8 +158,15 @@ fn line<'s>(story: &'s Story<'_>, item: &'s ItemRow) -> impl Iterator<Item = &'s
     std::iter::once(item).chain(above.filter_map(|node| story.tables.item(item.run, &node)))
 }
 
+/// Whether the item, or one above it, names `node` as what it waits for, or
+/// stands behind it.
 fn waits_for(story: &Story<'_>, item: &ItemRow, node: &Node) -> bool {
-    line(story, item).any(|row| row.depends_on.contains(node))
+    let parent = node.parent();
+    let place = story.tables.item(item.run, node).map(|row| &row.place);
+    line(story, item).any(|row| {
+        let is_behind = row.node.parent() == parent && Some(&row.place) > place;
+        row.depends_on.contains(node) || (is_behind && row.depends_on.is_empty())
+    })
 }
 
 /// Whether something that is not finished must be before this may begin.
@@ -167,7 +177,11 @@ pub(super) fn must_wait(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
             .item(run, on)
             .is_none_or(|row| !row.state.is_finished())
     };
-    line(story, item).any(|row| row.depends_on.iter().any(unfinished))
+    let behind = |row: &ItemRow| {
+        let tables = &story.tables;
+        tables.is_behind(run, &row.place, row.turn, &row.depends_on)
+    };
+    line(story, item).any(|row| row.depends_on.iter().any(unfinished) || behind(row))
 }
 
 fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {
@@ -183,28 +197,18 @@ fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {
         .run(run)
         .is_some_and(|row| row.state == RunState::Running)
     {
-        story.move_run(
-            run,
-            RunState::Paused,
-            About::pause(Pause::Breakpoint { node: node.clone() }),
-        );
+        let about = About {
+            at: Some(node.clone()),
+            ..About::pause(Pause::Breakpoint { node: node.clone() })
+        };
+        story.move_run(run, RunState::Waiting, about);
     }
     let question = format!("`{node}` is finished, and the plan stops here for a look");
     story.ask(DecisionKind::Breakpoint, run, node, question, None);
 }
 
-pub(super) fn complete_run(story: &mut Story<'_>, run: RunId) {
-    let finished = story
-        .tables
-        .run(run)
-        .is_some_and(|row| row.open_roots == 0 && row.state == RunState::Running);
-    if finished {
-        story.move_run(run, RunState::Done, About::default());
-    }
-}
-
-/// `node` ended badly, for good: it shows on every item above it, the run is
-/// blocked, and a person is asked.
+/// `node` ended badly, for good: it shows on every item above it, and a person is
+/// asked.
 pub(super) fn give_up(
     story: &mut Story<'_>,
     run: RunId,
@@ -237,12 +241,6 @@ pub(super) fn give_up_after(
             });
         }
     }
-    let about = About {
-        at: Some(node.clone()),
-        reason: Some(error.to_owned()),
-        pause: None,
-    };
-    story.move_run(run, RunState::Blocked, about);
     ask_about_stuck(story, run, node, considered);
 }
 

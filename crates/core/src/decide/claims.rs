@@ -4,10 +4,10 @@
 //! the item is finished, has to pass a given command, or a person is asked.
 
 use super::advance::finish;
-use super::people::{bury_runner, wake};
+use super::people::{bury_runner, close_emptied};
 use super::recording::log_completed;
 use super::recovering::{Failed, fail};
-use super::story::{About, Story};
+use super::story::Story;
 use crate::attempt::{HumanNeeded, Outcome};
 use crate::classify::Category;
 use crate::decision::{DecisionKind, Verb};
@@ -19,7 +19,6 @@ use crate::gate::{Gate, GateReport};
 use crate::id::{Node, RunId};
 use crate::item::{Evidence, ItemRow, ItemState, Stage};
 use crate::refusal::Refusal;
-use crate::run::RunState;
 
 /// How well it is shown that an item is done, before anybody is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,6 +232,7 @@ pub(super) fn finish_or_ask(story: &mut Story<'_>, run: RunId, node: &Node) {
                 category: Category::Validation,
                 error: &why,
                 recovery: None,
+                is_of_check: false,
             };
             fail(story, run, node, &failed);
         }
@@ -248,12 +248,6 @@ fn ask(story: &mut Story<'_>, item: &ItemRow, question: String) {
     story.move_item(run, node, ItemState::Waiting, |moved| {
         moved.human = Some(human.clone());
     });
-    let about = About {
-        at: Some(node.clone()),
-        reason: Some(human.reason.clone()),
-        pause: None,
-    };
-    story.move_run(run, RunState::Waiting, about);
     story.ask(DecisionKind::Claim, run, node, human.reason, human.details);
 }
 
@@ -265,9 +259,6 @@ pub(super) fn accept(
     why: Option<&str>,
 ) -> Result<(), Refusal> {
     bury_runner(story, run)?;
-    if story.run(run)?.state == RunState::Done {
-        return Err(story.wrong_state(run));
-    }
     if story.item(run, node)?.state == ItemState::Waiting {
         let decided = Evidence::Decided {
             by: story.facts.actor.name().to_owned(),
@@ -277,7 +268,7 @@ pub(super) fn accept(
         super::advance::finish_with(story, run, node, Some(decided));
     }
     story.settle(run, node, Verb::Approve, why);
-    wake(story, run);
+    close_emptied(story, run);
     Ok(())
 }
 

@@ -5,15 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::advance::{after_work, complete_run, must_wait, release_dependents};
+use super::advance::{after_work, must_wait, release_dependents};
 use super::agent_edits::{Agent, forget_answered, take_agent_edits};
 use super::claims::judge_attempt;
 use super::people::{
-    ask_pause, bury_runner, is_under_way, open_question, redo_item, reopen_above, resume_run,
-    retry_item, skip_item, wake,
+    ask_pause, bury_runner, close_emptied, is_under_way, open_question, redo_item, reopen_above,
+    resume_run, retry_item, skip_item,
 };
 use super::planning::{check_order, index, with_inherited};
-use super::story::{About, Story};
+use super::story::Story;
 use crate::attempt::Outcome;
 use crate::command::{Facts, Word};
 use crate::decision::{Verb, Way};
@@ -442,7 +442,7 @@ fn mark_done(story: &mut Story<'_>, run: RunId, by: &By<'_>, top: &ItemRow) -> R
     let why = format!("completed in {}", by.file);
     story.settle(run, &top.node, Verb::Settled, Some(&why));
     close_above(story, run, &top.node, &evidence());
-    wake(story, run);
+    close_emptied(story, run);
     Ok(())
 }
 
@@ -450,7 +450,7 @@ fn mark_done(story: &mut Story<'_>, run: RunId, by: &By<'_>, top: &ItemRow) -> R
 /// could not have begun.
 fn close_above(story: &mut Story<'_>, run: RunId, node: &Node, evidence: &[Evidence]) {
     let Some(parent) = node.parent() else {
-        return complete_run(story, run);
+        return;
     };
     let Some(row) = story.tables.item(run, &parent) else {
         return;
@@ -483,6 +483,8 @@ fn set_run_state(story: &mut Story<'_>, run: RunId, to: RunState) -> Result<(), 
         .is_some_and(|asked| asked.request == Request::Pause);
     match (to, row.state) {
         (RunState::Paused, RunState::Paused) => Ok(()),
+        // At a breakpoint, which files call a pause as well.
+        (RunState::Paused, RunState::Waiting) if row.pause.is_some() => Ok(()),
         (RunState::Paused, _) if pauses => Ok(()),
         (RunState::Paused, _) => Ok(ask_pause(story, run)?),
         (RunState::Running, RunState::Running | RunState::Interrupted) => Ok(()),
@@ -608,10 +610,7 @@ fn insert(
     }
     if open {
         reopen_above(story, run, &node);
-        if story.run(run)?.state == RunState::Done {
-            story.move_run(run, RunState::Interrupted, About::default());
-        }
-        wake(story, run);
+        close_emptied(story, run);
     }
     Ok(())
 }

@@ -93,7 +93,7 @@ pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusa
         && story.is_held(run)
         && let Some(holder) = row.holder
     {
-        return Err(Refusal::Busy {
+        return withdraw_pause(story, run, row.asked).map_err(|()| Refusal::Busy {
             name: row.name,
             holder,
         });
@@ -105,27 +105,10 @@ pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusa
             story.move_run(run, RunState::Interrupted, About::default());
         }
         RunState::Interrupted => {}
-        RunState::Paused => {
-            let asked: Vec<_> = story
-                .tables
-                .open_decisions(run)
-                .filter(|row| row.kind == DecisionKind::Breakpoint)
-                .map(|row| row.id)
-                .collect();
-            for decision in asked {
-                story.tell(Event::DecisionMade {
-                    decision,
-                    verb: Verb::Approve,
-                    why: None,
-                });
-            }
-            let finished = story.run(run)?.open_roots == 0;
-            let to = if finished {
-                RunState::Done
-            } else {
-                RunState::Interrupted
-            };
-            story.move_run(run, to, About::default());
+        RunState::Paused => story.move_run(run, RunState::Interrupted, About::default()),
+        RunState::Waiting if story.run(run)?.pause.is_some() => {
+            approve_breakpoints(story, run);
+            story.move_run(run, RunState::Interrupted, About::default());
         }
         RunState::New
         | RunState::Running
@@ -136,6 +119,38 @@ pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusa
         }
     }
     Ok(())
+}
+
+/// Takes back a pause that the runner has not come to yet; an error where
+/// nobody asked for one.
+fn withdraw_pause(story: &mut Story<'_>, run: RunId, asked: Option<Asked>) -> Result<(), ()> {
+    let pauses = asked.is_some_and(|asked| asked.request == Request::Pause);
+    if !pauses {
+        return Err(());
+    }
+    let by = story.facts.actor.name().to_owned();
+    story.tell(Event::RunAsked {
+        run,
+        request: Request::GoOn,
+        by,
+    });
+    Ok(())
+}
+
+/// Settles what was asked at breakpoints: the run goes on after them.
+fn approve_breakpoints(story: &mut Story<'_>, run: RunId) {
+    let open = story.tables.open_decisions(run);
+    let asked: Vec<_> = open
+        .filter(|row| row.kind == DecisionKind::Breakpoint)
+        .map(|row| row.id)
+        .collect();
+    for decision in asked {
+        story.tell(Event::DecisionMade {
+            decision,
+            verb: Verb::Approve,
+            why: None,
+        });
+    }
 }
 
 /// Whether an agent, a gate or a commit is under way on the item.
@@ -152,9 +167,6 @@ pub(super) fn skip_item(
     why: Option<&str>,
 ) -> Result<(), Refusal> {
     bury_runner(story, run)?;
-    if story.run(run)?.state == RunState::Done {
-        return Err(story.wrong_state(run));
-    }
     let top = story.item(run, node)?.clone();
     if top.state.is_finished() {
         return Err(Refusal::ItemState {
@@ -173,7 +185,8 @@ pub(super) fn skip_item(
     // last of them rather than done: see `end_attempt` and `after_work`.
     for node in &below {
         let row = story.item(run, node)?;
-        let later = is_under_way(row) || (row.state == ItemState::Working && row.open_children > 0);
+        let is_begun = row.state == ItemState::Working || row.state.is_broken();
+        let later = is_under_way(row) || (is_begun && row.open_children > 0);
         if later && !row.skip_asked {
             story.tell(Event::ItemSkipAsked {
                 run,
@@ -192,7 +205,7 @@ pub(super) fn skip_item(
         log_scope(story, run, node, "left out", why);
     }
     story.settle(run, node, Verb::Skip, why);
-    wake(story, run);
+    close_emptied(story, run);
     Ok(())
 }
 
@@ -219,7 +232,7 @@ pub(super) fn retry_item(
 ) -> Result<(), Refusal> {
     try_again(story, run, node, None)?;
     story.settle(run, node, Verb::Retry, why);
-    wake(story, run);
+    close_emptied(story, run);
     Ok(())
 }
 
@@ -231,12 +244,12 @@ fn try_again(
     answer: Option<&str>,
 ) -> Result<(), Refusal> {
     bury_runner(story, run)?;
-    if story.run(run)?.state == RunState::Done {
-        return Err(story.wrong_state(run));
-    }
     let top = story.item(run, node)?.clone();
     if is_under_way(&top) {
         return Err(Refusal::BeingWorkedOn(node.clone()));
+    }
+    if top.state == ItemState::Done {
+        return redo_below(story, run, &top, answer);
     }
     let broken: Vec<ItemRow> = story
         .tables
@@ -272,6 +285,22 @@ fn try_again(
     if own_stage {
         reopen_above(story, run, node);
         restart(story, run, &top, answer);
+    }
+    Ok(())
+}
+
+/// Does again what is done: the item, or of one that holds others all that is
+/// done below it.
+fn redo_below(
+    story: &mut Story<'_>,
+    run: RunId,
+    top: &ItemRow,
+    answer: Option<&str>,
+) -> Result<(), Refusal> {
+    let is_done = |row: &&ItemRow| row.is_leaf() && row.state == ItemState::Done;
+    let leaves = story.tables.subtree(run, &top.place).filter(is_done);
+    for leaf in leaves.cloned().collect::<Vec<_>>() {
+        redo_item(story, run, &leaf, ("a person wants it done again", answer))?;
     }
     Ok(())
 }
@@ -336,24 +365,9 @@ pub(super) fn redo_item(
     }
     reopen_above(story, run, &item.node);
     begin_again(story, run, item, answer);
-    // Those above stand before those below, so that one look is enough.
-    let ready: Vec<ItemRow> = story
-        .tables
-        .tree(run)
-        .filter(|row| row.state == ItemState::Ready)
-        .cloned()
-        .collect();
-    for row in ready {
-        if must_wait(story, run, &row) {
-            story.move_item(run, &row.node, ItemState::Pending, |_| {});
-        }
-    }
     let reason = Some(answer.unwrap_or(reason));
     log_scope(story, run, &item.node, "to be done again", reason);
-    if story.run(run)?.state == RunState::Done {
-        story.move_run(run, RunState::Interrupted, About::default());
-    }
-    wake(story, run);
+    close_emptied(story, run);
     Ok(())
 }
 
@@ -505,7 +519,7 @@ pub(super) fn decide_open(
         }
     }
     story.settle(row.run, &node, verb, why);
-    wake(story, row.run);
+    close_emptied(story, row.run);
     Ok(())
 }
 
@@ -579,25 +593,9 @@ fn resume_or_settle(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
     }
 }
 
-/// When the last open question about a node is settled, the run may go on.
-pub(super) fn wake(story: &mut Story<'_>, run: RunId) {
-    let Some(row) = story.tables.run(run) else {
-        return;
-    };
-    let held_up = matches!(row.state, RunState::Waiting | RunState::Blocked);
-    let open = story
-        .tables
-        .open_decisions(run)
-        .any(|row| row.kind.holds_the_run());
-    if held_up && !open {
-        story.move_run(run, RunState::Interrupted, About::default());
-    }
-    close_emptied(story, run);
-}
-
 /// A parent whose last open child was left out while it had failed goes on to
 /// its own gate, or is done.
-fn close_emptied(story: &mut Story<'_>, run: RunId) {
+pub(super) fn close_emptied(story: &mut Story<'_>, run: RunId) {
     let emptied: Vec<Node> = story
         .tables
         .tree(run)

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::advance::ask_about_stuck;
+use super::settling::{giving_way_in, is_held_back};
 use super::story::Story;
 use crate::event::{Event, ItemPlanned, RunPlanned};
 use crate::id::Node;
-use crate::plan::{Plan, PlannedItem};
+use crate::item::ItemState;
+use crate::plan::{Plan, PlannedItem, Turn};
 use crate::refusal::Refusal;
 
 pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal> {
@@ -21,14 +23,22 @@ pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal
         face: plan.face.clone(),
         source: plan.source.clone(),
         policy: plan.policy.clone(),
+        order: plan.order,
         native: plan.native.clone(),
         past: plan.past.clone(),
     })));
-    for item in &plan.items {
-        let item = PlannedItem {
+    for (item, gives_way) in plan.items.iter().zip(giving_way_in(plan)) {
+        let mut item = PlannedItem {
             depends_on: with_inherited(&plan.items, &indexes, item),
+            turn: Turn {
+                gives_way,
+                ..item.turn
+            },
             ..item.clone()
         };
+        if item.state == ItemState::Ready && is_held_back(story, plan.run, &item) {
+            item.state = ItemState::Pending;
+        }
         story.tell(Event::ItemPlanned(Box::new(ItemPlanned {
             run: plan.run,
             item,

@@ -13,7 +13,7 @@ use crate::evidence::ClaimOverrides;
 use crate::id::{Node, Place, RunId};
 use crate::item::{Evidence, ItemRow, ItemState};
 use crate::name::{Space, entry_name, free, slug};
-use crate::plan::{Past, PlannedItem};
+use crate::plan::{Order, Past, PlannedItem};
 use crate::policy::Policy;
 use crate::refusal::Refusal;
 
@@ -189,6 +189,7 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             face: OWN_FACE.to_owned(),
             source: String::new(),
             policy: Policy::default(),
+            order: Order::default(),
             native: None,
             past: None,
         })));
@@ -217,6 +218,7 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             past: Past::default(),
             piece_of: None,
             claims: ClaimOverrides::default(),
+            turn: crate::plan::Turn::default(),
         },
     })));
 }

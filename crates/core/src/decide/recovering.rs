@@ -8,6 +8,7 @@ use crate::attempt::{Outcome, RecoveryAction};
 use crate::classify::Category;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
+use crate::policy::NextTry;
 use crate::recover::{FOLLOWED_MAX, Followed, Recovery};
 
 /// An attempt, or a gate, that failed.
@@ -17,6 +18,8 @@ pub(super) struct Failed<'a> {
     pub(super) error: &'a str,
     /// What to do now; none where nobody looked.
     pub(super) recovery: Option<&'a Recovery>,
+    /// All runs of its check are used up: its fixing agents were the retries.
+    pub(super) is_of_check: bool,
 }
 
 /// What of a recovery is followed.
@@ -42,6 +45,9 @@ pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Fail
     let way = recovery
         .and_then(|recovery| Some((way(&item, recovery)?, recovery)))
         .filter(|(way, _)| {
+            if failed.is_of_check {
+                return *way != Way::LeaveOut && item.check_recoveries == 0;
+            }
             let by_the_plan = *way == Way::Remembered && again.is_some();
             by_the_plan || *way == Way::LeaveOut || times < FOLLOWED_MAX
         });
@@ -64,14 +70,19 @@ pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Fail
         (Some((Way::Remembered, recovery)), None) => {
             begin(story, Stage::Work, Some(item.retries + 1), recovery);
         }
-        (way, Some(until)) => story.move_item(run, node, ItemState::Waiting, |moved| {
-            // Also when its gate failed: what is tried again is the work.
-            moved.stage = Some(Stage::Work);
-            moved.until = Some(until);
-            moved.retries = Some(item.retries + 1);
-            moved.error = Some(failed.error.to_owned());
-            moved.recovery = way.map(|(_, said)| Box::new(Followed::of(said, times)));
-        }),
+        (way, Some(next)) => {
+            let (to, until) = match next {
+                NextTry::AtOnce => (ItemState::Ready, None),
+                NextTry::After(until) => (ItemState::Waiting, Some(until)),
+            };
+            story.move_item(run, node, to, |moved| {
+                moved.stage = Some(Stage::Work);
+                moved.until = until;
+                moved.retries = Some(item.retries + 1);
+                moved.error = Some(failed.error.to_owned());
+                moved.recovery = way.map(|(_, said)| Box::new(Followed::of(said, times)));
+            });
+        }
         (None, None) => {
             let state = if failed.outcome == Outcome::Blocked {
                 ItemState::Blocked
@@ -94,12 +105,8 @@ pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Fail
 
 /// When the plan's own retries would try it again. What an agent says that it
 /// cannot be done is no case for them.
-fn retry_of_the_plan(
-    story: &Story<'_>,
-    item: &ItemRow,
-    failed: &Failed<'_>,
-) -> Option<jiff::Timestamp> {
-    if failed.outcome == Outcome::Blocked || !item.is_leaf() {
+fn retry_of_the_plan(story: &Story<'_>, item: &ItemRow, failed: &Failed<'_>) -> Option<NextTry> {
+    if failed.outcome == Outcome::Blocked || failed.is_of_check || !item.is_leaf() {
         return None;
     }
     let policy = &story.tables.run(item.run)?.policy;

@@ -6,6 +6,7 @@ use super::people::{ask_again, is_under_way};
 use super::recording::{about, attempt_name, log, log_attempt};
 use super::recovering::{Failed, after_repair, fail, not_split};
 use super::remembering;
+use super::settling::settle_order;
 use super::splitting::split;
 use super::story::{About, Story};
 use crate::attempt::{Context, Outcome, Report, Role};
@@ -14,14 +15,15 @@ use crate::decision::DecisionKind;
 use crate::entry::{Entry, EntryType};
 use crate::event::Event;
 use crate::evidence::{BaselineResult, ClaimedBy, Claims, TreeChange};
-use crate::gate::GateReport;
+use crate::gate::{GateReport, cannot_run};
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::policy::{self, Limits};
 use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
 use crate::row::{Key, Row};
-use crate::run::{Pause, Request, RunState};
+use crate::run::{Pause, Request, RunRow, RunState};
+use crate::standing::{Standings, state_of_run};
 use crate::trouble::Trouble;
 use crate::views::apply;
 
@@ -77,17 +79,7 @@ pub(super) fn start_run(
     if row.state == RunState::Running {
         story.move_run(run, RunState::Interrupted, About::reason("its runner died"));
     }
-    match story.run(run)?.state {
-        RunState::New | RunState::Interrupted => {}
-        RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => {}
-        RunState::Running
-        | RunState::Paused
-        | RunState::Waiting
-        | RunState::Blocked
-        | RunState::Done => {
-            return Err(story.wrong_state(run));
-        }
-    }
+    may_start(story, run, limits)?;
     story.tell(Event::LeaseTaken {
         run,
         owner: owner.to_owned(),
@@ -100,10 +92,31 @@ pub(super) fn start_run(
     });
     ask_again(story, run, row.asked);
     log_session(story, run, EntryType::SessionStarted, "work begins");
-    if story.run(run)?.open_roots == 0 {
-        story.move_run(run, RunState::Done, About::default());
-    }
     Ok(())
+}
+
+/// Refuses a run that a person paused, or in which nothing can be started
+/// within these limits.
+fn may_start(story: &mut Story<'_>, run: RunId, limits: &Limits) -> Result<(), Refusal> {
+    // What an older version left ready may have to wait by today's rules.
+    settle_order(story, run);
+    let row = story.run(run)?;
+    let now = RunRow {
+        limits: limits.clone(),
+        ..row.clone()
+    };
+    let items = Standings::of_items(story.tables.tree(run));
+    match state_of_run(&now, &items) {
+        RunState::New | RunState::Interrupted => Ok(()),
+        RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => Ok(()),
+        // All of it is finished: the run ends at once.
+        RunState::Done if row.state != RunState::Done => Ok(()),
+        RunState::Running
+        | RunState::Paused
+        | RunState::Waiting
+        | RunState::Blocked
+        | RunState::Done => Err(story.wrong_state(run)),
+    }
 }
 
 /// An invocation of a runner is a session, whatever it works on.
@@ -126,12 +139,7 @@ pub(super) fn continue_run(story: &mut Story<'_>, run: RunId, token: u64) -> Res
     if story.run(run)?.state != RunState::Interrupted {
         return Err(story.wrong_state(run));
     }
-    let to = if story.run(run)?.open_roots == 0 {
-        RunState::Done
-    } else {
-        RunState::Running
-    };
-    story.move_run(run, to, About::default());
+    story.move_run(run, RunState::Running, About::default());
     Ok(())
 }
 
@@ -260,13 +268,11 @@ fn begin_above(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<(), Ref
     for above in story.above(run, node).into_iter().rev() {
         match above.state {
             ItemState::Ready => story.move_item(run, &above.node, ItemState::Working, |_| {}),
-            ItemState::Working => {}
-            ItemState::Pending
-            | ItemState::Waiting
-            | ItemState::Done
-            | ItemState::Failed
-            | ItemState::Skipped
-            | ItemState::Blocked => return Err(wrong_item(&above)),
+            // Something else below it is in trouble, which holds up nothing here.
+            ItemState::Working | ItemState::Failed | ItemState::Blocked => {}
+            ItemState::Pending | ItemState::Waiting | ItemState::Done | ItemState::Skipped => {
+                return Err(wrong_item(&above));
+            }
         }
     }
     Ok(())
@@ -469,6 +475,7 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
                 category: report.category.or(trouble).unwrap_or(Category::Logic),
                 error,
                 recovery,
+                is_of_check: false,
             };
             fail(story, run, node, &failed);
         }
@@ -647,12 +654,6 @@ fn wait_for_person(story: &mut Story<'_>, run: RunId, node: &Node, report: &Repo
     story.move_item(run, node, ItemState::Waiting, |moved| {
         moved.human = Some(human.clone())
     });
-    let about = About {
-        at: Some(node.clone()),
-        reason: Some(human.reason.clone()),
-        pause: None,
-    };
-    story.move_run(run, RunState::Waiting, about);
     story.ask(
         DecisionKind::HumanNeeded,
         run,
@@ -688,11 +689,20 @@ fn proves_claim(item: &ItemRow) -> bool {
     item.seen_to_fail && claimed.is_some_and(|by| by.attempt.is_some() && by.change.is_some())
 }
 
+/// Whether the check of an item could not be run twice: before its first attempt
+/// and after it, or after two attempts. No agent can mend that.
+fn is_no_check(item: &ItemRow, report: &GateReport) -> bool {
+    let before = item.baseline.as_ref().and_then(|result| result.exit);
+    let last = item.gate_runs.as_ref().and_then(|runs| runs.exit);
+    let own = item.claim_gate.is_none();
+    cannot_run(report.exit) && ((own && cannot_run(before)) || cannot_run(last))
+}
+
 pub(super) fn end_gate(
     story: &mut Story<'_>,
     held: Held,
     node: &Node,
-    report: &GateReport,
+    (report, recovery): (&GateReport, Option<&Recovery>),
 ) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
@@ -735,6 +745,11 @@ pub(super) fn end_gate(
         // first attempt follows.
     } else if report.passed {
         after_gate(story, run, node);
+    } else if is_no_check(&item, report) {
+        let script = item.gate_to_pass().map_or("", |gate| gate.script.as_str());
+        let exit = report.exit.unwrap_or_default();
+        let error = format!("its check cannot be run (exit status {exit}): {script}");
+        give_up(story, run, node, ItemState::Failed, &error);
     } else if runs < item.gate_to_pass().map_or(0, |gate| gate.runs_max) {
         story.stage(run, node, Stage::Fix);
     } else {
@@ -751,7 +766,8 @@ pub(super) fn end_gate(
             outcome: Outcome::Failed,
             category: Category::Validation,
             error: &error,
-            recovery: None,
+            recovery,
+            is_of_check: true,
         };
         fail(story, run, node, &failed);
     }

@@ -10,6 +10,7 @@ use crate::gate::Gate;
 use crate::id::{Node, Place, RunId};
 use crate::item::ItemRow;
 use crate::native::Native;
+use crate::plan::Turn;
 use crate::policy::Policy;
 use crate::run::RunRow;
 
@@ -49,6 +50,8 @@ pub enum Change {
     Answer(Option<String>),
     /// What proof is worth.
     Claims(ClaimOverrides),
+    /// How it stands to its siblings.
+    Turn(Turn),
 }
 
 /// See [`Event::ItemsPlaced`](super::Event::ItemsPlaced).
@@ -92,6 +95,7 @@ impl Change {
             Self::DependsOn(nodes) => row.depends_on.clone_from(nodes),
             Self::Answer(answer) => row.answer.clone_from(answer),
             Self::Claims(claims) => row.claims = *claims,
+            Self::Turn(turn) => row.turn = *turn,
         }
     }
 }

@@ -235,6 +235,7 @@ fn run_planned(planned: &mut RunPlanned, each: Each<'_>) {
         face: _,
         source: _,
         policy: _,
+        order: _,
         native,
         past: _,
     } = planned;
@@ -260,6 +261,7 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
         native,
         past,
         piece_of: _,
+        turn: _,
         claims: _,
     } = item;
     option(prompt, each);
@@ -305,7 +307,8 @@ fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
         | Change::Breakpoint(_)
         | Change::Retries(_)
         | Change::DependsOn(_)
-        | Change::Claims(_) => {}
+        | Change::Claims(_)
+        | Change::Turn(_) => {}
     }
 }
 

@@ -58,7 +58,7 @@ fn the_answer_stands_in_the_next_prompt_of_the_item_and_is_remembered() {
     world.ok(decide(&row, Verb::Answer, Some(" blanks ")));
     let item = world.item("build/s1/b");
     assert_eq!(item.answer.as_deref(), Some("tabs or blanks?\nblanks"));
-    assert_eq!(item.state, ItemState::Ready);
+    assert_eq!(item.state, ItemState::Pending, "its turn has not come");
     let known = world.tables.memory().next();
     let known = &known.expect("it is remembered").memory;
     assert_eq!(known.kind, MemoryKind::ResolvedBlocker);

@@ -13,7 +13,7 @@ use piton_core::weakening::ProofChange;
 use piton_core::{Command, DecisionKind, Edit, ItemState, Outcome, Role, RunState, Stage, Verb};
 
 use crate::edits::a_persons;
-use crate::world::{RECOVERIES, World, node, recovery, start_run};
+use crate::world::{RECOVERIES, World, node, recovery, start_run, tried_once};
 
 /// A report by an agent that was looked at before and after.
 fn between(before: &str, after: &str) -> Report {
@@ -77,12 +77,12 @@ fn running(text: &str, policy: Policy, claims: Claims) -> (World, u64) {
 }
 
 fn with(word: Worth) -> (World, u64) {
-    running("build\nrelease", Policy::default(), worth(word))
+    running("build\nrelease", tried_once(), worth(word))
 }
 
 /// A run of one item with a check.
 fn checked(word: Worth) -> (World, u64) {
-    running("build gate=3\nrelease", Policy::default(), worth(word))
+    running("build gate=3\nrelease", tried_once(), worth(word))
 }
 
 /// Runs the check of an item on a tree.
@@ -107,6 +107,7 @@ fn end_check(world: &World, token: u64, at: &str, (passed, tree): (bool, Option<
             tree: tree.map(str::to_owned),
             ..GateReport::default()
         },
+        recovery: None,
     }
 }
 
@@ -197,7 +198,7 @@ fn a_change_may_be_worth_a_question_too() {
         },
         ..Claims::default()
     };
-    let (mut world, token) = running("build", Policy::default(), claims);
+    let (mut world, token) = running("build", tried_once(), claims);
     world.work(token, "build", between("a", "b"));
     assert_eq!(world.item("build").state, ItemState::Waiting);
 }
@@ -210,7 +211,7 @@ fn what_is_said_of_one_item_holds_for_it_alone() {
         ..ClaimOverrides::default()
     };
     claims.items.insert(node("build"), accepts);
-    let (mut world, token) = running("build\nrelease", Policy::default(), claims);
+    let (mut world, token) = running("build\nrelease", tried_once(), claims);
     world.work(token, "build", nothing_changed());
     assert_eq!(world.item("build").state, ItemState::Done);
     world.work(token, "release", nothing_changed());
@@ -302,7 +303,7 @@ fn what_the_items_below_changed_counts_for_the_check_of_a_phase() {
         (nothing_changed(), Level::Word),
     ] {
         let text = "build gate=3\n  s1\n  s2";
-        let (mut world, token) = running(text, Policy::default(), worth(Worth::Accept));
+        let (mut world, token) = running(text, tried_once(), worth(Worth::Accept));
         world.work(token, "build/s1", below.clone());
         let tree = below.tree_after.clone().expect("it was looked at");
         world.work(token, "build/s2", between(&tree, &tree));
@@ -429,7 +430,7 @@ fn a_phase_whose_fixing_agent_failed_is_asked_about_whatever_is_remembered() {
 fn a_commit_with_nothing_in_it_leaves_the_agents_word() {
     let policy = Policy {
         auto_commit: true,
-        ..Policy::default()
+        ..tried_once()
     };
     for (report, expect) in [
         (nothing_changed(), Level::Word),
@@ -447,7 +448,7 @@ fn a_commit_with_nothing_in_it_leaves_the_agents_word() {
 fn the_commit_of_a_step_sees_what_the_items_below_it_changed() {
     let policy = Policy {
         auto_commit: true,
-        ..Policy::default()
+        ..tried_once()
     };
     let plan = "build\n  step gate=1\n    part";
     // What nobody could look at is not held against the step.
@@ -468,7 +469,7 @@ fn the_commit_of_a_step_sees_what_the_items_below_it_changed() {
 fn a_check_that_is_given_to_an_item_at_its_commit_has_to_pass_too() {
     let policy = Policy {
         auto_commit: true,
-        ..Policy::default()
+        ..tried_once()
     };
     for plan in ["build", "build gate=2"] {
         let (mut world, token) = running(plan, policy.clone(), Claims::default());
@@ -577,7 +578,7 @@ fn a_person_may_be_asked_and_takes_the_word_or_does_not() {
 
 #[test]
 fn a_word_that_is_taken_finishes_what_holds_the_item_and_the_run() {
-    let (mut world, token) = running("build\n  s1", Policy::default(), worth(Worth::Ask));
+    let (mut world, token) = running("build\n  s1", tried_once(), worth(Worth::Ask));
     world.work(token, "build/s1", nothing_changed());
     world.ok(Command::ReleaseRun {
         run: world.run,
@@ -585,7 +586,6 @@ fn a_word_that_is_taken_finishes_what_holds_the_item_and_the_run() {
     });
     world.decide(Verb::Approve, None);
     assert_eq!(world.item("build").state, ItemState::Done);
-    world.start();
     assert_eq!(world.state(), RunState::Done);
 }
 
@@ -622,7 +622,7 @@ fn weakened_proof_is_asked_about_noted_or_refused() {
     ] {
         let mut claims = Claims::default();
         claims.rules.weakened = weakened;
-        let (mut world, token) = running("build gate=3\nrelease", Policy::default(), claims);
+        let (mut world, token) = running("build gate=3\nrelease", tried_once(), claims);
         let proof = ProofChange {
             tests_removed: 1,
             ..ProofChange::default()
@@ -651,7 +651,7 @@ fn weakened_proof_is_asked_about_noted_or_refused() {
 
 #[test]
 fn what_an_earlier_attempt_weakened_and_a_later_one_gave_back_is_whole() {
-    let (mut world, token) = running("build", Policy::default(), Claims::default());
+    let (mut world, token) = running("build", tried_once(), Claims::default());
     let with = |removed, added, trees: (&str, &str), outcome| Report {
         outcome,
         proof: Some(Box::new(ProofChange {

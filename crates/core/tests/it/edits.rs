@@ -116,6 +116,7 @@ pub(crate) fn new_item(parent: Option<&Node>, id: &str, state: ItemState) -> Pla
         past: Past::default(),
         piece_of: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
+        turn: piton_core::plan::Turn::default(),
     }
 }
 

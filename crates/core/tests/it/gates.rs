@@ -8,7 +8,7 @@ use piton_core::evidence::{CheckMeans, Evidence};
 use piton_core::policy::{Policy, Retry};
 use piton_core::{Command, ItemState, Outcome, Refusal, Role, RunState, Stage, Verb};
 
-use crate::world::{World, needs_human, node, retry_item, start_attempt};
+use crate::world::{World, needs_human, node, retry_item, start_attempt, tried_once};
 
 /// The evidence of a check that passed where nobody looked at the tree.
 fn passed(means: Option<CheckMeans>) -> Evidence {
@@ -99,6 +99,7 @@ fn case_20_a_gate_that_runs_out_of_time_says_so() {
         token,
         node: node("build"),
         report,
+        recovery: None,
     });
     assert_eq!(
         world.item("build").error.as_deref(),
@@ -133,6 +134,7 @@ fn a_gate_whose_runner_died_is_run_again_and_not_counted() {
         token,
         node: node("build"),
         report,
+        recovery: None,
     });
     world.gate(token, "build", true);
     let item = world.item("build");
@@ -230,42 +232,26 @@ fn a_leaf_whose_gate_failed_for_good_is_worked_on_anew() {
     assert_eq!(item.answer.as_deref(), Some("mind the tests"));
 }
 
-/// A policy that tries failures of a gate again by itself.
-fn tries_gates_again() -> Policy {
-    Policy {
+#[test]
+fn a_gate_whose_runs_are_used_up_is_not_tried_again_whatever_the_plan_retries() {
+    let policy = Policy {
         retry: Retry {
             retries_max: 1,
             backoff_ms: vec![1_000],
             categories: vec![Category::Validation],
+            at_once_max: 2,
         },
-        ..Policy::default()
-    }
-}
-
-#[test]
-fn a_leaf_that_is_tried_again_for_its_gate_begins_with_its_work_and_a_fresh_count() {
-    let mut world = World::with_policy("build gate=2", tries_gates_again());
-    let token = world.start();
-    for _ in 0..2 {
-        world.complete(token, "build");
-        world.gate(token, "build", false);
-        world.mend(token, "build");
-        world.gate(token, "build", false);
-        world.pass(1);
-    }
-    assert_eq!(world.state(), RunState::Blocked);
-    assert_eq!(world.item("build").retries, 1);
-    assert_eq!(world.item("build").attempts, 4);
-}
-
-#[test]
-fn what_waits_to_be_tried_again_for_its_gate_needs_an_agent_next() {
-    let mut world = World::with_policy("build gate=1", tries_gates_again());
+        ..tried_once()
+    };
+    let mut world = World::with_policy("build gate=2", policy);
     let token = world.start();
     world.complete(token, "build");
     world.gate(token, "build", false);
+    world.mend(token, "build");
+    world.gate(token, "build", false);
+    assert_eq!(world.state(), RunState::Blocked);
     let item = world.item("build");
-    assert_eq!((item.state, item.stage), (ItemState::Waiting, Stage::Work));
+    assert_eq!((item.retries, item.attempts), (0, 2));
 }
 
 #[test]
@@ -350,7 +336,7 @@ fn a_reopened_phase_says_once_that_its_gate_passed() {
 fn committing(text: &str) -> (World, u64) {
     let policy = Policy {
         auto_commit: true,
-        ..Policy::default()
+        ..tried_once()
     };
     let mut world = World::with_policy(text, policy);
     let token = world.start();
@@ -443,4 +429,46 @@ fn a_commit_that_fails_on_what_somebody_wants_to_leave_out_asks_nobody() {
     });
     assert_eq!(world.item("build").state, ItemState::Skipped);
     assert_eq!(world.state(), RunState::Running);
+}
+
+fn not_found(world: &mut World, token: u64, at: &str) {
+    world.ok(Command::StartGate {
+        run: world.run,
+        token,
+        node: node(at),
+    });
+    let report = GateReport {
+        exit: Some(127),
+        output: "sh: 1: mkae: not found".to_owned(),
+        ..GateReport::default()
+    };
+    world.ok(Command::EndGate {
+        run: world.run,
+        token,
+        node: node(at),
+        report,
+        recovery: None,
+    });
+}
+
+#[test]
+fn a_check_that_cannot_be_run_twice_is_asked_about_and_no_agent_repairs_it() {
+    let (mut world, token) = World::running("build gate=5\nrelease");
+    world.complete(token, "build");
+    not_found(&mut world, token, "build");
+    assert_eq!(
+        world.item("build").stage,
+        Stage::Fix,
+        "once may be the work"
+    );
+    world.mend(token, "build");
+    not_found(&mut world, token, "build");
+    let item = world.item("build");
+    assert_eq!((item.state, item.attempts), (ItemState::Failed, 2));
+    let error = item.error.as_deref();
+    assert_eq!(
+        error,
+        Some("its check cannot be run (exit status 127): make test")
+    );
+    assert_eq!(world.state(), RunState::Blocked);
 }

@@ -13,7 +13,7 @@ use piton_core::{
 };
 
 use crate::edits::new_item;
-use crate::world::{World, node};
+use crate::world::{World, node, tried_once};
 
 const FILE: &str = "prd.json";
 
@@ -236,6 +236,7 @@ fn run_gate(world: &mut World, token: u64, at: &str, passed: bool) {
         token,
         node,
         report,
+        recovery: None,
     });
 }
 
@@ -251,6 +252,7 @@ fn a_claimed_item_is_proven_by_a_check_that_failed_before_and_passes_now() {
             tree: Some("t0".to_owned()),
             took_s: 1,
             reused: true,
+            exit: None,
         };
         let run = world.run;
         world.ok(Command::StartBaseline {
@@ -269,6 +271,7 @@ fn a_claimed_item_is_proven_by_a_check_that_failed_before_and_passes_now() {
                 tree: Some("t1".to_owned()),
                 ..GateReport::default()
             },
+            recovery: None,
         });
         if passes {
             assert_eq!(world.item("b").state, ItemState::Done);
@@ -305,6 +308,7 @@ fn a_check_that_merely_passes_before_the_first_attempt_proves_no_claim() {
             tree: Some("t1".to_owned()),
             ..GateReport::default()
         },
+        recovery: None,
     });
     assert_eq!(world.item("b").state, ItemState::Working);
     assert_eq!(world.item("b").evidence, []);
@@ -392,11 +396,11 @@ fn what_takes_a_control_away_is_asked_about_and_not_in_force() {
             iterations_max: Some(5),
             ..Limits::default()
         },
-        ..Policy::default()
+        ..tried_once()
     };
     let b = || node("b");
     let edits: Vec<(Edit, &str)> = vec![
-        (set("b", ItemState::Skipped), "`b`: ready → skipped"),
+        (set("b", ItemState::Skipped), "`b`: pending → skipped"),
         (
             Edit::SetRetries {
                 node: b(),
@@ -484,7 +488,14 @@ fn what_takes_a_control_away_is_asked_about_and_not_in_force() {
 
 /// What the plan says of the items that edits are about, and of the run.
 fn in_force(world: &World) -> impl PartialEq + std::fmt::Debug + use<> {
-    let items = (world.item("b").clone(), world.item("c").clone());
+    // Whose turn it is is not what the plan says.
+    let items = ["b", "c"].map(|at| {
+        let mut item = world.item(at).clone();
+        if item.state == ItemState::Ready {
+            item.state = ItemState::Pending;
+        }
+        item
+    });
     (items, world.run_row().policy.clone())
 }
 
@@ -537,7 +548,7 @@ fn everything_else_is_taken_from_an_agent_as_well() {
         prompt: Some("do c\nand test it".to_owned()),
     };
     by_agent(&mut world, attempt, vec![new, more]);
-    assert_eq!(world.item("new").state, ItemState::Ready);
+    assert_eq!(world.item("new").state, ItemState::Pending);
     assert!(world.item("new").is_claimed());
     assert!(
         world.item("new").claims.is_empty(),
@@ -574,7 +585,7 @@ fn a_check_that_an_agent_gives_to_an_item_does_not_stand_for_its_verdict() {
 fn a_hand_edit_that_is_stored_while_an_attempt_is_open_may_be_an_agents() {
     let (mut world, _, _) = at_work("a\nb");
     by_hand(&mut world, vec![tick("b")]);
-    assert_eq!(world.item("b").state, ItemState::Ready);
+    assert_eq!(world.item("b").state, ItemState::Pending);
     assert!(world.item("b").is_claimed());
 }
 

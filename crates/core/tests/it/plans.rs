@@ -1,5 +1,6 @@
 //! Plans at random, from any source of numbers.
 
+use crate::world::ANY_ORDER;
 use std::fmt::Write as _;
 
 struct Drawn {
@@ -37,7 +38,15 @@ pub(crate) fn draw_plan(draw: &mut impl FnMut(usize) -> usize) -> String {
             }
         }
     }
+    for drawn in &mut nodes {
+        if draw(6) == 5 {
+            drawn.words.push_str(" parallel");
+        }
+    }
     let mut text = String::new();
+    if draw(3) == 2 {
+        text.push_str(ANY_ORDER);
+    }
     for drawn in &nodes {
         let indent = 2 * (drawn.path.len() - 1);
         let id = drawn.node.rsplit('/').next().unwrap_or_default();

@@ -10,7 +10,7 @@ use piton_core::observation::{ActionTaken, Observation, ObservationKind};
 use piton_core::policy::Policy;
 use piton_core::{Command, Event, Recorded, Role, RunId, Verb};
 
-use crate::world::{World, end_attempt, failure, needs_human, node, start_attempt};
+use crate::world::{World, end_attempt, failure, needs_human, node, start_attempt, tried_once};
 
 const CONTENT: &str = "The importer of lots needs `make gen` before its tests run";
 const SAME: &str = "the importer of lots needs make gen, before its tests run!";
@@ -293,7 +293,7 @@ fn who_wants_it_followed_on_is_asked_again_when_twice_as_many_have_failed() {
 fn a_commit_that_fails_says_nothing_of_what_helped_and_nothing_is_judged_twice() {
     let policy = Policy {
         auto_commit: true,
-        ..Policy::default()
+        ..tried_once()
     };
     let mut world = World::with_policy("a", policy);
     let token = world.start();

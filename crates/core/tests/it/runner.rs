@@ -14,7 +14,7 @@ use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::trouble::Trouble;
 use piton_core::{Command, ItemState, Need, Node, Outcome, Recorded, RunState, Tables, Verb};
 
-use crate::world::{World, failure, needs_human, node};
+use crate::world::{World, failure, needs_human, node, tried_once};
 
 /// A loop, the world that it works in, and how far it has read.
 struct Bench {
@@ -125,6 +125,17 @@ fn over() -> Effect {
     Effect::Finish(Ending::State)
 }
 
+fn gate_ended(at: &str, passed: bool) -> Input {
+    Input::GateEnded {
+        node: node(at),
+        report: GateReport {
+            passed,
+            ..GateReport::default()
+        },
+        recovery: None,
+    }
+}
+
 #[test]
 fn the_loop_works_through_a_plan_and_ends() {
     let mut bench = Bench::new("build\n  s1\n  s2\nrelease");
@@ -162,14 +173,11 @@ fn a_gate_is_run_mended_and_run_again() {
         number,
     };
     assert_eq!(effect, gate(1));
-    let effects = bench.step(Input::GateEnded(GateReport::default()));
+    let effects = bench.step(gate_ended("build", false));
     let effect = bench.drive(effects);
     let effect = bench.completes(effect);
     assert_eq!(effect, gate(2));
-    let effects = bench.step(Input::GateEnded(GateReport {
-        passed: true,
-        ..GateReport::default()
-    }));
+    let effects = bench.step(gate_ended("build", true));
     assert_eq!(bench.drive(effects), over());
     assert_eq!(bench.world.state(), RunState::Done);
 }
@@ -216,7 +224,7 @@ fn a_gate_that_a_dead_runner_left_is_run_again_under_the_same_number() {
 fn a_commit_that_a_dead_runner_left_is_settled_and_not_made_twice() {
     let policy = Policy {
         auto_commit: true,
-        ..Policy::default()
+        ..tried_once()
     };
     let mut world = World::with_policy("build", policy);
     let token = world.start();
@@ -242,7 +250,7 @@ fn a_commit_that_a_dead_runner_left_is_settled_and_not_made_twice() {
 fn what_a_dead_runner_left_comes_before_what_came_back_since() {
     let policy = Policy {
         auto_commit: true,
-        ..Policy::default()
+        ..tried_once()
     };
     let mut world = World::with_policy("a\nbuild", policy);
     let token = world.start();
@@ -265,7 +273,10 @@ fn what_a_dead_runner_left_comes_before_what_came_back_since() {
             settle: true
         }
     );
-    let effects = bench.step(Input::CommitEnded(Ok(None)));
+    let effects = bench.step(Input::CommitEnded {
+        node: node("build"),
+        result: Ok(None),
+    });
     let effect = bench.drive(effects);
     bench.agent_on(effect, "a");
 }
@@ -397,10 +408,7 @@ fn at_max_iterations_what_needs_no_agent_is_still_done() {
     let effect = bench.first();
     let effect = bench.completes(effect);
     assert!(matches!(effect, Effect::RunGate { .. }), "{effect:?}");
-    let effects = bench.step(Input::GateEnded(GateReport {
-        passed: true,
-        ..GateReport::default()
-    }));
+    let effects = bench.step(gate_ended("a", true));
     assert_eq!(bench.drive(effects), over());
     assert_eq!(limit_of(&bench), "max-iterations (1)");
 }
@@ -414,7 +422,7 @@ fn an_agent_that_mends_a_gate_counts_and_is_not_started_at_the_limit() {
     let mut bench = Bench::over(World::planned("a gate=2"), limits, Options::default());
     let effect = bench.first();
     bench.completes(effect);
-    let effects = bench.step(Input::GateEnded(GateReport::default()));
+    let effects = bench.step(gate_ended("a", false));
     assert_eq!(bench.drive(effects), over());
     assert_eq!(limit_of(&bench), "max-iterations (1)");
 }
@@ -426,7 +434,7 @@ fn a_leaf_that_waits_to_be_tried_again_for_its_gate_is_not_started_at_the_limit(
             categories: vec![Category::Validation],
             ..Retry::default()
         },
-        ..Policy::default()
+        ..tried_once()
     };
     let limits = Limits {
         iterations_max: Some(1),
@@ -437,7 +445,7 @@ fn a_leaf_that_waits_to_be_tried_again_for_its_gate_is_not_started_at_the_limit(
     let effect = bench.first();
     bench.completes(effect);
     bench.world.pass(60);
-    let effects = bench.step(Input::GateEnded(GateReport::default()));
+    let effects = bench.step(gate_ended("a", false));
     assert_eq!(bench.drive(effects), over());
     assert_eq!(bench.world.run_row().iterations, 1);
 }
@@ -624,7 +632,7 @@ fn the_memory_of_a_loop_does_not_grow_with_its_attempts() {
     let rows = bench.runner.tables().iter().count();
     for _ in 0..8 {
         assert!(matches!(effect, Effect::RunGate { .. }));
-        let effects = bench.step(Input::GateEnded(GateReport::default()));
+        let effects = bench.step(gate_ended("a", false));
         let mend = bench.drive(effects);
         effect = bench.completes(mend);
     }

@@ -138,6 +138,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
             token,
             node,
             report: gate_report(by),
+            recovery: None,
         },
         Stage::Work if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) => {
             Command::StartBaseline {
@@ -155,6 +156,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
             token,
             node,
             report: gate_report(by),
+            recovery: None,
         },
         Stage::Gate => Command::StartGate { run, token, node },
         Stage::Commit if item.committing.is_some() => Command::EndCommit {
@@ -245,6 +247,7 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
             token,
             node: at,
             report: gate_report(b),
+            recovery: None,
         },
         13 => Command::StartCommit {
             run,
@@ -318,6 +321,7 @@ fn policy(by: u8) -> Policy {
     Policy {
         retry: Retry {
             categories: vec![Category::Network, Category::Validation],
+            at_once_max: u32::from(by % 2),
             ..Retry::default()
         },
         auto_commit: by % 3 == 2,

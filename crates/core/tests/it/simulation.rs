@@ -197,6 +197,7 @@ impl Sim {
         let policy = Policy {
             retry: Retry {
                 categories: vec![Category::Network, Category::Validation],
+                at_once_max: rng.small(3),
                 ..Retry::default()
             },
             auto_commit: rng.percent(40),
@@ -647,28 +648,37 @@ impl Sim {
         let interrupted = self.interrupted(runner);
         self.world.pass(5);
         let passed = !interrupted && self.script.gate_passes(at, turn);
-        Ok(Input::GateEnded(GateReport {
+        let report = GateReport {
             passed,
             interrupted,
             tree: self.hash(),
             ..GateReport::default()
-        }))
+        };
+        Ok(Input::GateEnded {
+            node: at.clone(),
+            report,
+            recovery: None,
+        })
     }
 
     fn make_commit(&mut self, at: &Node, settle: bool) -> Result<Input, Crash> {
+        let ended = |result| Input::CommitEnded {
+            node: at.clone(),
+            result,
+        };
         let intent = self.world.item(at.as_str()).committing.clone();
         let before = intent.expect("the intent is durable").head;
         if settle && before != Some(self.head.to_string()) {
-            return Ok(Input::CommitEnded(Ok(Some(self.head.to_string()))));
+            return Ok(ended(Ok(Some(self.head.to_string()))));
         }
         let turn =
             self.count(|event| matches!(event, Event::CommitEnded { node, .. } if node == at));
         if !self.script.commit_passes(at, turn) {
-            return Ok(Input::CommitEnded(Err("the hook says no".to_owned())));
+            return Ok(ended(Err("the hook says no".to_owned())));
         }
         self.head += 1;
         self.may_crash()?;
-        Ok(Input::CommitEnded(Ok(Some(self.head.to_string()))))
+        Ok(ended(Ok(Some(self.head.to_string()))))
     }
 
     /// The person in charge: answers what is asked and lets go on what stopped.
@@ -791,7 +801,7 @@ impl Sim {
                 item.retries,
                 item.summary,
                 item.error,
-                item.evidence,
+                item.evidence.iter().map(in_kind).collect::<Vec<_>>(),
             )
         })
         .collect()
@@ -799,7 +809,10 @@ impl Sim {
 
     /// The questions and what was said to them.
     fn verdicts(&self) -> Vec<String> {
-        let decisions = self.world.tables.decisions();
+        // What holds up nothing else may come earlier or later than that.
+        let mut decisions: Vec<_> = self.world.tables.decisions().collect();
+        decisions.sort_by_key(|row| row.node.clone());
+        let decisions = decisions.into_iter();
         decisions
             .map(|row| {
                 let verb = row.verdict.as_ref().map(|verdict| verdict.verb);
@@ -867,6 +880,14 @@ impl Sim {
 }
 
 /// An attempt that was ended from outside: what it changed stays changed.
+/// Evidence without the number of its commit, which is that of its turn.
+fn in_kind(evidence: &Evidence) -> String {
+    match evidence {
+        Evidence::Committed { .. } => "committed".to_owned(),
+        evidence => format!("{evidence:?}"),
+    }
+}
+
 fn cut_short(report: &Report) -> Report {
     Report {
         tree_before: report.tree_before.clone(),

@@ -16,9 +16,11 @@ use piton_core::attempt::{AttemptRow, HumanNeeded, Piece, RecoveryAction, Report
 use piton_core::classify::Category;
 
 use piton_core::journal::{GENESIS, Record, Stamp};
-use piton_core::plan::{Plan, PlannedItem, RunPast};
-use piton_core::policy::{Limits, Policy};
+use piton_core::plan::{Order, Plan, PlannedItem, RunPast};
+use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::recover::{Recovery, Rule};
+use piton_core::run::Pause;
+use piton_core::standing::{Standings, state_of_run};
 use piton_core::{
     Actor, AttemptId, Command, CommandId, DecisionId, DecisionKind, Draft, Event, EventId, Facts,
     HolderKnown, ItemRow, ItemState, Key, Need, Node, Outcome, Place, Recorded, Refusal, Role, Row,
@@ -76,7 +78,7 @@ impl World {
 
     /// A world with one run: see [`plan`] for the text.
     pub(crate) fn planned(text: &str) -> Self {
-        Self::with_policy(text, Policy::default())
+        Self::with_policy(text, tried_once())
     }
 
     pub(crate) fn with_policy(text: &str, policy: Policy) -> Self {
@@ -131,9 +133,18 @@ impl World {
         };
         let drafts = decide(&self.rows(&needs(command).rows), command, &facts);
         if self.thorough {
+            let all = decide(&self.all_rows(), command, &facts);
+            let moves = |drafts: &Result<Vec<Draft>, Refusal>| match drafts {
+                Ok(drafts) => drafts.iter().map(|draft| in_short(&draft.event)).collect(),
+                Err(refusal) => refusal.to_string(),
+            };
             assert_eq!(
-                drafts,
-                decide(&self.all_rows(), command, &facts),
+                moves(&drafts),
+                moves(&all),
+                "{command:?} asked for too little"
+            );
+            assert!(
+                drafts == all,
                 "{command:?} did not ask for all that its decision depends on"
             );
         }
@@ -186,12 +197,18 @@ impl World {
             next_decision: NOT_ASKED_FOR,
             lease_expires: None,
             next_memory: [NOT_ASKED_FOR; piton_core::memory::KINDS],
+            standings: None,
         };
         for need in wanted {
             match need {
                 Need::NextDecision => rows.next_decision = self.tables.next_decision(),
                 Need::LeaseExpiry(_) => rows.lease_expires = self.lease_expires,
                 Need::NextMemory => rows.next_memory = self.next_memory(),
+                Need::Standings(run) => {
+                    rows.standings = Some(Standings::of_items(self.tables.tree(*run)));
+                    let first = self.tables.first_in_trouble(*run).into_iter();
+                    first.for_each(|item| rows.tables.put(Row::Item(Box::new(item.clone()))));
+                }
                 _ => self
                     .wanted(need)
                     .into_iter()
@@ -225,6 +242,7 @@ impl World {
             next_decision: self.tables.next_decision(),
             lease_expires: self.lease_expires,
             next_memory: self.next_memory(),
+            standings: Some(Standings::of_items(self.tables.tree(self.run))),
         }
     }
 
@@ -261,9 +279,22 @@ impl World {
                     .flat_map(|item| {
                         let on = item.depends_on.iter();
                         let on = on.filter_map(|on| get(Key::Item(*run, on.clone())));
-                        below(run, &item.node).into_iter().chain(on)
+                        let beside = self.tables.beside(*run, &item.node).into_iter();
+                        let beside = beside.chain(item.node.ancestors());
+                        let beside = beside.filter_map(|node| get(Key::Item(*run, node)));
+                        below(run, &item.node).into_iter().chain(on).chain(beside)
                     })
                     .collect()
+            }
+            Need::Successors(run, node) => {
+                let beside = self.tables.beside(*run, node);
+                let others = beside.iter().filter(|other| !node.is_within(other));
+                let mut rows: Vec<Row> = others.flat_map(|other| below(run, other)).collect();
+                let line = beside.iter().cloned().chain(node.ancestors());
+                rows.extend(line.filter_map(|node| get(Key::Item(*run, node))));
+                let on: Vec<Node> = rows.iter().flat_map(depends_on).collect();
+                rows.extend(on.into_iter().filter_map(|on| get(Key::Item(*run, on))));
+                rows
             }
             Need::Attempt(attempt) => get(Key::Attempt(*attempt)).into_iter().collect(),
             Need::OpenAttempts(run) => {
@@ -324,6 +355,7 @@ impl World {
             | Need::Memories(Some(_))
             | Need::RecentAttempts(_)
             | Need::Faces
+            | Need::Standings(_)
             | Need::Entry(_)
             | Need::LeaseExpiry(_)
             | Need::Runs
@@ -433,6 +465,7 @@ impl World {
             token,
             node,
             report,
+            recovery: None,
         });
     }
 
@@ -581,7 +614,9 @@ impl World {
     /// what it is part of.
     fn is_free(&self, item: &ItemRow) -> bool {
         let parent = self.parent(item);
+        let tables = &self.tables;
         parent.is_none_or(|parent| self.is_free(parent))
+            && !tables.is_behind(item.run, &item.place, item.turn, &item.depends_on)
             && item.depends_on.iter().all(|on| {
                 self.tables
                     .item(item.run, on)
@@ -740,7 +775,13 @@ impl World {
             assert!(fits, "{question:?} is about an item that is {state}");
         }
         let asked = |kind| open.iter().any(|question| question.kind == kind);
+        let standings = Standings::of_items(self.tables.tree(self.run));
+        assert_eq!(run.state, state_of_run(run, &standings), "{standings:?}");
         match (&run.state, &run.pause) {
+            (RunState::Waiting, Some(pause)) => assert!(
+                matches!(pause, Pause::Breakpoint { .. }) && asked(DecisionKind::Breakpoint),
+                "nobody is asked about {pause:?}"
+            ),
             (RunState::Waiting | RunState::Blocked, _) => assert!(
                 asked(DecisionKind::HumanNeeded)
                     || asked(DecisionKind::Claim)
@@ -896,16 +937,50 @@ pub(crate) fn needs_human(question: &str) -> Report {
 }
 
 /// What came of an attempt, also while its outcome waits for a check.
+fn depends_on(row: &Row) -> Vec<Node> {
+    match row {
+        Row::Item(item) => item.depends_on.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// An event in a line, for comparing two decisions.
+fn in_short(event: &Event) -> String {
+    match event {
+        Event::ItemMoved(moved) => format!("{}: {} to {}\n", moved.node, moved.from, moved.to),
+        Event::RunMoved { from, to, at, .. } => format!("run: {from} to {to} at {at:?}\n"),
+        event => format!("{}\n", event.kind()),
+    }
+}
+
 fn report_of(row: &AttemptRow) -> Option<&Report> {
     row.report.as_ref().or(row.unchecked.as_deref())
 }
 
 // Plans in few words.
 
+/// What fails has failed: whatever has no category of its own is not tried again.
+pub(crate) fn tried_once() -> Policy {
+    Policy {
+        retry: Retry {
+            at_once_max: 0,
+            ..Retry::default()
+        },
+        ..Policy::default()
+    }
+}
+
+/// The first line of a plan whose items are worked on in any order.
+pub(crate) const ANY_ORDER: &str = "in any order:\n";
+
 /// Reads a plan: a node a line, two spaces a level, then what it has:
-/// `gate=3`, `break`, `after=NODE,NODE`, `state=done`.
+/// `gate=3`, `break`, `parallel`, `after=NODE,NODE`, `state=done`.
 pub(crate) fn plan(run: RunId, text: &str) -> Plan {
     let mut items: Vec<PlannedItem> = Vec::new();
+    let (order, text) = match text.strip_prefix(ANY_ORDER) {
+        Some(text) => (Order::Any, text),
+        None => (Order::InTurn, text),
+    };
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let depth = (line.len() - line.trim_start().len()) / 2;
         let parent = items
@@ -939,6 +1014,7 @@ pub(crate) fn plan(run: RunId, text: &str) -> Plan {
             past: piton_core::plan::Past::default(),
             piece_of: None,
             claims: piton_core::evidence::ClaimOverrides::default(),
+            turn: piton_core::plan::Turn::default(),
         };
         words.for_each(|word| furnish(&mut item, word));
         items.push(item);
@@ -948,7 +1024,8 @@ pub(crate) fn plan(run: RunId, text: &str) -> Plan {
         name: "auth".to_owned(),
         face: "sprint-yaml".to_owned(),
         source: "sprints/auth/SPRINT.yaml".to_owned(),
-        policy: Policy::default(),
+        policy: tried_once(),
+        order,
         native: None,
         past: None,
         items,
@@ -958,6 +1035,7 @@ pub(crate) fn plan(run: RunId, text: &str) -> Plan {
 fn furnish(item: &mut PlannedItem, word: &str) {
     match word.split_once('=') {
         None if word == "break" => item.breakpoint = true,
+        None if word == "parallel" => item.turn.parallel = true,
         Some(("gate", runs)) => {
             item.gate = Some(Gate {
                 script: "make test".to_owned(),

@@ -464,10 +464,19 @@ impl Runner<'_, '_> {
             report,
             output,
         };
-        match recovering::recover(self.session, &ended, self.now()) {
+        self.recover(&ended, tell)
+    }
+
+    /// What the rules say; nothing, and a warning, where the store cannot be read.
+    pub(super) fn recover(
+        &self,
+        ended: &EndedAttempt<'_>,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Option<Box<Recovery>> {
+        match recovering::recover(self.session, ended, self.now()) {
             Ok(recovery) => Some(Box::new(recovery)),
             Err(failure) => {
-                let said = format!("what to do about {node} is not known: {failure}");
+                let said = format!("what to do about {} is not known: {failure}", ended.node);
                 tell(Notice::Warning(&said));
                 None
             }

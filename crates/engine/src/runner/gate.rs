@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use piton_core::Node;
+use piton_core::attempt::Report;
+use piton_core::classify::Category;
 use piton_core::evidence::{Baseline, BaselineResult};
+use piton_core::recover::Recovery;
 use piton_core::run_loop::{BaselineAnswer, Input};
+use piton_core::{Node, Outcome, Stage};
 
 use super::Runner;
 use super::work::{GateAtWork, Purpose};
@@ -16,6 +19,7 @@ use crate::failure::{Failure, unwritable};
 use crate::lies::Rule;
 use crate::notice::Notice;
 use crate::process::{Exit, Limits, Program, Spec, StopReason};
+use crate::recovering::EndedAttempt;
 use crate::spool;
 
 /// How much of a gate's output is kept, in characters.
@@ -79,6 +83,7 @@ impl Runner<'_, '_> {
                 tree: runs.tree.clone(),
                 took_s: runs.took_s,
                 reused: false,
+                exit: runs.exit,
             }));
         }
         results
@@ -129,19 +134,23 @@ impl Runner<'_, '_> {
         });
         Ok(match self.begin(spec, node, None, purpose)? {
             Ok(()) => Vec::new(),
-            Err(error) => vec![Input::GateEnded(GateReport {
-                error: Some(format!("the script cannot be started: {error}")),
-                ..GateReport::default()
-            })],
+            Err(error) => vec![Input::GateEnded {
+                node: node.clone(),
+                report: GateReport {
+                    error: Some(format!("the script cannot be started: {error}")),
+                    ..GateReport::default()
+                },
+                recovery: None,
+            }],
         })
     }
 
     pub(super) fn gate_ended(
         &mut self,
-        gate: &GateAtWork,
-        exit: &Exit,
-        asked: bool,
+        (node, gate): (Node, &GateAtWork),
+        (exit, asked): (&Exit, bool),
         took: SignedDuration,
+        tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
         fail::point("gate.ended");
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
@@ -154,11 +163,47 @@ impl Runner<'_, '_> {
             // One that nobody has seen before: it always looks changed.
             tree = Some(gate.mark.clone());
         }
-        Ok(Input::GateEnded(GateReport {
+        let report = GateReport {
             tree,
             took_s: u64::try_from(took.as_secs()).unwrap_or(0),
             ..report(&text, exit, asked, gate.timeout_s)
-        }))
+        };
+        let recovery = self.recovery_of_check(&node, &report, tell);
+        Ok(Input::GateEnded {
+            node,
+            report,
+            recovery,
+        })
+    }
+
+    /// What to do now, when the runs of a check are used up.
+    fn recovery_of_check(
+        &self,
+        node: &Node,
+        gate: &GateReport,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Option<Box<Recovery>> {
+        let item = self.lp.tables().item(self.row.id, node)?;
+        let runs = item.gate_runs.as_ref().map_or(0, |runs| runs.runs);
+        let is_used_up = runs >= item.gate_to_pass()?.runs_max && runs > 0;
+        let is_first = item.stage == Stage::Baseline;
+        if gate.passed || gate.interrupted || is_first || !is_used_up || !item.is_leaf() {
+            return None;
+        }
+        let error = gate.error.as_deref().unwrap_or("it did not pass");
+        let report = Report {
+            error: Some(format!("its check failed: {error}")),
+            category: Some(Category::Validation),
+            ..Report::bare(Outcome::Failed)
+        };
+        let ended = EndedAttempt {
+            run: self.row.id,
+            node,
+            attempt: item.unchecked?,
+            report: &report,
+            output: &gate.output,
+        };
+        self.recover(&ended, tell)
     }
 }
 

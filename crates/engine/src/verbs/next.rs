@@ -8,8 +8,6 @@ use serde::Serialize;
 
 use super::control::start;
 use super::status::what_next;
-use piton_formats::sprint;
-
 use crate::failure::{Failure, run_state};
 use crate::run_lock;
 use crate::session::{Session, open_runs};
@@ -172,25 +170,7 @@ impl Found {
         for item in tables.tree(run) {
             found.sort(tables, item, now);
         }
-        if tables.run(run).is_some_and(|row| row.face == sprint::FACE) {
-            found.one_after_another();
-        }
         found
-    }
-
-    /// A sprint is worked through in its order: what comes later may be begun,
-    /// and waits for what is before it all the same.
-    fn one_after_another(&mut self) {
-        let first = self.working.first().or(self.ready.first()).cloned();
-        let from = usize::from(self.working.is_empty()).min(self.ready.len());
-        let later = self.ready.split_off(from).into_iter();
-        self.waiting.extend(later.map(|node| Waiting {
-            node,
-            what: WaitsFor::Dependency,
-            why: first.clone(),
-            until: None,
-            decision: None,
-        }));
     }
 
     /// Puts an item where it belongs. One that holds others is told only of
@@ -299,8 +279,11 @@ fn waits_on(tables: &Tables, item: &ItemRow) -> Option<String> {
     let above = above.filter_map(|node| tables.item(item.run, &node));
     let on: Vec<&ItemRow> = std::iter::once(item)
         .chain(above)
-        .flat_map(|row| &row.depends_on)
-        .filter_map(|node| tables.item(item.run, node))
+        .flat_map(|row| {
+            let on = row.depends_on.iter();
+            let on = on.filter_map(|node| tables.item(item.run, node));
+            on.chain(tables.before(row))
+        })
         .filter(|row| !row.state.is_finished())
         .collect();
     let words = on.iter().take(ON_MAX);

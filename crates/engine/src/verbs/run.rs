@@ -531,6 +531,8 @@ fn refuse_rest(row: &RunRow) -> Result<(), Failure> {
         RunState::Paused if matches!(row.pause, Some(piton_core::run::Pause::Limit { .. })) => {
             Ok(())
         }
+        // Without that rule others may be ready: the core says.
+        RunState::Waiting | RunState::Blocked if row.limits.stop_on_failure => Ok(()),
         RunState::Paused | RunState::Waiting | RunState::Blocked => Err(run_state(
             &row.name,
             row.state,

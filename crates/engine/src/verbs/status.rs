@@ -382,6 +382,7 @@ pub(super) fn what_next(row: &RunRow, live: bool) -> Option<String> {
         RunState::Done => None,
         RunState::Running if live => Some(format!("piton status {} --watch", row.name)),
         RunState::Running => Some(format!("piton run {}", row.name)),
+        RunState::Waiting if row.pause.is_some() => Some(format!("piton resume {}", row.name)),
         RunState::Waiting | RunState::Blocked => Some("piton inbox".to_owned()),
         // An option bounds one invocation: typed without it, nothing would.
         RunState::Paused if is_at(row, "budget ($") => {

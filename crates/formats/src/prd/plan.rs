@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
+use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
 use piton_core::policy::Policy;
 use piton_core::{ItemState, Node, Place, RunId};
 
@@ -41,6 +41,7 @@ pub fn import(prd: &Prd, run: RunId, name: &str, source: &str) -> Plan {
         face: FACE.to_owned(),
         source: source.to_owned(),
         policy: Policy::default(),
+        order: Order::Any,
         native: None,
         past: all_done.then(|| RunPast {
             done: true,
@@ -92,6 +93,7 @@ pub(super) fn planned(
         past: Past::default(),
         piece_of: None,
         claims: item.claims,
+        turn: Turn::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use piton_core::attempt::HumanNeeded;
 use piton_core::evidence::ClaimOverrides;
 use piton_core::native::Native;
-use piton_core::plan::{Past, Plan, PlannedItem};
+use piton_core::plan::{Order, Past, Plan, PlannedItem, Turn};
 use piton_core::policy::Policy;
 use piton_core::{ItemRow, ItemState, Node, Place, RunId};
 
@@ -43,6 +43,7 @@ pub fn import(state: &State, run: RunId, name: &str, source: &str) -> Plan {
         face: FACE.to_owned(),
         source: source.to_owned(),
         policy: Policy::default(),
+        order: Order::Any,
         native: Some(of_run(state)),
         past: None,
         items: items.collect(),
@@ -102,6 +103,7 @@ pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>
         },
         piece_of: None,
         claims: ClaimOverrides::default(),
+        turn: Turn::default(),
     }
 }
 

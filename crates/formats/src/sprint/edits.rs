@@ -180,6 +180,8 @@ impl<'a> Differ<'a> {
             finished: false,
             closed: false,
             pending: false,
+            side_by_side: false,
+            is_parallel: false,
         };
         let mut items = Vec::new();
         let place = Place(vec![0; depth]).child(0);

@@ -276,7 +276,16 @@ fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
         RunState::New => SprintStatus::NotStarted,
         RunState::Running => SprintStatus::InProgress,
         RunState::Done => SprintStatus::Completed,
-        RunState::Waiting => SprintStatus::NeedsHuman,
+        RunState::Waiting => match &run.pause {
+            Some(pause @ Pause::Breakpoint { node }) => {
+                progress.pause_reason = Some(pause.reason());
+                progress.breakpoint_phase_id = Some(own_id(node.as_str()));
+                SprintStatus::PausedAtBreakpoint
+            }
+            Some(Pause::Person { .. } | Pause::File | Pause::Limit { .. }) | None => {
+                SprintStatus::NeedsHuman
+            }
+        },
         RunState::Interrupted => {
             progress.interrupted_at = Some(since);
             progress.interrupted_signal = run
@@ -294,15 +303,7 @@ fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
         }
         RunState::Paused => {
             progress.pause_reason = run.pause.as_ref().map(Pause::reason);
-            match &run.pause {
-                Some(Pause::Breakpoint { node }) => {
-                    progress.breakpoint_phase_id = Some(own_id(node.as_str()));
-                    SprintStatus::PausedAtBreakpoint
-                }
-                Some(Pause::Person { .. } | Pause::File | Pause::Limit { .. }) | None => {
-                    SprintStatus::Paused
-                }
-            }
+            SprintStatus::Paused
         }
     };
 }

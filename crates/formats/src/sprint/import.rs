@@ -7,12 +7,14 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use piton_core::attempt::HumanNeeded;
 use piton_core::classify::Category;
-use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
+use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
 use piton_core::policy::{self, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::{ItemState, Node, Place, RunId};
 
 use super::native::{self, FACE, NodeRest};
+use crate::tree::Node as TreeNode;
+
 use super::progress::{Children, Current, PhaseNode, PhaseStatus, Progress, SprintStatus};
 
 /// The plan that `progress` describes, for a run of this id and name.
@@ -30,6 +32,8 @@ pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan
             finished,
             closed: false,
             pending: false,
+            side_by_side: false,
+            is_parallel: is_parallel(progress),
         };
         plant(
             &mut items,
@@ -45,6 +49,7 @@ pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan
         face: FACE.to_owned(),
         source: source.to_owned(),
         policy: policy(progress),
+        order: Order::InTurn,
         native: Some(native::of_sprint(progress)),
         past: past(progress, &items),
         items,
@@ -112,6 +117,23 @@ pub(super) struct Inherited<'a> {
     pub(super) closed: bool,
     /// An item above waits for others.
     pub(super) pending: bool,
+    /// Those of the list are worked on side by side, as far as none waits for
+    /// another one.
+    pub(super) side_by_side: bool,
+    /// The sprint works on steps side by side where they say what they wait for.
+    pub(super) is_parallel: bool,
+}
+
+/// Whether `parallel-execution` is on.
+fn is_parallel(progress: &Progress) -> bool {
+    let config = progress.parallel_execution.as_ref();
+    let enabled = config.and_then(|config| config.get("enabled"));
+    enabled.and_then(TreeNode::as_bool) == Some(true)
+}
+
+/// Whether one of a list says what it waits for.
+pub(super) fn has_graph(siblings: &[PhaseNode]) -> bool {
+    siblings.iter().any(|node| !node.depends_on.is_empty())
 }
 
 pub(super) fn plant(
@@ -145,6 +167,11 @@ pub(super) fn plant(
         model: node.model.clone(),
         gate: node.gate.as_ref().map(gate),
         breakpoint: node.break_after == Some(true),
+        turn: Turn {
+            parallel: node.parallel == Some(true) || above.side_by_side,
+            waits_for_parallel: node.wait_for_parallel == Some(true),
+            gives_way: false,
+        },
         depends_on,
         native: rest.pack(),
         past,
@@ -156,6 +183,8 @@ pub(super) fn plant(
         finished: above.finished,
         closed: above.closed || state.is_finished(),
         pending: state == ItemState::Pending,
+        side_by_side: above.is_parallel && has_graph(children),
+        is_parallel: above.is_parallel,
     };
     for (child, index, id) in siblings(children, Some(path)) {
         plant(items, child, &id, &place.child(index), &below);
@@ -327,6 +356,8 @@ fn retry(progress: &Progress) -> Retry {
             .iter()
             .filter_map(|name| Category::parse(name))
             .collect(),
+        // Who says what is tried again means nothing else.
+        at_once_max: 0,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use piton_core::evidence::ClaimOverrides;
 use piton_core::native::Native;
-use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
+use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
 use piton_core::policy::{Limits, Policy};
 use piton_core::{ItemRow, ItemState, Node, Place, RunId};
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,7 @@ pub fn import(task: &Task, run: RunId, name: &str, source: &str) -> Plan {
         face: FACE.to_owned(),
         source: source.to_owned(),
         policy: policy(task),
+        order: Order::Any,
         native: None,
         past: all_done.then(|| RunPast {
             done: true,
@@ -99,6 +100,7 @@ pub(super) fn planned(task: &Task, at: usize, source: &str) -> PlannedItem {
         past: Past::default(),
         piece_of: None,
         claims: ClaimOverrides::default(),
+        turn: Turn::default(),
     }
 }
 

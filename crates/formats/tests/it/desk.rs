@@ -6,6 +6,7 @@ use piton_core::attempt::Report;
 use piton_core::evidence::Claims;
 use piton_core::journal::Stamp;
 use piton_core::policy::Limits;
+use piton_core::standing::Standings;
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, Node, Outcome,
     Refusal, Role, Rows, RunId, Tables, decide,
@@ -76,6 +77,7 @@ impl Desk {
             next_decision: self.tables.next_decision(),
             lease_expires: None,
             next_memory: [1; piton_core::memory::KINDS],
+            standings: Some(Standings::of_items(self.tables.tree(self.run))),
         };
         for draft in decide(&rows, command, &facts)? {
             let stamp = Stamp {

@@ -8,6 +8,7 @@ use piton_core::gate::GateReport;
 use piton_core::journal::Stamp;
 use piton_core::plan::Plan;
 use piton_core::policy::Limits;
+use piton_core::standing::Standings;
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, ItemRow, ItemState,
     Node, Outcome, Refusal, Role, Rows, RunId, Tables, decide,
@@ -95,6 +96,7 @@ impl Desk {
             next_decision: self.tables.next_decision(),
             lease_expires: None,
             next_memory: [1; piton_core::memory::KINDS],
+            standings: Some(Standings::of_items(self.tables.tree(RUN))),
         };
         for draft in decide(&rows, command, &facts)? {
             let stamp = Stamp {
@@ -252,6 +254,7 @@ impl Desk {
             token,
             node,
             report,
+            recovery: None,
         })
         .expect("it was started");
     }

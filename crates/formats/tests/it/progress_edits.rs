@@ -90,8 +90,11 @@ fn case_16_a_hand_edit_of_a_running_sprint_is_in_effect_and_in_the_file_at_the_e
     let edits = desk.take_in();
     assert_eq!(desk.left(), Vec::<String>::new(), "{edits:?}");
     desk.end(&one, attempt, Outcome::Failed);
+    for _ in 0..2 {
+        assert_eq!(desk.work(Outcome::Failed), "test/one");
+    }
     desk.show();
-    // It failed: reset by hand, with a count of retries.
+    // It failed for good: reset by hand, with a count of retries.
     let before = "        error: no reason was given\n        status: failed\n";
     desk.replace(before, "        status: pending\n        retry-count: 2\n");
     desk.take_in();

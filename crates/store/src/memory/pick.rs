@@ -57,6 +57,11 @@ impl Picked<'_> {
                     .map(|item| Key::Item(*run, item.node.clone())),
             ),
             Need::Dependents(run, node) => self.dependents(*run, node),
+            Need::Successors(run, node) => self.successors(*run, node),
+            Need::Standings(run) => {
+                let first = all.first_in_trouble(*run);
+                self.keys(first.map(|item| Key::Item(*run, item.node.clone())));
+            }
             Need::Attempt(attempt) => self.key(&Key::Attempt(*attempt)),
             Need::OpenAttempts(run) => {
                 self.keys(
@@ -186,7 +191,28 @@ impl Picked<'_> {
             .filter(|item| item.depends_on.iter().any(|on| line.contains(on)))
         {
             self.subtree(run, &item.node);
-            self.keys(item.depends_on.iter().map(|on| Key::Item(run, on.clone())));
+            let on = item.depends_on.iter().cloned();
+            let needed = on.chain(item.node.ancestors());
+            let needed = needed.chain(all.beside(run, &item.node));
+            self.keys(needed.map(|on| Key::Item(run, on)));
         }
+    }
+
+    fn successors(&mut self, run: RunId, node: &Node) {
+        let all = self.all;
+        let beside = all.beside(run, node);
+        self.keys(beside.iter().map(|node| Key::Item(run, node.clone())));
+        let mut needed: Vec<Node> = beside;
+        needed.retain(|other| !node.is_within(other));
+        needed.iter().for_each(|other| self.subtree(run, other));
+        let line = std::iter::once(node.clone()).chain(node.ancestors());
+        let line = line.filter_map(|node| all.item(run, &node));
+        let below = needed.iter().filter_map(|other| all.item(run, other));
+        let below = below.flat_map(|other| all.subtree(run, &other.place));
+        let on: Vec<Node> = line
+            .chain(below)
+            .flat_map(|row| row.depends_on.iter().cloned())
+            .collect();
+        self.keys(on.into_iter().map(|on| Key::Item(run, on)));
     }
 }

@@ -6,7 +6,10 @@ use jiff::Timestamp;
 use piton_core::id::{Node, Place, RunId};
 use piton_core::memory::{KINDS, MemoryKind};
 use piton_core::name::{Space, entry_prefix};
-use piton_core::{Key, Need, Row, Rows, Tables};
+use piton_core::plan::Turn;
+use piton_core::standing::{Standing, Standings};
+use piton_core::tables::HOLDING_MAX;
+use piton_core::{ItemRow, Key, Need, Row, Rows, Tables};
 use rusqlite::{Connection, OptionalExtension, Params, Result, params};
 
 use super::index;
@@ -19,6 +22,7 @@ pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> 
         tables: Tables::default(),
         lease_expires: None,
         next_memory: [1; KINDS],
+        standings: None,
         now,
     };
     for need in wanted {
@@ -38,6 +42,7 @@ pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> 
         next_decision: last.map_or(1, |last| last + 1),
         lease_expires: loader.lease_expires,
         next_memory: loader.next_memory,
+        standings: loader.standings,
     })
 }
 
@@ -46,6 +51,7 @@ struct Loader<'c> {
     tables: Tables,
     lease_expires: Option<Timestamp>,
     next_memory: [u64; KINDS],
+    standings: Option<Standings>,
     now: Timestamp,
 }
 
@@ -63,6 +69,8 @@ impl Loader<'_> {
                 self.rows("items", "SELECT body FROM items WHERE run = ?1", [id(run)])
             }
             Need::Dependents(run, node) => self.dependents(*run, node),
+            Need::Successors(run, node) => self.successors(*run, node),
+            Need::Standings(run) => self.standings(*run),
             Need::Attempt(attempt) => self.key(&Key::Attempt(*attempt)),
             Need::OpenAttempts(None) => {
                 self.rows("attempts", "SELECT body FROM attempts WHERE open", [])
@@ -252,9 +260,93 @@ impl Loader<'_> {
             let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, node)) else {
                 continue;
             };
-            for on in item.depends_on.clone() {
+            let place = item.place.clone();
+            let mut needed = item.depends_on.clone();
+            needed.extend(item.node.ancestors());
+            for on in needed {
                 self.key(&Key::Item(run, on))?;
             }
+            self.beside(run, &place)?;
+        }
+        Ok(())
+    }
+
+    fn successors(&mut self, run: RunId, node: &Node) -> Result<()> {
+        let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, node.clone())) else {
+            return Ok(());
+        };
+        let place = item.place.clone();
+        let mut needed: Vec<Node> = self.beside(run, &place)?;
+        needed.retain(|other| !node.is_within(other));
+        for other in &needed {
+            self.subtree(run, other)?;
+        }
+        needed.push(node.clone());
+        needed.extend(node.ancestors());
+        let on = |row: &ItemRow| row.depends_on.clone();
+        let tables = &self.tables;
+        let within = |row: &&ItemRow| needed.iter().any(|top| row.node.is_within(top));
+        let on: Vec<Node> = tables.tree(run).filter(within).flat_map(on).collect();
+        on.into_iter()
+            .try_for_each(|on| self.key(&Key::Item(run, on)))
+    }
+
+    /// The items beside the one at a place, and beside each of those above it:
+    /// see [`Tables::beside`].
+    fn beside(&mut self, run: RunId, place: &Place) -> Result<Vec<Node>> {
+        let mut found = Vec::new();
+        for depth in (0..place.depth()).rev() {
+            found.extend(self.open_children(run, &Place(place.0[..depth].to_vec()))?);
+        }
+        Ok(found)
+    }
+
+    fn open_children(&mut self, run: RunId, above: &Place) -> Result<Vec<Node>> {
+        let (from, to) = below(above);
+        let level = i64::try_from(above.child(0).to_key().len()).unwrap_or(i64::MAX);
+        let sql = if to.is_some() {
+            "SELECT body FROM items WHERE run = ?1 AND place >= ?2 AND place < ?3 \
+             AND standing <> 4 AND length(place) = ?4 ORDER BY place"
+        } else {
+            "SELECT body FROM items WHERE run = ?1 AND place >= ?2 AND ?3 IS NULL \
+             AND standing <> 4 AND length(place) = ?4 ORDER BY place"
+        };
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![id(&run), from, to, level])?;
+        let (mut found, mut holding) = (Vec::new(), 0);
+        while let Some(row) = rows.next()? {
+            let row = parse_column("items", row.get_ref(0)?.as_str()?)?;
+            if let Row::Item(item) = &row {
+                found.push(item.node.clone());
+                holding += u32::from(item.turn.holds(Turn::default()));
+            }
+            if self.tables.get(&row.key()).is_none() {
+                self.tables.put(row);
+            }
+            if holding == HOLDING_MAX {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn standings(&mut self, run: RunId) -> Result<()> {
+        let count = |standing: Standing| -> Result<u64> {
+            let sql = "SELECT count(*) FROM items WHERE run = ?1 AND standing = ?2";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let found = params![id(&run), standing.number()];
+            let count: i64 = statement.query_row(found, |row| row.get(0))?;
+            Ok(u64::try_from(count).unwrap_or(0))
+        };
+        self.standings = Some(Standings {
+            active: count(Standing::Active)?,
+            asking: count(Standing::Asking)?,
+            broken: count(Standing::Broken)?,
+        });
+        for standing in [Standing::Asking, Standing::Broken] {
+            let sql = "SELECT body FROM items WHERE run = ?1 AND standing = ?2 \
+                       ORDER BY place LIMIT 1";
+            self.rows("items", sql, params![id(&run), standing.number()])?;
         }
         Ok(())
     }

@@ -51,7 +51,7 @@ macro_rules! table {
 }
 
 const RUNS: Table = table!("runs", keys: "id"; others: "name");
-const ITEMS: Table = table!("items", keys: "run", "node"; others: "place", "actionable");
+const ITEMS: Table = table!("items", keys: "run", "node"; others: "place", "standing");
 const ATTEMPTS: Table = table!("attempts", keys: "id"; others: "run", "node", "open");
 const DECISIONS: Table = table!("decisions", keys: "id"; others: "number", "run", "open");
 const ENTRIES: Table = table!("entries", keys: "position"; others: "type");
@@ -113,7 +113,7 @@ pub(super) fn columns(row: &Row) -> Vec<Value> {
         Row::Run(run) => columns.push(Value::Text(run.name.clone())),
         Row::Item(item) => {
             columns.push(Value::Blob(item.place.to_key()));
-            columns.push(Value::Integer(i64::from(item.is_actionable())));
+            columns.push(Value::Integer(item.standing().number()));
         }
         Row::Attempt(attempt) => {
             columns.push(blob(attempt.run.0));

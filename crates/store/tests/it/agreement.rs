@@ -263,6 +263,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             token,
             node,
             report: gate_report(by),
+            recovery: None,
         },
         Stage::Work if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) => {
             Command::StartBaseline {
@@ -280,6 +281,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             token,
             node,
             report: gate_report(by),
+            recovery: None,
         },
         Stage::Gate => Command::StartGate { run, token, node },
         Stage::Commit if item.committing.is_some() => Command::EndCommit {
@@ -323,6 +325,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         past: Past::default(),
         piece_of: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
+        turn: piton_core::plan::Turn::default(),
     };
     let node = || node.clone();
     let states = [ItemState::Pending, ItemState::Skipped, ItemState::Done];

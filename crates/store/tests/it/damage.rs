@@ -339,7 +339,7 @@ fn a_row_of_a_view_that_was_changed_by_hand_is_found() {
         "cannot be read",
     );
     check(
-        "UPDATE items SET actionable = 1 WHERE node = 'b'",
+        "UPDATE items SET standing = 3 WHERE node = 'b'",
         "items",
         None,
         "the columns of item",

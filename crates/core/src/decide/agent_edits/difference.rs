@@ -111,6 +111,7 @@ fn policies(was: &Policy, now: &Policy) -> String {
             budget_tokens,
             project_usd,
             project_tokens,
+            stop_on_failure: _,
         } = &policy.limits;
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         [

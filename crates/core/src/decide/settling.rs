@@ -1,0 +1,181 @@
+//! What follows from the items, after every decision: which of them are ready,
+//! and the state of the run. See `docs/design/0014-run-state.md`.
+
+use super::advance::must_wait;
+use super::editing::tell_change;
+use super::story::{About, Story};
+use crate::decision::DecisionKind;
+use crate::event::Change;
+use crate::id::{Node, RunId};
+use crate::item::{ItemRow, ItemState};
+use crate::order::{Ordered, giving_way};
+use crate::plan::{Order, Plan, PlannedItem, Turn};
+use crate::run::{Pause, RunRow, RunState};
+use crate::standing::{Standing, Standings, state_of_run};
+
+/// Looks at each item that has not begun: it is ready where nothing has to be
+/// finished before it, and pending elsewhere. For decisions that see all items.
+pub(super) fn settle_order(story: &mut Story<'_>, run: RunId) {
+    settle_turns(story, run);
+    let waiting = |row: &&ItemRow| matches!(row.state, ItemState::Pending | ItemState::Ready);
+    let nodes: Vec<Node> = story
+        .tables
+        .tree(run)
+        .filter(waiting)
+        .map(|row| row.node.clone())
+        .collect();
+    for node in nodes {
+        let Some(row) = story.tables.item(run, &node) else {
+            continue;
+        };
+        let to = match must_wait(story, run, row) {
+            true => ItemState::Pending,
+            false => ItemState::Ready,
+        };
+        if row.state != to {
+            story.move_item(run, &node, to, |_| {});
+        }
+    }
+}
+
+/// Looks at which items give way to what stands behind them.
+fn settle_turns(story: &mut Story<'_>, run: RunId) {
+    let order = story.tables.run(run).map(|row| row.order);
+    if order != Some(Order::InTurn) {
+        return;
+    }
+    let rows: Vec<&ItemRow> = story.tables.tree(run).collect();
+    let items: Vec<Ordered<'_>> = rows
+        .iter()
+        .map(|row| Ordered {
+            node: &row.node,
+            turn: row.turn,
+            depends_on: &row.depends_on,
+        })
+        .collect();
+    let changed: Vec<(Node, Turn)> = giving_way(&items)
+        .into_iter()
+        .zip(rows)
+        .filter(|(gives_way, row)| row.turn.gives_way != *gives_way)
+        .map(|(gives_way, row)| {
+            let turn = Turn {
+                gives_way,
+                ..row.turn
+            };
+            (row.node.clone(), turn)
+        })
+        .collect();
+    for (node, turn) in changed {
+        tell_change(story, run, &node, Change::Turn(turn));
+    }
+}
+
+/// Which items of a plan that is being taken give way to what stands behind them.
+pub(super) fn giving_way_in(plan: &Plan) -> Vec<bool> {
+    if plan.order != Order::InTurn {
+        return vec![false; plan.items.len()];
+    }
+    let items: Vec<Ordered<'_>> = plan
+        .items
+        .iter()
+        .map(|item| Ordered {
+            node: &item.node,
+            turn: item.turn,
+            depends_on: &item.depends_on,
+        })
+        .collect();
+    giving_way(&items)
+}
+
+/// Whether an item of a plan that is being taken has to wait for what stands
+/// before it, or with what it is part of.
+pub(super) fn is_held_back(story: &Story<'_>, run: RunId, item: &PlannedItem) -> bool {
+    let parent = item.node.parent();
+    let parent = parent.and_then(|node| story.tables.item(run, &node));
+    let waits_above = parent.is_some_and(|row| row.state == ItemState::Pending);
+    let tables = &story.tables;
+    waits_above || tables.is_behind(run, &item.place, item.turn, &item.depends_on)
+}
+
+/// How the items of the run stand, with what this decision changed; none where
+/// nobody asked for it.
+pub(super) fn standings(story: &Story<'_>, run: RunId, sees_whole_tree: bool) -> Option<Standings> {
+    if sees_whole_tree {
+        return Some(Standings::of_items(story.tables.tree(run)));
+    }
+    let mut counts = story.rows.standings?;
+    for item in story.tables.tree(run) {
+        let now = item.standing();
+        let before = story.rows.tables.item(run, &item.node);
+        let before = before.map(ItemRow::standing);
+        if before != Some(now) {
+            before.into_iter().for_each(|before| counts.remove(before));
+            counts.add(now);
+        }
+    }
+    Some(counts)
+}
+
+/// Moves the run to the state that follows from its items, if it is in another
+/// one, or is in it because of another item.
+pub(super) fn settle_run(story: &mut Story<'_>, run: RunId, sees_whole_tree: bool) {
+    if sees_whole_tree {
+        leave_breakpoint(story, run);
+    }
+    let Some(counts) = standings(story, run, sees_whole_tree) else {
+        return;
+    };
+    let Some(row) = story.tables.run(run) else {
+        return;
+    };
+    let state = state_of_run(row, &counts);
+    let about = about_state(story, row, state);
+    let is_about_items = matches!(state, RunState::Waiting | RunState::Blocked);
+    let is_about_another = is_about_items && row.pause.is_none() && row.at != about.at;
+    if state != row.state || is_about_another {
+        story.move_run(run, state, about);
+    }
+}
+
+/// A run stays at a breakpoint while somebody is asked about one: what is done
+/// again, or left out, is no matter to look at.
+fn leave_breakpoint(story: &mut Story<'_>, run: RunId) {
+    let pause = story.tables.run(run).and_then(|row| row.pause.as_ref());
+    let is_asked = || {
+        let mut open = story.tables.open_decisions(run);
+        open.any(|row| row.kind == DecisionKind::Breakpoint)
+    };
+    if matches!(pause, Some(Pause::Breakpoint { .. })) && !is_asked() {
+        story.move_run(run, RunState::Interrupted, About::default());
+    }
+}
+
+/// The item because of which a run waits or is blocked.
+fn about_state(story: &Story<'_>, run: &RunRow, state: RunState) -> About {
+    let first = |wanted| {
+        let mut items = story.tables.tree(run.id);
+        items.find(|item| item.standing() == wanted)
+    };
+    let item = match state {
+        RunState::Waiting if run.pause.is_none() => first(Standing::Asking),
+        RunState::Blocked => first(Standing::Broken),
+        RunState::Waiting
+        | RunState::New
+        | RunState::Running
+        | RunState::Interrupted
+        | RunState::Paused
+        | RunState::Done => None,
+    };
+    let Some(item) = item else {
+        return About {
+            pause: run.pause.clone().filter(|_| state == RunState::Waiting),
+            ..About::default()
+        };
+    };
+    let question = item.human.as_ref().map(|human| human.reason.clone());
+    About {
+        at: Some(item.node.clone()),
+        reason: question.or_else(|| item.error.clone()),
+        pause: None,
+    }
+}
