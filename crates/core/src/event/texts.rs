@@ -386,6 +386,7 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         context,
         duration_s: _,
         notes,
+        checked,
         screenshots: _,
         validations,
         pieces,
@@ -412,6 +413,7 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         started_from(context, each);
     }
     option(notes, each);
+    option(checked, each);
     list(Some(validations), each);
     for piece in pieces {
         let Piece { title, prompt } = piece;
