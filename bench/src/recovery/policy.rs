@@ -5,9 +5,10 @@ use piton_core::attempt::RecoveryAction;
 use piton_core::classify::Category;
 use piton_core::memory::{MemoryKind, MemoryRow};
 use piton_core::policy::Retry;
+use piton_core::prepare::Prepared;
 use piton_core::recover::{Recovery, Rule};
 use piton_core::{Node, RunId};
-use piton_engine::preparing::{self, TOKENS};
+use piton_engine::preparing::{self, BlockersOf, PrepareRequest, TOKENS};
 use piton_engine::recovering::{EndedAttempt, recover_in};
 
 use super::seed;
@@ -33,10 +34,22 @@ pub enum Policy {
 /// What a prompt carries of what is known.
 #[derive(Default)]
 pub struct Known {
-    /// The text.
+    /// What piton prepares.
+    pub prepared: Option<Prepared>,
+    /// What stands before the prompt otherwise.
     pub text: Option<String>,
     /// The ids of what it carries of the memory.
     pub carried: Vec<String>,
+}
+
+impl Known {
+    /// How many bytes it is as Markdown.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let prepared = self.prepared.as_ref();
+        let prepared = prepared.map_or(0, |prepared| prepared.in_markdown().len());
+        prepared + self.text.as_ref().map_or(0, String::len)
+    }
 }
 
 impl Policy {
@@ -96,15 +109,23 @@ impl Policy {
     ) -> Result<Known> {
         match self {
             Self::Piton => {
-                let prepared = preparing::prepare(&world.store, (run, node), world.now(), TOKENS)?;
-                let is_any = !prepared.notes.is_empty();
+                let request = PrepareRequest {
+                    run,
+                    node,
+                    now: world.now(),
+                    tokens_max: TOKENS,
+                    blockers: BlockersOf::Item,
+                };
+                let prepared = preparing::prepare(&world.store, &request)?;
                 Ok(Known {
-                    text: is_any.then(|| prepared.in_markdown()),
                     carried: prepared.carried().map(str::to_owned).collect(),
+                    prepared: Some(prepared).filter(|prepared| !prepared.notes.is_empty()),
+                    text: None,
                 })
             }
             Self::Plain | Self::Seed => Ok(Known::default()),
             Self::SeedTellsAll => Ok(Known {
+                prepared: None,
                 text: Some(seed::prepare(memories)),
                 carried: Vec::new(),
             }),

@@ -183,7 +183,9 @@ fn task<'p>(query: &'p Query, rows: &BTreeMap<String, MemoryRow>) -> Task<'p> {
 
 /// The text without its line breaks: a prompt indents what it quotes.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    // A prompt quotes the further lines of what it was given.
+    let words = text.split_whitespace().filter(|word| *word != ">");
+    words.collect::<Vec<_>>().join(" ")
 }
 
 impl Task<'_> {
@@ -298,7 +300,7 @@ impl Simulation<'_> {
         let followed = item.recovery.as_ref().filter(|_| role == Role::Worker);
         let guidance = followed.map_or(0, |followed| followed.guidance.len());
         let is_advised = followed.is_some_and(|followed| followed.is_remembered());
-        let told = self.known.text.as_ref().map_or(0, String::len) + guidance;
+        let told = self.known.bytes() + guidance;
         let person = self.person;
         let Some(task) = self.tasks.get_mut(&node) else {
             return Err(format!("there is no item {node}").into());
@@ -346,17 +348,16 @@ impl Simulation<'_> {
             total: u32::try_from(self.tasks.len()).unwrap_or(index),
         };
         let ingredients = Ingredients {
-            sprint_id: "simulated",
             iteration: self.runner.run().map_or(1, |row| row.iterations_total),
             levels: vec![level],
-            item,
-            context: Vec::new(),
-            known: self.known.text.clone(),
-            pieces: Vec::new(),
-            goes_on: false,
-            claimed_at: None,
+            known: self.known.prepared.clone(),
+            ..Ingredients::bare("simulated", item)
         };
-        prompt::worker(&Templates::default(), &ingredients)
+        let prompt = prompt::worker(&Templates::default(), &ingredients);
+        match &self.known.text {
+            Some(text) => format!("{text}\n\n{prompt}"),
+            None => prompt,
+        }
     }
 
     /// The person in charge decides all that is open.

@@ -283,6 +283,10 @@ pub struct Report {
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
+    /// What the agent says that it ran to check its work, and what that printed.
+    /// Its word: it proves nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<String>,
     /// Pictures that show it, by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub screenshots: Vec<String>,
@@ -341,6 +345,7 @@ impl Report {
             context: None,
             duration_s: None,
             notes: None,
+            checked: None,
             screenshots: Vec::new(),
             validations: Vec::new(),
             pieces: Vec::new(),

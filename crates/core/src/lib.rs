@@ -21,7 +21,8 @@
 //! | what memory has to say about a failure | [`recall`] |
 //! | what an attempt leaves to remember, how far to trust it, what to clear up | [`extract`], [`trust`], [`doctor`], [`named_paths`] |
 //! | what the runner does next, and after a failure | [`run_loop`], [`recover`](mod@recover) |
-//! | what an agent should know before it begins | [`prepare`](mod@prepare) |
+//! | what an agent should know before it begins | [`prepare`](mod@prepare), [`before`] |
+//! | how text from outside stands in a prompt | [`quote`] |
 //!
 //! How events are stored: see `piton_store`. How the world is touched: see
 //! `piton_engine`.
@@ -29,6 +30,7 @@
 pub mod actor;
 pub mod amount;
 pub mod attempt;
+pub mod before;
 pub mod budget;
 pub mod call;
 pub mod claim;
@@ -58,6 +60,7 @@ mod order;
 pub mod plan;
 pub mod policy;
 pub mod prepare;
+pub mod quote;
 pub mod recall;
 pub mod recover;
 pub mod redact;

@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::attempt::{AttemptRow, Outcome};
 use crate::memory::MemoryRow;
 use crate::observation::{ObservationCategory, ObservationKind};
+use crate::quote::listed;
 use crate::recover::tries_in_a_row;
 use crate::word::words;
 
@@ -104,10 +105,12 @@ impl Note {
         }
     }
 
-    fn in_markdown(&self) -> String {
+    /// As it stands in a list; what it says cannot be taken for a heading.
+    #[must_use]
+    pub fn in_markdown(&self) -> String {
         let id = self.id.as_ref().map(|id| format!(" [{id}]"));
-        let text = self.text.trim().replace('\n', "\n  ");
-        format!("- {text}{}\n", id.unwrap_or_default())
+        let text = format!("{}{}", self.text.trim(), id.unwrap_or_default());
+        format!("{}\n", listed(&text))
     }
 }
 
@@ -392,8 +395,8 @@ mod tests {
         ### This was tried before
 
         - attempt 3: failed: it split
-          along the grain
-          It had been told: cut slower [keel-3]
+          > along the grain
+          > It had been told: cut slower [keel-3]
         - attempt 1: failed: it split [keel-1]
 
         ### What is known that helps

@@ -110,6 +110,11 @@ pub trait Agent: fmt::Debug {
         false
     }
 
+    /// Whether it hands the tools of piton to the agent.
+    fn takes_tools(&self) -> bool {
+        false
+    }
+
     /// The model that works where `asked` is asked for, as the program names
     /// it; None where that is the program's own affair.
     fn model(&self, _asked: Option<&str>) -> Option<String> {

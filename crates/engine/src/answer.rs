@@ -51,6 +51,8 @@ struct Answer {
     summary: Option<String>,
     error: Option<String>,
     human: Option<HumanNeeded>,
+    /// What it ran to check its work, and what that printed.
+    checked: Option<String>,
     /// Whatever stands there: what cannot be read spoils no answer.
     pieces: serde_json::Value,
     /// What it used: `input_tokens`, `output_tokens`, `cost_usd`.
@@ -189,6 +191,7 @@ pub fn settle(report: &mut Report, answer: &Report) {
     report.category = answer.category;
     report.human.clone_from(&answer.human);
     report.notes.clone_from(&answer.notes);
+    report.checked = answer.checked.clone().or(report.checked.take());
     report.summary = answer.summary.clone().or(report.summary.take());
     report.trouble = report
         .trouble
@@ -242,7 +245,12 @@ fn has_stopped_early(report: &Report) -> bool {
 #[must_use]
 pub fn bounded(mut report: Report) -> Report {
     let cut = |text: &mut String| *text = shorten(text, TEXT_CHARS_MAX);
-    let texts = [&mut report.summary, &mut report.error, &mut report.notes];
+    let texts = [
+        &mut report.summary,
+        &mut report.error,
+        &mut report.notes,
+        &mut report.checked,
+    ];
     texts.into_iter().flatten().for_each(cut);
     if let Some(human) = &mut report.human {
         cut(&mut human.reason);
@@ -302,6 +310,7 @@ pub(crate) fn finish(mut report: Report, ended: &Ended) -> Report {
     }
     report.summary = report.summary.map(|text| shorten(&text, TEXT_CHARS_MAX));
     report.error = report.error.map(|text| shorten(&text, TEXT_CHARS_MAX));
+    report.checked = report.checked.map(|text| shorten(&text, TEXT_CHARS_MAX));
     report
 }
 
@@ -315,6 +324,7 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
     };
     let mut report = Report {
         summary: answer.summary,
+        checked: answer.checked,
         pieces: pieces(answer.pieces),
         usage: serde_json::from_value(answer.usage).unwrap_or_default(),
         ..Report::bare(outcome)

@@ -20,18 +20,44 @@ const ATTEMPTS_READ: usize = 50;
 /// So many blockers of other items are told.
 const BLOCKERS_MAX: usize = 10;
 
+/// Whose blockers are told beside an item's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockersOf {
+    /// Those of every item: a person, or an agent that asks, sees them all.
+    Project,
+    /// None: the errors of one item stay out of the prompts of others.
+    Item,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct PrepareRequest<'a> {
+    /// The run of the item.
+    pub run: RunId,
+    /// The item.
+    pub node: &'a Node,
+    /// The time of the memories' ages.
+    pub now: Timestamp,
+    /// So many tokens at most.
+    pub tokens_max: usize,
+    /// Whose blockers are told.
+    pub blockers: BlockersOf,
+}
+
 /// What somebody who begins with an item should know, in at most so many tokens.
 /// Counts nothing: that is done when an attempt starts.
 ///
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn prepare(
-    store: &dyn Store,
-    (run, node): (RunId, &Node),
-    now: Timestamp,
-    tokens_max: usize,
-) -> Result<Prepared, Fault> {
+pub fn prepare(store: &dyn Store, request: &PrepareRequest<'_>) -> Result<Prepared, Fault> {
+    let PrepareRequest {
+        run,
+        node,
+        now,
+        tokens_max,
+        blockers: blockers_of,
+    } = *request;
     let rows = store.load(&[
         Need::Line(run, node.clone()),
         Need::AttemptsAt(run, node.clone()),
@@ -59,7 +85,11 @@ pub fn prepare(
         .collect();
     let failures = failures(store)?;
     let failures: Vec<&AttemptRow> = failures.iter().collect();
-    let blockers = blockers(tables, Some((node, !attempts.is_empty())));
+    let blockers = match blockers_of {
+        BlockersOf::Project => blockers(tables, Some((node, !attempts.is_empty()))),
+        BlockersOf::Item if attempts.is_empty() => own_blockers(tables, node),
+        BlockersOf::Item => Vec::new(),
+    };
     let done = done(store, tables, (run, node))?;
     let situation = Situation {
         item: node.as_str(),
@@ -167,16 +197,25 @@ fn blockers(tables: &Tables, item: Option<(&Node, bool)>) -> Vec<String> {
         own.clear();
     }
     let told = own.into_iter().chain(others).take(BLOCKERS_MAX);
-    told.map(|row| {
-        let entry = row.entries.last().map(|row| &row.entry);
-        let said = entry.and_then(|entry| entry.text("issue").or(entry.text("description")));
-        let task = row.task_id.as_deref().or(row.spec.as_deref());
-        match task {
-            Some(task) => format!("{task}: {}", said.unwrap_or("blocked")),
-            None => said.unwrap_or("something is blocked").to_owned(),
-        }
-    })
-    .collect()
+    told.map(blocker_line).collect()
+}
+
+/// What stands in the way of the item itself.
+fn own_blockers(tables: &Tables, node: &Node) -> Vec<String> {
+    let own = tables
+        .blockers()
+        .filter(|row| row.task_id.as_deref() == Some(node.as_str()));
+    own.take(BLOCKERS_MAX).map(blocker_line).collect()
+}
+
+fn blocker_line(row: &BlockerRow) -> String {
+    let entry = row.entries.last().map(|row| &row.entry);
+    let issue = entry.and_then(|entry| entry.text("issue").or(entry.text("description")));
+    let task = row.task_id.as_deref().or(row.spec.as_deref());
+    match task {
+        Some(task) => format!("{task}: {}", issue.unwrap_or("blocked")),
+        None => issue.unwrap_or("something is blocked").to_owned(),
+    }
 }
 
 /// What was done that the item, or what it is part of, waited for.

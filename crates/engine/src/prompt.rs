@@ -1,17 +1,24 @@
 //! What an agent is told.
 //!
-//! Header, position, what went wrong before, what a person answered, the
-//! node's own prompt, shared context, how to report: each part a template that
-//! the plan's `prompts` may replace. Unknown variables stay as they are.
+//! Each part is a template that the plan's `prompts` may replace, or is made
+//! here: see `docs/design/0017-prompts.md`. Unknown variables stay as they are.
+//! Nothing is looked up: the runner gathers the [`Ingredients`].
 
+mod parts;
 mod recovery;
+mod reporting;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use piton_core::before::FailedTry;
+use piton_core::observation::Observation;
+use piton_core::prepare::Prepared;
+use piton_core::quote::{fenced, shortened};
 use piton_core::{ItemRow, Node};
+use piton_formats::plan_file::About;
 use piton_formats::{prd, task};
 
 /// Most characters of shared context that go into a prompt.
@@ -19,24 +26,12 @@ const CONTEXT_CHARS_MAX: usize = 60_000;
 /// How much of a file of shared context is read: more than goes into a prompt,
 /// whatever it is written in, so that what is cut off is always said.
 const CONTEXT_BYTES_MAX: u64 = 4 * (CONTEXT_CHARS_MAX as u64) + 4;
-/// Most characters of a gate's output that go into a prompt.
-const OUTPUT_CHARS_MAX: usize = 10_000;
 
-const HEADER: &str = "# Sprint {{sprint-id}}";
-const POSITION: &str = "You work on **{{node}}**: phase {{phase.index}} of {{phase.total}} (`{{phase.id}}`){{step.position}}{{sub-phase.position}}. This is iteration {{iteration}}.";
-const RETRY_WARNING: &str = "## This was tried before\n\nIt failed (retries so far: {{retry-count}}):\n\n{{error}}\n\nFind out why before you do the same again.";
+const HEADER: &str = "# Sprint {{sprint-id}}: {{node}}";
+const POSITION: &str = "You work on phase {{phase.index}} of {{phase.total}} (`{{phase.id}}`){{step.position}}{{sub-phase.position}}. Attempt {{attempt}}.";
+const NOBODY_ANSWERS: &str = "Nobody watches and nobody can answer: do not ask and wait. Decide what you can, and say at the end what you decided.";
 const GOES_ON: &str = "## You were interrupted\n\nYou have begun with this already; it was ended from outside. See what is done, and go on from there.";
-const RESULT_REPORTING: &str = r#"## When you are finished
-
-End with one fenced block of this form, and nothing after it:
-
-```json
-{"status": "STATUS", "summary": "what you did, in a sentence"}
-```
-
-STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`; blocked is what something outside of your work stands in the way of), or `needs-human` (then add `"humanNeeded": {"reason": "the question", "details": "what a person must know to answer it"}`). Say `completed` only when it is done.
-
-What the next one who works here must know and cannot see in the files, say before that block, each in an XML element `observation` with the attribute `type` (`finding` or `blocker`) and the children `title` and `description`."#;
+const SPRINT_RULES: &str = "Leave `.piton/`, `PROGRESS.yaml` and `SPRINT.yaml` alone.";
 
 /// The templates of a plan, by their names in its `prompts`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,6 +46,9 @@ pub struct Templates {
     pub instructions: Option<String>,
     /// How to say what came of it.
     pub result_reporting: Option<String>,
+    /// Which files to leave alone, where that depends on the file of the plan.
+    /// No author replaces it.
+    pub files: Option<String>,
 }
 
 impl Templates {
@@ -60,28 +58,29 @@ impl Templates {
     pub fn of_file(face: &str, source: &str) -> Option<Self> {
         match face {
             prd::FACE => Some(Self {
-                header: Some(format!("# The list in {source}")),
-                position: Some("You work on **{{node}}**, item {{phase.index}} of {{phase.total}}. This is iteration {{iteration}}.".to_owned()),
-                instructions: Some(format!("## Rules\n\nWork on this item only. Leave `passes` in {source} as it stands: piton sets it when there is evidence that the item is done.")),
+                header: Some(format!("# The list in {source}: {{{{node}}}}")),
+                position: Some(
+                    "You work on item {{phase.index}} of {{phase.total}}. Attempt {{attempt}}."
+                        .to_owned(),
+                ),
+                files: Some(format!(
+                    "Leave `.piton/` alone, and `passes` in {source} as it stands: piton sets it when there is evidence that the item is done."
+                )),
                 ..Self::default()
             }),
             task::FACE => Some(Self {
-                header: Some(format!("# The task in {source}")),
-                position: Some("You work on the criterion **{{node}}**. This is iteration {{iteration}}.".to_owned()),
-                instructions: Some(format!("## Rules\n\nWork on this criterion only. Do not tick its box in {source} yourself: piton ticks it when there is evidence that it is true.")),
-                result_reporting: Some(TASK_REPORTING.to_owned()),
+                header: Some(format!("# The task in {source}: {{{{node}}}}")),
+                position: Some("You work on one criterion of it. Attempt {{attempt}}.".to_owned()),
+                files: Some(format!(
+                    "Leave `.piton/` alone, and do not tick the box in {source}: piton ticks it when there is evidence that the criterion is true."
+                )),
+                result_reporting: Some(reporting::TASK.to_owned()),
                 ..Self::default()
             }),
             _ => None,
         }
     }
 }
-
-// No signal stands here as it is printed: an agent that repeats its prompt has
-// not said anything yet.
-const TASK_REPORTING: &str = "## When you are finished
-
-Say in a sentence or two what you did, or what stands in the way. Then end with one line `<ralph>WORD</ralph>`, and nothing after it. WORD is `COMPLETE` when this criterion is true, `BLOCKED` when something stands in the way that you cannot move, `GUTTER` when you are stuck because the same thing fails again and again.";
 
 /// One level of the place at which an agent works.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,6 +93,68 @@ pub struct Level {
     pub index: u32,
     /// How many siblings there are, itself included.
     pub total: u32,
+}
+
+/// An item that was done before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DoneItem {
+    /// Its node.
+    pub node: String,
+    /// What was done.
+    pub summary: Option<String>,
+    /// How many files its last attempt changed, where somebody looked.
+    pub files: Option<usize>,
+    /// The last commit that its last attempt made.
+    pub commit: Option<String>,
+}
+
+/// What happened before an attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Past {
+    /// The failures of the item, oldest first.
+    pub tries: Vec<FailedTry>,
+    /// The number of the last attempt, where that was ended from outside.
+    pub interrupted: Option<u32>,
+    /// What the last attempt asked a person, and its number.
+    pub question: Option<(u32, String)>,
+    /// What was done at other items, the latest at the end.
+    pub done: Vec<DoneItem>,
+    /// What was noticed, by which node, the latest at the end.
+    pub noticed: Vec<(String, Observation)>,
+    /// How many files of the work tree have changes that are not committed, where
+    /// an earlier attempt may have left them.
+    pub files_left: Option<usize>,
+}
+
+/// A check that runs when more than the item is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaterCheck {
+    /// The node that has it.
+    pub node: Node,
+    /// Its script.
+    pub script: String,
+}
+
+/// Who commits what an agent changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CommitBy {
+    /// Nobody: the work tree is none of git.
+    #[default]
+    Nobody,
+    /// The agent.
+    Agent,
+    /// piton, when the task is done.
+    Piton,
+}
+
+/// How an agent can say what came of its work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportBy {
+    /// In what it prints.
+    #[default]
+    Words,
+    /// By the tool `record` of piton, or in what it prints.
+    Tool,
 }
 
 /// Everything that a prompt is made of.
@@ -109,9 +170,18 @@ pub struct Ingredients<'a> {
     pub item: &'a ItemRow,
     /// Files that every agent of the sprint is shown: name and text.
     pub context: Vec<(String, String)>,
-    /// What is known that matters here, which stands before everything else: see
-    /// [`crate::preparing`].
-    pub known: Option<String>,
+    /// What the memory has that matters here: see [`crate::preparing`].
+    pub known: Option<Prepared>,
+    /// What happened before.
+    pub past: Past,
+    /// What the file of the plan says beside its items.
+    pub about: About,
+    /// The check that follows where the item has none of its own.
+    pub later_check: Option<LaterCheck>,
+    /// Who commits.
+    pub commit_by: CommitBy,
+    /// How the agent can report.
+    pub report_by: ReportBy,
     /// The pieces that the item was split into, each with what came of it.
     pub pieces: Vec<String>,
     /// Whether the agent goes on in a conversation that was interrupted.
@@ -120,126 +190,139 @@ pub struct Ingredients<'a> {
     pub claimed_at: Option<Node>,
 }
 
+impl<'a> Ingredients<'a> {
+    /// Those of a first attempt at an item of which nothing else is known.
+    #[must_use]
+    pub fn bare(sprint_id: &'a str, item: &'a ItemRow) -> Self {
+        Self {
+            sprint_id,
+            iteration: 1,
+            levels: Vec::new(),
+            item,
+            context: Vec::new(),
+            known: None,
+            past: Past::default(),
+            about: About::default(),
+            later_check: None,
+            commit_by: CommitBy::default(),
+            report_by: ReportBy::default(),
+            pieces: Vec::new(),
+            goes_on: false,
+            claimed_at: None,
+        }
+    }
+}
+
+/// What is another for each role.
+struct RoleParts {
+    task: String,
+    check: Option<String>,
+    rules: String,
+    report: String,
+    /// Whether the agent does the work of the item.
+    is_work: bool,
+}
+
 /// The prompt of a worker.
 #[must_use]
 pub fn worker(templates: &Templates, of: &Ingredients<'_>) -> String {
-    whole(templates, of, &worker_task(of), None)
+    let has_form = templates.result_reporting.is_none();
+    let role = RoleParts {
+        task: parts::worker_task(of),
+        check: Some(parts::check(of, has_form)),
+        rules: parts::rules(templates, of),
+        report: reporting::of_work(templates, of),
+        is_work: true,
+    };
+    whole(templates, of, &role)
 }
 
 /// The prompt of an agent that is to mend what a gate found.
 #[must_use]
 pub fn gate_fix(templates: &Templates, of: &Ingredients<'_>) -> String {
-    whole(templates, of, &gate_fix_task(of.item), None)
+    let role = RoleParts {
+        task: parts::gate_fix_task(of.item),
+        check: Some(parts::check_of_fix(of.item)),
+        rules: parts::rules(templates, of),
+        report: reporting::of_work(templates, of),
+        is_work: true,
+    };
+    whole(templates, of, &role)
 }
 
 /// The prompt of an agent that is to put the workspace in order.
 #[must_use]
 pub fn repair(templates: &Templates, of: &Ingredients<'_>) -> String {
-    let reporting = recovery::REPAIR_REPORTING;
-    whole(
-        templates,
-        of,
-        &recovery::repair_task(of.item),
-        Some(reporting),
-    )
+    let role = RoleParts {
+        task: recovery::repair_task(of.item),
+        check: None,
+        rules: parts::rules_of_repair(templates, of),
+        report: recovery::REPAIR_REPORTING.to_owned(),
+        is_work: false,
+    };
+    whole(templates, of, &role)
 }
 
 /// The prompt of an agent that is to split the item.
 #[must_use]
 pub fn split(templates: &Templates, of: &Ingredients<'_>) -> String {
-    let reporting = recovery::split_reporting();
-    whole(
-        templates,
-        of,
-        &recovery::split_task(of.item),
-        Some(&reporting),
-    )
+    let role = RoleParts {
+        task: recovery::split_task(of.item),
+        check: None,
+        rules: "## Rules\n\nChange nothing, and leave nothing running.".to_owned(),
+        report: recovery::split_reporting(),
+        is_work: false,
+    };
+    whole(templates, of, &role)
 }
 
 /// The prompt that asks once more, in the same conversation, what came of an
 /// item: all else stands there already.
 #[must_use]
 pub fn verdict(templates: &Templates, of: &Ingredients<'_>) -> String {
-    let variables = variables(of);
-    let reporting = templates.result_reporting.as_deref();
-    join(&[
-        verdict_task(of.item),
-        expand(reporting.unwrap_or(RESULT_REPORTING), &variables),
-    ])
+    let mut texts = vec![parts::verdict_task(of.item)];
+    texts.extend(parts::person(of));
+    texts.push(expand(&reporting::of_work(templates, of), &variables(of)));
+    join(&texts)
 }
 
-/// All parts of a prompt. Only the task is another for each role, so that what
-/// one of them is told is not forgotten for the other. A role whose answer has
-/// a form of its own brings how to `report` it.
-fn whole(templates: &Templates, of: &Ingredients<'_>, task: &str, report: Option<&str>) -> String {
+/// All parts of a prompt.
+fn whole(templates: &Templates, of: &Ingredients<'_>, role: &RoleParts) -> String {
     let variables = variables(of);
     let fill =
         |own: &Option<String>, default: &str| expand(own.as_deref().unwrap_or(default), &variables);
-    let mut parts: Vec<String> = of.known.iter().cloned().collect();
-    parts.push(fill(&templates.header, HEADER));
-    parts.push(fill(&templates.position, POSITION));
-    if of.goes_on {
-        parts.push(GOES_ON.to_owned());
-    } else if of.item.error.is_some() && of.item.put_off == 0 {
-        parts.push(fill(&templates.retry_warning, RETRY_WARNING));
+    let mut texts: Vec<String> = parts::guardrails(of).into_iter().collect();
+    texts.push(fill(&templates.header, HEADER));
+    texts.push(fill(&templates.position, POSITION));
+    texts.push(NOBODY_ANSWERS.to_owned());
+    texts.push(role.task.clone());
+    texts.extend(role.check.clone());
+    texts.extend(parts::done_before(of));
+    let own_warning = templates
+        .retry_warning
+        .as_deref()
+        .filter(|_| !of.past.tries.is_empty() && !of.goes_on)
+        .map(|template| expand(template, &variables));
+    let failures = own_warning.or_else(|| parts::failures(of));
+    if let Some(failures) = failures {
+        texts.push(failures);
+        texts.extend(parts::left_behind(of));
     }
-    if report.is_none() {
-        parts.extend(recovery::followed(of.item, &of.pieces));
+    texts.extend(parts::person(of));
+    if role.is_work {
+        texts.extend(recovery::followed(of.item, &of.pieces));
     }
-    if let Some(answer) = &of.item.answer {
-        parts.push(format!("## A person answered\n\n{answer}"));
-    }
-    parts.push(task.to_owned());
-    parts.extend(
+    texts.extend(parts::known(of));
+    texts.push(expand(&role.rules, &variables));
+    texts.extend(
         templates
             .instructions
             .as_deref()
             .map(|text| expand(text, &variables)),
     );
-    parts.extend(context(&of.context));
-    parts.push(report.map_or_else(
-        || fill(&templates.result_reporting, RESULT_REPORTING),
-        str::to_owned,
-    ));
-    join(&parts)
-}
-
-fn worker_task(of: &Ingredients<'_>) -> String {
-    let item = of.item;
-    let task = item.prompt.as_deref().unwrap_or_default();
-    let mut text = format!("## Your task\n\n{}", task.trim_end());
-    if let Some(piece) = recovery::piece(item) {
-        text.push_str(&format!("\n\n{piece}"));
-    }
-    if let Some(at) = &of.claimed_at {
-        text.push_str(&format!(
-            "\n\nAn earlier attempt (at `{at}`) marked this item as done: see whether it is; if it is, say completed and why."
-        ));
-    }
-    text
-}
-
-fn verdict_task(item: &ItemRow) -> String {
-    format!(
-        "## What came of it?\n\nYour turn on **{}** is over, and nothing in what you printed says in the form that was asked for whether it is done. A text that sounds as if it were does not count, and a block that is cut off or has another status does not either.\n\nNobody reads this while you work, and no question is answered in time: decide what you can decide. What ran in the background has ended with your turn; run it again and wait for its end. If something is left to do, do it now. Then report what is true now, also when it failed or when only a person can go on.",
-        item.node
-    )
-}
-
-fn gate_fix_task(item: &ItemRow) -> String {
-    let runs = item.gate_runs.clone().unwrap_or_default();
-    let task = item
-        .gate_to_pass()
-        .map_or("", |gate| gate.on_fail_prompt.trim_end());
-    let code = runs
-        .exit
-        .map_or_else(|| "none".to_owned(), |code| code.to_string());
-    let output = tail(&runs.output, OUTPUT_CHARS_MAX);
-    let fence = fence_for(output);
-    format!(
-        "## Your task\n\nThe check of **{}** failed. {task}\n\n## Output of the check (exit status {code})\n\n{fence}\n{output}\n{fence}",
-        item.node
-    )
+    texts.extend(context(&of.context));
+    texts.push(expand(&role.report, &variables));
+    join(&texts)
 }
 
 /// The files of a sprint that every agent is shown, name and text. What is not
@@ -294,32 +377,31 @@ fn context(files: &[(String, String)]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// A fence that the text itself does not contain.
-fn fence_for(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    "`".repeat(longest.max(2) + 1)
-}
-
-fn tail(text: &str, chars_max: usize) -> &str {
-    let count = text.chars().count();
-    if count <= chars_max {
-        return text;
+/// The last failure, for a template of the author: as it is where it is a plain
+/// line, fenced where it could be taken for more than that.
+fn error_of(of: &Ingredients<'_>) -> String {
+    let last = of.past.tries.last();
+    let error = last.map_or("", |last| last.error.trim());
+    let is_plain = !error.contains(['\n', '\r', '"', '<', '`', '~', '#']);
+    if is_plain {
+        return error.to_owned();
     }
-    text.char_indices()
-        .nth(count - chars_max)
-        .map_or(text, |(start, _)| &text[start..])
+    format!(
+        "\n\n{}\n",
+        fenced(&shortened(error, parts::ERROR_CHARS_MAX))
+    )
 }
 
 fn variables(of: &Ingredients<'_>) -> BTreeMap<String, String> {
+    let failed = u32::try_from(of.past.tries.len()).unwrap_or(u32::MAX);
+    let failed = failed.max(of.item.retries);
     let mut known = BTreeMap::from([
         ("sprint-id".to_owned(), of.sprint_id.to_owned()),
         ("iteration".to_owned(), of.iteration.to_string()),
         ("node".to_owned(), of.item.node.to_string()),
-        ("retry-count".to_owned(), of.item.retries.to_string()),
-        (
-            "error".to_owned(),
-            of.item.error.clone().unwrap_or_default(),
-        ),
+        ("attempt".to_owned(), of.item.attempts.max(1).to_string()),
+        ("retry-count".to_owned(), failed.to_string()),
+        ("error".to_owned(), error_of(of)),
     ]);
     for (index, name) in ["phase", "step", "sub-phase"].into_iter().enumerate() {
         let level = of.levels.get(index).cloned().unwrap_or_default();
@@ -384,8 +466,8 @@ mod tests {
     fn a_prompt_holds_no_signal_that_could_be_taken_for_an_answer() {
         for face in [prd::FACE, task::FACE] {
             let templates = Templates::of_file(face, "X").expect("a plan in a file");
-            let said = [templates.instructions, templates.result_reporting];
-            for text in said.into_iter().flatten() {
+            let texts = [templates.files, templates.result_reporting];
+            for text in texts.into_iter().flatten() {
                 assert_eq!(piton_formats::ralph_dir::signals::signals(&text), []);
             }
         }
@@ -400,17 +482,7 @@ mod tests {
     }
 
     fn ingredients(item: &ItemRow) -> Ingredients<'_> {
-        Ingredients {
-            sprint_id: "auth",
-            iteration: 2,
-            levels: Vec::new(),
-            item,
-            context: Vec::new(),
-            known: None,
-            pieces: Vec::new(),
-            goes_on: false,
-            claimed_at: None,
-        }
+        Ingredients::bare("auth", item)
     }
 
     #[test]
@@ -418,7 +490,7 @@ mod tests {
         let item = item();
         let plain = verdict(&Templates::default(), &ingredients(&item));
         assert!(plain.contains("**build/login**"), "{plain}");
-        assert!(plain.contains(RESULT_REPORTING), "{plain}");
+        assert!(plain.contains(reporting::FORM), "{plain}");
         let own = Templates {
             result_reporting: Some("End with DONE {{node}}.".to_owned()),
             ..Templates::default()
@@ -443,12 +515,6 @@ mod tests {
                 &of
             )));
         }
-    }
-
-    #[test]
-    fn a_fence_is_longer_than_any_within() {
-        assert_eq!(fence_for("plain"), "```");
-        assert_eq!(fence_for("a ```` b"), "`````");
     }
 
     #[test]

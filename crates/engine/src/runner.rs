@@ -7,6 +7,7 @@ mod agent;
 mod clock;
 mod feed;
 mod gate;
+mod ingredients;
 mod left_behind;
 mod seen;
 mod spending;
@@ -395,6 +396,7 @@ fn templates(settings: &piton_formats::sprint::Progress) -> Templates {
         retry_warning: get("retry-warning"),
         instructions: get("instructions"),
         result_reporting: get("result-reporting"),
+        files: None,
     }
 }
 

@@ -54,6 +54,36 @@ impl PlanKind {
     }
 }
 
+/// What the file of a plan says beside its items.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Of the whole.
+    pub whole: Option<String>,
+    /// Of one item, beyond the words that it was planned from.
+    pub details: Option<String>,
+}
+
+impl About {
+    /// What a file of this format says of its whole and of the item `row`.
+    #[must_use]
+    pub fn read(face: &str, source: Source<'_>, row: &ItemRow) -> Self {
+        match face {
+            prd::FACE => {
+                let list = prd::read(source).0;
+                let texts = list.map(|list| [list.project, list.description]);
+                let texts = texts.into_iter().flatten().flatten();
+                let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
+                Self {
+                    whole: (!texts.is_empty()).then(|| texts.join("\n\n")),
+                    details: None,
+                }
+            }
+            task::FACE => task::about(source, row),
+            _ => Self::default(),
+        }
+    }
+}
+
 /// What somebody changed in the file of a plan.
 #[derive(Debug, Default)]
 pub struct Changed {

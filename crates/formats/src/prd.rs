@@ -29,6 +29,8 @@ pub struct Prd {
     pub layout: Layout,
     /// What it is for, if it says so.
     pub project: Option<String>,
+    /// What it is about, if it says so.
+    pub description: Option<String>,
     /// The branch to work on, if it names one.
     pub branch_name: Option<String>,
     /// What is to be done, in the order of the file.

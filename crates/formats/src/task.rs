@@ -6,6 +6,7 @@
 //! a new version are which of an old one. [`import`] makes a plan of a
 //! file; [`show`] and [`edits`] keep it a face of its run.
 
+mod about;
 mod boxes;
 mod check;
 mod face;
@@ -22,6 +23,7 @@ use crate::tree::Span;
 
 pub use crate::markdown::EditError;
 pub use crate::sprint::Source;
+pub(crate) use about::about;
 pub use check::check;
 pub use face::{edits, show};
 pub use front::Front;

@@ -17,6 +17,7 @@ mod writing;
 use std::sync::Arc;
 use std::time::Duration;
 
+use piton_engine::held::Given;
 use piton_engine::{Failure, World};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
@@ -31,11 +32,18 @@ use self::desk::Desk;
 use self::resources::RESOURCES;
 use self::tools::{TOOLS, Tool};
 
-/// What an agent is told of the server as a whole.
+/// What an agent is told of the server as a whole, which a person started.
 const INSTRUCTIONS: &str = "piton keeps the progress and the memory of this project. \
 Before you begin, call `prepare`. When something fails, call `recall` with the message. \
 When you learn something that the next agent should know, call `learn`. \
 When you are done, or cannot go on, call `record`. What can wait for a person, ask with `ask`.";
+
+/// The same within an attempt, whose prompt has what `prepare` would answer.
+const INSTRUCTIONS_IN_ATTEMPT: &str = "piton keeps the progress and the memory of this project. \
+You have been told what is known of your item: do not call `prepare`. \
+When something fails, call `recall` with the message. What the next agent must know, `learn`. \
+Nobody can answer you now; what can wait for a person, ask with `ask` and go on. \
+At the end call `record` once, or end with the block that you were asked for.";
 
 /// So long is waited for what is being stored when the other side is gone.
 const LAST_WRITES: Duration = Duration::from_secs(5);
@@ -76,7 +84,13 @@ impl ServerHandler for Service {
             .build();
         let mut config = ServerConfig::new(capabilities);
         config.server_info = Implementation::new("piton", env!("CARGO_PKG_VERSION"));
-        config.instructions = Some(INSTRUCTIONS.to_owned());
+        let given = Given::of(&self.desk.world, self.desk.item.as_deref());
+        let instructions = if given.is_watched() {
+            INSTRUCTIONS_IN_ATTEMPT
+        } else {
+            INSTRUCTIONS
+        };
+        config.instructions = Some(instructions.to_owned());
         config
     }
 

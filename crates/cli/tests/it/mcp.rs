@@ -27,6 +27,29 @@ fn waiting() -> Scratch {
 }
 
 #[test]
+fn within_an_attempt_nobody_is_sent_to_prepare() {
+    let instructions = |env: &[(&str, &str)]| {
+        let scratch = Scratch::new();
+        let server = Server::start(&scratch, Era::Handshake, &[], env);
+        let text = server.instructions.clone();
+        assert_eq!(server.close(), Some(0));
+        text
+    };
+    let outside = instructions(&[]);
+    assert!(
+        outside.contains("Before you begin, call `prepare`."),
+        "{outside}"
+    );
+    let attempt = ("PITON_ATTEMPT", "01900000-0000-7000-8000-000000000001");
+    let within = instructions(&[attempt]);
+    assert!(within.contains("do not call `prepare`"), "{within}");
+    assert!(
+        within.contains("call `record` once, or end with the block"),
+        "{within}"
+    );
+}
+
+#[test]
 fn there_are_eight_tools_and_each_says_what_it_does_and_takes() {
     for era in Era::BOTH {
         let scratch = Scratch::new();

@@ -184,7 +184,7 @@ fn a_question_by_the_way_is_asked_answered_and_told_to_the_next_agent() {
     ]);
     let prompts = scratch.read("prompts.txt");
     assert!(
-        prompts.contains("## A person answered\n\ntabs or blanks?\nblanks, four of them"),
+        prompts.contains("## A person says\n\n> tabs or blanks?\n> blanks, four of them"),
         "{prompts}"
     );
     let known = scratch.json(&["learn", "list", "--kind", "resolved-blocker"]);

@@ -230,7 +230,7 @@ pub(super) fn retry_item(
     node: &Node,
     why: Option<&str>,
 ) -> Result<(), Refusal> {
-    try_again(story, run, node, None)?;
+    try_again(story, run, node, why)?;
     story.settle(run, node, Verb::Retry, why);
     close_emptied(story, run);
     Ok(())
@@ -331,10 +331,22 @@ fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&st
     match again_at {
         Some(stage) => story.move_item(run, &item.node, ItemState::Working, |moved| {
             moved.stage = Some(stage);
-            moved.answer = answer.map(str::to_owned);
+            moved.answer = words_of_people(item, answer);
         }),
         None => begin_again(story, run, item, answer),
     }
+}
+
+/// What people said about an item until now, and what one says as it is tried
+/// again; none when that is nothing. A fresh agent has not read the prompts in
+/// which the earlier words stood.
+fn words_of_people(item: &ItemRow, added: Option<&str>) -> Option<String> {
+    let added = added.map(str::trim).filter(|words| !words.is_empty())?;
+    Some(match &item.answer {
+        Some(before) if before.split("\n\n").any(|known| known == added) => before.clone(),
+        Some(before) => format!("{before}\n\n{added}"),
+        None => added.to_owned(),
+    })
 }
 
 /// Starts an item again at its work, when what it waits for is finished.
@@ -347,7 +359,7 @@ fn begin_again(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option
     story.move_item(run, &item.node, to, |moved| {
         moved.stage = Some(Stage::Work);
         moved.retries = Some(0);
-        moved.answer = answer.map(str::to_owned);
+        moved.answer = words_of_people(item, answer);
     });
 }
 
@@ -511,7 +523,7 @@ pub(super) fn decide_open(
             let problem = problem.unwrap_or_else(|| row.question.clone());
             remembering::keep_resolution(story, (&problem, answer), Some(node.as_str()), None);
         }
-        Verb::Retry => try_again(story, row.run, &node, None)?,
+        Verb::Retry => try_again(story, row.run, &node, why)?,
         Verb::Skip => return skip_item(story, row.run, &node, why),
         Verb::KeepFile | Verb::KeepPiton | Verb::Merge | Verb::Settled => {
             story.tell_unless_made(id, verb, why);

@@ -389,6 +389,7 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         context,
         duration_s: _,
         notes,
+        checked,
         screenshots: _,
         validations,
         pieces,
@@ -415,6 +416,7 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         started_from(context, each);
     }
     option(notes, each);
+    option(checked, each);
     list(Some(validations), each);
     for piece in pieces {
         let Piece { title, prompt } = piece;

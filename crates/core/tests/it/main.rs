@@ -10,6 +10,7 @@
 )]
 
 mod asking;
+mod before;
 mod claims;
 mod dependencies;
 mod doctor;

@@ -240,6 +240,40 @@ fn an_answer_reaches_the_next_agent_and_is_gone_when_the_node_is_done() {
 }
 
 #[test]
+fn every_word_of_a_person_reaches_the_next_agent() {
+    type Way = fn(&mut World, &str);
+    let ways: [(&str, Way); 3] = [
+        ("retry", |w, why| w.decide(Verb::Retry, Some(why))),
+        ("answer", |w, why| w.decide(Verb::Answer, Some(why))),
+        ("plan retry", |w, why| {
+            w.ok(Command::RetryItem {
+                run: w.run,
+                node: node("build/s1/a"),
+                why: Some(why.to_owned()),
+            });
+        }),
+    ];
+    for (name, way) in ways {
+        let (mut world, token) = World::running(PLAN);
+        world.fail(token, "build/s1/a");
+        way(&mut world, "add the crate first");
+        let item = world.item("build/s1/a");
+        assert_eq!(
+            item.answer.as_deref(),
+            Some("add the crate first"),
+            "{name}"
+        );
+        world.holder_gone = true;
+        let token = world.start();
+        world.fail(token, "build/s1/a");
+        way(&mut world, "with its feature");
+        let item = world.item("build/s1/a");
+        let both = Some("add the crate first\n\nwith its feature");
+        assert_eq!(item.answer.as_deref(), both, "{name}");
+    }
+}
+
+#[test]
 fn a_question_is_settled_by_any_of_its_ways() {
     type Way = fn(&mut World);
     let ways: [(&str, Way, ItemState); 5] = [

@@ -133,6 +133,10 @@ impl Agent for Claude {
         Some(Box::new(ClaudeReader::new(&self.zone)))
     }
 
+    fn takes_tools(&self) -> bool {
+        self.table.has_tools()
+    }
+
     fn can_resume(&self) -> bool {
         true
     }

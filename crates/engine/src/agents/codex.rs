@@ -81,6 +81,10 @@ impl Agent for Codex {
         }))
     }
 
+    fn takes_tools(&self) -> bool {
+        self.table.has_tools()
+    }
+
     fn can_resume(&self) -> bool {
         true
     }

@@ -447,6 +447,7 @@ fn whole(status: Status, word: &str, object: &Map<String, Value>, mut notes: Vec
         }),
         error: text(&["error", "reason", "message"]).filter(|_| status != Status::Completed),
         human: human(object),
+        checked: text(&["evidence"]),
         pieces: value("pieces"),
         usage: value("usage"),
     };

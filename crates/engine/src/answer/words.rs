@@ -79,6 +79,7 @@ pub(super) fn of_word(word: Word, output: &str, ended: &Ended) -> Report {
         summary: None,
         error: None,
         human: None,
+        checked: None,
         pieces: serde_json::Value::Null,
         usage: serde_json::Value::Null,
     };

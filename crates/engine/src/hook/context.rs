@@ -4,7 +4,7 @@ use piton_core::entry::{EntryRow, EntryType};
 use piton_core::{AttemptId, Need, Node, RunId, RunState};
 
 use crate::failure::Failure;
-use crate::preparing;
+use crate::preparing::{self, BlockersOf, PrepareRequest};
 use crate::session::{Session, open_runs};
 use crate::verbs::record::item::asked_about;
 
@@ -35,11 +35,13 @@ pub fn of_attempt(session: &Session<'_>, attempt: AttemptId) -> Result<Option<St
     let Some(row) = open.filter(|row| row.is_open()) else {
         return Ok(None);
     };
-    let mut text = of_node(session, (row.run, &row.node), row.node.as_str())?;
+    let place = (row.run, &row.node);
+    let mut text = of_node(session, place, row.node.as_str(), BlockersOf::Item)?;
     text.push_str(
-        "\nWhen you are done, end your last message with one line of JSON: {\"status\": \
-         \"completed\", \"summary\": \"what was done\"}; the status is completed, failed, blocked \
-         or needs-human.\n",
+        "\nNobody can answer you: do not ask and wait. When you are done, call the tool `record` of \
+         piton once; if you have no such tool, end your last message with one line of JSON: \
+         {\"status\": \"completed\", \"summary\": \"what was done\"}; the status is completed, \
+         failed, blocked or needs-human.\n",
     );
     Ok(Some(text))
 }
@@ -52,7 +54,7 @@ pub fn of_attempt(session: &Session<'_>, attempt: AttemptId) -> Result<Option<St
 /// When the store cannot be read, or the name may mean several items.
 pub fn of_item(session: &Session<'_>, item: &str) -> Result<String, Failure> {
     let meant = asked_about(session, item)?;
-    let mut text = of_node(session, (meant.run, &meant.node), item)?;
+    let mut text = of_node(session, (meant.run, &meant.node), item, BlockersOf::Project)?;
     text.push_str(&format!(
         "\nBefore you stop, record what came of it with `piton record {item}`; `piton record \
          --help` says how.\n"
@@ -65,9 +67,16 @@ fn of_node(
     session: &Session<'_>,
     (run, node): (RunId, &Node),
     called: &str,
+    blockers: BlockersOf,
 ) -> Result<String, Failure> {
-    let now = session.world.now();
-    let mut prepared = preparing::prepare(&session.store, (run, node), now, TOKENS)?;
+    let request = PrepareRequest {
+        run,
+        node,
+        now: session.world.now(),
+        tokens_max: TOKENS,
+        blockers,
+    };
+    let mut prepared = preparing::prepare(&session.store, &request)?;
     prepared.item = cut(called, 60);
     let rows = session.load(&[Need::Run(run), Need::Line(run, node.clone())])?;
     let item = rows.tables.item(run, node);

@@ -5,7 +5,7 @@ use piton_core::ItemRow;
 use piton_core::attempt::{PIECES_MAX, PIECES_MIN, RecoveryAction};
 use piton_core::recover::{Followed, Rule};
 
-use super::fence_for;
+use piton_core::quote::{fenced, first_line, listed, quoted};
 
 /// How an agent that puts the workspace in order says what came of it.
 pub(super) const REPAIR_REPORTING: &str = r#"## When you are finished
@@ -41,11 +41,11 @@ pub(super) fn followed(item: &ItemRow, pieces: &[String]) -> Option<String> {
     match followed.action {
         RecoveryAction::Retry if followed.rule == Rule::InCircles => Some(format!(
             "## The attempt before went in circles\n\n{}",
-            followed.guidance.trim()
+            quoted(followed.guidance.trim())
         )),
         RecoveryAction::Retry => Some(format!(
             "## What helped before\n\n{}{}",
-            followed.guidance.trim(),
+            quoted(followed.guidance.trim()),
             sources(followed)
         )),
         RecoveryAction::FixState => Some(format!(
@@ -65,11 +65,13 @@ fn sources(followed: &Followed) -> String {
     if followed.evidence.is_empty() {
         return String::new();
     }
-    format!("\n\n(This is from {}.)", followed.evidence.join(", "))
+    let names = followed.evidence.iter().map(|name| first_line(name, 80));
+    let names: Vec<String> = names.collect();
+    format!("\n\n(This is from {}.)", names.join(", "))
 }
 
 fn list(texts: &[String]) -> String {
-    let lines: Vec<String> = texts.iter().map(|text| format!("- {text}")).collect();
+    let lines: Vec<String> = texts.iter().map(|text| listed(text)).collect();
     lines.join("\n")
 }
 
@@ -100,9 +102,9 @@ pub(super) fn split_task(item: &ItemRow) -> String {
         .as_ref()
         .map_or_else(String::new, |followed| list(&followed.evidence));
     let task = item.prompt.as_deref().unwrap_or_default().trim_end();
-    let fence = fence_for(task);
+    let task = fenced(task);
     format!(
-        "## Your task\n\nSplit **{}** into {PIECES_MIN} to {PIECES_MAX} pieces that can be done one by one, each by an agent that knows nothing of the others. It is too large for one attempt:\n\n{evidence}\n\nThis is what it asks for:\n\n{fence}\n{task}\n{fence}\n\nLook at what is done of it already, and leave that out. When all pieces are done, the whole is checked and finished: that is no piece. Do not work on it, change nothing, whatever stands elsewhere; only name the pieces.",
+        "## Your task\n\nSplit **{}** into {PIECES_MIN} to {PIECES_MAX} pieces that can be done one by one, each by an agent that knows nothing of the others. It is too large for one attempt:\n\n{evidence}\n\nThis is what it asks for:\n\n{task}\n\nLook at what is done of it already, and leave that out. When all pieces are done, the whole is checked and finished: that is no piece. Do not work on it, change nothing, whatever stands elsewhere; only name the pieces.",
         item.node
     )
 }

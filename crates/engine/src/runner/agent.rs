@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use piton_core::attempt::{Conversation, Outcome, ProcessEnd, Report, Transcript};
 use piton_core::dollars::Dollars;
-use piton_core::prepare::Section;
 use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
 use piton_core::stuck::Circles;
 use piton_core::trouble::Trouble;
-use piton_core::{AttemptId, Command, ItemRow, Need, Node, Role};
+use piton_core::{AttemptId, ItemRow, Need, Node, Role};
 
 use super::feed::Feed;
 use super::left_behind::{plain, transcripts};
@@ -22,9 +21,7 @@ use crate::answer::{self, Ended, Stopped};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::notice::Notice;
-use crate::preparing::{self, TOKENS};
 use crate::process::{self, Exit, Spec, StopReason};
-use crate::prompt::{self, Ingredients, Level};
 use crate::recovering::{self, EndedAttempt};
 use crate::spool;
 
@@ -183,140 +180,6 @@ impl Runner<'_, '_> {
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec()
-    }
-
-    fn prompt(&self, item: &ItemRow, role: Role, goes_on: bool) -> Result<String, Failure> {
-        let tables = self.lp.tables();
-        let run = self.row.id;
-        let mut levels = Vec::new();
-        for depth in 1..=item.place.depth() {
-            let place = piton_core::Place(item.place.0[..depth].to_vec());
-            let Some(at) = tables.item_at(run, &place) else {
-                continue;
-            };
-            let siblings = match at
-                .node
-                .parent()
-                .and_then(|parent| tables.item(run, &parent))
-            {
-                Some(parent) => parent.children,
-                None => self.roots(),
-            };
-            levels.push(Level {
-                id: at.id.clone(),
-                prompt: at.prompt.clone().unwrap_or_default(),
-                index: place.0.last().map_or(1, |index| index + 1),
-                total: siblings,
-            });
-        }
-        let ingredients = Ingredients {
-            sprint_id: &self.sprint_id,
-            iteration: self.lp.run().map_or(1, |row| row.iterations_total),
-            levels,
-            item,
-            context: if self.is_sprint() {
-                prompt::read_context(&self.plan_folder())
-            } else {
-                Vec::new()
-            },
-            known: self.known(item),
-            pieces: self.pieces_of(item),
-            goes_on,
-            claimed_at: self.claimed_at(item)?,
-        };
-        Ok(match role {
-            Role::Worker => prompt::worker(&self.templates, &ingredients),
-            Role::GateFix => prompt::gate_fix(&self.templates, &ingredients),
-            Role::Repair => prompt::repair(&self.templates, &ingredients),
-            Role::Split => prompt::split(&self.templates, &ingredients),
-            Role::Verdict => prompt::verdict(&self.templates, &ingredients),
-        })
-    }
-
-    /// The intent to start an attempt, with the ids of what its prompt will carry
-    /// of the memory and the tree on which it starts; any other command as it is.
-    pub(super) fn completed(
-        &mut self,
-        mut command: Command,
-        tell: &mut dyn FnMut(Notice<'_>),
-    ) -> Result<Command, Failure> {
-        let Command::StartAttempt {
-            run,
-            node,
-            role,
-            memories,
-            tree,
-            ..
-        } = &mut command
-        else {
-            return Ok(command);
-        };
-        self.before = self.look_before(tell);
-        *tree = self.before.as_ref().map(|before| before.tree());
-        let (store, now) = (&self.session.store, self.clock.now(self.session.world));
-        let prepared = preparing::prepare(store, (*run, node), now, TOKENS)?;
-        memories.extend(prepared.carried().map(str::to_owned));
-        let item = self.lp.tables().item(*run, node);
-        let followed = item.and_then(|item| item.recovery.as_ref());
-        let followed =
-            followed.filter(|followed| *role == Role::Worker && followed.is_remembered());
-        for id in followed.iter().flat_map(|followed| &followed.evidence) {
-            if !memories.contains(id) {
-                memories.push(id.clone());
-            }
-        }
-        self.prepared = Some(prepared);
-        Ok(command)
-    }
-
-    /// The block of what is known, for the prompt; none where that is nothing.
-    /// What failed last stands in the prompt by itself.
-    fn known(&self, item: &ItemRow) -> Option<String> {
-        let mut prepared = self.prepared.clone()?;
-        if item.error.is_some() || item.answer.is_some() {
-            let tried = prepared.notes.iter();
-            let last = tried
-                .enumerate()
-                .find(|(_, note)| note.section == Section::Tried);
-            let last = last.map(|(at, _)| at);
-            last.map(|at| prepared.notes.remove(at));
-        }
-        (!prepared.notes.is_empty()).then(|| prepared.in_markdown())
-    }
-
-    /// Where the attempt was made that marked the item as done.
-    fn claimed_at(&self, item: &ItemRow) -> Result<Option<Node>, Failure> {
-        let Some(attempt) = item.claimed.as_ref().and_then(|by| by.attempt) else {
-            return Ok(None);
-        };
-        let rows = self.session.load(&[Need::Attempt(attempt)])?;
-        Ok(rows.tables.attempt(attempt).map(|row| row.node.clone()))
-    }
-
-    /// The pieces that an item was split into, each with what came of it.
-    fn pieces_of(&self, item: &ItemRow) -> Vec<String> {
-        let tables = self.lp.tables();
-        let rows = item.depends_on.iter();
-        let rows = rows.filter_map(|on| tables.item(item.run, on));
-        let pieces = rows.filter(|row| row.piece_of.as_ref() == Some(&item.node));
-        let shown = pieces.map(|row| {
-            let title = row.prompt.as_deref().unwrap_or_default();
-            let title = title.lines().next().unwrap_or_default();
-            let said = row.summary.as_deref().unwrap_or_default();
-            let said = said.lines().next().unwrap_or_default();
-            let state = row.state;
-            match said {
-                "" => format!("`{}` ({state}): {title}", row.node),
-                said => format!("`{}` ({state}): {title}. {said}", row.node),
-            }
-        });
-        shown.collect()
-    }
-
-    /// How many roots the tree has: one more than the index of the last.
-    fn roots(&self) -> u32 {
-        let last = self.lp.tables().last_root(self.row.id);
-        last.map_or(1, |item| item.place.0.first().map_or(1, |index| index + 1))
     }
 
     pub(super) fn agent_ended(

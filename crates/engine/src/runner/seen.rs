@@ -208,7 +208,7 @@ impl Runner<'_, '_> {
     }
 
     /// What piton writes into the work tree while an agent works.
-    fn not_the_agents(&self) -> Vec<Own> {
+    pub(super) fn not_the_agents(&self) -> Vec<Own> {
         let project = &self.session.project;
         let mut own = own_files(project, &self.row.source);
         let source = project.absolute(&self.row.source);

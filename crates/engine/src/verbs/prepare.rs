@@ -4,7 +4,7 @@ use piton_core::prepare::{Prepared, Situation, prepare as notes};
 
 use super::record::item::asked_about;
 use crate::failure::Failure;
-use crate::preparing::{self, TOKENS};
+use crate::preparing::{self, BlockersOf, PrepareRequest, TOKENS};
 use crate::session::Session;
 use crate::world::World;
 
@@ -25,11 +25,12 @@ pub fn prepare(world: &World, item: &str, tokens_max: Option<usize>) -> Result<P
         return Ok(notes(&nothing, tokens_max));
     };
     let meant = asked_about(&session, item)?;
-    let of = (meant.run, &meant.node);
-    Ok(preparing::prepare(
-        &session.store,
-        of,
-        world.now(),
+    let request = PrepareRequest {
+        run: meant.run,
+        node: &meant.node,
+        now: world.now(),
         tokens_max,
-    )?)
+        blockers: BlockersOf::Project,
+    };
+    Ok(preparing::prepare(&session.store, &request)?)
 }

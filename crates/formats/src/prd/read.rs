@@ -34,6 +34,7 @@ pub fn read(source: Source<'_>) -> (Option<Prd>, Vec<Problem>) {
             let top = Place { map, path };
             Some(Prd {
                 project: reader.text(top, "project"),
+                description: reader.text(top, "description"),
                 branch_name: reader.text(top, "branchName"),
                 items: read_items(&mut reader, top, items_key),
                 verification: read_verification(&mut reader, top),

@@ -118,7 +118,7 @@ fn find_box(line: &str) -> Option<Found> {
 }
 
 /// Where the paragraph ends that begins on `line`; a tag below it is layout.
-fn paragraph_end(doc: &Doc<'_>, line: usize) -> usize {
+pub(super) fn paragraph_end(doc: &Doc<'_>, line: usize) -> usize {
     (line + 1..doc.line_count())
         .find(|next| {
             let text = doc.line(*next);

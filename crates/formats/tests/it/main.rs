@@ -6,6 +6,7 @@
     reason = "a test that fails may panic, and one that is skipped says so"
 )]
 
+mod about;
 mod agent_os;
 mod chance;
 mod compile_errors;

@@ -120,6 +120,11 @@ pub(super) static TOOLS: [Tool; 8] = [
                 "how it ended",
             ),
             Field::optional("summary", Shape::Text, "what was done"),
+            Field::optional(
+                "evidence",
+                Shape::Text,
+                "the command that you ran, and what it said",
+            ),
             Field::optional("error", Shape::Text, "with failed or blocked: why"),
             Field::optional("question", Shape::Text, "with needs-human: the question"),
             Field::optional(

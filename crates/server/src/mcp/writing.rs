@@ -88,6 +88,7 @@ fn report(given: &Arguments) -> Result<Report, Failure> {
     let mut report = Report {
         summary: given.text("summary"),
         error: given.text("error"),
+        checked: given.text("evidence"),
         observations: observations(given.objects("observations"))?,
         ..Report::bare(outcome)
     };

@@ -78,6 +78,8 @@ pub(crate) struct Server {
     lines: Receiver<String>,
     era: Era,
     id: u64,
+    /// What the server says of itself, where the client greets it.
+    pub(crate) instructions: String,
 }
 
 impl Server {
@@ -106,6 +108,7 @@ impl Server {
             lines,
             era,
             id: 0,
+            instructions: String::new(),
         };
         if era == Era::Handshake {
             server.send(&handshake());
@@ -114,6 +117,8 @@ impl Server {
                 answer["result"]["protocolVersion"], "2025-11-25",
                 "{answer}"
             );
+            let instructions = answer["result"]["instructions"].as_str();
+            server.instructions = instructions.unwrap_or_default().to_owned();
         }
         server
     }

@@ -57,13 +57,12 @@ fn what_is_known_of_a_failure_stands_in_the_next_prompt_and_what_came_of_it_is_k
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
     assert_eq!(node(&scratch, "build")["state"], "done");
     let second = scratch.read("prompts/2");
-    let known = second.split("\n# Sprint").next().expect("a beginning");
+    let known = second
+        .split("\n## ")
+        .find(|part| part.starts_with("Known here"));
+    let known = known.expect("a block").trim_end();
     insta::assert_snapshot!(known, @r"
-    ## Before you begin with build
-
-    This is attempt 2; it failed the last time.
-
-    ### What is known that helps
+    Known here
 
     - ld terminated with signal 9: build with one job [learning-0001]
     ");
@@ -115,12 +114,9 @@ fn guardrails_stand_first_in_every_prompt_and_are_not_to_blame() {
     assert_eq!(scratch.run(&[]).exit, 0);
     for nth in 1..=3 {
         let prompt = scratch.read(&format!("prompts/{nth}"));
-        let block = prompt.find("### Keep to this").expect("a block");
-        assert!(prompt.starts_with("## Before you begin with"), "{prompt}");
-        let first = prompt.find("###").expect("a heading");
-        assert_eq!(block, first, "{prompt}");
         let sign = "- Ask first: Before a migration: Ask the owner. [sign-0001]\n";
-        assert!(prompt[block..].contains(sign), "{prompt}");
+        let first = format!("## Keep to this\n\n{sign}");
+        assert!(prompt.starts_with(&first), "{prompt}");
     }
     let uses = &scratch.json(&["learn", "show", "sign-0001"])["uses"];
     assert_eq!(*uses, json!({"referenced": 3, "helped": 0, "failed": 0}));

@@ -1,0 +1,279 @@
+//! What the prompt of an attempt is made of: gathered from the rows of the run,
+//! the attempts at the items that matter, the file of the plan and git.
+//!
+//! What of it matters is chosen in `piton_core::before`; how it is written:
+//! [`crate::prompt`].
+
+use std::fs::File;
+use std::io::Read as _;
+
+use piton_core::before::{
+    done_before, failed_tries, last_interrupted, last_question, noticed_before,
+};
+use piton_core::gate::Gate;
+use piton_core::quote::first_line;
+use piton_core::{AttemptRow, Command, ItemRow, Need, Node, Place, Role};
+use piton_formats::plan_file::{About, PlanFile};
+use piton_formats::problem::Source;
+
+use super::Runner;
+use crate::failure::Failure;
+use crate::git;
+use crate::notice::Notice;
+use crate::preparing::{self, BlockersOf, PrepareRequest, TOKENS};
+use crate::prompt::{self, CommitBy, DoneItem, Ingredients, LaterCheck, Level, Past, ReportBy};
+
+/// So many items that were done are told.
+const DONE_MAX: usize = 8;
+/// So many findings of earlier attempts are told.
+const NOTICED_MAX: usize = 8;
+/// Most of the file of a plan that is read for what it says of the whole.
+const PLAN_BYTES_MAX: u64 = 4 << 20;
+/// Longest line that is told of a piece, in characters.
+const PIECE_CHARS_MAX: usize = 200;
+
+impl Runner<'_, '_> {
+    /// The prompt of an attempt that was just recorded as started.
+    pub(super) fn prompt(
+        &self,
+        item: &ItemRow,
+        role: Role,
+        goes_on: bool,
+    ) -> Result<String, Failure> {
+        let is_work = matches!(role, Role::Worker | Role::GateFix);
+        let context = if self.is_sprint() {
+            prompt::read_context(&self.plan_folder())
+        } else {
+            Vec::new()
+        };
+        let ingredients = Ingredients {
+            iteration: self.lp.run().map_or(1, |row| row.iterations_total),
+            levels: self.levels(item),
+            context,
+            known: self.prepared.clone(),
+            past: self.past(item, goes_on)?,
+            about: if is_work {
+                self.about(item)
+            } else {
+                About::default()
+            },
+            later_check: self.later_check(item),
+            commit_by: self.commit_by(),
+            report_by: self.report_by(),
+            pieces: self.pieces_of(item),
+            goes_on,
+            claimed_at: self.claimed_at(item)?,
+            ..Ingredients::bare(&self.sprint_id, item)
+        };
+        Ok(match role {
+            Role::Worker => prompt::worker(&self.templates, &ingredients),
+            Role::GateFix => prompt::gate_fix(&self.templates, &ingredients),
+            Role::Repair => prompt::repair(&self.templates, &ingredients),
+            Role::Split => prompt::split(&self.templates, &ingredients),
+            Role::Verdict => prompt::verdict(&self.templates, &ingredients),
+        })
+    }
+
+    /// Phase, step and sub-phase of an item.
+    fn levels(&self, item: &ItemRow) -> Vec<Level> {
+        let tables = self.lp.tables();
+        let run = self.row.id;
+        let places = (1..=item.place.depth()).map(|depth| Place(item.place.0[..depth].to_vec()));
+        let at = places.filter_map(|place| tables.item_at(run, &place));
+        at.map(|at| {
+            let parent = at.node.parent();
+            let parent = parent.and_then(|parent| tables.item(run, &parent));
+            Level {
+                id: at.id.clone(),
+                prompt: at.prompt.clone().unwrap_or_default(),
+                index: at.place.0.last().map_or(1, |index| index + 1),
+                total: parent.map_or_else(|| self.roots(), |parent| parent.children),
+            }
+        })
+        .collect()
+    }
+
+    /// How many roots the tree has: one more than the index of the last.
+    fn roots(&self) -> u32 {
+        let last = self.lp.tables().last_root(self.row.id);
+        last.map_or(1, |item| item.place.0.first().map_or(1, |index| index + 1))
+    }
+
+    /// What failed, was done and was noticed before.
+    fn past(&self, item: &ItemRow, goes_on: bool) -> Result<Past, Failure> {
+        let run = self.row.id;
+        let done = done_before(self.lp.tables(), run, &item.node, DONE_MAX);
+        let nodes = done.iter().map(|done| &done.node).chain([&item.node]);
+        let needs: Vec<Need> = nodes
+            .map(|node| Need::AttemptsAt(run, node.clone()))
+            .collect();
+        let rows = self.session.load(&needs)?;
+        let mut attempts: Vec<&AttemptRow> = rows.tables.attempts().collect();
+        attempts.sort_by_key(|row| (row.started_at, row.iteration));
+        let own: Vec<&AttemptRow> = attempts
+            .iter()
+            .copied()
+            .filter(|row| row.node == item.node)
+            .collect();
+        let tries = failed_tries(item, &own);
+        let interrupted = last_interrupted(&own).filter(|_| !goes_on);
+        let has_left = !tries.is_empty() || interrupted.is_some();
+        Ok(Past {
+            tries,
+            interrupted,
+            question: last_question(&own).map(|(number, asked)| (number, asked.to_owned())),
+            done: done.iter().map(|done| done_item(done, &attempts)).collect(),
+            noticed: noticed_before(&attempts, NOTICED_MAX)
+                .into_iter()
+                .map(|one| (one.node.to_string(), one.seen.clone()))
+                .collect(),
+            files_left: if has_left { self.files_left() } else { None },
+        })
+    }
+
+    /// How many files have changes that are not committed; none where nobody can
+    /// say.
+    fn files_left(&self) -> Option<usize> {
+        let project = &self.session.project;
+        if !project.in_git {
+            return None;
+        }
+        let changes = git::changes(&project.work_tree, &self.not_the_agents());
+        changes.ok().map(|changes| changes.len())
+    }
+
+    /// What the file of the plan says beside its items.
+    fn about(&self, item: &ItemRow) -> About {
+        let Some(path) = PlanFile::path(&self.row).filter(|_| !self.is_sprint()) else {
+            return About::default();
+        };
+        let mut text = String::new();
+        let file = File::open(self.session.project.absolute(&path));
+        let read = file.and_then(|file| file.take(PLAN_BYTES_MAX).read_to_string(&mut text));
+        if read.is_err() {
+            // The plan is known without it.
+            return About::default();
+        }
+        let source = Source {
+            name: &path,
+            text: &text,
+        };
+        About::read(&self.row.face, source, item)
+    }
+
+    /// The nearest check above an item that has none.
+    fn later_check(&self, item: &ItemRow) -> Option<LaterCheck> {
+        let tables = self.lp.tables();
+        let above = item.node.ancestors();
+        let mut above = above.filter_map(|node| tables.item(self.row.id, &node));
+        above.find_map(|row| {
+            let Gate { script, .. } = row.gate.as_ref()?;
+            Some(LaterCheck {
+                node: row.node.clone(),
+                script: script.clone(),
+            })
+        })
+    }
+
+    fn commit_by(&self) -> CommitBy {
+        let by_piton = self.lp.run().is_some_and(|row| row.policy.auto_commit);
+        match (self.session.project.in_git, by_piton) {
+            (_, true) => CommitBy::Piton,
+            (true, false) => CommitBy::Agent,
+            (false, false) => CommitBy::Nobody,
+        }
+    }
+
+    fn report_by(&self) -> ReportBy {
+        let has_tools = self.job.program.takes_tools() && self.session.world.program().is_some();
+        if has_tools {
+            ReportBy::Tool
+        } else {
+            ReportBy::Words
+        }
+    }
+
+    /// The intent to start an attempt, with the ids of what its prompt will carry
+    /// of the memory and the tree on which it starts; any other command as it is.
+    pub(super) fn completed(
+        &mut self,
+        mut command: Command,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Command, Failure> {
+        let Command::StartAttempt {
+            run,
+            node,
+            role,
+            memories,
+            tree,
+            ..
+        } = &mut command
+        else {
+            return Ok(command);
+        };
+        self.before = self.look_before(tell);
+        *tree = self.before.as_ref().map(|before| before.tree());
+        let request = PrepareRequest {
+            run: *run,
+            node,
+            now: self.clock.now(self.session.world),
+            tokens_max: TOKENS,
+            blockers: BlockersOf::Item,
+        };
+        let prepared = preparing::prepare(&self.session.store, &request)?;
+        memories.extend(prepared.carried().map(str::to_owned));
+        let item = self.lp.tables().item(*run, node);
+        let followed = item.and_then(|item| item.recovery.as_ref());
+        let followed =
+            followed.filter(|followed| *role == Role::Worker && followed.is_remembered());
+        for id in followed.iter().flat_map(|followed| &followed.evidence) {
+            if !memories.contains(id) {
+                memories.push(id.clone());
+            }
+        }
+        self.prepared = Some(prepared);
+        Ok(command)
+    }
+
+    /// Where the attempt was made that marked the item as done.
+    fn claimed_at(&self, item: &ItemRow) -> Result<Option<Node>, Failure> {
+        let Some(attempt) = item.claimed.as_ref().and_then(|by| by.attempt) else {
+            return Ok(None);
+        };
+        let rows = self.session.load(&[Need::Attempt(attempt)])?;
+        Ok(rows.tables.attempt(attempt).map(|row| row.node.clone()))
+    }
+
+    /// The pieces that an item was split into, each with what came of it.
+    fn pieces_of(&self, item: &ItemRow) -> Vec<String> {
+        let tables = self.lp.tables();
+        let rows = item.depends_on.iter();
+        let rows = rows.filter_map(|on| tables.item(item.run, on));
+        let pieces = rows.filter(|row| row.piece_of.as_ref() == Some(&item.node));
+        let shown = pieces.map(|row| {
+            let title = first_line(row.prompt.as_deref().unwrap_or_default(), PIECE_CHARS_MAX);
+            let summary = first_line(row.summary.as_deref().unwrap_or_default(), PIECE_CHARS_MAX);
+            let state = row.state;
+            match summary.as_str() {
+                "" => format!("`{}` ({state}): {title}", row.node),
+                summary => format!("`{}` ({state}): {title}. {summary}", row.node),
+            }
+        });
+        shown.collect()
+    }
+}
+
+/// An item that was done, with what its last attempt changed.
+fn done_item(item: &ItemRow, attempts: &[&AttemptRow]) -> DoneItem {
+    let mut own = attempts.iter().rev().filter(|row| row.node == item.node);
+    let report = own.find_map(|row| row.report.as_ref());
+    let commits = report.and_then(|report| report.commits.as_ref());
+    DoneItem {
+        node: item.node.to_string(),
+        summary: item.summary.clone(),
+        files: report
+            .and_then(|report| report.files.as_ref())
+            .map(Vec::len),
+        commit: commits.and_then(|commits| commits.last().cloned()),
+    }
+}

@@ -1,0 +1,126 @@
+//! The prompts, as agents get them: each kind of plan, each role.
+//!
+//! Every snapshot begins with the length in tokens, counted as
+//! `piton prepare --max-tokens` counts.
+
+mod plans;
+mod roles;
+mod texts;
+
+use piton_core::attempt::Outcome;
+use piton_core::before::FailedTry;
+use piton_core::observation::{Observation, ObservationCategory, ObservationKind};
+use piton_core::prepare::{Note, Prepared, Section, tokens};
+use piton_core::{ItemRow, Node, RunId};
+use piton_engine::prompt::{CommitBy, DoneItem, Ingredients, Level, Past};
+use serde_json::{Value, json};
+
+/// A prompt under its length.
+fn measured(prompt: &str) -> String {
+    format!("[{} tokens]\n{prompt}", tokens(prompt))
+}
+
+/// An item at work, with these fields beside the usual.
+fn item(node: &str, more: &Value) -> ItemRow {
+    let mut row = json!({
+        "run": RunId::PROJECT, "node": node, "id": node.rsplit('/').next(),
+        "place": [0], "state": "working", "attempts": 1,
+    });
+    let fields = row.as_object_mut().expect("an object");
+    fields.extend(more.as_object().expect("an object").clone());
+    serde_json::from_value(row).expect("an item")
+}
+
+fn gate(script: &str) -> Value {
+    json!({"script": script, "on_fail_prompt": "Mend it.", "runs_max": 3, "timeout_s": 60})
+}
+
+fn level(id: &str, prompt: &str, index: u32, total: u32) -> Level {
+    Level {
+        id: id.to_owned(),
+        prompt: prompt.to_owned(),
+        index,
+        total,
+    }
+}
+
+/// A sub-phase of a step.
+fn sub_phase(more: &Value) -> ItemRow {
+    let mut fields = json!({"prompt": "Review what was written for the login."});
+    let own = fields.as_object_mut().expect("an object");
+    own.extend(more.as_object().expect("an object").clone());
+    item("build/login/review", &fields)
+}
+
+fn of_sub_phase(item: &ItemRow) -> Ingredients<'_> {
+    Ingredients {
+        levels: vec![
+            level("build", "", 2, 3),
+            level("login", "A login with JWT.\nTokens last an hour.", 1, 2),
+            level("review", "", 2, 2),
+        ],
+        commit_by: CommitBy::Piton,
+        ..Ingredients::bare("auth", item)
+    }
+}
+
+fn failed(attempt: u32, error: &str) -> FailedTry {
+    FailedTry {
+        attempt: Some(attempt),
+        outcome: Outcome::Failed,
+        error: error.to_owned(),
+        by_check: error.starts_with("its check failed"),
+    }
+}
+
+fn note(section: Section, id: Option<&str>, text: &str) -> Note {
+    Note {
+        section,
+        id: id.map(str::to_owned),
+        text: text.to_owned(),
+        why: Vec::new(),
+    }
+}
+
+fn known(notes: Vec<Note>) -> Prepared {
+    Prepared {
+        item: "build/login/review".to_owned(),
+        iteration: 1,
+        retry_count: 0,
+        notes,
+        left_out: 0,
+    }
+}
+
+fn finding(title: &str, description: &str) -> Observation {
+    Observation {
+        category: Some(ObservationCategory::Bug),
+        description: Some(description.to_owned()),
+        ..Observation::bare(ObservationKind::Finding, title)
+    }
+}
+
+/// Two items that were done, and what one of them noticed.
+fn done() -> Past {
+    Past {
+        done: vec![
+            DoneItem {
+                node: "plan".to_owned(),
+                summary: Some("wrote docs/plan.md\nand more".to_owned()),
+                files: Some(1),
+                commit: Some("1a2b3c4d5e6f7a8b".to_owned()),
+            },
+            DoneItem {
+                node: "build/login/code".to_owned(),
+                summary: Some("JWT login in src/auth.rs".to_owned()),
+                files: Some(4),
+                commit: None,
+            },
+        ],
+        noticed: vec![(
+            "plan".to_owned(),
+            finding("The seed data is wrong in row 7", "ship must not copy it"),
+        )],
+        ..Past::default()
+    }
+}

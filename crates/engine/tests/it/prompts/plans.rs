@@ -1,0 +1,132 @@
+//! The first attempt at an item of each kind of plan.
+
+use piton_core::plan::PlannedItem;
+use piton_core::{ItemRow, RunId};
+use piton_engine::prompt::{CommitBy, Ingredients, LaterCheck, ReportBy, Templates, worker};
+use piton_formats::plan_file::About;
+use piton_formats::problem::Source;
+use piton_formats::{prd, task};
+use serde_json::json;
+
+use super::*;
+
+/// An item of a plan as it is planned, at work.
+fn at_work(planned: &PlannedItem) -> ItemRow {
+    let fields = json!({
+        "id": planned.id, "prompt": planned.prompt, "gate": planned.gate, "native": planned.native,
+    });
+    item(planned.node.as_str(), &fields)
+}
+
+#[test]
+fn a_phase_of_a_sprint() {
+    let item = item("release", &json!({"prompt": "Write the release notes."}));
+    let of = Ingredients {
+        levels: vec![level("release", "", 3, 3)],
+        ..Ingredients::bare("auth", &item)
+    };
+    insta::assert_snapshot!(measured(&worker(&Templates::default(), &of)));
+}
+
+#[test]
+fn a_sub_phase_of_a_sprint_with_tools() {
+    let item = sub_phase(&json!({}));
+    let of = Ingredients {
+        past: done(),
+        known: Some(known(vec![
+            note(
+                Section::Guardrails,
+                Some("sign-0001"),
+                "Ask first: Before a migration: Write it down.",
+            ),
+            note(
+                Section::Learnings,
+                Some("learning-0001"),
+                "Run `make gen` before the tests.",
+            ),
+        ])),
+        later_check: Some(LaterCheck {
+            node: Node::child(None, "build", 1),
+            script: "cargo test\ncargo clippy".to_owned(),
+        }),
+        context: vec![("_shared.md".to_owned(), "Use tabs.\n".to_owned())],
+        report_by: ReportBy::Tool,
+        ..of_sub_phase(&item)
+    };
+    insta::assert_snapshot!(measured(&worker(&Templates::default(), &of)));
+}
+
+const LIST: &str = r#"{
+  "project": "Shop", "description": "Sells boats to people who live by the sea.",
+  "branchName": "ralph/shop",
+  "verificationCommands": ["make lint"],
+  "userStories": [
+    {"id": "US-1", "title": "Cart", "description": "As a buyer I fill a cart.",
+     "acceptanceCriteria": ["It adds", "It sums"], "priority": 1, "passes": false,
+     "verification": {"tests": ["make test"]}}
+  ]
+}"#;
+
+#[test]
+fn a_story_of_a_list() {
+    let source = Source {
+        name: "prd.json",
+        text: LIST,
+    };
+    let list = prd::read(source).0.expect("a list");
+    let plan = prd::import(&list, RunId::PROJECT, "prd", "prd.json");
+    let item = at_work(&plan.items[0]);
+    let templates = Templates::of_file(prd::FACE, "prd.json").expect("a plan in a file");
+    let of = Ingredients {
+        levels: vec![level("US-1", "", 1, 4)],
+        about: About::read(prd::FACE, source, &item),
+        commit_by: CommitBy::Agent,
+        ..Ingredients::bare("prd", &item)
+    };
+    insta::assert_snapshot!(measured(&worker(&templates, &of)));
+}
+
+const TASK: &str = "\
+---
+task: The harbour
+---
+# The harbour
+
+Stone, not wood.
+
+## Criteria
+
+- [ ] **[1]** The quay is long
+- [ ] **[2]** The quay is deep
+
+  Measure at low tide.
+";
+
+fn criterion(report_by: ReportBy) -> String {
+    let source = Source {
+        name: "RALPH_TASK.md",
+        text: TASK,
+    };
+    let (file, _) = task::read(source);
+    let plan = task::import(&file, RunId::PROJECT, "task", "RALPH_TASK.md");
+    let item = at_work(&plan.items[1]);
+    let templates = Templates::of_file(task::FACE, "RALPH_TASK.md").expect("a plan in a file");
+    let of = Ingredients {
+        levels: vec![level("2", "", 2, 2)],
+        about: About::read(task::FACE, source, &item),
+        commit_by: CommitBy::Agent,
+        report_by,
+        ..Ingredients::bare("task", &item)
+    };
+    measured(&worker(&templates, &of))
+}
+
+#[test]
+fn a_criterion_of_a_task_file() {
+    insta::assert_snapshot!(criterion(ReportBy::Words));
+}
+
+#[test]
+fn a_criterion_of_a_task_file_with_tools() {
+    insta::assert_snapshot!(criterion(ReportBy::Tool));
+}

@@ -1,0 +1,103 @@
+//! What a task file says beside its boxes: of the whole, and below one of them.
+
+use piton_core::ItemRow;
+
+use super::plan::Kept;
+use super::{Criterion, boxes, front};
+use crate::markdown::{Doc, Kind, indent_of};
+use crate::plan_file::About;
+use crate::problem::Source;
+
+/// What the text says of its whole, and of the criterion of an item.
+///
+/// The boxes and what is nested in them are left out of the whole, and so are
+/// headings with nothing below them.
+#[must_use]
+pub(crate) fn about(source: Source<'_>, row: &ItemRow) -> About {
+    let (_, head, _) = front::read(source);
+    let doc = Doc::behind(source.text, head);
+    let criteria = boxes::criteria(&doc, head);
+    let ends: Vec<usize> = criteria.iter().map(|one| block_end(&doc, one)).collect();
+    let id = Kept::unpack(row).id;
+    let own = criteria.iter().position(|one| one.id == id);
+    About {
+        whole: whole(&doc, head, &criteria, &ends),
+        details: own.and_then(|own| details(&doc, own, &criteria, &ends)),
+    }
+}
+
+fn line_of(criterion: &Criterion) -> usize {
+    (criterion.line as usize).saturating_sub(1)
+}
+
+/// The line behind the last one that belongs to a criterion or is nested in it.
+fn block_end(doc: &Doc<'_>, criterion: &Criterion) -> usize {
+    let first = line_of(criterion);
+    let indent = indent_of(doc.line(first));
+    let mut end = first + 1;
+    for line in first + 1..doc.line_count() {
+        match doc.kind(line) {
+            Kind::Blank => continue,
+            Kind::Heading(_) => break,
+            _ if indent_of(doc.line(line)) <= indent => break,
+            _ => end = line + 1,
+        }
+    }
+    end
+}
+
+fn whole(doc: &Doc<'_>, head: usize, criteria: &[Criterion], ends: &[usize]) -> Option<String> {
+    let mut is_of_box = vec![false; doc.line_count()];
+    for (criterion, end) in criteria.iter().zip(ends) {
+        is_of_box[line_of(criterion)..*end].fill(true);
+    }
+    let mut lines: Vec<&str> = Vec::new();
+    // Headings wait for something below them, unless one above that is met.
+    let mut waiting: Vec<(u8, &str)> = Vec::new();
+    for line in (0..doc.line_count()).filter(|line| doc.start(*line) >= head) {
+        let text = doc.line(line);
+        match doc.kind(line) {
+            _ if is_of_box[line] => {}
+            Kind::Comment => {}
+            Kind::Blank if lines.last().is_none_or(|last| last.trim().is_empty()) => {}
+            Kind::Heading(level) => {
+                waiting.retain(|(above, _)| *above < level);
+                waiting.push((level, text));
+            }
+            Kind::Blank => lines.push(""),
+            _ => {
+                for (_, heading) in waiting.drain(..) {
+                    lines.extend([heading, ""]);
+                }
+                lines.push(text);
+            }
+        }
+    }
+    as_text(&lines)
+}
+
+/// What is nested in a criterion and is none itself.
+fn details(doc: &Doc<'_>, own: usize, criteria: &[Criterion], ends: &[usize]) -> Option<String> {
+    let nested = criteria.iter().zip(ends).skip(own + 1);
+    let nested: Vec<_> = nested.map(|(one, end)| line_of(one)..*end).collect();
+    // The paragraph of the box is its words.
+    let within = boxes::paragraph_end(doc, line_of(&criteria[own]))..ends[own];
+    let lines: Vec<&str> = within
+        .filter(|line| !nested.iter().any(|lines| lines.contains(line)))
+        .map(|line| doc.line(line))
+        .collect();
+    as_text(&lines)
+}
+
+fn as_text(lines: &[&str]) -> Option<String> {
+    let indents = lines.iter().filter(|line| !line.trim().is_empty());
+    let margin = indents.map(|line| indent_of(line)).min().unwrap_or(0);
+    let lines: Vec<&str> = lines
+        .iter()
+        .map(|line| line.get(margin.min(line.len() - line.trim_start().len())..))
+        .map(Option::unwrap_or_default)
+        .collect();
+    let text = lines.join("\n");
+    let text = text.trim_matches(['\n', '\r']).trim_end();
+    (!text.is_empty()).then(|| text.to_owned())
+}
