@@ -17,6 +17,7 @@ pub mod lines;
 pub mod outcome;
 pub mod prices;
 mod reset;
+pub mod session_file;
 mod shell;
 mod signs;
 mod stream;
@@ -41,6 +42,7 @@ pub use self::codex::Codex;
 pub use self::custom::Custom;
 pub use self::gemini::Gemini;
 pub use self::prices::Counting;
+pub use self::session_file::SessionFiles;
 pub use self::shell::Shell;
 
 /// What an agent is started for.
@@ -108,6 +110,12 @@ pub trait Agent: fmt::Debug {
     /// it is known though the program prints none.
     fn takes_conversation_id(&self) -> bool {
         false
+    }
+
+    /// Where the program records what a conversation uses, if it is started
+    /// in this environment; None where it keeps no record that piton can read.
+    fn session_files(&self, _env: &BTreeMap<String, String>) -> Option<SessionFiles> {
+        None
     }
 
     /// The model that works where `asked` is asked for, as the program names
@@ -188,6 +196,9 @@ pub struct Said {
     pub early: Option<EarlyStop>,
     /// The conversation, with what all of it used where the program counts so.
     pub conversation: Option<Conversation>,
+    /// Whether the program itself said what this attempt used in all: what was
+    /// seen of one that was killed is less.
+    pub has_total: bool,
     /// What this attempt used.
     pub usage: Usage,
     /// The same by model.

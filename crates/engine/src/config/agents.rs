@@ -169,6 +169,8 @@ pub struct ReadTable {
     pub reasoning_tokens: Option<String>,
     /// Dollars.
     pub cost_usd: Option<String>,
+    /// The tokens of a cache are counted as input as well.
+    pub input_holds_cached: bool,
     /// The numbers are totals of the conversation, and not of this attempt.
     pub cumulative: bool,
     /// The name of a tool that was called.
@@ -236,6 +238,19 @@ impl AgentTable {
             (Some(of), Some(family)) if of != family => own(),
             _ => Some(word.to_owned()),
         }
+    }
+
+    /// The value of a variable as its program finds it in this environment.
+    #[must_use]
+    pub fn variable<'v>(
+        &'v self,
+        name: &str,
+        env: &'v BTreeMap<String, String>,
+    ) -> Option<&'v str> {
+        self.env
+            .get(name)
+            .or_else(|| env.get(name))
+            .map(String::as_str)
     }
 
     /// Whether it gets the tools of piton.

@@ -12,12 +12,13 @@ use piton_core::stuck::Circles;
 use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, Command, ItemRow, Need, Node, Role};
 
-use super::feed::Feed;
+use super::feed::{Feed, SessionSource};
 use super::left_behind::{plain, transcripts};
 use super::seen::Before;
 use super::work::{Asked, Purpose, Work};
 use super::{Runner, unseen};
-use crate::agents::{self, Order, Tools, outcome};
+use crate::agents::session_file::Part;
+use crate::agents::{self, Agent, Order, Tools, outcome};
 use crate::answer::{self, Ended, Stopped};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
@@ -83,8 +84,11 @@ impl Runner<'_, '_> {
         let reader = self.job.program.reader(total);
         let redactor = || self.session.world.redactor();
         let circles = || Circles::new(self.job.config.stuck.thresholds());
-        let feed =
-            reader.map(|reader| Box::new(Feed::new(output.clone(), reader, circles(), redactor())));
+        let source = self.session_source(attempt, &*self.job.program, ongoing);
+        let feed = reader.map(|reader| {
+            let feed = Feed::new(output.clone(), reader, circles(), redactor());
+            Box::new(feed.with_session(source))
+        });
         let mut env = environment;
         env.extend(launch.env);
         let spec = Spec {
@@ -110,6 +114,28 @@ impl Runner<'_, '_> {
                     .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
                 vec![not_started(attempt, node, why)]
             }
+        })
+    }
+
+    /// Where `program` records what an attempt uses that goes on in a
+    /// conversation, or begins one.
+    fn session_source(
+        &self,
+        attempt: AttemptId,
+        program: &dyn Agent,
+        ongoing: Option<&Conversation>,
+    ) -> Option<SessionSource> {
+        let files = program.session_files(&self.session.world.env)?;
+        let row = self.lp.tables().attempt(attempt);
+        let began = row.map(|row| row.started_at);
+        let own = program.takes_conversation_id().then(|| attempt.to_string());
+        Some(SessionSource {
+            files,
+            conversation: ongoing.map(|ongoing| ongoing.id.clone()).or(own),
+            part: Part {
+                since: ongoing.and(began),
+                before: ongoing.and_then(|ongoing| ongoing.total.clone()),
+            },
         })
     }
 
@@ -143,6 +169,7 @@ impl Runner<'_, '_> {
                 feed: Some(feed), ..
             },
             asked,
+            node,
             ..
         }) = &mut self.work
         else {
@@ -159,8 +186,15 @@ impl Runner<'_, '_> {
             // What is known now comes with its report; it is not stopped for it.
             return inputs;
         }
-        if let Some(used) = feed.news_of_use() {
-            inputs.push(Input::Spent(used));
+        if self.lp.has_budget() {
+            feed.follow_session(now);
+        }
+        if let Some(mut said) = feed.news_of_use() {
+            let item = self.lp.tables().item(self.row.id, node);
+            let asked = item.and_then(|item| self.lp.model(item));
+            let model = self.job.program.model(asked);
+            self.job.prices.fill(&mut said, model.as_deref());
+            inputs.push(Input::Spent(said.usage));
         }
         if asked.is_none() && feed.circling().is_some() {
             inputs.push(Input::Circling);
@@ -573,9 +607,11 @@ impl Runner<'_, '_> {
         let program = agents::named(&self.job.config, &agent).ok();
         let item = self.lp.tables().item(self.row.id, &node);
         let ongoing = item.and_then(|item| item.ongoing.as_deref());
-        let total = ongoing
-            .filter(|ongoing| ongoing.agent == agent)
-            .and_then(|ongoing| ongoing.total.as_ref());
+        let ongoing = ongoing.filter(|ongoing| ongoing.agent == agent);
+        let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
+        let source = program
+            .as_deref()
+            .and_then(|program| self.session_source(attempt, program, ongoing));
         let reader = program.and_then(|program| program.reader(total));
         // What it did, used and noticed until then is no less true.
         match reader {
@@ -585,7 +621,8 @@ impl Runner<'_, '_> {
                     reader,
                     Circles::default(),
                     self.session.world.redactor(),
-                );
+                )
+                .with_session(source);
                 let (seen, words) = self.of_feed(&node, feed, &Ended::default());
                 report.observations = answer::noticed_in(&words);
                 report.usage = seen.usage;

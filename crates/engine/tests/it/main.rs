@@ -2,4 +2,5 @@
 
 mod agents;
 mod process;
+mod session_files;
 mod trees;
