@@ -112,6 +112,12 @@ pub trait Agent: fmt::Debug {
         false
     }
 
+    /// How lines begin that hold a part of what a later line has whole. They are
+    /// no part of a transcript: a secret that is cut in two is none to find.
+    fn partial_line(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Where the program records what a conversation uses, if it is started
     /// in this environment; None where it keeps no record that piton can read.
     fn session_files(&self, _env: &BTreeMap<String, String>) -> Option<SessionFiles> {
@@ -217,7 +223,7 @@ pub struct Said {
 /// When what is configured for it does not fit.
 pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
     let table = config.agents.get(name);
-    let Some(adapter) = adapter(config, name) else {
+    let Some(adapter) = config.adapter(name) else {
         return shell(name, config.command(name));
     };
     let table = table.cloned().unwrap_or_default();
@@ -228,16 +234,6 @@ pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
         Adapter::Gemini => Box::new(Gemini::new(table, zone)),
         Adapter::Custom => Box::new(Custom::new(table, zone)?),
     })
-}
-
-/// The adapter of the agent that `name` means; none for a shell command.
-fn adapter(config: &Config, name: &str) -> Option<Adapter> {
-    if let Some(table) = config.agents.get(name) {
-        return Some(table.adapter(name));
-    }
-    // What a person configured goes before what piton knows.
-    let is_command = name.starts_with("sh:") || config.agent.commands.contains_key(name);
-    Adapter::known(name).filter(|_| !is_command)
 }
 
 /// What says that the work of the agent `name` is done: what was `asked` for,
@@ -256,7 +252,9 @@ pub fn verdict_by(
         let table = config.agents.get(name);
         return Ok(table.map_or(VerdictBy::Form, |table| table.verdict));
     };
-    let unfit = adapter(config, name).and_then(|adapter| asked.unfit_for(adapter));
+    let unfit = config
+        .adapter(name)
+        .and_then(|adapter| asked.unfit_for(adapter));
     match unfit {
         Some(why) => Err(Failure::new("usage", format!("--verdict: {why}"))
             .hint("leave --verdict out, or name a command: `--agent 'sh:CMD'`")),

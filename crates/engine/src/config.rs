@@ -280,6 +280,9 @@ impl Default for ArchiveConfig {
     }
 }
 
+/// What turns off what a duration would turn on.
+pub const OFF: &str = "off";
+
 /// The table `[agent]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -292,7 +295,8 @@ pub struct AgentConfig {
     pub commands: BTreeMap<String, String>,
     /// Longest life of an agent, as a duration.
     pub wall_timeout: String,
-    /// Longest time in which an agent prints nothing; off when absent.
+    /// Longest time in which an agent prints nothing, or [`OFF`]. When absent
+    /// that of its adapter: see [`Adapter::idle_timeout_default`].
     pub idle_timeout: Option<String>,
     /// Between asking an agent to end and ending it.
     pub grace: String,
@@ -341,9 +345,10 @@ impl Config {
     /// When it is no TOML, or has a key or a value that nobody knows.
     pub fn parse(text: &str) -> Result<Self, String> {
         let config: Self = toml::from_str(text).map_err(|error| told(text, &error))?;
+        let idle = config.agent.idle_timeout.as_ref();
         let durations = [
             Some(&config.agent.wall_timeout),
-            config.agent.idle_timeout.as_ref(),
+            idle.filter(|idle| *idle != OFF),
             Some(&config.agent.grace),
         ];
         for text in durations.into_iter().flatten() {
@@ -370,17 +375,31 @@ impl Config {
 }
 
 impl Config {
+    /// The adapter of the agent that `name` means; none for a shell command.
+    #[must_use]
+    pub fn adapter(&self, name: &str) -> Option<Adapter> {
+        if let Some(table) = self.agents.get(name) {
+            return Some(table.adapter(name));
+        }
+        // What a person configured goes before what piton knows.
+        let is_command = name.starts_with("sh:") || self.agent.commands.contains_key(name);
+        Adapter::known(name).filter(|_| !is_command)
+    }
+
     /// What bounds the agent of this name.
     #[must_use]
     pub fn limits(&self, agent: &str) -> crate::process::Limits {
         let table = self.agents.get(agent);
+        let adapter = self.adapter(agent);
+        let idle_default = adapter.and_then(Adapter::idle_timeout_default);
         let own = AgentConfig {
             wall_timeout: table
                 .and_then(|table| table.wall_timeout.clone())
                 .unwrap_or_else(|| self.agent.wall_timeout.clone()),
             idle_timeout: table
                 .and_then(|table| table.idle_timeout.clone())
-                .or_else(|| self.agent.idle_timeout.clone()),
+                .or_else(|| self.agent.idle_timeout.clone())
+                .or_else(|| idle_default.map(str::to_owned)),
             ..self.agent.clone()
         };
         own.limits()

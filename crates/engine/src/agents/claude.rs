@@ -36,6 +36,19 @@ const NAME: Name = Name {
     login: "log in (start `claude`, type /login) or set a key that is valid",
 };
 
+/// What it is always started with. The parts of an answer that is being written
+/// say what it uses, and that it is at work.
+const ALWAYS: [&str; 5] = [
+    "-p",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--include-partial-messages",
+];
+
+/// How lines with a part of an answer begin: the whole answer follows.
+const PARTIAL: &str = "{\"type\":\"stream_event\",";
+
 /// Types of lines that say nothing piton needs.
 const QUIET: &[&str] = &[
     "system",
@@ -99,9 +112,7 @@ impl Claude {
 
 impl Agent for Claude {
     fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure> {
-        let mut args: Vec<String> = ["-p", "--output-format", "stream-json", "--verbose"]
-            .map(str::to_owned)
-            .to_vec();
+        let mut args = ALWAYS.map(str::to_owned).to_vec();
         let (flag, id) = match order.resume {
             Some(id) => ("--resume", id),
             None => ("--session-id", order.conversation),
@@ -137,6 +148,10 @@ impl Agent for Claude {
 
     fn can_resume(&self) -> bool {
         true
+    }
+
+    fn partial_line(&self) -> Option<&'static str> {
+        Some(PARTIAL)
     }
 
     fn session_files(&self, env: &BTreeMap<String, String>) -> Option<SessionFiles> {

@@ -1,6 +1,6 @@
 //! Agents: started, ended, and what came of them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use piton_core::attempt::{Conversation, Outcome, ProcessEnd, Report, Transcript};
@@ -11,6 +11,7 @@ use piton_core::run_loop::Input;
 use piton_core::stuck::Circles;
 use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, Command, ItemRow, Need, Node, Role};
+use tempfile::NamedTempFile;
 
 use super::feed::{Feed, SessionSource};
 use super::left_behind::{plain, transcripts};
@@ -562,12 +563,12 @@ impl Runner<'_, '_> {
     /// Keeps what an agent said, without secrets. A transcript that cannot be
     /// kept is missed, and never delays the outcome.
     fn keep_transcript(&self, attempt: AttemptId, node: &Node) -> Option<Transcript> {
-        let from = self.output_of(attempt).ok()?;
-        let number = self
-            .lp
-            .tables()
-            .attempt(attempt)
-            .map_or(0, |row| row.number);
+        let row = self.lp.tables().attempt(attempt);
+        let number = row.map_or(0, |row| row.number);
+        let output = self.output_of(attempt).ok()?;
+        let agent = row.map(|row| row.agent.as_str()).unwrap_or_default();
+        let whole = self.without_parts(&output, agent);
+        let from = whole.as_ref().map_or(output.as_path(), |file| file.path());
         let tail: String = attempt.to_string().chars().rev().take(6).collect();
         let name = format!("{}.{number}.{tail}.log", plain(node.as_str()));
         let path = transcripts(&self.row).join(name);
@@ -575,7 +576,7 @@ impl Runner<'_, '_> {
         std::fs::create_dir_all(to.parent()?).ok()?;
         let redactor = self.session.world.redactor();
         let copied = spool::copy_redacted(
-            &from,
+            from,
             &to,
             &|text| redactor.redact(text),
             TRANSCRIPT_BYTES_MAX,
@@ -587,6 +588,16 @@ impl Runner<'_, '_> {
             sha256: copied.sha256,
             truncated: copied.truncated,
         })
+    }
+
+    /// What an agent printed, without the parts of what it printed whole later;
+    /// none where its program prints no such parts, or nobody can write.
+    fn without_parts(&self, output: &Path, agent: &str) -> Option<NamedTempFile> {
+        let program = agents::named(&self.job.config, agent).ok()?;
+        let begin = program.partial_line()?;
+        let whole = NamedTempFile::new_in(self.spool.folder()).ok()?;
+        spool::copy_without_lines(output, whole.as_file(), begin).ok()?;
+        Some(whole)
     }
 
     /// What became of an agent whose runner died: nobody knows, but what it
