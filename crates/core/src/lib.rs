@@ -64,6 +64,7 @@ pub mod refusal;
 pub mod row;
 pub mod run;
 pub mod run_loop;
+pub mod standstill;
 pub mod stuck;
 pub mod tables;
 pub mod trouble;

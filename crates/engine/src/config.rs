@@ -13,6 +13,7 @@ use piton_core::dollars::Dollars;
 use piton_core::evidence::{Baseline, ClaimOverrides, ClaimRules, Claims, WeakenedProof, Worth};
 use piton_core::gate::Gate;
 use piton_core::policy::Limits;
+use piton_core::standstill::StandstillBounds;
 use piton_core::stuck::Thresholds;
 use piton_formats::plan_file::PlanKind;
 use serde::Deserialize;
@@ -298,6 +299,9 @@ pub struct AgentConfig {
     /// Longest time in which an agent prints nothing, or [`OFF`]. When absent
     /// that of its adapter: see [`Adapter::idle_timeout_default`].
     pub idle_timeout: Option<String>,
+    /// After how long without a change and how many calls an agent makes no
+    /// progress, or [`OFF`]: see [`StandstillBounds`].
+    pub no_progress: String,
     /// Between asking an agent to end and ending it.
     pub grace: String,
     /// Most bytes that an agent may print.
@@ -311,6 +315,7 @@ impl Default for AgentConfig {
             commands: BTreeMap::new(),
             wall_timeout: "2h".to_owned(),
             idle_timeout: None,
+            no_progress: "60m/200".to_owned(),
             grace: "5s".to_owned(),
             output_bytes_max: 256 << 20,
         }
@@ -353,6 +358,11 @@ impl Config {
         ];
         for text in durations.into_iter().flatten() {
             parse_duration(text).map_err(|error| error.to_string())?;
+        }
+        let no_progress = &config.agent.no_progress;
+        if no_progress != OFF {
+            let bounds = no_progress.parse::<StandstillBounds>();
+            bounds.map_err(|error| format!("agent.no-progress: {error}"))?;
         }
         for (name, table) in &config.agents {
             table.check(name)?;
@@ -407,6 +417,12 @@ impl Config {
 }
 
 impl AgentConfig {
+    /// When an agent makes no progress; none where nobody wants to know.
+    #[must_use]
+    pub fn standstill_bounds(&self) -> Option<StandstillBounds> {
+        self.no_progress.parse().ok()
+    }
+
     /// What bounds an agent.
     #[must_use]
     pub fn limits(&self) -> crate::process::Limits {

@@ -220,8 +220,19 @@ fn worker_task(of: &Ingredients<'_>) -> String {
 }
 
 fn verdict_task(item: &ItemRow) -> String {
+    if item.made_no_progress {
+        return end_task(item);
+    }
     format!(
         "## What came of it?\n\nYour turn on **{}** is over, and nothing in what you printed says in the form that was asked for whether it is done. A text that sounds as if it were does not count, and a block that is cut off or has another status does not either.\n\nNobody reads this while you work, and no question is answered in time: decide what you can decide. What ran in the background has ended with your turn; run it again and wait for its end. If something is left to do, do it now. Then report what is true now, also when it failed or when only a person can go on.",
+        item.node
+    )
+}
+
+/// What an agent is asked that worked on and changed nothing.
+fn end_task(item: &ItemRow) -> String {
+    format!(
+        "## Come to an end\n\nYou were stopped: for a long time and over many calls your work on **{}** changed nothing. The work tree is as you left it, and what ran in the background has ended.\n\nStop exploring. Finish now what you can finish with what you know, and leave the rest. Nobody reads this while you work, and no question is answered in time. Then end with the report that is asked for below: say what is done and what is left, also when it failed or when only a person can go on.",
         item.node
     )
 }
@@ -425,6 +436,20 @@ mod tests {
         };
         let own = verdict(&own, &ingredients(&item));
         assert!(own.ends_with("\n\nEnd with DONE build/login.\n"), "{own}");
+    }
+
+    #[test]
+    fn an_agent_without_progress_is_asked_to_come_to_an_end() {
+        let stopped = ItemRow {
+            made_no_progress: true,
+            ..item()
+        };
+        let text = verdict(&Templates::default(), &ingredients(&stopped));
+        assert!(text.starts_with("## Come to an end"), "{text}");
+        assert!(text.contains("**build/login**"), "{text}");
+        assert!(text.contains("leave the rest"), "{text}");
+        assert!(text.contains(RESULT_REPORTING), "{text}");
+        assert!(!crate::answer::is_account(&text), "{text}");
     }
 
     #[test]

@@ -137,6 +137,9 @@ struct Runner<'s, 'w> {
     before: Option<Box<seen::Before>>,
     /// The last look at the work tree, until something else happens to it.
     looked: Option<seen::Looked>,
+    /// The tree that an agent at work had left when it was last looked for a
+    /// standstill.
+    tree_at_work: Option<String>,
     /// The last attempt that this runner ended.
     last_attempt: Option<AttemptId>,
     /// Somebody was told already that a budget does not count everything.
@@ -243,6 +246,7 @@ fn start(
         look_missed: false,
         before: None,
         looked: None,
+        tree_at_work: None,
         last_attempt: None,
         budget_warned: false,
     };
@@ -573,11 +577,11 @@ impl Runner<'_, '_> {
     fn why_stopped(&self) -> Asked {
         let asked = self.lp.run().and_then(|row| row.asked.as_ref());
         let asked = asked.filter(|asked| asked.request == Request::Stop);
-        let circling = self.work.as_ref().and_then(Work::circling);
-        match (&self.stop_reason, asked, circling) {
+        let stuck = self.work.as_ref().and_then(Work::stuck);
+        match (&self.stop_reason, asked, stuck) {
             (Some(signal), ..) => Asked::Wanted(signal.clone()),
             (None, Some(asked), _) => Asked::Wanted(format!("stopped by {}", asked.by)),
-            (None, None, Some(why)) => Asked::Circling(why.to_owned()),
+            (None, None, Some(stuck)) => stuck,
             (None, None, None) => Asked::Wanted(self.lp.used_up().map_or_else(
                 || "the time box is over".to_owned(),
                 |limit| format!("stopped at a limit: {limit}"),
@@ -703,6 +707,7 @@ impl Runner<'_, '_> {
     fn tick(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
         let now = self.now();
         let mut inputs = self.read_agent(tell);
+        inputs.extend(self.look_for_standstill(tell));
         self.look(tell)?;
         let events = self.news()?;
         let is_behind = !events.is_empty();
@@ -910,6 +915,7 @@ impl Runner<'_, '_> {
             deadline: None,
             for_: Purpose::Commit,
             asked: None,
+            no_progress: None,
             handle: Handle::Calls(stop.clone()),
         });
         let sender = self.sender.clone();

@@ -406,3 +406,52 @@ fn a_key_behind_an_escape_is_in_no_transcript() {
     assert!(transcript.contains("cat env"), "{transcript}");
     assert!(!transcript.contains(&key), "{transcript}");
 }
+
+/// Calls that differ, one after another.
+fn reads(count: usize) -> Vec<Value> {
+    let numbers = 0..count;
+    let calls = numbers.flat_map(|number| calls(&format!("head -n {number} a.rs"), "text"));
+    calls.collect()
+}
+
+#[test]
+fn an_agent_that_changes_nothing_is_asked_once_to_come_to_an_end() {
+    let mut lines = vec![begins()];
+    lines.extend(reads(5));
+    // What it writes down here is no change: git ignores `.piton/`.
+    let script = "cat >>.piton/prompts\ncase \"$*\" in *--resume*) cat end;; *) cat said; exec sleep 60;; esac";
+    let scratch = project("claude", script, &lines);
+    scratch.write(
+        "end",
+        &format!("{}\n{}\n", begins(), completes("read it all")),
+    );
+    let config = scratch.read(".piton/config.toml");
+    let config = config.replacen("[agent]\n", "[agent]\nno-progress = \"1s/5\"\n", 1);
+    scratch.write(".piton/config.toml", &config);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    let first = report(&scratch);
+    assert_eq!(first["outcome"], "failed", "{first}");
+    assert_eq!(first["trouble"], "stuck", "{first}");
+    let error = first["error"].as_str().unwrap_or_default();
+    assert!(error.contains("it changed nothing in"), "{error}");
+    assert_eq!(attempts(&scratch), 2);
+    let prompts = scratch.read(".piton/prompts");
+    assert_eq!(prompts.matches("## Come to an end").count(), 1, "{prompts}");
+    assert_eq!(node(&scratch)["retries"], 0);
+}
+
+#[test]
+fn an_agent_that_changes_something_by_a_command_makes_progress() {
+    let mut lines = vec![begins()];
+    lines.extend(reads(5));
+    let script = "cat >/dev/null; cat said; echo new >new; sleep 1.5; cat end";
+    let scratch = project("claude", script, &lines);
+    scratch.write("end", &format!("{}\n", completes("made it")));
+    let config = scratch.read(".piton/config.toml");
+    let config = config.replacen("[agent]\n", "[agent]\nno-progress = \"1s/5\"\n", 1);
+    scratch.write(".piton/config.toml", &config);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert_eq!(attempts(&scratch), 1);
+}

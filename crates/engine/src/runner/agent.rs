@@ -8,6 +8,7 @@ use piton_core::dollars::Dollars;
 use piton_core::prepare::Section;
 use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
+use piton_core::standstill::StandstillBounds;
 use piton_core::stuck::Circles;
 use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, Command, ItemRow, Need, Node, Role};
@@ -102,6 +103,7 @@ impl Runner<'_, '_> {
             mark: mark.clone(),
         };
         let before = self.before.take();
+        self.tree_at_work = None;
         fail::point("run.before-start");
         let purpose = Purpose::Agent {
             attempt,
@@ -201,6 +203,49 @@ impl Runner<'_, '_> {
             inputs.push(Input::Circling);
         }
         inputs
+    }
+
+    /// Whether the agent that works makes no progress. The work tree is looked at
+    /// only when its calls show none: what a command changed is progress, too.
+    pub(super) fn look_for_standstill(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Vec<Input> {
+        let now = self.now();
+        let bounds = self.job.config.agent.standstill_bounds();
+        let Some(why) = self.standstill(bounds, now) else {
+            return Vec::new();
+        };
+        let known = self.tree_at_work.clone();
+        let tree = self.look_at_tree(tell).map(|looked| looked.tree());
+        let Some(work) = &mut self.work else {
+            return Vec::new();
+        };
+        let Purpose::Agent { before, feed, .. } = &mut work.for_ else {
+            return Vec::new();
+        };
+        let known = known.or_else(|| before.as_ref().map(|before| before.tree()));
+        // What cannot be seen may have changed.
+        let is_same = tree.is_some() && tree == known;
+        if is_same {
+            work.no_progress = Some(why);
+            return vec![Input::Circling];
+        }
+        if let Some(feed) = feed {
+            feed.note_change(now);
+        }
+        self.tree_at_work = tree;
+        Vec::new()
+    }
+
+    /// Why the agent that works seems to make no progress.
+    fn standstill(&self, bounds: Option<StandstillBounds>, now: Timestamp) -> Option<String> {
+        let work = self.work.as_ref().filter(|work| work.asked.is_none())?;
+        let Purpose::Agent {
+            feed: Some(feed), ..
+        } = &work.for_
+        else {
+            return None;
+        };
+        let is_over = feed.is_over() || feed.circling().is_some();
+        feed.standstill(bounds?, now).filter(|_| !is_over)
     }
 
     /// What an agent or a gate finds in its environment.
@@ -370,6 +415,7 @@ impl Runner<'_, '_> {
         } = over;
         let output = self.output_of(attempt)?;
         let stopped_for = trouble_of(exit, asked.as_ref());
+        let no_progress = matches!(asked, Some(Asked::NoProgress(_)));
         let ended = Ended {
             code: exit.code,
             signal: exit.signal,
@@ -406,6 +452,9 @@ impl Runner<'_, '_> {
         self.verify_blocker(attempt, &node, &mut report);
         self.without_rules(&node, &mut report);
         self.follow_up(attempt, &node, &text, &mut report);
+        if no_progress {
+            self.offer_an_end(attempt, &mut report);
+        }
         tracing::info!(
             %node, outcome = report.outcome.as_str(), error = report.error,
             trouble = ?report.trouble, usage = ?report.usage, "came to"
@@ -515,21 +564,23 @@ impl Runner<'_, '_> {
             piton_core::amount::spoken(time.unwrap_or_default().as_secs())
         };
         Some(match exit.stopped_by? {
-            StopReason::Asked => match asked {
-                Some(Asked::Circling(why)) => Stopped {
-                    why: format!("it went in circles and was stopped: {why}"),
-                    asked: false,
+            StopReason::Asked => {
+                let (why, is_wanted) = match asked {
+                    Some(Asked::Circling(why)) => {
+                        (format!("it went in circles and was stopped: {why}"), false)
+                    }
+                    Some(Asked::NoProgress(why)) => {
+                        (format!("it made no progress and was stopped: {why}"), false)
+                    }
+                    Some(Asked::Wanted(why)) => (why, true),
+                    None => ("it was stopped".to_owned(), true),
+                };
+                Stopped {
+                    why,
+                    asked: is_wanted,
                     late: false,
-                },
-                asked => Stopped {
-                    why: match asked {
-                        Some(Asked::Wanted(why)) => why,
-                        Some(Asked::Circling(_)) | None => "it was stopped".to_owned(),
-                    },
-                    asked: true,
-                    late: false,
-                },
-            },
+                }
+            }
             StopReason::Wall => Stopped {
                 why: format!("it ran longer than {} and was stopped", spoken(limits.wall)),
                 asked: false,
@@ -696,8 +747,10 @@ fn trouble_of(exit: &Exit, asked: Option<&Asked>) -> Option<Trouble> {
     match (exit.stopped_by?, asked) {
         (StopReason::Wall | StopReason::Idle, _) => Some(Trouble::Timeout),
         (StopReason::Flood, _) => Some(Trouble::Limit),
-        (StopReason::Asked, Some(Asked::Circling(_))) => Some(Trouble::Stuck),
-        (StopReason::Asked, _) => None,
+        (StopReason::Asked, Some(Asked::Circling(_) | Asked::NoProgress(_))) => {
+            Some(Trouble::Stuck)
+        }
+        (StopReason::Asked, Some(Asked::Wanted(_)) | None) => None,
     }
 }
 

@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Conversation, Usage};
 use piton_core::call::Activity;
 use piton_core::redact::Redactor;
+use piton_core::standstill::{SinceChange, StandstillBounds};
 use piton_core::stuck::Circles;
 
 use crate::agents::lines::{Line, Lines};
@@ -59,6 +60,8 @@ struct Live {
     conversation: Option<String>,
     /// Why it goes in circles, the first time that it did.
     circling: Option<String>,
+    /// What it did since it last changed something; none before its first call.
+    since_change: Option<SinceChange>,
     redactor: Redactor,
 }
 
@@ -89,6 +92,7 @@ impl Feed {
                 is_news: false,
                 conversation: None,
                 circling: None,
+                since_change: None,
                 redactor,
             },
             session: None,
@@ -142,6 +146,16 @@ impl Feed {
     /// Why the agent goes in circles, if it does.
     pub(super) fn circling(&self) -> Option<&str> {
         self.live.circling.as_deref()
+    }
+
+    /// Why it makes no progress, as far as its calls show.
+    pub(super) fn standstill(&self, bounds: StandstillBounds, now: Timestamp) -> Option<String> {
+        self.live.since_change?.standstill(bounds, now)
+    }
+
+    /// Something changed that its calls did not show.
+    pub(super) fn note_change(&mut self, now: Timestamp) {
+        self.live.since_change = Some(SinceChange::new(now));
     }
 
     /// Whether the program is about to end by itself.
@@ -257,6 +271,8 @@ impl Live {
             Seen::Conversation(id) => self.conversation = Some(id),
             Seen::Called(call) => {
                 let call = call.redacted(&self.redactor);
+                let since = self.since_change.get_or_insert(SinceChange::new(now));
+                since.count_call(&call, now);
                 let circling = self.circles.called(&call, now);
                 self.circling = self.circling.take().or(circling);
                 self.activity.add(call);
