@@ -135,7 +135,11 @@ mod tests {
     #[test]
     fn much_time_and_many_calls_together_are_a_standstill() {
         check(200, 60, Some("it changed nothing in 1h 00m and 200 calls"));
-        check(5_000, 61, Some("it changed nothing in 1h 01m and 5000 calls"));
+        check(
+            5_000,
+            61,
+            Some("it changed nothing in 1h 01m and 5000 calls"),
+        );
         check(199, 600, None);
         check(5_000, 59, None);
         check(0, 6_000, None);

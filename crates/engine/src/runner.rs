@@ -1050,6 +1050,9 @@ impl Runner<'_, '_> {
             }
             fail::point("run.released");
         }
+        for passed in self.lp.budgets_passed() {
+            tell(Notice::Warning(&passed));
+        }
         match ending {
             Ending::State => {}
             Ending::CannotStart(error) => {

@@ -368,6 +368,53 @@ fn what_completes_is_done_also_when_it_used_the_budget_up() {
     let said = scratch.piton(&["run", "demo", "--budget-usd", "5"]);
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
     assert_eq!(node(&scratch)["state"], "done");
+    let passed = "the budget of $5.00 was passed by $1.00: $6.00 were used";
+    assert_eq!(said.err.matches(passed).count(), 1, "{}", said.err);
+    let status = scratch.json(&["status", DEMO]);
+    assert_eq!(status["run"]["warnings"][0], passed);
+}
+
+#[test]
+fn calls_that_were_denied_stand_in_the_line_of_their_item() {
+    let mut end = completes("built what it could");
+    end["permission_denials"] = json!([{"tool_name": "Bash"}, {"tool_name": "Write"}]);
+    let scratch = project("claude", "cat >/dev/null; cat said", &[begins(), end]);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert!(said.err.contains("2 calls denied"), "{}", said.err);
+    assert_eq!(node(&scratch)["denied"], 2);
+    let status = scratch.piton(&["status", DEMO]).out;
+    let line = status.lines().find(|line| line.contains("build"));
+    assert!(
+        line.is_some_and(|line| line.contains("2 calls denied")),
+        "{status}"
+    );
+}
+
+#[test]
+fn an_attempt_that_was_killed_is_counted_from_the_file_of_its_session() {
+    let script = "cat >/dev/null; mkdir -p records/projects/harbour; cp record records/projects/harbour/s.jsonl; cat said; kill -9 $$";
+    let scratch = project("claude", script, &[begins()]);
+    let record = json!({"type": "assistant", "timestamp": "2026-11-23T09:00:00Z",
+        "message": {"id": "m", "model": "opus", "usage": {"input_tokens": 1200,
+            "output_tokens": 42, "cache_read_input_tokens": 800}}});
+    let folder = scratch.path().join("records").display().to_string();
+    let config = scratch.read(".piton/config.toml");
+    scratch.write("record", &format!("{record}\n")).write(
+        ".piton/config.toml",
+        &format!("{config}env = {{ CLAUDE_CONFIG_DIR = {folder:?} }}\n"),
+    );
+    run(&scratch);
+    let usage = report(&scratch)["usage"].clone();
+    let expect = json!({"input_tokens": 1200, "output_tokens": 42, "cache_read_tokens": 800});
+    assert_eq!(usage, expect);
+    let costs = scratch.json(&["status", "--costs"]);
+    let opus = &costs["run"]["models"]["opus"];
+    assert_eq!(
+        opus["output_tokens"],
+        costs["run"]["spend"]["output_tokens"]
+    );
+    assert!(costs["run"]["spend"].get("cost_usd").is_none(), "{costs}");
 }
 
 #[test]

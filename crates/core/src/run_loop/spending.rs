@@ -4,6 +4,7 @@
 use super::{Doing, Effect, RunLoop};
 use crate::attempt::{Outcome, Report};
 use crate::budget::{self, Left, Spent};
+use crate::run::RunRow;
 use crate::usage::Usage;
 
 impl RunLoop {
@@ -32,6 +33,13 @@ impl RunLoop {
     pub fn budget_warning(&self) -> Option<String> {
         let row = self.run()?;
         budget::warning(&row.limits, &row.spend)
+    }
+
+    /// The budgets that were passed, each in a sentence.
+    #[must_use]
+    pub fn budgets_passed(&self) -> Vec<String> {
+        let passed = |row: &RunRow| budget::passed(&row.limits, &row.spend, self.elsewhere);
+        self.run().map(passed).unwrap_or_default()
     }
 
     /// Whether something bounds what this run may use.
