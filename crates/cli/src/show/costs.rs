@@ -48,7 +48,8 @@ fn of_run(run: &RunCosts) -> Vec<[String; 4]> {
     }
     // A row that says that nothing is known would say nothing.
     let unknown = &run.model_unknown;
-    let has_unknown = !unknown.is_empty() && !(run.models.is_empty() && unknown.is_unknown());
+    let says_something = !run.models.is_empty() || !unknown.is_unknown();
+    let has_unknown = says_something && !unknown.is_empty();
     if has_unknown || !run.models.is_empty() {
         rows.push(heading("by model"));
     }
