@@ -137,9 +137,6 @@ struct Runner<'s, 'w> {
     before: Option<Box<seen::Before>>,
     /// The last look at the work tree, until something else happens to it.
     looked: Option<seen::Looked>,
-    /// The tree that an agent at work had left when it was last looked for a
-    /// standstill.
-    tree_at_work: Option<String>,
     /// The last attempt that this runner ended.
     last_attempt: Option<AttemptId>,
     /// Somebody was told already that a budget does not count everything.
@@ -246,7 +243,6 @@ fn start(
         look_missed: false,
         before: None,
         looked: None,
-        tree_at_work: None,
         last_attempt: None,
         budget_warned: false,
     };
@@ -916,6 +912,7 @@ impl Runner<'_, '_> {
             for_: Purpose::Commit,
             asked: None,
             no_progress: None,
+            tree: None,
             handle: Handle::Calls(stop.clone()),
         });
         let sender = self.sender.clone();

@@ -103,7 +103,6 @@ impl Runner<'_, '_> {
             mark: mark.clone(),
         };
         let before = self.before.take();
-        self.tree_at_work = None;
         fail::point("run.before-start");
         let purpose = Purpose::Agent {
             attempt,
@@ -213,7 +212,6 @@ impl Runner<'_, '_> {
         let Some(why) = self.standstill(bounds, now) else {
             return Vec::new();
         };
-        let known = self.tree_at_work.clone();
         let tree = self.look_at_tree(tell).map(|looked| looked.tree());
         let Some(work) = &mut self.work else {
             return Vec::new();
@@ -221,7 +219,8 @@ impl Runner<'_, '_> {
         let Purpose::Agent { before, feed, .. } = &mut work.for_ else {
             return Vec::new();
         };
-        let known = known.or_else(|| before.as_ref().map(|before| before.tree()));
+        let at_start = || before.as_ref().map(|before| before.tree());
+        let known = work.tree.take().or_else(at_start);
         // What cannot be seen may have changed.
         let is_same = tree.is_some() && tree == known;
         if is_same {
@@ -231,7 +230,7 @@ impl Runner<'_, '_> {
         if let Some(feed) = feed {
             feed.note_change(now);
         }
-        self.tree_at_work = tree;
+        work.tree = tree;
         Vec::new()
     }
 

@@ -24,6 +24,8 @@ pub(super) struct Work {
     pub(super) asked: Option<Asked>,
     /// Why it makes no progress, if it makes none.
     pub(super) no_progress: Option<String>,
+    /// The tree as it was when it was last looked for a standstill.
+    pub(super) tree: Option<String>,
     pub(super) handle: Handle,
 }
 
@@ -121,6 +123,7 @@ impl Runner<'_, '_> {
             for_,
             asked: None,
             no_progress: None,
+            tree: None,
             handle: Handle::Process(running),
         });
         fail::point("run.started");
