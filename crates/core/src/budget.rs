@@ -98,6 +98,35 @@ pub fn reached(limits: &Limits, spend: &Spend, live: &Usage, elsewhere: Spent) -
     words.into_iter().flatten().next()
 }
 
+/// The budgets that were passed, each in a sentence that says by how much. The
+/// last attempt of a run may pass one, and no further agent is held back then.
+#[must_use]
+pub fn passed(limits: &Limits, spend: &Spend, elsewhere: Spent) -> Vec<String> {
+    let run = Spent::from(spend);
+    let project = run.plus(elsewhere);
+    let usd = |which: &str, most: Option<Dollars>, used: Dollars| {
+        let most = most.filter(|most| used > *most)?;
+        let over = used.less(most);
+        Some(format!(
+            "the {which} of {most} was passed by {over}: {used} were used"
+        ))
+    };
+    let tokens = |which: &str, most: Option<u64>, used: u64| {
+        let most = most.filter(|most| used > *most)?;
+        let over = used - most;
+        Some(format!(
+            "the {which} of {most} tokens was passed by {over}: {used} were used"
+        ))
+    };
+    let all = [
+        usd("budget", limits.budget_usd, run.usd),
+        tokens("budget", limits.budget_tokens, run.tokens),
+        usd("project budget", limits.project_usd, project.usd),
+        tokens("project budget", limits.project_tokens, project.tokens),
+    ];
+    all.into_iter().flatten().collect()
+}
+
 /// What somebody should know who trusts in a budget: that what some attempts of
 /// the run used is not known, and does not count.
 #[must_use]
@@ -216,6 +245,24 @@ mod tests {
             reached(&limits, &spend, &none, of_others(900)).as_deref(),
             Some("project budget (1000 tokens)")
         );
+    }
+
+    #[test]
+    fn a_budget_that_was_passed_is_told_with_by_how_much() {
+        let five = Limits {
+            budget_tokens: Some(80),
+            ..limits("5", "10")
+        };
+        let spend = Spend::of(&cost(6.5));
+        let said = passed(&five, &spend, elsewhere("4"));
+        let expect = [
+            "the budget of $5.00 was passed by $1.50: $6.50 were used",
+            "the budget of 80 tokens was passed by 20: 100 were used",
+            "the project budget of $10.00 was passed by $0.50: $10.50 were used",
+        ];
+        assert_eq!(said, expect);
+        let spend = Spend::of(&cost(5.0));
+        assert!(passed(&limits("5", "9"), &spend, elsewhere("4")).is_empty());
     }
 
     #[test]

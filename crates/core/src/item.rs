@@ -241,6 +241,9 @@ pub struct ItemRow {
     /// that was interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ongoing: Option<Box<Conversation>>,
+    /// That attempt was stopped because it made no progress.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub made_no_progress: bool,
     /// How often in a row a service that had enough put it off.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub put_off: u32,
@@ -248,6 +251,9 @@ pub struct ItemRow {
     /// signal from outside, a conversation that was gone.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub broken_off: u32,
+    /// How many calls its attempts were not permitted to make.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub denied: u32,
     /// What its attempts used.
     #[serde(default, skip_serializing_if = "Spend::is_empty")]
     pub spend: Spend,

@@ -69,6 +69,7 @@ pub mod row;
 pub mod run;
 pub mod run_loop;
 pub mod standing;
+pub mod standstill;
 pub mod stuck;
 pub mod tables;
 pub mod trouble;

@@ -135,6 +135,14 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Whether something bounds what attempts may use.
+    #[must_use]
+    pub fn has_budget(&self) -> bool {
+        let usd = self.budget_usd.or(self.project_usd);
+        let tokens = self.budget_tokens.or(self.project_tokens);
+        usd.is_some() || tokens.is_some()
+    }
+
     /// These limits, each replaced by that of `other` where it has one.
     #[must_use]
     pub fn overridden_by(&self, other: &Self) -> Self {

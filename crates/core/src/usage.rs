@@ -13,8 +13,8 @@ pub use spend::Spend;
 /// What an attempt used. What is not known is absent, never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens read, without those that came from or went to a cache. Where a
-    /// program counts them together, all of them.
+    /// Fresh tokens read: neither from a cache nor written to one. In events of
+    /// older versions they may hold both: see [`Usage::with_fresh_input`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Tokens written. Reasoning counts here where the program counts it here.
@@ -29,7 +29,8 @@ pub struct Usage {
     /// Tokens of reasoning, as the program says; they may be part of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
-    /// Whether the tokens from and to a cache are part of the input.
+    /// Whether the tokens from and to a cache are part of the input: only in
+    /// events of older versions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub input_holds_cached: bool,
     /// Dollars, as the agent's program says.
@@ -73,6 +74,35 @@ impl Usage {
         let cached = [self.cache_read_tokens, self.cache_write_tokens];
         let cached = cached.into_iter().flatten().fold(0, u64::saturating_add);
         cached.min(self.input_tokens.unwrap_or(0))
+    }
+
+    /// The same, without the tokens of a cache among the input.
+    #[must_use]
+    pub fn with_fresh_input(self) -> Self {
+        let cached = self.counted_twice();
+        Self {
+            input_tokens: self.input_tokens.map(|input| input - cached),
+            input_holds_cached: false,
+            ..self
+        }
+    }
+
+    /// The larger of two lower bounds of one amount, kind by kind: nothing is
+    /// counted twice. Dollars stay with this one where it has any.
+    #[must_use]
+    pub fn at_least(&self, other: &Self) -> Self {
+        let (own, other) = (
+            self.clone().with_fresh_input(),
+            other.clone().with_fresh_input(),
+        );
+        Self {
+            input_tokens: own.input_tokens.max(other.input_tokens),
+            output_tokens: own.output_tokens.max(other.output_tokens),
+            cache_read_tokens: own.cache_read_tokens.max(other.cache_read_tokens),
+            cache_write_tokens: own.cache_write_tokens.max(other.cache_write_tokens),
+            reasoning_tokens: own.reasoning_tokens.max(other.reasoning_tokens),
+            ..own.or(&other)
+        }
     }
 
     /// Dollars, said or reckoned.
@@ -190,5 +220,32 @@ mod tests {
             ..usage(1500, 77, None)
         };
         assert_eq!(codex.tokens(), Some(1577));
+        let fresh = codex.with_fresh_input();
+        assert_eq!(
+            (fresh.input_tokens, fresh.tokens()),
+            (Some(1000), Some(1577))
+        );
+        assert_eq!(fresh.clone().with_fresh_input(), fresh);
+    }
+
+    #[test]
+    fn of_two_lower_bounds_the_larger_counts_and_never_their_sum() {
+        let stream = usage(2400, 8, Some(0.5));
+        let file = Usage {
+            cache_read_tokens: Some(800),
+            ..usage(1200, 42, None)
+        };
+        let both = stream.at_least(&file);
+        assert_eq!(both, file.at_least(&stream));
+        assert_eq!(
+            (both.input_tokens, both.output_tokens),
+            (Some(2400), Some(42))
+        );
+        assert_eq!(
+            (both.cache_read_tokens, both.cost_usd),
+            (Some(800), Some(0.5))
+        );
+        assert_eq!(both.at_least(&Usage::default()), both);
+        assert!(Usage::default().at_least(&Usage::default()).is_unknown());
     }
 }

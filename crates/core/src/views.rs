@@ -432,7 +432,13 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             let is_own = matches!(row.stage, Stage::Work | Stage::Verdict | Stage::Baseline);
             if is_own && !report.cannot_start {
                 row.ongoing = goes_on_in(report);
+                // Whoever is interrupted while it comes to an end is asked again.
+                if report.outcome != Outcome::Interrupted {
+                    let is_stuck = report.trouble == Some(Trouble::Stuck);
+                    row.made_no_progress = report.can_be_asked && is_stuck;
+                }
             }
+            row.denied = row.denied.saturating_add(report.activity.denied);
             row.spend = row.spend.plus(&report.spend());
             let started_on = row.started_on.take();
             // What was not started changed nothing that counts.
@@ -730,6 +736,8 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         recovery: None,
         piece_of: item.piece_of.clone(),
         ongoing: None,
+        made_no_progress: false,
+        denied: 0,
         put_off: 0,
         broken_off: 0,
         spend: Spend::default(),

@@ -17,6 +17,7 @@ pub mod lines;
 pub mod outcome;
 pub mod prices;
 mod reset;
+pub mod session_file;
 mod shell;
 mod signs;
 mod stream;
@@ -41,6 +42,7 @@ pub use self::codex::Codex;
 pub use self::custom::Custom;
 pub use self::gemini::Gemini;
 pub use self::prices::Counting;
+pub use self::session_file::SessionFiles;
 pub use self::shell::Shell;
 
 /// What an agent is started for.
@@ -113,6 +115,18 @@ pub trait Agent: fmt::Debug {
     /// Whether it hands the tools of piton to the agent.
     fn takes_tools(&self) -> bool {
         false
+    }
+
+    /// How lines begin that hold a part of what a later line has whole. They are
+    /// no part of a transcript: a secret that is cut in two is none to find.
+    fn partial_line(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Where the program records what a conversation uses, if it is started
+    /// in this environment; None where it keeps no record that piton can read.
+    fn session_files(&self, _env: &BTreeMap<String, String>) -> Option<SessionFiles> {
+        None
     }
 
     /// The model that works where `asked` is asked for, as the program names
@@ -193,6 +207,9 @@ pub struct Said {
     pub early: Option<EarlyStop>,
     /// The conversation, with what all of it used where the program counts so.
     pub conversation: Option<Conversation>,
+    /// Whether the program itself said what this attempt used in all: what was
+    /// seen of one that was killed is less.
+    pub has_total: bool,
     /// What this attempt used.
     pub usage: Usage,
     /// The same by model.
@@ -211,7 +228,7 @@ pub struct Said {
 /// When what is configured for it does not fit.
 pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
     let table = config.agents.get(name);
-    let Some(adapter) = adapter(config, name) else {
+    let Some(adapter) = config.adapter(name) else {
         return shell(name, config.command(name));
     };
     let table = table.cloned().unwrap_or_default();
@@ -222,16 +239,6 @@ pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
         Adapter::Gemini => Box::new(Gemini::new(table, zone)),
         Adapter::Custom => Box::new(Custom::new(table, zone)?),
     })
-}
-
-/// The adapter of the agent that `name` means; none for a shell command.
-fn adapter(config: &Config, name: &str) -> Option<Adapter> {
-    if let Some(table) = config.agents.get(name) {
-        return Some(table.adapter(name));
-    }
-    // What a person configured goes before what piton knows.
-    let is_command = name.starts_with("sh:") || config.agent.commands.contains_key(name);
-    Adapter::known(name).filter(|_| !is_command)
 }
 
 /// What says that the work of the agent `name` is done: what was `asked` for,
@@ -250,7 +257,9 @@ pub fn verdict_by(
         let table = config.agents.get(name);
         return Ok(table.map_or(VerdictBy::Form, |table| table.verdict));
     };
-    let unfit = adapter(config, name).and_then(|adapter| asked.unfit_for(adapter));
+    let unfit = config
+        .adapter(name)
+        .and_then(|adapter| asked.unfit_for(adapter));
     match unfit {
         Some(why) => Err(Failure::new("usage", format!("--verdict: {why}"))
             .hint("leave --verdict out, or name a command: `--agent 'sh:CMD'`")),

@@ -13,6 +13,7 @@ use piton_core::dollars::Dollars;
 use piton_core::evidence::{Baseline, ClaimOverrides, ClaimRules, Claims, WeakenedProof, Worth};
 use piton_core::gate::Gate;
 use piton_core::policy::Limits;
+use piton_core::standstill::StandstillBounds;
 use piton_core::stuck::Thresholds;
 use piton_formats::plan_file::PlanKind;
 use serde::Deserialize;
@@ -280,6 +281,9 @@ impl Default for ArchiveConfig {
     }
 }
 
+/// What turns off what a duration would turn on.
+pub const OFF: &str = "off";
+
 /// The table `[agent]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -292,8 +296,12 @@ pub struct AgentConfig {
     pub commands: BTreeMap<String, String>,
     /// Longest life of an agent, as a duration.
     pub wall_timeout: String,
-    /// Longest time in which an agent prints nothing; off when absent.
+    /// Longest time in which an agent prints nothing, or [`OFF`]. When absent
+    /// that of its adapter: see [`Adapter::idle_timeout_default`].
     pub idle_timeout: Option<String>,
+    /// After how long without a change and how many calls an agent makes no
+    /// progress, or [`OFF`]: see [`StandstillBounds`].
+    pub no_progress: String,
     /// Between asking an agent to end and ending it.
     pub grace: String,
     /// Most bytes that an agent may print.
@@ -307,6 +315,7 @@ impl Default for AgentConfig {
             commands: BTreeMap::new(),
             wall_timeout: "2h".to_owned(),
             idle_timeout: None,
+            no_progress: "60m/200".to_owned(),
             grace: "5s".to_owned(),
             output_bytes_max: 256 << 20,
         }
@@ -341,13 +350,19 @@ impl Config {
     /// When it is no TOML, or has a key or a value that nobody knows.
     pub fn parse(text: &str) -> Result<Self, String> {
         let config: Self = toml::from_str(text).map_err(|error| told(text, &error))?;
+        let idle = config.agent.idle_timeout.as_ref();
         let durations = [
             Some(&config.agent.wall_timeout),
-            config.agent.idle_timeout.as_ref(),
+            idle.filter(|idle| *idle != OFF),
             Some(&config.agent.grace),
         ];
         for text in durations.into_iter().flatten() {
             parse_duration(text).map_err(|error| error.to_string())?;
+        }
+        let no_progress = &config.agent.no_progress;
+        if no_progress != OFF {
+            let bounds = no_progress.parse::<StandstillBounds>();
+            bounds.map_err(|error| format!("agent.no-progress: {error}"))?;
         }
         for (name, table) in &config.agents {
             table.check(name)?;
@@ -370,17 +385,31 @@ impl Config {
 }
 
 impl Config {
+    /// The adapter of the agent that `name` means; none for a shell command.
+    #[must_use]
+    pub fn adapter(&self, name: &str) -> Option<Adapter> {
+        if let Some(table) = self.agents.get(name) {
+            return Some(table.adapter(name));
+        }
+        // What a person configured goes before what piton knows.
+        let is_command = name.starts_with("sh:") || self.agent.commands.contains_key(name);
+        Adapter::known(name).filter(|_| !is_command)
+    }
+
     /// What bounds the agent of this name.
     #[must_use]
     pub fn limits(&self, agent: &str) -> crate::process::Limits {
         let table = self.agents.get(agent);
+        let adapter = self.adapter(agent);
+        let idle_default = adapter.and_then(Adapter::idle_timeout_default);
         let own = AgentConfig {
             wall_timeout: table
                 .and_then(|table| table.wall_timeout.clone())
                 .unwrap_or_else(|| self.agent.wall_timeout.clone()),
             idle_timeout: table
                 .and_then(|table| table.idle_timeout.clone())
-                .or_else(|| self.agent.idle_timeout.clone()),
+                .or_else(|| self.agent.idle_timeout.clone())
+                .or_else(|| idle_default.map(str::to_owned)),
             ..self.agent.clone()
         };
         own.limits()
@@ -388,6 +417,12 @@ impl Config {
 }
 
 impl AgentConfig {
+    /// When an agent makes no progress; none where nobody wants to know.
+    #[must_use]
+    pub fn standstill_bounds(&self) -> Option<StandstillBounds> {
+        self.no_progress.parse().ok()
+    }
+
     /// What bounds an agent.
     #[must_use]
     pub fn limits(&self) -> crate::process::Limits {

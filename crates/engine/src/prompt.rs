@@ -500,6 +500,20 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_without_progress_is_asked_to_come_to_an_end() {
+        let stopped = ItemRow {
+            made_no_progress: true,
+            ..item()
+        };
+        let text = verdict(&Templates::default(), &ingredients(&stopped));
+        assert!(text.starts_with("## Come to an end"), "{text}");
+        assert!(text.contains("**build/login**"), "{text}");
+        assert!(text.contains("leave the rest"), "{text}");
+        assert!(text.contains("```json"), "{text}");
+        assert!(!crate::answer::is_account(&text), "{text}");
+    }
+
+    #[test]
     fn an_agent_that_repeats_its_prompt_has_not_answered() {
         let item = item();
         let of = ingredients(&item);

@@ -575,11 +575,11 @@ impl Runner<'_, '_> {
     fn why_stopped(&self) -> Asked {
         let asked = self.lp.run().and_then(|row| row.asked.as_ref());
         let asked = asked.filter(|asked| asked.request == Request::Stop);
-        let circling = self.work.as_ref().and_then(Work::circling);
-        match (&self.stop_reason, asked, circling) {
+        let stuck = self.work.as_ref().and_then(Work::stuck);
+        match (&self.stop_reason, asked, stuck) {
             (Some(signal), ..) => Asked::Wanted(signal.clone()),
             (None, Some(asked), _) => Asked::Wanted(format!("stopped by {}", asked.by)),
-            (None, None, Some(why)) => Asked::Circling(why.to_owned()),
+            (None, None, Some(stuck)) => stuck,
             (None, None, None) => Asked::Wanted(self.lp.used_up().map_or_else(
                 || "the time box is over".to_owned(),
                 |limit| format!("stopped at a limit: {limit}"),
@@ -705,6 +705,7 @@ impl Runner<'_, '_> {
     fn tick(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
         let now = self.now();
         let mut inputs = self.read_agent(tell);
+        inputs.extend(self.look_for_standstill(tell));
         self.look(tell)?;
         let events = self.news()?;
         let is_behind = !events.is_empty();
@@ -921,6 +922,8 @@ impl Runner<'_, '_> {
             deadline: None,
             for_: Purpose::Commit,
             asked: None,
+            no_progress: None,
+            tree: None,
             handle: Handle::Calls(stop.clone()),
         });
         let sender = self.sender.clone();
@@ -1054,6 +1057,9 @@ impl Runner<'_, '_> {
                 Err(other) => return Err(other.into()),
             }
             fail::point("run.released");
+        }
+        for passed in self.lp.budgets_passed() {
+            tell(Notice::Warning(&passed));
         }
         match ending {
             Ending::State => {}

@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufWriter, Read, Seek as _, SeekFrom, Write};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek as _, SeekFrom, Write};
 use std::ops::Range;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -281,6 +281,45 @@ pub fn copy_redacted(
     target.persist(to).map_err(|error| error.error)?;
     File::open(folder)?.sync_all()?;
     Ok(copied)
+}
+
+/// Copies a file without the lines that begin with this. Lines may be of any
+/// length.
+///
+/// # Errors
+///
+/// When one of both cannot be read or written.
+pub fn copy_without_lines(from: &Path, to: &File, begin: &str) -> io::Result<()> {
+    let mut source = BufReader::new(File::open(from)?);
+    let mut target = BufWriter::new(to);
+    loop {
+        let mut head = Vec::new();
+        let most = begin.len() as u64;
+        (&mut source).take(most).read_until(b'\n', &mut head)?;
+        if head.is_empty() {
+            return target.flush();
+        }
+        let is_left_out = head == begin.as_bytes();
+        if !is_left_out {
+            target.write_all(&head)?;
+        }
+        if head.ends_with(b"\n") {
+            continue;
+        }
+        // The rest of the line, as it comes.
+        loop {
+            let more = source.fill_buf()?;
+            let end = more.iter().position(|byte| *byte == b'\n');
+            let length = end.map_or(more.len(), |end| end + 1);
+            if !is_left_out {
+                target.write_all(&more[..length])?;
+            }
+            source.consume(length);
+            if end.is_some() || length == 0 {
+                break;
+            }
+        }
+    }
 }
 
 fn copy_into(

@@ -1,5 +1,7 @@
 //! What attempts used and cost.
 
+use std::collections::BTreeMap;
+
 use piton_core::usage::Spend;
 use piton_engine::verbs::costs::{Costs, RunCosts};
 
@@ -20,28 +22,40 @@ pub(crate) fn render(costs: &Costs) -> String {
     if let Some(run) = &costs.run {
         rows.extend(of_run(run));
     }
+    let shown = costs.run.as_ref().map(|run| &run.models);
+    if shown != Some(&costs.project_models) && !costs.project_models.is_empty() {
+        rows.push(heading("all runs, by model"));
+        rows.extend(of_models(&costs.project_models));
+    }
     rows.push(row("project, in all", &costs.project));
     table::render(rows.into_iter())
 }
 
+fn heading(text: &str) -> [String; 4] {
+    let bold = format!("{BOLD}{text}{BOLD:#}");
+    [bold, String::new(), String::new(), String::new()]
+}
+
+fn of_models(models: &BTreeMap<String, Spend>) -> impl Iterator<Item = [String; 4]> {
+    let named = models.iter();
+    named.map(|(model, spend)| row(&format!("  {}", first_line(model)), spend))
+}
+
 fn of_run(run: &RunCosts) -> Vec<[String; 4]> {
-    let heading = |text: &str| {
-        [
-            format!("{BOLD}{text}{BOLD:#}"),
-            String::new(),
-            String::new(),
-            String::new(),
-        ]
-    };
     let mut rows = vec![heading(&first_line(&run.run))];
     for item in &run.items {
         rows.push(row(&format!("  {}", first_line(&item.node)), &item.spend));
     }
-    if !run.models.is_empty() {
+    // A row that says that nothing is known would say nothing.
+    let unknown = &run.model_unknown;
+    let says_something = !run.models.is_empty() || !unknown.is_unknown();
+    let has_unknown = says_something && !unknown.is_empty();
+    if has_unknown || !run.models.is_empty() {
         rows.push(heading("by model"));
     }
-    for (model, spend) in &run.models {
-        rows.push(row(&format!("  {}", first_line(model)), spend));
+    rows.extend(of_models(&run.models));
+    if has_unknown {
+        rows.push(row("  (model unknown)", unknown));
     }
     rows.push(row("run, in all", &run.spend));
     rows

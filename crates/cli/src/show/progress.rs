@@ -139,6 +139,8 @@ fn moved_line(
     tables: &Tables,
 ) -> Option<String> {
     let node = &moved.node;
+    let calls = tables.item(moved.run, node).map_or(0, |item| item.denied);
+    let calls = denied(calls).map_or_else(String::new, |calls| format!(" {DIM}({calls}){DIM:#}"));
     match moved.to {
         ItemState::Done => {
             let took = started
@@ -151,14 +153,16 @@ fn moved_line(
                 .and_then(|item| evidence_in_words(&item.evidence))
                 .map(|proof| format!(" {DIM}({proof}){DIM:#}"))
                 .unwrap_or_default();
-            Some(format!("{GREEN}x{GREEN:#} {node}{took}{proof}{said}"))
+            Some(format!(
+                "{GREEN}x{GREEN:#} {node}{took}{proof}{calls}{said}"
+            ))
         }
         ItemState::Failed if leaf => Some(format!(
-            "{RED}!{RED:#} {node} failed{}",
+            "{RED}!{RED:#} {node} failed{calls}{}",
             dash(moved.error.as_deref())
         )),
         ItemState::Blocked if leaf => Some(format!(
-            "{RED}!{RED:#} {node} is blocked{}",
+            "{RED}!{RED:#} {node} is blocked{calls}{}",
             dash(moved.error.as_deref())
         )),
         ItemState::Skipped => Some(format!(
@@ -169,7 +173,7 @@ fn moved_line(
             let error = dash(moved.error.as_deref());
             let next = moved.recovery.as_ref().map(|next| followed(next));
             Some(format!(
-                "{YELLOW}!{YELLOW:#} {node} failed{error}; {}",
+                "{YELLOW}!{YELLOW:#} {node} failed{calls}{error}; {}",
                 next.unwrap_or_default()
             ))
         }
@@ -201,6 +205,15 @@ fn moved_line(
         | ItemState::Pending
         | ItemState::Ready
         | ItemState::Working => None,
+    }
+}
+
+/// Calls that were not permitted, in words; none where there were none.
+pub(crate) fn denied(calls: u32) -> Option<String> {
+    match calls {
+        0 => None,
+        1 => Some("1 call denied".to_owned()),
+        more => Some(format!("{more} calls denied")),
     }
 }
 

@@ -5,7 +5,7 @@ use piton_core::{ItemState, RunState};
 use piton_engine::verbs::status::{Line, NodeLine, Report, Status, sentence};
 
 use super::costs::used;
-use super::progress::{first_line, followed, seconds};
+use super::progress::{denied, first_line, followed, seconds};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 
 /// Everything, as text.
@@ -185,6 +185,7 @@ fn node_line(node: &NodeLine, now: Timestamp) -> String {
     if node.being_checked {
         notes.push("being checked".to_owned());
     }
+    notes.extend(denied(node.denied));
     notes.extend(node.recovery.as_ref().map(followed));
     if node.state == ItemState::Skipped {
         notes.extend(node.summary.as_deref().map(first_line));

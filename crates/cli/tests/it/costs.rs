@@ -28,12 +28,12 @@ mod sums {
         scratch.piton(&["record", "notes"]);
         insta::assert_snapshot!(scratch.shows(&["status", "--costs"]), @r"
         2026-01-15_demo
-          build          1 attempt   1200 in, 300 out, 5000 from cache   $0.62 said
-          test           1 attempt   1200 in, 300 out, 5000 from cache   $0.62 said
+          build          1 attempt   1200 in, 300 out, 5000 from cache                       $0.62 said
+          test           1 attempt   1200 in, 300 out, 5000 from cache                       $0.62 said
         by model
-          opus           2 attempts  2400 in, 600 out, 10000 from cache  $1.24 said
-        run, in all      2 attempts  2400 in, 600 out, 10000 from cache  $1.24 said
-        project, in all  4 attempts  2400 in, 600 out, 10000 from cache  $1.74 said, 1 attempt unknown
+          opus           2 attempts  2400 in, 600 out, 10000 from cache                      $1.24 said
+        run, in all      2 attempts  2400 in, 600 out, 10000 from cache                      $1.24 said
+        project, in all  4 attempts  2400 in, 600 out, 10000 from cache, 2 attempts unknown  $1.74 said, 1 attempt unknown
         [exit 0]
         ");
         let costs = scratch.json(&["status", "--costs"]);
@@ -50,6 +50,27 @@ mod sums {
             scratch.json(&["journal", "verify"])["damage"],
             serde_json::json!([])
         );
+    }
+
+    #[test]
+    fn rows_of_models_add_up_also_where_a_model_is_not_known() {
+        let scratch = project(&using(r#"{"input_tokens":1200,"cost_usd":0.62}"#));
+        assert_eq!(scratch.run(&["--once", "--model", "opus"]).exit, 5);
+        assert_eq!(scratch.run(&[]).exit, 0);
+        insta::assert_snapshot!(scratch.shows(&["status", "--costs"]), @r"
+        2026-01-15_demo
+          build            1 attempt   1200 in  $0.62 said
+          test             1 attempt   1200 in  $0.62 said
+        by model
+          opus             1 attempt   1200 in  $0.62 said
+          (model unknown)  1 attempt   1200 in  $0.62 said
+        run, in all        2 attempts  2400 in  $1.24 said
+        project, in all    2 attempts  2400 in  $1.24 said
+        [exit 0]
+        ");
+        let costs = scratch.json(&["status", "--costs"]);
+        assert_eq!(costs["run"]["model_unknown"]["input_tokens"], 1200);
+        assert_eq!(costs["project_models"]["opus"]["input_tokens"], 1200);
     }
 
     #[test]

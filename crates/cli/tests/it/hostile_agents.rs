@@ -368,6 +368,53 @@ fn what_completes_is_done_also_when_it_used_the_budget_up() {
     let said = scratch.piton(&["run", "demo", "--budget-usd", "5"]);
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
     assert_eq!(node(&scratch)["state"], "done");
+    let passed = "the budget of $5.00 was passed by $1.00: $6.00 were used";
+    assert_eq!(said.err.matches(passed).count(), 1, "{}", said.err);
+    let status = scratch.json(&["status", DEMO]);
+    assert_eq!(status["run"]["warnings"][0], passed);
+}
+
+#[test]
+fn calls_that_were_denied_stand_in_the_line_of_their_item() {
+    let mut end = completes("built what it could");
+    end["permission_denials"] = json!([{"tool_name": "Bash"}, {"tool_name": "Write"}]);
+    let scratch = project("claude", "cat >/dev/null; cat said", &[begins(), end]);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert!(said.err.contains("2 calls denied"), "{}", said.err);
+    assert_eq!(node(&scratch)["denied"], 2);
+    let status = scratch.piton(&["status", DEMO]).out;
+    let line = status.lines().find(|line| line.contains("build"));
+    assert!(
+        line.is_some_and(|line| line.contains("2 calls denied")),
+        "{status}"
+    );
+}
+
+#[test]
+fn an_attempt_that_was_killed_is_counted_from_the_file_of_its_session() {
+    let script = "cat >/dev/null; mkdir -p records/projects/harbour; cp record records/projects/harbour/s.jsonl; cat said; kill -9 $$";
+    let scratch = project("claude", script, &[begins()]);
+    let record = json!({"type": "assistant", "timestamp": "2026-11-23T09:00:00Z",
+        "message": {"id": "m", "model": "opus", "usage": {"input_tokens": 1200,
+            "output_tokens": 42, "cache_read_input_tokens": 800}}});
+    let folder = scratch.path().join("records").display().to_string();
+    let config = scratch.read(".piton/config.toml");
+    scratch.write("record", &format!("{record}\n")).write(
+        ".piton/config.toml",
+        &format!("{config}env = {{ CLAUDE_CONFIG_DIR = {folder:?} }}\n"),
+    );
+    run(&scratch);
+    let usage = report(&scratch)["usage"].clone();
+    let expect = json!({"input_tokens": 1200, "output_tokens": 42, "cache_read_tokens": 800});
+    assert_eq!(usage, expect);
+    let costs = scratch.json(&["status", "--costs"]);
+    let opus = &costs["run"]["models"]["opus"];
+    assert_eq!(
+        opus["output_tokens"],
+        costs["run"]["spend"]["output_tokens"]
+    );
+    assert!(costs["run"]["spend"].get("cost_usd").is_none(), "{costs}");
 }
 
 #[test]
@@ -405,4 +452,53 @@ fn a_key_behind_an_escape_is_in_no_transcript() {
     let transcript = scratch.read(&format!(".piton/{transcript}"));
     assert!(transcript.contains("cat env"), "{transcript}");
     assert!(!transcript.contains(&key), "{transcript}");
+}
+
+/// Calls that differ, one after another.
+fn reads(count: usize) -> Vec<Value> {
+    let numbers = 0..count;
+    let calls = numbers.flat_map(|number| calls(&format!("head -n {number} a.rs"), "text"));
+    calls.collect()
+}
+
+#[test]
+fn an_agent_that_changes_nothing_is_asked_once_to_come_to_an_end() {
+    let mut lines = vec![begins()];
+    lines.extend(reads(5));
+    // What it writes down here is no change: git ignores `.piton/`.
+    let script = "cat >>.piton/prompts\ncase \"$*\" in *--resume*) cat end;; *) cat said; exec sleep 60;; esac";
+    let scratch = project("claude", script, &lines);
+    scratch.write(
+        "end",
+        &format!("{}\n{}\n", begins(), completes("read it all")),
+    );
+    let config = scratch.read(".piton/config.toml");
+    let config = config.replacen("[agent]\n", "[agent]\nno-progress = \"1s/5\"\n", 1);
+    scratch.write(".piton/config.toml", &config);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    let first = report(&scratch);
+    assert_eq!(first["outcome"], "failed", "{first}");
+    assert_eq!(first["trouble"], "stuck", "{first}");
+    let error = first["error"].as_str().unwrap_or_default();
+    assert!(error.contains("it changed nothing in"), "{error}");
+    assert_eq!(attempts(&scratch), 2);
+    let prompts = scratch.read(".piton/prompts");
+    assert_eq!(prompts.matches("## Come to an end").count(), 1, "{prompts}");
+    assert_eq!(node(&scratch)["retries"], 0);
+}
+
+#[test]
+fn an_agent_that_changes_something_by_a_command_makes_progress() {
+    let mut lines = vec![begins()];
+    lines.extend(reads(5));
+    let script = "cat >/dev/null; cat said; echo new >new; sleep 1.5; cat end";
+    let scratch = project("claude", script, &lines);
+    scratch.write("end", &format!("{}\n", completes("made it")));
+    let config = scratch.read(".piton/config.toml");
+    let config = config.replacen("[agent]\n", "[agent]\nno-progress = \"1s/5\"\n", 1);
+    scratch.write(".piton/config.toml", &config);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert_eq!(attempts(&scratch), 1);
 }

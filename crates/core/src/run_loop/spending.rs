@@ -4,7 +4,8 @@
 use super::{Doing, Effect, RunLoop};
 use crate::attempt::{Outcome, Report};
 use crate::budget::{self, Left, Spent};
-use crate::usage::{Spend, Usage};
+use crate::run::RunRow;
+use crate::usage::Usage;
 
 impl RunLoop {
     /// What the next agent, or the one at work, may still use: for a program
@@ -34,6 +35,19 @@ impl RunLoop {
         budget::warning(&row.limits, &row.spend)
     }
 
+    /// The budgets that were passed, each in a sentence.
+    #[must_use]
+    pub fn budgets_passed(&self) -> Vec<String> {
+        let passed = |row: &RunRow| budget::passed(&row.limits, &row.spend, self.elsewhere);
+        self.run().map(passed).unwrap_or_default()
+    }
+
+    /// Whether something bounds what this run may use.
+    #[must_use]
+    pub fn has_budget(&self) -> bool {
+        self.run().is_some_and(|row| row.limits.has_budget())
+    }
+
     /// The budget that is used up, in words.
     pub(super) fn budget_reached(&self) -> Option<String> {
         let row = self.run()?;
@@ -46,7 +60,7 @@ impl RunLoop {
         let Some(live) = &mut self.live else {
             return Vec::new();
         };
-        *live = usage.or(live);
+        *live = usage.at_least(live);
         self.stop_at_budget()
     }
 
@@ -80,7 +94,7 @@ impl RunLoop {
     pub(super) fn with_live(&mut self, report: Box<Report>) -> Box<Report> {
         let mut report = report;
         if let Some(live) = self.live.take().filter(|_| !report.cannot_start) {
-            report.usage = at_least(&report.usage, &live);
+            report.usage = more_of(&report.usage, &live);
         }
         if let Some(limit) = self.used_up.take()
             && report.outcome == Outcome::Interrupted
@@ -91,11 +105,11 @@ impl RunLoop {
     }
 }
 
-/// What an attempt used: as its end says, unless more of it was seen before.
-fn at_least(end: &Usage, live: &Usage) -> Usage {
-    let more = |usage: &Usage| Spend::of(usage).tokens();
-    if more(end) < more(live) && end.dollars().is_none() {
-        return live.or(end);
+/// What an attempt used: as its end says, unless more of it was seen before. An
+/// estimate of what was seen before is one of less.
+fn more_of(end: &Usage, live: &Usage) -> Usage {
+    if end.cost_usd.is_some() {
+        return end.or(live);
     }
-    end.or(live)
+    end.at_least(live)
 }

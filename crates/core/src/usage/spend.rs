@@ -12,7 +12,8 @@ pub struct Spend {
     /// Attempts that are over.
     #[serde(default)]
     pub attempts: u64,
-    /// Tokens read: see [`Usage::input_tokens`].
+    /// Fresh tokens read: see [`Usage::input_tokens`]. Of attempts of older
+    /// versions they may hold those of a cache: see [`Spend::with_fresh_input`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Tokens written.
@@ -116,6 +117,18 @@ impl Spend {
         self.unknown == self.attempts && self.silent == self.attempts
     }
 
+    /// The same, without the tokens of a cache among the input: what people and
+    /// programs are shown.
+    #[must_use]
+    pub fn with_fresh_input(self) -> Self {
+        let input = self.input_tokens;
+        Self {
+            input_tokens: input.map(|input| input.saturating_sub(self.counted_twice)),
+            counted_twice: 0,
+            ..self
+        }
+    }
+
     /// All tokens that count for a budget: see [`Usage::tokens`]. None where
     /// nobody said anything of tokens.
     #[must_use]
@@ -152,21 +165,17 @@ impl Spend {
             Some(date) => format!("about {reckoned} estimated by prices of {date}"),
             None => format!("about {reckoned} estimated"),
         }));
-        parts.extend(match self.unknown {
-            0 => None,
-            1 => Some("1 attempt unknown".to_owned()),
-            more => Some(format!("{more} attempts unknown")),
-        });
+        parts.extend(unknown_in_words(self.unknown));
         Some(parts.join(", "))
     }
 
-    /// The tokens in words: `1200 in, 300 out, 5000 from cache, 40 to cache`.
-    /// None where nothing of them is known.
+    /// The tokens in words: `1200 in, 300 out, 5000 from cache, 40 to cache, 2
+    /// attempts unknown`. None where nothing of them is known.
     #[must_use]
     pub fn tokens_in_words(&self) -> Option<String> {
         self.tokens()?;
         let kinds = [
-            (self.input_tokens, "in"),
+            (self.clone().with_fresh_input().input_tokens, "in"),
             (self.output_tokens, "out"),
             (self.cache_read_tokens, "from cache"),
             (self.cache_write_tokens, "to cache"),
@@ -175,7 +184,17 @@ impl Spend {
         let said = kinds
             .into_iter()
             .filter_map(|(count, kind)| Some(format!("{} {kind}", count?)));
-        Some(said.collect::<Vec<_>>().join(", "))
+        let unknown = unknown_in_words(self.silent);
+        Some(said.chain(unknown).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// How many attempts a sum knows nothing of.
+fn unknown_in_words(attempts: u64) -> Option<String> {
+    match attempts {
+        0 => None,
+        1 => Some("1 attempt unknown".to_owned()),
+        more => Some(format!("{more} attempts unknown")),
     }
 }
 
@@ -222,6 +241,39 @@ mod tests {
         assert_eq!(nothing.as_deref(), Some("$0.00 said"));
         // A program that says a cost below nothing says none.
         assert_eq!(spend(Some(-1.0), None), spend(None, None));
+    }
+
+    #[test]
+    fn in_means_fresh_tokens_whoever_counted_them() {
+        let counted = |input, input_holds_cached| {
+            Spend::of(&Usage {
+                input_tokens: Some(input),
+                output_tokens: Some(77),
+                cache_read_tokens: Some(500),
+                input_holds_cached,
+                ..Usage::default()
+            })
+        };
+        let former = counted(1500, true);
+        assert_eq!(
+            former.tokens_in_words(),
+            counted(1000, false).tokens_in_words()
+        );
+        assert_eq!(former.tokens(), Some(1577));
+        assert_eq!(former.with_fresh_input(), counted(1000, false));
+    }
+
+    #[test]
+    fn attempts_that_said_nothing_of_tokens_are_counted_as_unknown() {
+        let known = Spend::of(&Usage {
+            input_tokens: Some(7),
+            ..Usage::default()
+        });
+        let sum = known.plus(&spend(None, None)).plus(&spend(None, None));
+        assert_eq!(
+            sum.tokens_in_words().as_deref(),
+            Some("7 in, 2 attempts unknown")
+        );
     }
 
     fn any_usage() -> impl Strategy<Value = Usage> {

@@ -1,6 +1,6 @@
 //! What shows that an item is done, and what weak proof is worth.
 
-use piton_core::attempt::{DiffStat, Report};
+use piton_core::attempt::{Conversation, DiffStat, Report};
 use piton_core::command::Word;
 use piton_core::evidence::{
     CheckMeans, ClaimOverrides, ClaimRules, Claims, Evidence, Level, WeakenedProof, Worth,
@@ -382,6 +382,40 @@ fn without_a_check_the_agent_is_asked_once_more_and_then_has_failed() {
         world.end(token, "build", attempt, second);
         assert_eq!(world.item("build").state, state);
     }
+}
+
+#[test]
+fn an_agent_without_progress_is_asked_to_end_once_and_then_has_failed_as_stuck() {
+    let stuck = |can_be_asked| Report {
+        trouble: Some(Trouble::Stuck),
+        conversation: Some(Conversation {
+            id: "talk".to_owned(),
+            ..Conversation::default()
+        }),
+        can_be_asked,
+        ..Report::bare(Outcome::Failed)
+    };
+    let (mut world, token) = checked(Worth::Accept);
+    world.work(token, "build", stuck(true));
+    let item = world.item("build");
+    assert_eq!((item.stage, item.retries), (Stage::Verdict, 0));
+    assert!(item.made_no_progress && item.ongoing.is_some());
+    // Who is interrupted then is asked again, and for the same reason.
+    let attempt = world.begin_as(token, "build", Role::Verdict);
+    let interrupted = Report {
+        outcome: Outcome::Interrupted,
+        trouble: None,
+        ..stuck(false)
+    };
+    world.end(token, "build", attempt, interrupted);
+    let item = world.item("build");
+    assert_eq!(item.stage, Stage::Verdict);
+    assert!(item.made_no_progress);
+    let attempt = world.begin_as(token, "build", Role::Verdict);
+    world.end(token, "build", attempt, stuck(false));
+    let item = world.item("build");
+    assert_eq!(item.state, ItemState::Failed);
+    assert!(!item.made_no_progress);
 }
 
 #[test]

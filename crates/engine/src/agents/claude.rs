@@ -9,7 +9,7 @@ mod background;
 mod hooks;
 mod window;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -22,8 +22,11 @@ use self::background::Background;
 use self::window::UsageWindow;
 use super::calls::of_tool;
 use super::heard::{Heard, Name};
+use super::session_file::MessageSum;
 use super::stream::Part;
-use super::{Agent, EarlyStop, Launch, Order, Reader, SERVER, Said, Seen, Tools, reset, signs};
+use super::{
+    Agent, EarlyStop, Launch, Order, Reader, SERVER, Said, Seen, SessionFiles, Tools, reset, signs,
+};
 use crate::answer::Ended;
 use crate::config::{AgentTable, Family, Permissions};
 use crate::failure::Failure;
@@ -33,10 +36,22 @@ const NAME: Name = Name {
     login: "log in (start `claude`, type /login) or set a key that is valid",
 };
 
+/// What it is always started with. The parts of an answer that is being written
+/// say what it uses, and that it is at work.
+const ALWAYS: [&str; 5] = [
+    "-p",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--include-partial-messages",
+];
+
+/// How lines with a part of an answer begin: the whole answer follows.
+const PARTIAL: &str = "{\"type\":\"stream_event\",";
+
 /// Types of lines that say nothing piton needs.
 const QUIET: &[&str] = &[
     "system",
-    "stream_event",
     "control_request",
     "control_response",
     "control_cancel_request",
@@ -97,9 +112,7 @@ impl Claude {
 
 impl Agent for Claude {
     fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure> {
-        let mut args: Vec<String> = ["-p", "--output-format", "stream-json", "--verbose"]
-            .map(str::to_owned)
-            .to_vec();
+        let mut args = ALWAYS.map(str::to_owned).to_vec();
         let (flag, id) = match order.resume {
             Some(id) => ("--resume", id),
             None => ("--session-id", order.conversation),
@@ -141,6 +154,14 @@ impl Agent for Claude {
         true
     }
 
+    fn partial_line(&self) -> Option<&'static str> {
+        Some(PARTIAL)
+    }
+
+    fn session_files(&self, env: &BTreeMap<String, String>) -> Option<SessionFiles> {
+        SessionFiles::of_claude(|name| self.table.variable(name, env))
+    }
+
     fn model(&self, asked: Option<&str>) -> Option<String> {
         self.table.model_for(asked, Some(Family::Claude))
     }
@@ -166,8 +187,12 @@ struct ClaudeReader {
     result: Option<Value>,
     /// What the service says while requests are tried again.
     retried: Option<Trouble>,
-    messages: HashSet<String>,
-    used: Usage,
+    /// What was seen of each message until now.
+    messages: MessageSum,
+    /// The message that is being written.
+    writing: Option<String>,
+    /// The model that writes it.
+    model: Option<String>,
     background: Background,
     /// What had not ended when the last result came.
     pending: Vec<String>,
@@ -183,8 +208,9 @@ impl ClaudeReader {
             cwd: String::new(),
             result: None,
             retried: None,
-            messages: HashSet::new(),
-            used: Usage::default(),
+            messages: MessageSum::default(),
+            writing: None,
+            model: None,
             background: Background::default(),
             pending: Vec::new(),
             window: UsageWindow::default(),
@@ -198,6 +224,7 @@ impl ClaudeReader {
             "assistant" => self.assistant(&event, seen),
             "user" => self.user(&event, seen),
             "system" => self.system(&event),
+            "stream_event" => self.partial(&event, seen),
             "rate_limit_event" => self.limit(&event["rate_limit_info"], seen),
             "result" => {
                 seen.push(Seen::Used(total(&event).0));
@@ -267,17 +294,39 @@ impl ClaudeReader {
         }
     }
 
-    /// Counts what a request read, once: it stands in each line of its answer.
-    /// What it wrote is not known before the result.
+    /// Counts what a request read: it stands in each line of its answer. What
+    /// it wrote stands at the end of its parts, in [`Self::partial`].
     fn count(&mut self, message: &Value, seen: &mut Vec<Seen>) {
         let Some(id) = message["id"].as_str() else {
             return;
         };
-        if !message["usage"].is_object() || !self.messages.insert(id.to_owned()) {
-            return;
+        let model = message["model"].as_str();
+        let usage = &message["usage"];
+        if usage.is_object() && self.messages.add(id, model, &self::usage(usage)) {
+            seen.push(Seen::Used(self.messages.usage.clone()));
         }
-        self.used = self.used.plus(&usage(&message["usage"]));
-        seen.push(Seen::Used(self.used.clone()));
+    }
+
+    /// Counts a part of an answer that is being written.
+    fn partial(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+        let event = &event["event"];
+        match event["type"].as_str() {
+            Some("message_start") => {
+                let message = &event["message"];
+                self.writing = message["id"].as_str().map(str::to_owned);
+                self.model = message["model"].as_str().map(str::to_owned);
+                self.count(message, seen);
+            }
+            Some("message_delta") => {
+                let Some(id) = self.writing.clone() else {
+                    return;
+                };
+                let message = json!({ "id": id, "model": self.model, "usage": event["usage"] });
+                self.count(&message, seen);
+            }
+            Some("message_stop") => self.writing = None,
+            Some(_) | None => {}
+        }
     }
 
     fn user(&mut self, event: &Value, seen: &mut Vec<Seen>) {
@@ -353,7 +402,7 @@ impl Reader for ClaudeReader {
                 let words = hooks::words(text, self.stopped_by_hook.as_deref());
                 Said {
                     error: Some(signs::first_chars(&words, 8_000).to_owned()),
-                    ..of_result(self.heard.failed(Trouble::HookRefused, ""), &result)
+                    ..with_total(self.heard.failed(Trouble::HookRefused, ""), &result)
                 }
             }
             Some(result) => {
@@ -366,9 +415,18 @@ impl Reader for ClaudeReader {
                 } else {
                     failed(self.heard, &result, ended)
                 };
-                of_result(said, &result)
+                let said = with_total(said, &result);
+                if was_interrupted(&result, ended) {
+                    without_total(said, self.messages)
+                } else {
+                    said
+                }
             }
-            None => self.heard.without_result(ended, self.retried),
+            None => Said {
+                usage: self.messages.usage,
+                models: self.messages.models,
+                ..self.heard.without_result(ended, self.retried)
+            },
         };
         Said {
             conversation: conversation.map(|id| Conversation {
@@ -397,12 +455,31 @@ fn has_succeeded(result: &Value) -> bool {
 }
 
 /// The same with the numbers of the result.
-fn of_result(said: Said, result: &Value) -> Said {
+fn with_total(said: Said, result: &Value) -> Said {
     let (usage, models) = total(result);
     Said {
+        has_total: true,
         usage,
         models,
         denied: denied(result),
+        ..said
+    }
+}
+
+/// The same, where the result does not count the answer that was under way: it
+/// says 0 of an attempt that was interrupted in its first one.
+fn without_total(said: Said, messages: MessageSum) -> Said {
+    let has_counted = said.usage.tokens().is_some_and(|tokens| tokens > 0);
+    // A result may name a model in another way than its answers do.
+    let (usage, models) = if has_counted {
+        (said.usage.at_least(&messages.usage), said.models)
+    } else {
+        (messages.usage, messages.models)
+    };
+    Said {
+        has_total: false,
+        usage,
+        models,
         ..said
     }
 }
@@ -449,19 +526,24 @@ fn succeeded(mut heard: Heard, result: &Value) -> Said {
     }
 }
 
-fn trouble(result: &Value, error: &str, ended: &Ended) -> Trouble {
+/// Whether the program was asked to end before it was done.
+fn was_interrupted(result: &Value, ended: &Ended) -> bool {
     let subtype = result["subtype"].as_str().unwrap_or("");
     let terminal = result["terminal_reason"].as_str().unwrap_or("");
+    terminal.starts_with("aborted")
+        || (subtype == "error_during_execution" && ended.code == Some(0))
+}
+
+fn trouble(result: &Value, error: &str, ended: &Ended) -> Trouble {
+    let subtype = result["subtype"].as_str().unwrap_or("");
     let status = result["api_error_status"].as_u64();
-    let was_interrupted = terminal.starts_with("aborted")
-        || (subtype == "error_during_execution" && ended.code == Some(0));
     if result["stop_reason"].as_str() == Some("refusal") {
         return Trouble::Refusal;
     }
     if subtype.starts_with("error_max_") {
         return Trouble::Limit;
     }
-    if was_interrupted {
+    if was_interrupted(result, ended) {
         return Trouble::Signal;
     }
     status
@@ -493,7 +575,7 @@ fn total(result: &Value) -> (Usage, BTreeMap<String, Usage>) {
     (total, models)
 }
 
-fn usage(usage: &Value) -> Usage {
+pub(super) fn usage(usage: &Value) -> Usage {
     Usage {
         input_tokens: usage["input_tokens"].as_u64(),
         output_tokens: usage["output_tokens"].as_u64(),

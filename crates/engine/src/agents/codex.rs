@@ -3,6 +3,8 @@
 //! It counts tokens per conversation, so that what an attempt used is the
 //! total less what it was before. It says nothing of dollars or its model.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use piton_core::attempt::{Conversation, Usage};
@@ -12,7 +14,7 @@ use serde_json::Value;
 
 use super::heard::{Heard, Name};
 use super::stream::Part;
-use super::{Agent, Counting, Launch, Order, Reader, SERVER, Said, Seen, Tools, signs};
+use super::{Agent, Launch, Order, Reader, SERVER, Said, Seen, SessionFiles, Tools, signs};
 use crate::answer::Ended;
 use crate::config::{AgentTable, Family, Permissions};
 use crate::failure::Failure;
@@ -89,6 +91,10 @@ impl Agent for Codex {
         true
     }
 
+    fn session_files(&self, env: &BTreeMap<String, String>) -> Option<SessionFiles> {
+        SessionFiles::of_codex(|name| self.table.variable(name, env))
+    }
+
     fn model(&self, asked: Option<&str>) -> Option<String> {
         self.table.model_for(asked, Some(Family::OpenAi))
     }
@@ -143,7 +149,7 @@ impl CodexReader {
             "turn.completed" => {
                 if event["usage"].is_object() {
                     let total = usage(&event["usage"]);
-                    seen.push(Seen::Used(total.since(&self.before)));
+                    seen.push(Seen::Used(fresh(total.since(&self.before))));
                     self.total = Some(total);
                 }
                 self.turn = Some(Turn::Completed);
@@ -269,6 +275,7 @@ impl Reader for CodexReader {
             denied,
         } = *self;
         let usage = total.as_ref().map(|total| total.since(&before));
+        let has_total = total.is_some() && matches!(turn, Some(Turn::Completed));
         let conversation = heard.conversation.take().map(|id| Conversation {
             id,
             // What an attempt that broke off used is not known; the next one
@@ -296,17 +303,15 @@ impl Reader for CodexReader {
         Said {
             conversation,
             denied,
-            usage: usage.unwrap_or_default(),
-            counting: Counting {
-                input_holds_cached: true,
-                reasoning_is_apart: false,
-            },
+            has_total,
+            usage: usage.map(fresh).unwrap_or_default(),
             ..said
         }
     }
 }
 
-fn usage(usage: &Value) -> Usage {
+/// What a thread used, as Codex counts: cached tokens are input as well.
+pub(super) fn usage(usage: &Value) -> Usage {
     Usage {
         input_tokens: usage["input_tokens"].as_u64(),
         output_tokens: usage["output_tokens"].as_u64(),
@@ -315,4 +320,14 @@ fn usage(usage: &Value) -> Usage {
         reasoning_tokens: usage["reasoning_output_tokens"].as_u64(),
         ..Usage::default()
     }
+}
+
+/// The same, as piton counts: cached tokens are counted by themselves.
+pub(super) fn fresh(usage: Usage) -> Usage {
+    let input_holds_cached = true;
+    Usage {
+        input_holds_cached,
+        ..usage
+    }
+    .with_fresh_input()
 }

@@ -190,11 +190,17 @@ impl CustomReader {
     }
 
     fn usage(&self) -> Usage {
-        if self.read.cumulative {
+        let usage = if self.read.cumulative {
             self.total.since(&self.before)
         } else {
             self.total.clone()
+        };
+        let input_holds_cached = self.read.input_holds_cached;
+        Usage {
+            input_holds_cached,
+            ..usage
         }
+        .with_fresh_input()
     }
 }
 

@@ -257,7 +257,6 @@ impl Reader for GeminiReader {
                 ..Conversation::default()
             }),
             counting: Counting {
-                input_holds_cached: false,
                 reasoning_is_apart: true,
             },
             ..said

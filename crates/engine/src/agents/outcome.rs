@@ -59,12 +59,8 @@ pub fn report(mut said: Said, ended: &Ended, by: VerdictBy) -> Report {
     }
     if !said.usage.is_unknown() {
         report.usage = said.usage;
-        report.usage.input_holds_cached = said.counting.input_holds_cached;
     }
     report.models = said.models.into_iter().take(MODELS_MAX).collect();
-    for usage in report.models.values_mut() {
-        usage.input_holds_cached = said.counting.input_holds_cached;
-    }
     let conversation = said.conversation;
     report.conversation = conversation.filter(|one| Conversation::is_plain(&one.id));
     // Nothing is too long.

@@ -14,8 +14,6 @@ use crate::config::{Price, PricesTable};
 /// How a program counts tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counting {
-    /// Tokens from and to a cache are counted as input as well.
-    pub input_holds_cached: bool,
     /// Tokens of reasoning are not counted as output, though they cost as much.
     pub reasoning_is_apart: bool,
 }
@@ -127,11 +125,6 @@ impl Prices {
         };
         let read = usage.cache_read_tokens.unwrap_or(0);
         let written = usage.cache_write_tokens.unwrap_or(0);
-        let input = if counting.input_holds_cached {
-            input.saturating_sub(read).saturating_sub(written)
-        } else {
-            input
-        };
         let reasoning = if counting.reasoning_is_apart {
             usage.reasoning_tokens.unwrap_or(0)
         } else {
@@ -192,11 +185,7 @@ mod tests {
     #[test]
     fn an_estimate_is_made_as_the_program_counts_and_dated() {
         let codex = Said {
-            usage: used(1_500_000, 1_000_000),
-            counting: Counting {
-                input_holds_cached: true,
-                reasoning_is_apart: false,
-            },
+            usage: used(1_000_000, 1_000_000),
             ..Said::default()
         };
         let usage = filled(codex.clone(), Some("gpt-5-2025-08-07"));
@@ -209,7 +198,6 @@ mod tests {
             models: [("mine".to_owned(), used(1_000_000, 1_000_000))].into(),
             usage: used(1_000_000, 1_000_000),
             counting: Counting {
-                input_holds_cached: false,
                 reasoning_is_apart: true,
             },
             ..Said::default()

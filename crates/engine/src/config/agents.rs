@@ -6,6 +6,8 @@ use piton_core::amount::parse_duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::OFF;
+
 /// The table `[agents.NAME]`: a program that works.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -74,6 +76,22 @@ impl Adapter {
             "codex" => Some(Self::Codex),
             "gemini" => Some(Self::Gemini),
             _ => None,
+        }
+    }
+}
+
+/// Longest silence of a program that prints something while it works. Longer
+/// than the longest command that Claude Code lets an agent run: ten minutes.
+const IDLE_TIMEOUT: &str = "15m";
+
+impl Adapter {
+    /// The longest silence of its program where nobody says otherwise; none of
+    /// one that may be silent as long as it likes.
+    #[must_use]
+    pub fn idle_timeout_default(self) -> Option<&'static str> {
+        match self {
+            Self::Claude | Self::Codex | Self::Gemini => Some(IDLE_TIMEOUT),
+            Self::Custom => None,
         }
     }
 }
@@ -169,6 +187,8 @@ pub struct ReadTable {
     pub reasoning_tokens: Option<String>,
     /// Dollars.
     pub cost_usd: Option<String>,
+    /// The tokens of a cache are counted as input as well.
+    pub input_holds_cached: bool,
     /// The numbers are totals of the conversation, and not of this attempt.
     pub cumulative: bool,
     /// The name of a tool that was called.
@@ -238,6 +258,19 @@ impl AgentTable {
         }
     }
 
+    /// The value of a variable as its program finds it in this environment.
+    #[must_use]
+    pub fn variable<'v>(
+        &'v self,
+        name: &str,
+        env: &'v BTreeMap<String, String>,
+    ) -> Option<&'v str> {
+        self.env
+            .get(name)
+            .or_else(|| env.get(name))
+            .map(String::as_str)
+    }
+
     /// Whether it gets the tools of piton.
     #[must_use]
     pub fn has_tools(&self) -> bool {
@@ -260,7 +293,9 @@ impl AgentTable {
             ("idle-timeout", &self.idle_timeout),
         ];
         for (key, time) in times {
-            if let Some(Err(error)) = time.as_deref().map(parse_duration) {
+            let is_off = key == "idle-timeout" && time.as_deref() == Some(OFF);
+            let time = time.as_deref().filter(|_| !is_off);
+            if let Some(Err(error)) = time.map(parse_duration) {
                 return wrong(key, error.to_string());
             }
         }

@@ -299,8 +299,19 @@ pub(super) fn rules_of_repair(templates: &Templates, of: &Ingredients<'_>) -> St
 
 /// What an agent is told that is asked once more.
 pub(super) fn verdict_task(item: &ItemRow) -> String {
+    if item.made_no_progress {
+        return end_task(item);
+    }
     format!(
         "## What came of it?\n\nYou stopped on **{}** without saying what came of it in the form that was asked for. A text that sounds as if it were done does not count, and a block that is cut off or has another status does not either.\n\nNobody can answer you: decide what you can decide. What ran in the background has ended with your turn; run it again and wait for its end. Go on if something is left to do. Then report what is true now, also when it failed or when only a person can go on.",
+        item.node
+    )
+}
+
+/// What an agent is asked that worked on and changed nothing.
+fn end_task(item: &ItemRow) -> String {
+    format!(
+        "## Come to an end\n\nYou were stopped: for a long time and over many calls your work on **{}** changed nothing. The work tree is as you left it, and what ran in the background has ended.\n\nStop exploring. Finish now what you can finish with what you know, and leave the rest. Nobody can answer you. Then end with the report that is asked for below: say what is done and what is left, also when it failed or when only a person can go on.",
         item.node
     )
 }

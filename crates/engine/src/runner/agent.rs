@@ -1,22 +1,25 @@
 //! Agents: started, ended, and what came of them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use piton_core::attempt::{Conversation, Outcome, ProcessEnd, Report, Transcript};
 use piton_core::dollars::Dollars;
 use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
+use piton_core::standstill::StandstillBounds;
 use piton_core::stuck::Circles;
 use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, ItemRow, Need, Node, Role};
+use tempfile::NamedTempFile;
 
-use super::feed::Feed;
+use super::feed::{Feed, SessionSource};
 use super::left_behind::{plain, transcripts};
 use super::seen::Before;
 use super::work::{Asked, Purpose, Work};
 use super::{Runner, unseen};
-use crate::agents::{self, Order, Tools, outcome};
+use crate::agents::session_file::Part;
+use crate::agents::{self, Agent, Order, Tools, outcome};
 use crate::answer::{self, Ended, Stopped};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
@@ -80,8 +83,11 @@ impl Runner<'_, '_> {
         let reader = self.job.program.reader(total);
         let redactor = || self.session.world.redactor();
         let circles = || Circles::new(self.job.config.stuck.thresholds());
-        let feed =
-            reader.map(|reader| Box::new(Feed::new(output.clone(), reader, circles(), redactor())));
+        let source = self.session_source(attempt, &*self.job.program, ongoing);
+        let feed = reader.map(|reader| {
+            let feed = Feed::new(output.clone(), reader, circles(), redactor());
+            Box::new(feed.with_session(source))
+        });
         let mut env = environment;
         env.extend(launch.env);
         let spec = Spec {
@@ -107,6 +113,28 @@ impl Runner<'_, '_> {
                     .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
                 vec![not_started(attempt, node, why)]
             }
+        })
+    }
+
+    /// Where `program` records what an attempt uses that goes on in a
+    /// conversation, or begins one.
+    fn session_source(
+        &self,
+        attempt: AttemptId,
+        program: &dyn Agent,
+        ongoing: Option<&Conversation>,
+    ) -> Option<SessionSource> {
+        let files = program.session_files(&self.session.world.env)?;
+        let row = self.lp.tables().attempt(attempt);
+        let began = row.map(|row| row.started_at);
+        let own = program.takes_conversation_id().then(|| attempt.to_string());
+        Some(SessionSource {
+            files,
+            conversation: ongoing.map(|ongoing| ongoing.id.clone()).or(own),
+            part: Part {
+                since: ongoing.and(began),
+                before: ongoing.and_then(|ongoing| ongoing.total.clone()),
+            },
         })
     }
 
@@ -140,6 +168,7 @@ impl Runner<'_, '_> {
                 feed: Some(feed), ..
             },
             asked,
+            node,
             ..
         }) = &mut self.work
         else {
@@ -156,13 +185,63 @@ impl Runner<'_, '_> {
             // What is known now comes with its report; it is not stopped for it.
             return inputs;
         }
-        if let Some(used) = feed.news_of_use() {
-            inputs.push(Input::Spent(used));
+        if self.lp.has_budget() {
+            feed.follow_session(now);
+        }
+        if let Some(mut said) = feed.news_of_use() {
+            let item = self.lp.tables().item(self.row.id, node);
+            let asked = item.and_then(|item| self.lp.model(item));
+            let model = self.job.program.model(asked);
+            self.job.prices.fill(&mut said, model.as_deref());
+            inputs.push(Input::Spent(said.usage));
         }
         if asked.is_none() && feed.circling().is_some() {
             inputs.push(Input::Circling);
         }
         inputs
+    }
+
+    /// Whether the agent that works makes no progress. The work tree is looked at
+    /// only when its calls show none: what a command changed is progress, too.
+    pub(super) fn look_for_standstill(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Vec<Input> {
+        let now = self.now();
+        let bounds = self.job.config.agent.standstill_bounds();
+        let Some(why) = self.standstill(bounds, now) else {
+            return Vec::new();
+        };
+        let tree = self.look_at_tree(tell).map(|looked| looked.tree());
+        let Some(work) = &mut self.work else {
+            return Vec::new();
+        };
+        let Purpose::Agent { before, feed, .. } = &mut work.for_ else {
+            return Vec::new();
+        };
+        let at_start = || before.as_ref().map(|before| before.tree());
+        let known = work.tree.take().or_else(at_start);
+        // What cannot be seen may have changed.
+        let is_same = tree.is_some() && tree == known;
+        if is_same {
+            work.no_progress = Some(why);
+            return vec![Input::Circling];
+        }
+        if let Some(feed) = feed {
+            feed.note_change(now);
+        }
+        work.tree = tree;
+        Vec::new()
+    }
+
+    /// Why the agent that works seems to make no progress.
+    fn standstill(&self, bounds: Option<StandstillBounds>, now: Timestamp) -> Option<String> {
+        let work = self.work.as_ref().filter(|work| work.asked.is_none())?;
+        let Purpose::Agent {
+            feed: Some(feed), ..
+        } = &work.for_
+        else {
+            return None;
+        };
+        let is_over = feed.is_over() || feed.circling().is_some();
+        feed.standstill(bounds?, now).filter(|_| !is_over)
     }
 
     /// What an agent or a gate finds in its environment.
@@ -198,6 +277,7 @@ impl Runner<'_, '_> {
         } = over;
         let output = self.output_of(attempt)?;
         let stopped_for = trouble_of(exit, asked.as_ref());
+        let no_progress = matches!(asked, Some(Asked::NoProgress(_)));
         let ended = Ended {
             code: exit.code,
             signal: exit.signal,
@@ -234,6 +314,9 @@ impl Runner<'_, '_> {
         self.verify_blocker(attempt, &node, &mut report);
         self.without_rules(&node, &mut report);
         self.follow_up(attempt, &node, &text, &mut report);
+        if no_progress {
+            self.offer_an_end(attempt, &mut report);
+        }
         tracing::info!(
             %node, outcome = report.outcome.as_str(), error = report.error,
             trouble = ?report.trouble, usage = ?report.usage, "came to"
@@ -352,21 +435,23 @@ impl Runner<'_, '_> {
             piton_core::amount::spoken(time.unwrap_or_default().as_secs())
         };
         Some(match exit.stopped_by? {
-            StopReason::Asked => match asked {
-                Some(Asked::Circling(why)) => Stopped {
-                    why: format!("it went in circles and was stopped: {why}"),
-                    asked: false,
+            StopReason::Asked => {
+                let (why, is_wanted) = match asked {
+                    Some(Asked::Circling(why)) => {
+                        (format!("it went in circles and was stopped: {why}"), false)
+                    }
+                    Some(Asked::NoProgress(why)) => {
+                        (format!("it made no progress and was stopped: {why}"), false)
+                    }
+                    Some(Asked::Wanted(why)) => (why, true),
+                    None => ("it was stopped".to_owned(), true),
+                };
+                Stopped {
+                    why,
+                    asked: is_wanted,
                     late: false,
-                },
-                asked => Stopped {
-                    why: match asked {
-                        Some(Asked::Wanted(why)) => why,
-                        Some(Asked::Circling(_)) | None => "it was stopped".to_owned(),
-                    },
-                    asked: true,
-                    late: false,
-                },
-            },
+                }
+            }
             StopReason::Wall => Stopped {
                 why: format!("it ran longer than {} and was stopped", spoken(limits.wall)),
                 asked: false,
@@ -400,12 +485,12 @@ impl Runner<'_, '_> {
     /// Keeps what an agent said, without secrets. A transcript that cannot be
     /// kept is missed, and never delays the outcome.
     fn keep_transcript(&self, attempt: AttemptId, node: &Node) -> Option<Transcript> {
-        let from = self.output_of(attempt).ok()?;
-        let number = self
-            .lp
-            .tables()
-            .attempt(attempt)
-            .map_or(0, |row| row.number);
+        let row = self.lp.tables().attempt(attempt);
+        let number = row.map_or(0, |row| row.number);
+        let output = self.output_of(attempt).ok()?;
+        let agent = row.map(|row| row.agent.as_str()).unwrap_or_default();
+        let whole = self.without_parts(&output, agent);
+        let from = whole.as_ref().map_or(output.as_path(), |file| file.path());
         let tail: String = attempt.to_string().chars().rev().take(6).collect();
         let name = format!("{}.{number}.{tail}.log", plain(node.as_str()));
         let path = transcripts(&self.row).join(name);
@@ -413,7 +498,7 @@ impl Runner<'_, '_> {
         std::fs::create_dir_all(to.parent()?).ok()?;
         let redactor = self.session.world.redactor();
         let copied = spool::copy_redacted(
-            &from,
+            from,
             &to,
             &|text| redactor.redact(text),
             TRANSCRIPT_BYTES_MAX,
@@ -425,6 +510,16 @@ impl Runner<'_, '_> {
             sha256: copied.sha256,
             truncated: copied.truncated,
         })
+    }
+
+    /// What an agent printed, without the parts of what it printed whole later;
+    /// none where its program prints no such parts, or nobody can write.
+    fn without_parts(&self, output: &Path, agent: &str) -> Option<NamedTempFile> {
+        let program = agents::named(&self.job.config, agent).ok()?;
+        let begin = program.partial_line()?;
+        let whole = NamedTempFile::new_in(self.spool.folder()).ok()?;
+        spool::copy_without_lines(output, whole.as_file(), begin).ok()?;
+        Some(whole)
     }
 
     /// What became of an agent whose runner died: nobody knows, but what it
@@ -445,9 +540,11 @@ impl Runner<'_, '_> {
         let program = agents::named(&self.job.config, &agent).ok();
         let item = self.lp.tables().item(self.row.id, &node);
         let ongoing = item.and_then(|item| item.ongoing.as_deref());
-        let total = ongoing
-            .filter(|ongoing| ongoing.agent == agent)
-            .and_then(|ongoing| ongoing.total.as_ref());
+        let ongoing = ongoing.filter(|ongoing| ongoing.agent == agent);
+        let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
+        let source = program
+            .as_deref()
+            .and_then(|program| self.session_source(attempt, program, ongoing));
         let reader = program.and_then(|program| program.reader(total));
         // What it did, used and noticed until then is no less true.
         match reader {
@@ -457,7 +554,8 @@ impl Runner<'_, '_> {
                     reader,
                     Circles::default(),
                     self.session.world.redactor(),
-                );
+                )
+                .with_session(source);
                 let (seen, words) = self.of_feed(&node, feed, &Ended::default());
                 report.observations = answer::noticed_in(&words);
                 report.usage = seen.usage;
@@ -520,8 +618,10 @@ fn trouble_of(exit: &Exit, asked: Option<&Asked>) -> Option<Trouble> {
     match (exit.stopped_by?, asked) {
         (StopReason::Wall | StopReason::Idle, _) => Some(Trouble::Timeout),
         (StopReason::Flood, _) => Some(Trouble::Limit),
-        (StopReason::Asked, Some(Asked::Circling(_))) => Some(Trouble::Stuck),
-        (StopReason::Asked, _) => None,
+        (StopReason::Asked, Some(Asked::Circling(_) | Asked::NoProgress(_))) => {
+            Some(Trouble::Stuck)
+        }
+        (StopReason::Asked, Some(Asked::Wanted(_)) | None) => None,
     }
 }
 

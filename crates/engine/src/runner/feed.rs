@@ -2,25 +2,40 @@
 //!
 //! The file grows, and what was added is read from where the last look ended.
 //! A runner that comes after a crash reads it once more from its beginning.
+//! What the program does not say of its usage is read from its session files.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::PathBuf;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Conversation, Usage};
 use piton_core::call::Activity;
 use piton_core::redact::Redactor;
+use piton_core::standstill::{SinceChange, StandstillBounds};
 use piton_core::stuck::Circles;
 
 use crate::agents::lines::{Line, Lines};
-use crate::agents::{Reader, Said, Seen};
+use crate::agents::session_file::{Part, RecordedUsage, SessionReader};
+use crate::agents::{Reader, Said, Seen, SessionFiles};
 use crate::answer::Ended;
 
 /// How much is read at one look, so that the runner looks up from it in time.
 const LOOK_BYTES_MAX: usize = 4 << 20;
 /// How much is asked for at once.
 const CHUNK_BYTES: usize = 256 << 10;
+
+/// How often session files are looked at while an agent works.
+const SESSION_PAUSE: SignedDuration = SignedDuration::from_secs(3);
+
+/// Where an agent program records what the attempt uses.
+pub(super) struct SessionSource {
+    pub(super) files: SessionFiles,
+    /// The id of its conversation, where it is known before it is printed.
+    pub(super) conversation: Option<String>,
+    /// Which part of the conversation the attempt is.
+    pub(super) part: Part,
+}
 
 /// What an agent prints.
 pub(super) struct Feed {
@@ -30,6 +45,10 @@ pub(super) struct Feed {
     reader: Box<dyn Reader>,
     chunk: Vec<u8>,
     live: Live,
+    session: Option<SessionSource>,
+    session_reader: Option<SessionReader>,
+    session_at: Option<Timestamp>,
+    recorded: RecordedUsage,
 }
 
 /// What is known of an agent while it works.
@@ -41,6 +60,8 @@ struct Live {
     conversation: Option<String>,
     /// Why it goes in circles, the first time that it did.
     circling: Option<String>,
+    /// What it did since it last changed something; none before its first call.
+    since_change: Option<SinceChange>,
     redactor: Redactor,
 }
 
@@ -71,9 +92,19 @@ impl Feed {
                 is_news: false,
                 conversation: None,
                 circling: None,
+                since_change: None,
                 redactor,
             },
+            session: None,
+            session_reader: None,
+            session_at: None,
+            recorded: RecordedUsage::default(),
         }
+    }
+
+    /// The same, with what the program records itself.
+    pub(super) fn with_session(self, session: Option<SessionSource>) -> Self {
+        Self { session, ..self }
     }
 
     /// Reads what was added, or a part of it; whether there is more.
@@ -117,14 +148,59 @@ impl Feed {
         self.live.circling.as_deref()
     }
 
+    /// Why it makes no progress, as far as its calls show.
+    pub(super) fn standstill(&self, bounds: StandstillBounds, now: Timestamp) -> Option<String> {
+        self.live.since_change?.standstill(bounds, now)
+    }
+
+    /// Something changed that its calls did not show.
+    pub(super) fn note_change(&mut self, now: Timestamp) {
+        self.live.since_change = Some(SinceChange::new(now));
+    }
+
     /// Whether the program is about to end by itself.
     pub(super) fn is_over(&self) -> bool {
         self.reader.is_over()
     }
 
-    /// What it has used at least, if more is known than was asked for last.
-    pub(super) fn news_of_use(&mut self) -> Option<Usage> {
-        std::mem::take(&mut self.live.is_news).then(|| self.live.used.clone())
+    /// Reads what the program has recorded of its usage, not more often than is
+    /// worth it.
+    pub(super) fn follow_session(&mut self, now: Timestamp) {
+        let is_due = self
+            .session_at
+            .is_none_or(|last| now.duration_since(last) >= SESSION_PAUSE);
+        if !is_due {
+            return;
+        }
+        self.session_at = Some(now);
+        self.open_session();
+        if let Some(reader) = &mut self.session_reader {
+            let recorded = reader.look();
+            self.live.is_news |= recorded != self.recorded;
+            self.recorded = recorded;
+        }
+    }
+
+    fn open_session(&mut self) {
+        if self.session_reader.is_some() {
+            return;
+        }
+        let Some(session) = &self.session else {
+            return;
+        };
+        let id = self.live.conversation.as_ref();
+        let id = id.or(session.conversation.as_ref());
+        self.session_reader = id.and_then(|id| session.files.open(id, &session.part));
+    }
+
+    /// What it has used at least, if more is known than was asked for last: all
+    /// in all, and by model.
+    pub(super) fn news_of_use(&mut self) -> Option<Said> {
+        std::mem::take(&mut self.live.is_news).then(|| Said {
+            usage: self.live.used.at_least(&self.recorded.usage),
+            models: self.recorded.models.clone(),
+            ..Said::default()
+        })
     }
 
     /// Reads the rest, when nobody writes any more.
@@ -133,9 +209,15 @@ impl Feed {
         let (reader, live) = (&mut self.reader, &mut self.live);
         self.lines
             .finish(|line| live.take(reader.as_mut(), &line, now));
+        self.open_session();
         let mut said = self.reader.end(ended);
         if said.usage.is_unknown() {
             said.usage = self.live.used;
+        }
+        if !said.has_total || said.models.is_empty() {
+            let reader = self.session_reader.take();
+            let recorded = reader.map(SessionReader::finish).unwrap_or_default();
+            add_recorded(&mut said, recorded);
         }
         let mut activity = self.live.activity;
         activity.denied = activity.denied.max(said.denied);
@@ -146,6 +228,30 @@ impl Feed {
             });
         }
         Ok(Fed { said, activity })
+    }
+}
+
+/// Adds what a program recorded to what it said: nothing of it twice.
+fn add_recorded(said: &mut Said, recorded: RecordedUsage) {
+    if said.has_total {
+        // All that is missing is which model it was.
+        let mut models = recorded.models;
+        if let [usage] = models.values_mut().collect::<Vec<_>>().as_mut_slice() {
+            **usage = said.usage.clone();
+        }
+        said.models = models;
+        return;
+    }
+    said.usage = said.usage.at_least(&recorded.usage);
+    for (model, used) in recorded.models {
+        let sum = said.models.entry(model).or_default();
+        *sum = sum.at_least(&used);
+    }
+    if let Some(conversation) = &mut said.conversation {
+        conversation.total = match (conversation.total.take(), recorded.total) {
+            (Some(said), Some(recorded)) => Some(said.at_least(&recorded)),
+            (said, recorded) => said.or(recorded),
+        };
     }
 }
 
@@ -165,6 +271,8 @@ impl Live {
             Seen::Conversation(id) => self.conversation = Some(id),
             Seen::Called(call) => {
                 let call = call.redacted(&self.redactor);
+                let since = self.since_change.get_or_insert(SinceChange::new(now));
+                since.count_call(&call, now);
                 let circling = self.circles.called(&call, now);
                 self.circling = self.circling.take().or(circling);
                 self.activity.add(call);

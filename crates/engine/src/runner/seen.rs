@@ -65,7 +65,8 @@ impl Runner<'_, '_> {
             .or_else(|| self.look_at_tree(tell))
     }
 
-    fn look_at_tree(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<Box<Before>> {
+    /// What the work tree holds now; none where it cannot be seen.
+    pub(super) fn look_at_tree(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<Box<Before>> {
         if !self.looks_at_tree {
             return None;
         }

@@ -87,6 +87,18 @@ impl Runner<'_, '_> {
     }
 }
 
+impl Runner<'_, '_> {
+    /// Notes in the report of an agent that was stopped because it made no
+    /// progress whether it can be asked, in the same conversation, to come to an
+    /// end. It is asked once.
+    pub(super) fn offer_an_end(&self, attempt: AttemptId, report: &mut Report) {
+        let row = self.lp.tables().attempt(attempt);
+        let is_first = row.is_some_and(|row| row.role == Role::Worker);
+        let can_resume = self.job.program.can_resume() && report.conversation.is_some();
+        report.can_be_asked = is_first && can_resume && report.outcome == Outcome::Failed;
+    }
+}
+
 /// Nothing is counted against the item, and the run stops.
 fn refuse_setting(report: &mut Report, why: &str) {
     report.outcome = Outcome::Interrupted;

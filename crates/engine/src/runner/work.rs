@@ -22,6 +22,10 @@ pub(super) struct Work {
     pub(super) for_: Purpose,
     /// Why it was asked to stop, if it was.
     pub(super) asked: Option<Asked>,
+    /// Why it makes no progress, if it makes none.
+    pub(super) no_progress: Option<String>,
+    /// The tree as it was when it was last looked for a standstill.
+    pub(super) tree: Option<String>,
     pub(super) handle: Handle,
 }
 
@@ -54,6 +58,8 @@ pub(super) enum Asked {
     Wanted(String),
     /// It goes in circles.
     Circling(String),
+    /// It changes nothing.
+    NoProgress(String),
 }
 
 /// How it is stopped.
@@ -65,14 +71,18 @@ pub(super) enum Handle {
 }
 
 impl Work {
-    /// Why the agent that works goes in circles, if it does.
-    pub(super) fn circling(&self) -> Option<&str> {
-        match &self.for_ {
-            Purpose::Agent {
-                feed: Some(feed), ..
-            } => feed.circling(),
-            Purpose::Agent { .. } | Purpose::Gate(_) | Purpose::Commit => None,
-        }
+    /// Why the agent that works leads nowhere, if it does.
+    pub(super) fn stuck(&self) -> Option<Asked> {
+        let Purpose::Agent {
+            feed: Some(feed), ..
+        } = &self.for_
+        else {
+            return None;
+        };
+        let circling = feed.circling();
+        let circling = circling.map(|why| Asked::Circling(why.to_owned()));
+        let no_progress = self.no_progress.clone().map(Asked::NoProgress);
+        circling.or(no_progress)
     }
 
     /// Asks it to end, and ends it when it does not.
@@ -112,6 +122,8 @@ impl Runner<'_, '_> {
             deadline,
             for_,
             asked: None,
+            no_progress: None,
+            tree: None,
             handle: Handle::Process(running),
         });
         fail::point("run.started");

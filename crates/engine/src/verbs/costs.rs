@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::usage::Spend;
-use piton_core::{Need, RunId, RunRow};
+use piton_core::{Need, RunId, RunRow, Tables};
 use serde::Serialize;
 
 use super::control::start;
@@ -19,6 +19,8 @@ pub struct Costs {
     pub run: Option<RunCosts>,
     /// All runs of the project together, and what was recorded without one.
     pub project: Spend,
+    /// The same by model.
+    pub project_models: BTreeMap<String, Spend>,
 }
 
 /// What the attempts of a run used.
@@ -30,8 +32,11 @@ pub struct RunCosts {
     pub spend: Spend,
     /// By item, in tree order; those that nobody tried are left out.
     pub items: Vec<ItemCosts>,
-    /// By model. What no model is known of stands in the sum alone.
+    /// By model.
     pub models: BTreeMap<String, Spend>,
+    /// Of which no model is known; absent where that is nothing.
+    #[serde(skip_serializing_if = "Spend::is_empty")]
+    pub model_unknown: Spend,
 }
 
 /// What the attempts at an item used.
@@ -56,26 +61,52 @@ pub fn costs(world: &World, run: Option<&str>) -> Result<Costs, Failure> {
     };
     let meant = shown(&session, run)?;
     let tree = meant.iter().map(|row| Need::Tree(row.id));
-    let needs: Vec<Need> = std::iter::once(Need::Runs).chain(tree).collect();
+    let all = [Need::Runs, Need::RecentAttempts(usize::MAX)];
+    let needs: Vec<Need> = all.into_iter().chain(tree).collect();
     let tables = session.load(&needs)?.tables;
-    let project = tables.runs().map(|run| &run.spend);
     let of_run = |row: &RunRow| RunCosts {
         run: row.name.clone(),
-        spend: row.spend.clone(),
+        spend: row.spend.clone().with_fresh_input(),
         items: items(&tables, row.id),
-        models: row.spend_by_model.clone(),
+        models: by_model(std::iter::once(row)),
+        model_unknown: without_model(&tables, row.id),
     };
+    let project = tables.runs().map(|run| &run.spend);
+    let project = project.fold(Spend::default(), |sum, one| sum.plus(one));
     Ok(Costs {
         run: meant.and_then(|row| tables.run(row.id).map(of_run)),
-        project: project.fold(Spend::default(), |sum, one| sum.plus(one)),
+        project: project.with_fresh_input(),
+        project_models: by_model(tables.runs()),
     })
 }
 
-fn items(tables: &piton_core::Tables, run: RunId) -> Vec<ItemCosts> {
+/// What runs used together, by model.
+fn by_model<'r>(runs: impl Iterator<Item = &'r RunRow>) -> BTreeMap<String, Spend> {
+    let mut sums: BTreeMap<String, Spend> = BTreeMap::new();
+    for (model, spend) in runs.flat_map(|run| &run.spend_by_model) {
+        let sum = sums.entry(model.clone()).or_default();
+        *sum = sum.plus(spend);
+    }
+    let fresh = sums.into_iter();
+    fresh
+        .map(|(model, spend)| (model, spend.with_fresh_input()))
+        .collect()
+}
+
+/// What the attempts of a run used whose model nobody knows.
+fn without_model(tables: &Tables, run: RunId) -> Spend {
+    let reports = tables.attempts().filter(|row| row.run == run);
+    let reports = reports.filter_map(|row| row.report.as_ref());
+    let unknown = reports.filter(|report| report.models.is_empty());
+    let sum = unknown.fold(Spend::default(), |sum, report| sum.plus(&report.spend()));
+    sum.with_fresh_input()
+}
+
+fn items(tables: &Tables, run: RunId) -> Vec<ItemCosts> {
     let tried = tables.tree(run).filter(|item| !item.spend.is_empty());
     let costs = tried.map(|item| ItemCosts {
         node: item.node.to_string(),
-        spend: item.spend.clone(),
+        spend: item.spend.clone().with_fresh_input(),
     });
     costs.collect()
 }

@@ -369,7 +369,9 @@ fn past(tables: &Tables, row: &AttemptRow) -> Past {
         ended_at: row.ended_at,
         summary: report.and_then(|report| report.summary.clone()),
         error: report.and_then(|report| report.error.clone()),
-        usage: report.map_or_else(Usage::default, |report| report.usage.clone()),
+        usage: report
+            .map(|report| report.usage.clone().with_fresh_input())
+            .unwrap_or_default(),
         observations: report.map_or_else(Vec::new, |report| report.observations.clone()),
     }
 }

@@ -3,8 +3,10 @@
 use std::fs;
 
 use jiff::Timestamp;
+use piton_core::budget::{self, Spent};
 use piton_core::evidence::{Evidence, Level, evidence_in_words, level_of_evidence};
 use piton_core::observation::ObservationCategory;
+use piton_core::policy::Limits;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
 use piton_core::usage::Spend;
@@ -73,9 +75,17 @@ pub struct NodeLine {
     /// The node that was split, of which this is a piece.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub piece_of: Option<String>,
+    /// How many calls its attempts were not permitted to make.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub denied: u32,
     /// What its attempts used; absent where nothing of it is known.
     #[serde(skip_serializing_if = "Spend::is_unknown")]
     pub spend: Spend,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Why a node counts as done.
@@ -267,7 +277,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         reason: row.reason.clone(),
         current: current.map(|node| node.to_string()),
         counters: counters(tables, row),
-        spend: row.spend.clone(),
+        spend: row.spend.clone().with_fresh_input(),
         started_at: started,
         completed_at: row.completed_at,
         elapsed_s: started.map(|from| until.as_second() - from.as_second()),
@@ -305,7 +315,8 @@ fn node_line(item: &ItemRow, current: bool) -> NodeLine {
         evidence: Proof::of_item(item),
         recovery: item.recovery.as_deref().cloned(),
         piece_of: item.piece_of.as_ref().map(ToString::to_string),
-        spend: item.spend.clone(),
+        denied: item.denied,
+        spend: item.spend.clone().with_fresh_input(),
     }
 }
 
@@ -357,6 +368,13 @@ fn warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String>
             folder.display()
         ));
     }
+    // What other runs used is not looked up here.
+    let own = Limits {
+        project_usd: None,
+        project_tokens: None,
+        ..row.limits
+    };
+    warnings.extend(budget::passed(&own, &row.spend, Spent::default()));
     let file = PlanFile::path(row);
     let claimed = tables.tree(row.id).filter(|item| item.is_claimed());
     warnings

@@ -3,4 +3,5 @@
 mod agents;
 mod process;
 mod prompts;
+mod session_files;
 mod trees;

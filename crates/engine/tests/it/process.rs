@@ -985,3 +985,25 @@ fn events_may_ask_for_the_end() {
     let exit = end(&receiver);
     assert_eq!(exit.stopped_by, Some(StopReason::Asked));
 }
+
+#[test]
+fn lines_that_begin_so_are_left_out_whatever_their_length() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    let long = "x".repeat(100_000);
+    let lines = [
+        "first",
+        "skip: this",
+        "",
+        "ski",
+        &format!("skip: {long}"),
+        &long,
+        "skip",
+        "skip: ",
+    ];
+    fs::write(&from, lines.join("\n")).expect("written");
+    let target = fs::File::create(&to).expect("a file");
+    spool::copy_without_lines(&from, &target, "skip: ").expect("a copy");
+    let copy = fs::read_to_string(&to).expect("text");
+    assert_eq!(copy, ["first", "", "ski", &long, "skip", ""].join("\n"));
+}

@@ -90,6 +90,29 @@ fn after_a_kill_of_piton_the_conversation_goes_on(program: &Real) {
     tried.leaves_nothing_running();
 }
 
+// Gemini CLI keeps no record that piton can read.
+claim!(an_attempt_that_was_killed_is_counted: claude, codex);
+fn an_attempt_that_was_killed_is_counted(program: &Real) {
+    let turns = vec![
+        Turn::say([
+            Piece::text("I run a command."),
+            Piece::shell("echo harbour > harbour-by-command.txt"),
+        ]),
+        Turn::slow(600_000, [Piece::text("This takes very long.")]),
+        Turn::done("built the harbour"),
+    ];
+    let tried = one_step(program, turns, "wall-timeout = \"15s\"");
+    tried.run();
+    let reports = tried.reports();
+    assert_eq!(reports[0]["trouble"], "timeout", "{reports:?}");
+    let usage = &reports[0]["usage"];
+    assert!(usage["input_tokens"].as_u64() > Some(0), "{reports:?}");
+    assert!(usage["output_tokens"].as_u64() > Some(1), "{reports:?}");
+    let models = reports[0]["models"].as_object().expect("models");
+    assert_eq!(models.len(), 1, "{reports:?}");
+    tried.leaves_nothing_running();
+}
+
 claim!(who_does_the_same_in_vain_is_stopped: claude, codex, gemini);
 fn who_does_the_same_in_vain_is_stopped(program: &Real) {
     let again = Turn::say([Piece::shell("cat no-such-file")]);

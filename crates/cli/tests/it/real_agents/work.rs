@@ -56,8 +56,8 @@ fn check_recorded(tried: &Tried, program: &Real, report: &Value) {
     assert!(transcript.contains(id), "{transcript}");
 }
 
-/// What three answers of the server used, as this program tells it: Codex counts
-/// what came from a cache twice, Gemini CLI the question which model is to answer.
+/// What three answers of the server used; Gemini CLI counts the question which
+/// model is to answer as well.
 fn usage(program: &Real) -> Value {
     let one = Usage::default();
     let (answers, cache_write) = match program.name {
@@ -65,9 +65,9 @@ fn usage(program: &Real) -> Value {
         "codex" => (3, 0),
         _ => (4, 0),
     };
-    let cached = answers * one.cache_read;
-    let input = answers * one.input + if program.name == "codex" { cached } else { 0 };
-    json!([input, answers * one.output, cached, cache_write])
+    let tokens = [one.input, one.output, one.cache_read].map(|of_one| answers * of_one);
+    let [input, output, cached] = tokens;
+    json!([input, output, cached, cache_write])
 }
 
 /// Tokens read, written, from and to a cache.

@@ -38,7 +38,7 @@ fn line(config: &Config, name: &str, order: &Order<'_>) -> String {
 #[test]
 fn each_program_is_started_as_it_works_without_a_terminal() {
     let plain = config("");
-    insta::assert_snapshot!(line(&plain, "claude", &order()), @"CLAUDE_CODE_MAX_RETRIES=4 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 claude -p --output-format stream-json --verbose --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash");
+    insta::assert_snapshot!(line(&plain, "claude", &order()), @"CLAUDE_CODE_MAX_RETRIES=4 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 claude -p --output-format stream-json --verbose --include-partial-messages --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash");
     insta::assert_snapshot!(line(&plain, "codex", &order()), @r#"codex exec --json --skip-git-repo-check -c sandbox_mode="workspace-write" -"#);
     insta::assert_snapshot!(line(&plain, "gemini", &order()), @"gemini -o stream-json --skip-trust --approval-mode auto_edit --allowed-tools run_shell_command --session-id 0199-id");
     insta::assert_snapshot!(line(&plain, "sh:claude", &order()), @"sh: claude");
@@ -56,7 +56,7 @@ fn a_conversation_goes_on_with_its_id_and_a_budget_bounds_it() {
         model: Some("opus"),
         ..order()
     };
-    insta::assert_snapshot!(line(&plain, "claude", &order), @"CLAUDE_CODE_MAX_RETRIES=4 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 claude -p --output-format stream-json --verbose --resume old-id --permission-mode acceptEdits --allowedTools Bash --model opus --max-budget-usd 1.5");
+    insta::assert_snapshot!(line(&plain, "claude", &order), @"CLAUDE_CODE_MAX_RETRIES=4 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 claude -p --output-format stream-json --verbose --include-partial-messages --resume old-id --permission-mode acceptEdits --allowedTools Bash --model opus --max-budget-usd 1.5");
     insta::assert_snapshot!(line(&plain, "codex", &order), @r#"codex exec resume --json --skip-git-repo-check -c sandbox_mode="workspace-write" old-id -"#);
     insta::assert_snapshot!(line(&plain, "gemini", &order), @"gemini -o stream-json --skip-trust --approval-mode auto_edit --allowed-tools run_shell_command --resume old-id");
 }
@@ -72,7 +72,7 @@ fn the_tools_of_piton_are_handed_to_programs_that_can_be_told_at_their_start() {
         ..order()
     };
     let plain = config("");
-    insta::assert_snapshot!(line(&plain, "claude", &order), @r#"CLAUDE_CODE_MAX_RETRIES=4 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 claude -p --output-format stream-json --verbose --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash mcp__piton --mcp-config {"mcpServers":{"piton":{"command":"/opt/my piton","args":["mcp"],"env":{"PITON_ATTEMPT":"0199-id"}}}}"#);
+    insta::assert_snapshot!(line(&plain, "claude", &order), @r#"CLAUDE_CODE_MAX_RETRIES=4 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 claude -p --output-format stream-json --verbose --include-partial-messages --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash mcp__piton --mcp-config {"mcpServers":{"piton":{"command":"/opt/my piton","args":["mcp"],"env":{"PITON_ATTEMPT":"0199-id"}}}}"#);
     insta::assert_snapshot!(line(&plain, "codex", &order), @r#"codex exec --json --skip-git-repo-check -c sandbox_mode="workspace-write" -c mcp_servers.piton={command="/opt/my piton",args=["mcp"],env={PITON_ATTEMPT="0199-id"},default_tools_approval_mode="approve"} -"#);
     let without = config("[agents.claude]\ntools = false\n");
     let said = line(&without, "claude", &order);
@@ -123,7 +123,7 @@ models = { m1 = { input = 1.0, output = 2.0 } }
 #[test]
 fn what_is_configured_stands_on_the_command_line() {
     let own = config(OWN);
-    insta::assert_snapshot!(line(&own, "careful", &order()), @"CLAUDE_CODE_MAX_RETRIES=1 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 /opt/claude -p --output-format stream-json --verbose --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash(make:*) Bash(git diff:*) --model sonnet --max-turns 30 --effort high");
+    insta::assert_snapshot!(line(&own, "careful", &order()), @"CLAUDE_CODE_MAX_RETRIES=1 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 /opt/claude -p --output-format stream-json --verbose --include-partial-messages --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash(make:*) Bash(git diff:*) --model sonnet --max-turns 30 --effort high");
     let small = Order {
         model: Some("small"),
         resume: Some("old"),
@@ -134,6 +134,30 @@ fn what_is_configured_stands_on_the_command_line() {
     let limits = own.limits("careful");
     assert_eq!(limits.idle, Some(std::time::Duration::from_secs(600)));
     assert_eq!(own.limits("robot").idle, None);
+}
+
+#[test]
+fn silence_is_bounded_of_known_programs_and_of_others_when_asked() {
+    let minutes = |minutes: u64| Some(std::time::Duration::from_secs(60 * minutes));
+    let plain = config("");
+    for known in ["claude", "codex", "gemini"] {
+        assert_eq!(plain.limits(known).idle, minutes(15), "{known}");
+    }
+    for command in ["sh:claude", "make work"] {
+        assert_eq!(plain.limits(command).idle, None, "{command}");
+    }
+    let own = config(
+        "[agent]\nidle-timeout = \"5m\"\n[agents.codex]\nidle-timeout = \"off\"\n\
+         [agents.careful]\nadapter = \"claude\"\nidle-timeout = \"20m\"\n",
+    );
+    let limits = ["make work", "claude", "careful", "codex"].map(|name| own.limits(name).idle);
+    assert_eq!(limits, [minutes(5), minutes(5), minutes(20), None]);
+    assert_eq!(
+        config("[agent]\nidle-timeout = \"off\"\n")
+            .limits("claude")
+            .idle,
+        None
+    );
 }
 
 #[test]

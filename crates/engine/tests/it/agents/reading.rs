@@ -305,3 +305,45 @@ fn gemini_that_stopped_a_loop_has_not_succeeded() {
     // What printed something does not say how it ended.
     assert_eq!(exits, [None, Some(1)]);
 }
+
+/// The lines of an answer of Claude Code that is being written, up to its end.
+fn parts(end: &str) -> String {
+    let usage = r#"{"input_tokens":1200,"cache_creation_input_tokens":100,"cache_read_input_tokens":800,"output_tokens":1}"#;
+    let last = usage.replace(":1}", ":42}");
+    let all = [
+        format!(
+            r#"{{"type":"stream_event","event":{{"type":"message_start","message":{{"id":"msg_1","model":"opus","usage":{usage}}}}},"session_id":"s"}}"#
+        ),
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"msg_1","model":"opus","content":[{{"type":"text","text":"Hello"}}],"usage":{usage}}},"session_id":"s"}}"#
+        ),
+        format!(
+            r#"{{"type":"stream_event","event":{{"type":"message_delta","usage":{last}}},"session_id":"s"}}"#
+        ),
+        r#"{"type":"stream_event","event":{"type":"message_stop"},"session_id":"s"}"#.to_owned(),
+    ];
+    let until = all.iter().position(|line| line.contains(end));
+    all[..=until.expect("such a line")].join("\n")
+}
+
+#[test]
+fn the_parts_of_an_answer_say_what_an_attempt_used_that_was_killed() {
+    let killed = Ended {
+        signal: Some(9),
+        ..Ended::default()
+    };
+    let used = |end: &str| {
+        let got = read(&*agent("claude"), parts(end).as_bytes(), &killed, None);
+        assert_eq!(got.report.models["opus"], got.report.usage);
+        let usage = got.report.usage;
+        assert_eq!(usage.cost_usd, None);
+        [
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_read_tokens,
+        ]
+    };
+    assert_eq!(used("message_start"), [Some(1200), Some(1), Some(800)]);
+    assert_eq!(used("assistant"), [Some(1200), Some(1), Some(800)]);
+    assert_eq!(used("message_delta"), [Some(1200), Some(42), Some(800)]);
+}
