@@ -31,6 +31,7 @@ pub mod recovering;
 pub mod run_lock;
 pub mod runner;
 pub mod session;
+pub mod shell;
 pub mod spool;
 pub mod verbs;
 pub mod verify;

@@ -22,6 +22,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Outcome, Report};
 use piton_core::evidence::Claims;
+use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
 use piton_core::prepare::Prepared;
 use piton_core::run::Request;
@@ -89,6 +90,8 @@ pub struct Job {
     pub limits: Limits,
     /// What is asked of agents that say that an item is done.
     pub claims: Claims,
+    /// What the next invocation takes over.
+    pub flags: RunFlags,
     /// Stay and go on when a person has decided.
     pub wait: bool,
     /// End after one node.
@@ -188,6 +191,7 @@ fn start(
         owner,
         limits,
         claims,
+        flags: job.flags.clone(),
     };
     let started = session.commit(&start, &facts)?;
     fail::point("run.leased");

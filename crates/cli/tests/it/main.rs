@@ -38,6 +38,7 @@ mod questions;
 mod real_agents;
 mod recall;
 mod record;
+mod remembered;
 mod run;
 mod session;
 mod states;

@@ -192,12 +192,12 @@ mod agents {
     }
 
     #[test]
-    fn an_agent_that_cannot_start_costs_its_node_nothing() {
+    fn an_agent_that_is_not_there_is_noticed_before_anything_is_stored() {
         for (agent, reason) in [
-            ("no-such-agent", "not found"),
-            ("./demo/SPRINT.yaml", "denied"),
+            ("no-such-agent -p", "`no-such-agent` is not found"),
+            ("./demo/SPRINT.yaml", "permission denied"),
         ] {
-            let scratch = project(ONE, "echo built");
+            let scratch = project(ONE, "cat >prompt; echo built");
             let said = scratch.piton(&["run", "demo", "--agent", agent]);
             assert_eq!(said.exit, 7, "{agent}: {}", said.err);
             assert!(
@@ -205,15 +205,42 @@ mod agents {
                 "{}",
                 said.err
             );
-            let node = node(&scratch, "build");
-            assert_eq!(
-                (node["state"].as_str(), node["retries"].as_u64()),
-                (Some("ready"), Some(0)),
-                "{node}"
-            );
-            assert_eq!(scratch.progress("status").as_deref(), Some("interrupted"));
-            assert_eq!(scratch.run(&[]).exit, 0, "it goes on with one that can");
+            assert!(!scratch.has(".piton/journal.db") && !scratch.has("demo/PROGRESS.yaml"));
+            assert_eq!(scratch.run(&["--max-iterations", "1"]).exit, 0);
         }
+    }
+
+    #[test]
+    fn an_agent_that_was_there_once_is_missed_without_an_attempt_and_no_prompt_says_so() {
+        let scratch = project(
+            "  - id: build\n    prompt: build it\n  - id: test\n    prompt: test it\n",
+            "cat >>prompts; echo built",
+        );
+        assert_eq!(scratch.run(&["--once"]).exit, 5);
+        let events = scratch.event_kinds();
+        let said = scratch.piton(&["run", "demo", "--agent", "no-such-agent"]);
+        assert_eq!(said.exit, 7, "{}", said.err);
+        assert_eq!(scratch.event_kinds(), events);
+        assert_eq!(scratch.run(&[]).exit, 0);
+        assert!(!scratch.read("prompts").contains("no-such-agent"));
+        assert!(!scratch.read("demo/PROGRESS.yaml").contains("no-such-agent"));
+    }
+
+    #[test]
+    fn a_program_that_a_shell_cannot_start_costs_its_node_nothing() {
+        let scratch = project(ONE, "cat >>prompts; echo built");
+        let said = scratch.piton(&["run", "demo", "--agent", "KEY=1 no-such-agent"]);
+        assert_eq!(said.exit, 7, "{}", said.err);
+        assert!(said.err.contains("agent.cannot_start"), "{}", said.err);
+        let node = node(&scratch, "build");
+        assert_eq!(
+            (node["state"].as_str(), node["retries"].as_u64()),
+            (Some("ready"), Some(0)),
+            "{node}"
+        );
+        assert_eq!(scratch.progress("status").as_deref(), Some("interrupted"));
+        assert_eq!(scratch.run(&[]).exit, 0, "it goes on with one that can");
+        assert!(!scratch.read("prompts").contains("no-such-agent"));
     }
 
     #[test]

@@ -370,6 +370,7 @@ fn paused_by_a_limit() {
     };
     insta::assert_snapshot!(typed_in(paused), @r"
     $ piton run demo --agent ./agent.sh --verdict exit-status
+    as before, with --max-iterations 1
     > test
     x test 0s (agent's word): built
     run `2026-01-15_demo` is done

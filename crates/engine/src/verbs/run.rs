@@ -2,11 +2,13 @@
 
 mod definition;
 pub(crate) mod plan_path;
+mod remembered;
 pub(crate) mod support;
 mod takeover;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use piton_core::evidence::{Baseline, Worth};
 use piton_core::plan::PlannedItem;
@@ -16,11 +18,13 @@ use piton_formats::plan_file::PlanKind;
 use piton_formats::sprint::{self, Progress};
 
 use self::plan_path::PlanPath;
+use self::remembered::Remembered;
 use super::compile::{SprintPath, check_sprint, sprint_path};
 use super::control::show_in_file;
 use super::init::begin_faces;
 use crate::agents;
 use crate::agents::prices::Prices;
+use crate::agents::{Agent, Order, Whereabouts};
 use crate::config::{Config, VerdictBy};
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
@@ -117,6 +121,11 @@ pub fn run(
     let target = find(world, request)?;
     let config = Config::load(&target.project)?;
     let world = &world.knowing(&config);
+    let Remembered {
+        request,
+        taken_over,
+    } = remembered::fill_in(world, request, &target)?;
+    let request = &request;
     if request.dry_run {
         return dry_run(world, request, &target);
     }
@@ -141,9 +150,16 @@ pub fn run(
             fresh.refuse_dirty(&target.project)?;
         }
     }
+    if !taken_over.is_empty() {
+        tell(Notice::Said(&format!(
+            "as before, with {}",
+            taken_over.join(" ")
+        )));
+    }
     let agent = agent(world, request, &config)?;
-    let program = agents::named(&config, &agent)?.into();
+    let program: Rc<dyn Agent> = agents::named(&config, &agent)?.into();
     let verdict = agents::verdict_by(&config, &agent, request.verdict)?;
+    check_program(world, &target.project, request.model.as_deref(), &*program)?;
     let session = Session::create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;
@@ -203,6 +219,10 @@ pub fn run(
         model: request.model.clone(),
         limits: config.budget.limits().overridden_by(&request.limits),
         claims,
+        flags: remembered::storable(
+            world,
+            remembered::flags_of_request(world, request, &target.project),
+        ),
         wait: request.wait,
         once: request.once,
         ignore: request.ignore.clone(),
@@ -579,6 +599,25 @@ fn agent(world: &World, request: &Request, config: &Config) -> Result<String, Fa
     };
     Err(Failure::new("agent.missing", format!("no agent is named; {found}"))
         .hint("name one: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; or set `use` under `[agent]` in .piton/config.toml"))
+}
+
+/// A program that is not there is noticed before anything is stored.
+fn check_program(
+    world: &World,
+    project: &Project,
+    model: Option<&str>,
+    program: &dyn Agent,
+) -> Result<(), Failure> {
+    let order = Order {
+        model,
+        is_root: rustix::process::geteuid().is_root(),
+        ..Order::default()
+    };
+    let at = Whereabouts {
+        folder: &project.work_tree,
+        path: world.var("PATH"),
+    };
+    agents::check_program(program, &order, at)
 }
 
 fn is_on_path(world: &World, name: &str) -> bool {

@@ -4,6 +4,7 @@ use std::fs;
 
 use jiff::Timestamp;
 use piton_core::evidence::{Evidence, Level, evidence_in_words, level_of_evidence};
+use piton_core::flags::RunFlags;
 use piton_core::observation::ObservationCategory;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
@@ -153,6 +154,9 @@ pub struct Report {
     pub last_activity: Timestamp,
     /// Who holds it.
     pub holder: Option<String>,
+    /// What it was last run with, and is run with again; absent when without flags.
+    #[serde(skip_serializing_if = "RunFlags::is_empty")]
+    pub flags: RunFlags,
     /// The questions that wait for a person.
     pub decisions: Vec<DecisionRow>,
     /// Its nodes, in tree order.
@@ -277,6 +281,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
             .as_ref()
             .filter(|_| line.live)
             .map(|holder| holder.owner.clone()),
+        flags: row.flags.clone(),
         warnings: warnings(session, tables, row),
         next: what_next(row, line.live).or_else(|| {
             let asked = !decisions.is_empty();

@@ -4,6 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
 use piton_core::evidence::Claims;
+use piton_core::flags::RunFlags;
 use piton_core::gate::GateReport;
 use piton_core::journal::Stamp;
 use piton_core::plan::Plan;
@@ -188,6 +189,7 @@ impl Desk {
             owner: "me".to_owned(),
             limits: Limits::default(),
             claims: Claims::default(),
+            flags: RunFlags::default(),
         })
         .expect("nobody holds it");
     }
