@@ -87,6 +87,7 @@ pub const CODES: &[(&str, Exit)] = &[
     ("run.needs_human", Exit::Waits),
     ("run.not_started", Exit::No),
     ("run.paused", Exit::Waits),
+    ("run.same_tree", Exit::Busy),
     ("run.state", Exit::No),
     ("run.unknown", Exit::Usage),
     ("store.busy", Exit::Busy),

@@ -33,6 +33,7 @@ pub mod runner;
 pub mod session;
 pub mod shell;
 pub mod spool;
+pub mod standing;
 pub mod verbs;
 pub mod verify;
 pub mod world;

@@ -10,6 +10,7 @@ mod archive;
 mod bad_input;
 mod compile;
 mod conformance;
+mod control;
 mod costs;
 mod crash;
 mod faults;

@@ -1335,6 +1335,9 @@ mod places {
             "the agent is looked for in the work tree: {}",
             said.err
         );
+        let there = ["run", "demo", "--workflows", ".claude/workflows", "--agent"];
+        let said = scratch.piton(&[&there[..], &["../agent.sh"]].concat());
+        assert_ne!(said.exit, 7, "{}", said.err);
         assert!(scratch.has("demo/.piton/journal.db"));
         assert!(!scratch.has(".piton"));
     }

@@ -16,9 +16,10 @@ use crate::faces;
 use crate::failure::{Failure, run_state, unwritable};
 use crate::mirror::{Mirror, settle_superseded};
 use crate::notice::Notice;
-use crate::run_lock;
 use crate::runner;
 use crate::session::{Session, no_runs};
+use crate::shell::quote;
+use crate::standing::RunStanding;
 use crate::world::World;
 
 /// What was asked of a run.
@@ -233,9 +234,10 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Shown,
 pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome, Failure> {
     let rows = session.load(&[Need::Run(before.id)])?;
     let row = rows.tables.run(before.id).cloned().ok_or_else(no_runs)?;
-    let live = row.holder.is_some() && !run_lock::is_free(&session.project, &row);
+    let standing = RunStanding::of_run(&session.project, &row);
+    let live = standing.is_live;
     let goes_on = matches!(
-        row.state,
+        standing.state,
         piton_core::RunState::Interrupted | piton_core::RunState::New
     );
     let shown = if live {
@@ -249,10 +251,10 @@ pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome,
     warnings.extend(faces::follow(session).iter().map(ToString::to_string));
     Ok(Outcome {
         warnings,
-        asked: row.asked.is_some(),
-        next: (goes_on && !live).then(|| format!("piton run {}", row.name)),
+        asked: standing.asked.is_some(),
+        next: (goes_on && !live).then(|| format!("piton run {}", quote(&row.name))),
         live,
-        state: row.state,
+        state: standing.state,
         run: row.name,
     })
 }

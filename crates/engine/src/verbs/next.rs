@@ -11,8 +11,8 @@ use super::status::what_next;
 use piton_formats::sprint;
 
 use crate::failure::{Failure, run_state};
-use crate::run_lock;
 use crate::session::{Session, open_runs};
+use crate::standing::RunStanding;
 use crate::world::World;
 
 /// So many of each are told unless somebody asks for more.
@@ -137,9 +137,9 @@ pub fn next(world: &World, run: Option<&str>, shown: usize) -> Result<Next, Fail
             Need::OpenDecisions(Some(row.id)),
         ])?;
         let row = rows.tables.run(row.id).unwrap_or(row);
-        let live = row.holder.is_some() && !run_lock::is_free(&session.project, row);
+        let standing = RunStanding::of_run(&session.project, row);
         let found = Found::of(&rows.tables, row.id, world.now());
-        next.runs.push(found.told(row, live, shown));
+        next.runs.push(found.told(row, &standing, shown));
     }
     Ok(next)
 }
@@ -243,17 +243,12 @@ impl Found {
         }
     }
 
-    fn told(mut self, row: &RunRow, live: bool, shown: usize) -> RunNext {
+    fn told(mut self, row: &RunRow, standing: &RunStanding, shown: usize) -> RunNext {
         let left_out = cut(&mut self.working, shown)
             + cut(&mut self.ready, shown)
             + cut(&mut self.waiting, shown)
             + cut(&mut self.stuck, shown);
-        let is_dead = row.state == RunState::Running && !live;
-        let state = if is_dead {
-            RunState::Interrupted
-        } else {
-            row.state
-        };
+        let state = standing.state;
         let held_up = matches!(
             state,
             RunState::Paused | RunState::Waiting | RunState::Blocked
@@ -268,7 +263,7 @@ impl Found {
             waiting: self.waiting,
             stuck: self.stuck,
             left_out,
-            next: what_next(row, live),
+            next: what_next(row, standing),
         }
     }
 }

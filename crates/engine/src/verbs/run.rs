@@ -33,14 +33,11 @@ use crate::lies::Rule;
 use crate::mirror::{adopt, keep_copy, settle_superseded, still_asked};
 use crate::notice::Notice;
 use crate::project::Project;
-use crate::run_lock;
+use crate::run_lock::{self, TreeSharing};
 use crate::runner::{self, Job};
 use crate::session::{self, Session, open_runs};
+use crate::shell::quote;
 use crate::world::World;
-
-/// How often, and how long apart, a lock that is held is looked at again.
-const LOOKS: u32 = 5;
-const LOOK_TIME: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// What `piton run` is asked for.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +66,8 @@ pub struct Request {
     pub from: Option<PathBuf>,
     /// Settings of the sprint that are passed over although piton cannot do them.
     pub ignore: Vec<String>,
+    /// Work although another run is at work in the same work tree.
+    pub same_tree: bool,
 }
 
 /// What came of it.
@@ -124,6 +123,7 @@ pub fn run(
     let Remembered {
         request,
         taken_over,
+        typed,
     } = remembered::fill_in(world, request, &target)?;
     let request = &request;
     if request.dry_run {
@@ -172,6 +172,12 @@ pub fn run(
     if let Prepared::Known(row) = &prepared {
         refuse_rest(row)?;
     }
+    let sharing = if request.same_tree {
+        TreeSharing::Wanted
+    } else {
+        TreeSharing::Refused
+    };
+    enter_tree(&session, &lock, (prepared.name(), sharing), &typed)?;
     let (run, source) = (prepared.run(), prepared.plan().1.to_owned());
     for row in session.runs()? {
         // What gives way to this run may still have an agent at work here.
@@ -343,19 +349,34 @@ fn at_rest(
 /// The face and the source of a plan: what the lock on it is known by.
 type Plan<'a> = (&'a str, &'a str);
 
-/// Takes the lock on a plan. Whoever merely looks whether it is free holds it
-/// for a moment, and is not taken for a runner.
+/// Takes the lock on a plan.
 fn take_lock(
     session: &Session<'_>,
     (face, source): Plan<'_>,
 ) -> Result<Option<run_lock::RunLock>, Failure> {
-    for _ in 0..LOOKS {
-        if let Some(lock) = run_lock::take(&session.project, face, source)? {
-            return Ok(Some(lock));
-        }
-        session.world.pause(LOOK_TIME);
-    }
-    run_lock::take(&session.project, face, source)
+    let mut pause = |time| session.world.pause(time);
+    run_lock::take_patiently(&session.project, face, source, &mut pause)
+}
+
+/// Refuses to work where another runner works: each would take what the other
+/// changes for its own.
+fn enter_tree(
+    session: &Session<'_>,
+    lock: &run_lock::RunLock,
+    (run, sharing): (&str, TreeSharing),
+    typed: &str,
+) -> Result<(), Failure> {
+    let Some(other) = lock.enter_tree(&session.project, run, sharing)? else {
+        return Ok(());
+    };
+    let message = format!(
+        "run `{}` is at work in this work tree (process {} on {})",
+        other.run, other.process.pid, other.process.host
+    );
+    Err(Failure::new("run.same_tree", message).hint(format!(
+        "wait for it with `piton status {name} --watch`, or stop it with `piton stop {name}`; `{typed} --same-tree` runs both here all the same",
+        name = quote(&other.run),
+    )))
 }
 
 /// What is to be run, and where it belongs.
@@ -563,6 +584,13 @@ fn refuse_rest(row: &RunRow) -> Result<(), Failure> {
 /// A plan whose lock another process holds. Of its runs, the one at work is
 /// held: the others were cleared up when it was taken.
 fn busy(session: &Session<'_>, (face, source): Plan<'_>) -> Result<Failure, Failure> {
+    if run_lock::holder_has_ended(&session.project, face, source) {
+        return Ok(Failure::new(
+            "run.busy",
+            format!("the runner of the plan in {source} is dead, and what it started still holds its lock"),
+        )
+        .hint("see what is left of it with `piton status`, and run again when it has ended"));
+    }
     let runs = session.runs()?;
     let of_plan = runs
         .into_iter()
@@ -637,6 +665,14 @@ impl Prepared {
         match self {
             Self::Known(row) => row.id,
             Self::Fresh(fresh) => fresh.plan.run,
+        }
+    }
+
+    /// The name that the run has, or will have.
+    fn name(&self) -> &str {
+        match self {
+            Self::Known(row) => &row.name,
+            Self::Fresh(fresh) => &fresh.plan.name,
         }
     }
 

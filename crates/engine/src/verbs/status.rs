@@ -16,8 +16,9 @@ use serde::Serialize;
 use super::control::start;
 use crate::failure::{Failure, run_state};
 use crate::mirror::claimed_in_words;
-use crate::run_lock;
 use crate::session::{Session, open_runs};
+use crate::shell::quote;
+use crate::standing::RunStanding;
 use crate::world::World;
 
 /// How a run stands, in one line.
@@ -221,11 +222,12 @@ pub(super) fn shown(session: &Session<'_>, run: Option<&str>) -> Result<Option<R
 }
 
 fn line(session: &Session<'_>, row: &RunRow) -> Line {
+    let standing = RunStanding::of_run(&session.project, row);
     Line {
         run: row.name.clone(),
         id: row.id,
-        live: row.holder.is_some() && !run_lock::is_free(&session.project, row),
-        state: row.state,
+        live: standing.is_live,
+        state: standing.state,
         since: row.since,
         source: row.source.clone(),
     }
@@ -241,6 +243,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
     let tables = &rows.tables;
     let row = tables.run(row.id).unwrap_or(row);
     let line = line(session, row);
+    let standing = RunStanding::of_run(&session.project, row);
     let current = tables.pointer(row.id).map(|item| item.node.clone());
     let nodes: Vec<NodeLine> = tables
         .tree(row.id)
@@ -283,7 +286,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
             .map(|holder| holder.owner.clone()),
         flags: row.flags.clone(),
         warnings: warnings(session, tables, row),
-        next: what_next(row, line.live).or_else(|| {
+        next: what_next(row, &standing).or_else(|| {
             let asked = !decisions.is_empty();
             asked.then(|| "piton inbox".to_owned())
         }),
@@ -379,27 +382,27 @@ fn warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String>
 }
 
 /// What to type next: the way out of each state.
-pub(super) fn what_next(row: &RunRow, live: bool) -> Option<String> {
+pub(super) fn what_next(row: &RunRow, standing: &RunStanding) -> Option<String> {
     if row.face == piton_formats::sdlc::FACE {
         return Some("piton issue list".to_owned());
     }
-    match row.state {
+    let name = quote(&row.name);
+    match standing.state {
         RunState::Done => None,
-        RunState::Running if live => Some(format!("piton status {} --watch", row.name)),
-        RunState::Running => Some(format!("piton run {}", row.name)),
+        RunState::Running => Some(format!("piton status {name} --watch")),
         RunState::Waiting | RunState::Blocked => Some("piton inbox".to_owned()),
         // An option bounds one invocation: typed without it, nothing would.
         RunState::Paused if is_at(row, "budget ($") => {
-            Some(format!("piton run {} --budget-usd MORE", row.name))
+            Some(format!("piton run {name} --budget-usd MORE"))
         }
         RunState::Paused if is_at(row, "budget (") => {
-            Some(format!("piton run {} --budget-tokens MORE", row.name))
+            Some(format!("piton run {name} --budget-tokens MORE"))
         }
         RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => {
-            Some(format!("piton run {}", row.name))
+            Some(format!("piton run {name}"))
         }
-        RunState::New | RunState::Interrupted => Some(format!("piton run {}", row.name)),
-        RunState::Paused => Some(format!("piton resume {}", row.name)),
+        RunState::New | RunState::Interrupted => Some(format!("piton run {name}")),
+        RunState::Paused => Some(format!("piton resume {name}")),
     }
 }
 
@@ -408,19 +411,12 @@ fn is_at(row: &RunRow, begin: &str) -> bool {
     matches!(&row.pause, Some(Pause::Limit { limit }) if limit.starts_with(begin))
 }
 
-/// The sentence for a run's state. One whose runner died is interrupted,
-/// although nobody has recorded it yet.
+/// The sentence for a run's state.
 #[must_use]
 pub fn sentence(report: &Report) -> Failure {
-    let dead = report.line.state == RunState::Running && !report.line.live;
-    let state = if dead {
-        RunState::Interrupted
-    } else {
-        report.line.state
-    };
     run_state(
         &report.line.run,
-        state,
+        report.line.state,
         report.pause.as_ref(),
         report.current.clone(),
     )

@@ -19,6 +19,8 @@ pub(super) struct Remembered {
     pub(super) request: Request,
     /// The flags that nobody typed now, as they would be typed.
     pub(super) taken_over: Vec<String>,
+    /// The command that was typed, to be typed again with more.
+    pub(super) typed: String,
 }
 
 /// Fills in what the last invocation of the same run, or of the run that this
@@ -46,6 +48,7 @@ pub(super) fn fill_in(
     let verdict = now.verdict.as_deref().and_then(VerdictBy::named);
     Ok(Remembered {
         taken_over: typed_of_difference(&given, &now),
+        typed: typed_of_request(request, &given),
         request: Request {
             agent: now.agent,
             model: now.model,
@@ -93,6 +96,23 @@ pub(super) fn storable(world: &World, flags: RunFlags) -> RunFlags {
         agent: agent.filter(|agent| redactor.redact(agent) == *agent),
         ..flags
     }
+}
+
+/// The command of a request.
+fn typed_of_request(request: &Request, given: &RunFlags) -> String {
+    let mut words = vec!["piton run".to_owned()];
+    words.extend(request.plan.as_deref().map(|plan| quote(plan).into_owned()));
+    words.extend(typed_of_difference(&RunFlags::default(), given));
+    let from = request.from.as_ref();
+    words.extend(from.map(|file| format!("--from {}", quote(&file.to_string_lossy()))));
+    let switches = [
+        ("--wait", request.wait),
+        ("--once", request.once),
+        ("--recompile", request.recompile),
+    ];
+    let on = switches.iter().filter(|(_, is_on)| *is_on);
+    words.extend(on.map(|(name, _)| (*name).to_owned()));
+    words.join(" ")
 }
 
 /// What holds now and was not given, as it would be typed.
