@@ -1335,7 +1335,13 @@ mod places {
             "the agent is looked for in the work tree: {}",
             said.err
         );
-        let there = ["run", "demo", "--workflows", ".claude/workflows", "--agent"];
+        let flags = [
+            "--workflows",
+            ".claude/workflows",
+            "--verdict",
+            "exit-status",
+        ];
+        let there = [&["run", "demo"], &flags[..], &["--agent"]].concat();
         let said = scratch.piton(&[&there[..], &["../agent.sh"]].concat());
         assert_ne!(said.exit, 7, "{}", said.err);
         assert!(scratch.has("demo/.piton/journal.db"));
