@@ -359,6 +359,15 @@ pub(crate) fn open_runs(runs: &[RunRow]) -> impl Iterator<Item = &RunRow> {
     })
 }
 
+/// The later run of the same plan that has taken the place of `run`; none where
+/// there is none, or `run` was worked on again since. `runs` are all runs, the
+/// oldest first.
+pub(crate) fn replaced_by<'r>(runs: &'r [RunRow], run: &RunRow) -> Option<&'r RunRow> {
+    let newest = runs.iter().rfind(|later| later.source == run.source)?;
+    let goes_on = run.invoked_at > Some(newest.created_at);
+    (newest.id != run.id && !goes_on).then_some(newest)
+}
+
 /// Nothing was ever run here.
 #[must_use]
 pub fn no_runs() -> Failure {

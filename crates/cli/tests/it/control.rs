@@ -170,3 +170,31 @@ echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"
     );
     assert_eq!(scratch.piton(&["run", DEMO]).exit, 0);
 }
+
+#[test]
+fn questions_of_a_run_that_was_begun_anew_are_not_listed_until_it_is_worked_on_again() {
+    let scratch = Scratch::new();
+    scratch.sprint(PHASES).agent(
+        r#"[ -e go ] && { echo x >>made; echo done; exit; }
+echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"}}'"#,
+    );
+    assert_eq!(scratch.run(&[]).exit, 3);
+    scratch.write("go", "");
+    assert_eq!(scratch.piton(&["run", "demo", "--recompile"]).exit, 0);
+    std::fs::remove_file(scratch.path().join("go")).expect("it was there");
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json(&["next"])["questions"], 0);
+    let said = scratch.piton(&["run", DEMO]);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert!(
+        said.err.contains(&format!("`piton status {DEMO}`")),
+        "{}",
+        said.err
+    );
+    let shown = scratch.piton(&["status", DEMO]);
+    assert!(shown.out.contains("? d1: "), "{}", shown.out);
+    // It can still be answered, and asks again when it goes on.
+    assert_eq!(scratch.piton(&["decide", "d1", "retry"]).exit, 0);
+    assert_eq!(scratch.piton(&["run", DEMO]).exit, 3);
+    assert_eq!(scratch.json(&["inbox"])[0]["id"], "d2");
+}

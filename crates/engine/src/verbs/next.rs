@@ -7,6 +7,7 @@ use piton_core::{DecisionRow, ItemRow, ItemState, Need, Node, RunId, RunRow, Run
 use serde::Serialize;
 
 use super::control::start;
+use super::inbox::open_questions;
 use super::status::what_next;
 use piton_formats::sprint;
 
@@ -123,12 +124,11 @@ pub fn next(world: &World, run: Option<&str>, shown: usize) -> Result<Next, Fail
         None => open_runs(&runs).cloned().collect(),
     };
     let left_out = meant.len().saturating_sub(RUNS_MAX);
-    let rows = session.load(&[Need::OpenDecisions(None)])?;
-    let questions = rows.tables.decisions().filter(|row| row.verdict.is_none());
+    let questions = open_questions(&session, &runs)?;
     let mut next = Next {
         runs: Vec::new(),
         runs_left_out: left_out,
-        questions: questions.count(),
+        questions: questions.len(),
     };
     for row in &meant[left_out..] {
         let rows = session.load(&[

@@ -35,7 +35,7 @@ use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock::{self, TreeSharing};
 use crate::runner::{self, Job};
-use crate::session::{self, Session, open_runs};
+use crate::session::{self, Session, open_runs, replaced_by};
 use crate::shell::quote;
 use crate::world::World;
 
@@ -548,7 +548,22 @@ fn refuse_graph(row: &RunRow) -> Result<(), Failure> {
 fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
     // One that waits for its answer is held all the same.
     refuse_held(world, project, (&row.face, &row.source))?;
-    refuse_rest(row)
+    let refused = refuse_rest(row);
+    let Some(session) = Session::read(world, &project.root)? else {
+        return refused;
+    };
+    let runs = session.runs()?;
+    match replaced_by(&runs, row) {
+        Some(newer) => refused.map_err(|failure| {
+            failure.hint(format!(
+                "run `{}` has taken its place, and goes on with `piton run {}`; see what this one asks with `piton status {}`",
+                newer.name,
+                quote(&newer.name),
+                quote(&row.name)
+            ))
+        }),
+        None => refused,
+    }
 }
 
 /// A plan that a living process works on is left to it. Not to be asked while
