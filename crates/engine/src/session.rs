@@ -12,6 +12,7 @@ use piton_store::{
 use crate::failure::Failure;
 use crate::project::Project;
 use crate::run_lock;
+use crate::verbs::record::unknown::unknown_item;
 use crate::world::World;
 
 /// A store that does not answer is asked again so often before it is given up.
@@ -339,10 +340,7 @@ impl<'w> Session<'w> {
         }
         match found.as_slice() {
             [run] => Ok((run.id, node)),
-            [] => Err(
-                Failure::new("item.unknown", format!("no run has a node `{text}`"))
-                    .hint("see the nodes with `piton status RUN`"),
-            ),
+            [] => Err(unknown_item(self, text)?),
             several => Err(ambiguous_item(several, &node)),
         }
     }

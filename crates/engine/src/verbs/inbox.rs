@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::control::{Outcome, outcome};
 use super::record::item::asked_about;
+use super::record::unknown::known_item;
 use super::{Told, follow_faces, one_line, said, session, shown};
 use crate::failure::Failure;
 use crate::held::own_item;
@@ -108,6 +109,8 @@ pub struct Question {
     pub details: Option<String>,
     /// The item that it is about.
     pub item: Option<String>,
+    /// Whoever asks was given the item to work on: nobody need know it yet.
+    pub is_held: bool,
 }
 
 /// A question has at most so many characters; the rest goes into the details.
@@ -140,7 +143,10 @@ pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Ope
         own_item(&session)?;
     }
     let about = said(question.item)
-        .map(|item| asked_about(&session, &item))
+        .map(|item| match question.is_held {
+            true => asked_about(&session, &item),
+            false => known_item(&session, &item),
+        })
         .transpose()?;
     let run = about.as_ref().map_or(RunId::PROJECT, |meant| meant.run);
     let run_name = about.as_ref().and_then(|meant| meant.run_name.clone());
