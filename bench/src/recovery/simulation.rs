@@ -7,7 +7,6 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{ProcessEnd, Report};
 use piton_core::classify::classify;
 use piton_core::evidence::Claims;
-use piton_core::flags::RunFlags;
 use piton_core::memory::MemoryRow;
 use piton_core::plan::{Past, Plan, PlannedItem};
 use piton_core::policy::{Limits, Policy as PlanPolicy};
@@ -103,7 +102,7 @@ pub fn simulate(drawn: &Drawn<'_>, policy: Policy, person: Person) -> Result<Vec
         owner: "simulated".to_owned(),
         limits: Limits::default(),
         claims: Claims::default(),
-        flags: RunFlags::default(),
+        flags: Box::default(),
     };
     world.tell(&start, Asker::Runner)?;
     world.news();

@@ -41,7 +41,7 @@ pub enum Command {
         claims: Claims,
         /// What a person typed for it, for the next invocation.
         #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
-        flags: RunFlags,
+        flags: Box<RunFlags>,
     },
     /// Go on after a wait for a person that the runner sat out.
     ContinueRun {

@@ -191,7 +191,7 @@ fn start(
         owner,
         limits,
         claims,
-        flags: job.flags.clone(),
+        flags: Box::new(job.flags.clone()),
     };
     let started = session.commit(&start, &facts)?;
     fail::point("run.leased");

@@ -27,9 +27,10 @@ impl RunStanding {
     pub fn of_run(project: &Project, row: &RunRow) -> Self {
         let is_live = row.holder.is_some() && !run_lock::is_free(project, row);
         Self {
-            state: match row.state {
-                RunState::Running if !is_live => RunState::Interrupted,
-                state => state,
+            state: if row.state == RunState::Running && !is_live {
+                RunState::Interrupted
+            } else {
+                row.state
             },
             is_live,
             asked: row.asked.clone(),

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use piton_core::entry::EntryType;
 use piton_core::evidence::Claims;
-use piton_core::flags::RunFlags;
 use piton_core::id::{CommandId, Node, RunId, StreamId};
 use piton_core::journal::{GENESIS, Record};
 use piton_core::policy::Limits;
@@ -606,7 +605,7 @@ fn start(run: RunId) -> Command {
         owner: "host, process 7".to_owned(),
         limits: Limits::default(),
         claims: Claims::default(),
-        flags: RunFlags::default(),
+        flags: Box::default(),
     }
 }
 

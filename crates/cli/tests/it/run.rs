@@ -264,7 +264,7 @@ mod agents {
             crate::harness::Said::of(&command.env("PATH", path).output().expect("piton starts"));
         insta::assert_snapshot!(said.shown(&scratch), @r"
         error: no agent is named; on PATH there is: claude [agent.missing]
-        hint: name one: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; or set `use` under `[agent]` in .piton/config.toml
+        hint: name one, a program that piton knows or a command that reads a prompt: `piton run demo --agent claude`; or set `use` under `[agent]` in .piton/config.toml
         [exit 2]
         ");
         assert!(!scratch.has(".piton"));
@@ -656,7 +656,7 @@ mod retries {
         > steps/one/execute, attempt 2
         ! steps/one/execute failed: ECONNRESET (exit status 1)
         run `2026-01-15_demo` is blocked at steps/one/execute
-        hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+        hint: see why, and what to type to go on, with `piton inbox`
         ");
     }
 
@@ -765,7 +765,7 @@ mod gates {
         ! check of build failed: exit status 4
         ! build failed: gate failed after 2 runs: exit status 4
         run `2026-01-15_demo` is blocked at build
-        hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+        hint: see why, and what to type to go on, with `piton inbox`
         ");
         assert_eq!(scratch.progress("status").as_deref(), Some("blocked"));
     }
@@ -1234,7 +1234,7 @@ mod requests {
         let said = scratch.run(&[]);
         insta::assert_snapshot!(said.shown(&scratch), @r"
         error: the sprint enables what piton does not do yet: worktree, orchestration, per-iteration-hooks [plan.unsupported]
-        hint: leave it out of the plan, or run without it: `--ignore worktree --ignore orchestration --ignore per-iteration-hooks`
+        hint: leave it out of the plan, or run without it: `piton run demo --agent ./agent.sh --verdict exit-status --ignore worktree --ignore orchestration --ignore per-iteration-hooks`
         [exit 1]
         ");
         assert!(!scratch.has(".piton"));

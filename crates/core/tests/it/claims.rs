@@ -6,7 +6,6 @@ use piton_core::evidence::{
     CheckMeans, ClaimOverrides, ClaimRules, Claims, Evidence, Level, WeakenedProof, Worth,
     level_of_evidence,
 };
-use piton_core::flags::RunFlags;
 use piton_core::gate::{Gate, GateReport};
 use piton_core::policy::{Limits, Policy};
 use piton_core::trouble::Trouble;
@@ -72,7 +71,7 @@ fn running(text: &str, policy: Policy, claims: Claims) -> (World, u64) {
         owner,
         limits,
         claims,
-        flags: RunFlags::default(),
+        flags: Box::default(),
     });
     let token = world.run_row().fence;
     (world, token)

@@ -5,7 +5,6 @@
 //! After every commit all that must always hold is checked.
 
 use piton_core::evidence::{Baseline, Claims};
-use piton_core::flags::RunFlags;
 use piton_core::gate::{Gate, GateReport};
 use piton_core::memory::MemoryKind;
 use piton_core::name::{Space, entry_prefix};
@@ -782,7 +781,7 @@ pub(crate) fn start_run(run: RunId, limits: Limits) -> Command {
             baseline: Baseline::Never,
             ..Claims::default()
         },
-        flags: RunFlags::default(),
+        flags: Box::default(),
     }
 }
 

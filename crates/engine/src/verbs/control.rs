@@ -11,11 +11,13 @@ use serde::Serialize;
 
 use super::compile::sprint_path;
 use super::run::plan_path::PlanPath;
+use super::run::start_command;
 use crate::config::Config;
 use crate::faces;
 use crate::failure::{Failure, run_state, unwritable};
 use crate::mirror::{Mirror, settle_superseded};
 use crate::notice::Notice;
+use crate::project::Project;
 use crate::runner;
 use crate::session::{Session, no_runs};
 use crate::shell::quote;
@@ -85,7 +87,12 @@ pub fn control(world: &World, run: Option<&str>, wish: Wish) -> Result<Outcome, 
         Wish::Resume => Command::ResumeRun { run: row.id },
         Wish::Stop => Command::AskStop { run: row.id },
     };
-    session.tell(&command)?;
+    session
+        .tell(&command)
+        .map_err(|failure| match failure.code {
+            "run.not_started" => failure.hint(begin_with(world, &session.project, &row.name)),
+            _ => failure,
+        })?;
     if wish == Wish::Resume {
         rename_pause_file(&session, &row)?;
     }
@@ -105,10 +112,19 @@ pub fn control(world: &World, run: Option<&str>, wish: Wish) -> Result<Outcome, 
     Ok(outcome)
 }
 
+/// What to type to begin a run.
+fn begin_with(world: &World, project: &Project, plan: &str) -> String {
+    format!("start it with `{}`", start_command(world, project, plan))
+}
+
 /// A plan is there that nobody has run yet.
 fn not_started(world: &World, run: Option<&str>) -> Option<Failure> {
     let typed = run.unwrap_or(".");
-    let not_started = || run_state(typed, piton_core::RunState::New, None, None);
+    let not_started = || {
+        let project = Project::find(world, &start(world, run));
+        let failure = run_state(typed, piton_core::RunState::New, None, None);
+        failure.hint(begin_with(world, &project, typed))
+    };
     if let Some(file) = PlanPath::at(world, Path::new(typed)) {
         return file.is_plan().then(not_started);
     }

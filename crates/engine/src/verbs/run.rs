@@ -120,16 +120,41 @@ pub fn run(
     let target = find(world, request)?;
     let config = Config::load(&target.project)?;
     let world = &world.knowing(&config);
+    let remembered = remembered::fill_in(world, request, &target)?;
+    let asked = Asked {
+        remembered: &remembered,
+        target: &target,
+        config: &config,
+    };
+    work(world, &asked, tell).map_err(|failure| remembered.with_whole_hint(failure))
+}
+
+/// What is asked for, with what it is about.
+struct Asked<'a> {
+    remembered: &'a Remembered,
+    target: &'a Found,
+    config: &'a Config,
+}
+
+fn work(
+    world: &World,
+    asked: &Asked<'_>,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Answer, Failure> {
+    let Asked {
+        remembered,
+        target,
+        config,
+    } = *asked;
     let Remembered {
         request,
         taken_over,
-        typed,
-    } = remembered::fill_in(world, request, &target)?;
-    let request = &request;
+        ..
+    } = remembered;
     if request.dry_run {
-        return dry_run(world, request, &target);
+        return dry_run(world, request, target);
     }
-    let mut prepared = prepare(world, request, &target, tell)?;
+    let mut prepared = prepare(world, request, target, tell)?;
     if let Prepared::Known(row) = &prepared {
         refuse_graph(row)?;
     }
@@ -139,7 +164,7 @@ pub fn run(
     }
     match &prepared {
         Prepared::Known(row) => {
-            tell_of_changes(&target, row, tell);
+            tell_of_changes(target, row, tell);
             if let Some(answer) = at_rest(world, &target.project, row, grace, tell)? {
                 return Ok(answer);
             }
@@ -156,9 +181,9 @@ pub fn run(
             taken_over.join(" ")
         )));
     }
-    let agent = agent(world, request, &config)?;
-    let program: Rc<dyn Agent> = agents::named(&config, &agent)?.into();
-    let verdict = agents::verdict_by(&config, &agent, request.verdict)?;
+    let agent = agent(world, request, config)?;
+    let program: Rc<dyn Agent> = agents::named(config, &agent)?.into();
+    let verdict = agents::verdict_by(config, &agent, request.verdict)?;
     check_program(world, &target.project, request.model.as_deref(), &*program)?;
     let session = Session::create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
@@ -168,7 +193,7 @@ pub fn run(
         return Err(busy(&session, plan)?);
     };
     // Whoever held the lock until now may have planned, or worked to the end.
-    let prepared = prepare(world, request, &target, &mut |_| {})?;
+    let prepared = prepare(world, request, target, &mut |_| {})?;
     if let Prepared::Known(row) = &prepared {
         refuse_rest(row)?;
     }
@@ -177,7 +202,7 @@ pub fn run(
     } else {
         TreeSharing::Refused
     };
-    enter_tree(&session, &lock, (prepared.name(), sharing), &typed)?;
+    enter_tree(&session, &lock, prepared.name(), sharing)?;
     let (run, source) = (prepared.run(), prepared.plan().1.to_owned());
     for row in session.runs()? {
         // What gives way to this run may still have an agent at work here.
@@ -363,8 +388,8 @@ fn take_lock(
 fn enter_tree(
     session: &Session<'_>,
     lock: &run_lock::RunLock,
-    (run, sharing): (&str, TreeSharing),
-    typed: &str,
+    run: &str,
+    sharing: TreeSharing,
 ) -> Result<(), Failure> {
     let Some(other) = lock.enter_tree(&session.project, run, sharing)? else {
         return Ok(());
@@ -374,7 +399,7 @@ fn enter_tree(
         other.run, other.process.pid, other.process.host
     );
     Err(Failure::new("run.same_tree", message).hint(format!(
-        "wait for it with `piton status {name} --watch`, or stop it with `piton stop {name}`; `{typed} --same-tree` runs both here all the same",
+        "wait for it with `piton status {name} --watch`, or stop it with `piton stop {name}`; `--same-tree` runs both here all the same",
         name = quote(&other.run),
     )))
 }
@@ -424,7 +449,10 @@ fn find(world: &World, request: &Request) -> Result<Found, Failure> {
     };
     let here = Project::find(world, &world.cwd);
     if !plan.contains('/') && !world.path(plan).exists() {
-        return Ok(Found::run(here, plan.clone()));
+        return match begun_anew(world, request, plan)? {
+            Some(found) => Ok(found),
+            None => Ok(Found::run(here, plan.clone())),
+        };
     }
     if let Some(file) = PlanPath::at(world, Path::new(plan)) {
         return Ok(Found::file(world, file));
@@ -449,6 +477,23 @@ fn find(world: &World, request: &Request) -> Result<Found, Failure> {
         )
         .hint("a plan is a folder with a SPRINT.yaml, a prd.json, or a task file with criteria")),
     }
+}
+
+/// The plan of the run of this name, where it is to be begun anew.
+fn begun_anew(world: &World, request: &Request, name: &str) -> Result<Option<Found>, Failure> {
+    if !request.recompile && request.from.is_none() {
+        return Ok(None);
+    }
+    let session = Session::read(world, &world.cwd)?;
+    let run = session.and_then(|session| {
+        let row = session.run_named(name).ok()?;
+        Some(session.project.absolute(&row.source))
+    });
+    Ok(match run {
+        Some(path) if path.is_dir() => Some(Found::sprint(world, sprint_path(world, &path)?)),
+        Some(path) => PlanPath::at(world, &path).map(|file| Found::file(world, file)),
+        None => None,
+    })
 }
 
 /// The one plan among those that were found; none when there is none.
@@ -631,17 +676,36 @@ fn agent(world: &World, request: &Request, config: &Config) -> Result<String, Fa
     {
         return Ok(agent.clone());
     }
-    let found: Vec<&str> = ["claude", "codex", "gemini"]
-        .into_iter()
-        .filter(|name| is_on_path(world, name))
-        .collect();
+    let found = known_on_path(world);
+    let first = found.first().copied().unwrap_or(KNOWN_AGENTS[0]);
     let found = if found.is_empty() {
         "no known agent is on PATH".to_owned()
     } else {
         format!("on PATH there is: {}", found.join(", "))
     };
     Err(Failure::new("agent.missing", format!("no agent is named; {found}"))
-        .hint("name one: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; or set `use` under `[agent]` in .piton/config.toml"))
+        .hint(format!("name one, a program that piton knows or a command that reads a prompt: `--agent {first}`; or set `use` under `[agent]` in .piton/config.toml")))
+}
+
+/// The agents that need no configuration.
+const KNOWN_AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
+
+fn known_on_path(world: &World) -> Vec<&'static str> {
+    let known = KNOWN_AGENTS.into_iter();
+    known.filter(|name| is_on_path(world, name)).collect()
+}
+
+/// What to type to begin a plan that nobody has begun: with an agent, unless the
+/// configuration names one.
+pub(crate) fn start_command(world: &World, project: &Project, plan: &str) -> String {
+    let typed = format!("piton run {}", quote(plan));
+    let names_agent = Config::load(project).is_ok_and(|config| config.agent.use_.is_some());
+    if names_agent {
+        return typed;
+    }
+    let found = known_on_path(world);
+    let first = found.first().copied().unwrap_or(KNOWN_AGENTS[0]);
+    format!("{typed} --agent {first}")
 }
 
 /// A program that is not there is noticed before anything is stored.
@@ -821,7 +885,7 @@ fn prepare(
                 "usage",
                 "`--from` is for sprints: this file says itself what is done",
             )
-            .hint("leave `--from` out, or name the other file as the plan"));
+            .hint("leave --from out, or name the other file as the plan"));
         }
         What::File(file) => target.project.relative(&file.file),
     };

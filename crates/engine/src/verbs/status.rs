@@ -14,7 +14,7 @@ use piton_formats::plan_file::PlanFile;
 use serde::Serialize;
 
 use super::control::start;
-use crate::failure::{Failure, run_state};
+use crate::failure::{Failure, larger_budget, run_state};
 use crate::mirror::claimed_in_words;
 use crate::session::{Session, open_runs};
 use crate::shell::quote;
@@ -391,12 +391,9 @@ pub(super) fn what_next(row: &RunRow, standing: &RunStanding) -> Option<String> 
         RunState::Done => None,
         RunState::Running => Some(format!("piton status {name} --watch")),
         RunState::Waiting | RunState::Blocked => Some("piton inbox".to_owned()),
-        // An option bounds one invocation: typed without it, nothing would.
-        RunState::Paused if is_at(row, "budget ($") => {
-            Some(format!("piton run {name} --budget-usd MORE"))
-        }
-        RunState::Paused if is_at(row, "budget (") => {
-            Some(format!("piton run {name} --budget-tokens MORE"))
+        RunState::Paused if larger_budget_of(row).is_some() => {
+            let flag = larger_budget_of(row).unwrap_or_default();
+            Some(format!("piton run {name} {flag}"))
         }
         RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => {
             Some(format!("piton run {name}"))
@@ -406,9 +403,12 @@ pub(super) fn what_next(row: &RunRow, standing: &RunStanding) -> Option<String> 
     }
 }
 
-/// Whether a run is paused at a limit that begins so.
-fn is_at(row: &RunRow, begin: &str) -> bool {
-    matches!(&row.pause, Some(Pause::Limit { limit }) if limit.starts_with(begin))
+/// The flag for a larger budget, where the run is paused at its own.
+fn larger_budget_of(row: &RunRow) -> Option<String> {
+    let Some(Pause::Limit { limit }) = &row.pause else {
+        return None;
+    };
+    larger_budget(limit.strip_prefix("budget (")?)
 }
 
 /// The sentence for a run's state.

@@ -4,7 +4,6 @@
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
 use piton_core::evidence::Claims;
-use piton_core::flags::RunFlags;
 use piton_core::journal::Stamp;
 use piton_core::policy::Limits;
 use piton_core::{
@@ -151,7 +150,7 @@ impl Desk {
             owner: "me".to_owned(),
             limits: Limits::default(),
             claims: Claims::default(),
-            flags: RunFlags::default(),
+            flags: Box::default(),
         };
         self.commit(&command).expect("nobody holds it");
         self.token()

@@ -4,7 +4,6 @@
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
 use piton_core::evidence::Claims;
-use piton_core::flags::RunFlags;
 use piton_core::gate::GateReport;
 use piton_core::journal::Stamp;
 use piton_core::plan::Plan;
@@ -189,7 +188,7 @@ impl Desk {
             owner: "me".to_owned(),
             limits: Limits::default(),
             claims: Claims::default(),
-            flags: RunFlags::default(),
+            flags: Box::default(),
         })
         .expect("nobody holds it");
     }

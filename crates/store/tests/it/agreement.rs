@@ -3,7 +3,6 @@
 
 use piton_core::attempt::{Piece, RecoveryAction, Report};
 use piton_core::classify::Category;
-use piton_core::flags::RunFlags;
 use piton_core::gate::{Gate, GateReport};
 
 use piton_core::id::{DecisionId, RunId};
@@ -304,7 +303,7 @@ fn start(run: RunId) -> Command {
         owner: "host, process 7".to_owned(),
         limits: Limits::default(),
         claims: Claims::default(),
-        flags: RunFlags::default(),
+        flags: Box::default(),
     }
 }
 

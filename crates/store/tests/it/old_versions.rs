@@ -10,7 +10,6 @@ use piton_core::attempt::{Report, ToldAttempt, Usage};
 use piton_core::command::{Found, KnownThings, TakenFile};
 use piton_core::entry::EntryType;
 use piton_core::evidence::Claims;
-use piton_core::flags::RunFlags;
 use piton_core::id::{RunId, StreamId};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
@@ -88,7 +87,7 @@ fn worked() -> Vec<Command> {
             owner: "host, process 1".to_owned(),
             limits: Limits::default(),
             claims: Claims::default(),
-            flags: RunFlags::default(),
+            flags: Box::default(),
         },
         Command::StartAttempt {
             run,

@@ -19,8 +19,43 @@ pub(super) struct Remembered {
     pub(super) request: Request,
     /// The flags that nobody typed now, as they would be typed.
     pub(super) taken_over: Vec<String>,
-    /// The command that was typed, to be typed again with more.
-    pub(super) typed: String,
+    given: RunFlags,
+}
+
+impl Remembered {
+    /// The command that was typed, with one more flag.
+    pub(super) fn typed_with(&self, flag: &str) -> String {
+        let mut given = self.given.clone();
+        // One that is replaced is not typed twice.
+        match flag.split(' ').next().unwrap_or_default() {
+            "--agent" => given.agent = None,
+            "--verdict" => given.verdict = None,
+            _ => {}
+        }
+        format!("{} {flag}", typed_of_request(&self.request, &given))
+    }
+
+    /// A failure whose hint names flags to add, with the command that they are
+    /// added to: of `--recompile`, `piton run demo --recompile`.
+    pub(super) fn with_whole_hint(&self, failure: Failure) -> Failure {
+        let Some(hint) = &failure.hint else {
+            return failure;
+        };
+        let parts: Vec<String> = hint
+            .split('`')
+            .enumerate()
+            .map(|(at, part)| {
+                let is_flag = at % 2 == 1 && part.starts_with("--");
+                if is_flag {
+                    self.typed_with(part)
+                } else {
+                    part.to_owned()
+                }
+            })
+            .collect();
+        let whole = parts.join("`");
+        failure.hint(whole)
+    }
 }
 
 /// Fills in what the last invocation of the same run, or of the run that this
@@ -48,7 +83,6 @@ pub(super) fn fill_in(
     let verdict = now.verdict.as_deref().and_then(VerdictBy::named);
     Ok(Remembered {
         taken_over: typed_of_difference(&given, &now),
-        typed: typed_of_request(request, &given),
         request: Request {
             agent: now.agent,
             model: now.model,
@@ -58,6 +92,7 @@ pub(super) fn fill_in(
             ignore: now.ignore,
             ..request.clone()
         },
+        given,
     })
 }
 
