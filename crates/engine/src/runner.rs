@@ -318,7 +318,7 @@ pub(crate) fn refuse_changes(project: &Project, source: &str) -> Result<(), Fail
             shown.join(", ")
         ),
     )
-    .hint("commit them or put them aside with `git stash`, then run again"))
+    .hint("commit them or put them aside with `git stash --include-untracked`, then run again"))
 }
 
 /// Whether a task was begun: what has changed since belongs to it.

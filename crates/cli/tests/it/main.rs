@@ -18,6 +18,7 @@ mod fence;
 mod files;
 mod guide;
 mod harness;
+mod hints;
 mod hook;
 mod hostile_agents;
 mod init;

@@ -1061,7 +1061,7 @@ mod commits {
         scratch.write("notes.txt", "mine");
         insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
         error: `auto-commit` needs a clean work tree, and these have changes: notes.txt [git.dirty]
-        hint: commit them or put them aside with `git stash`, then run again
+        hint: commit them or put them aside with `git stash --include-untracked`, then run again
         [exit 1]
         ");
         assert_eq!(scratch.git(&["log", "--format=%s"]).trim(), "begin");
