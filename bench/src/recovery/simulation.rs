@@ -103,6 +103,7 @@ pub fn simulate(drawn: &Drawn<'_>, policy: Policy, person: Person) -> Result<Vec
         owner: "simulated".to_owned(),
         limits: Limits::default(),
         claims: Claims::default(),
+        flags: Box::default(),
     };
     world.tell(&start, Asker::Runner)?;
     world.news();

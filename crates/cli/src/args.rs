@@ -302,6 +302,10 @@ pub(crate) struct RunArgs {
     /// Begin with this file as the progress
     #[arg(long, value_name = "FILE", conflicts_with = "recompile")]
     pub(crate) from: Option<PathBuf>,
+    /// Work although another run is at work in this work tree; each takes the other's changes for
+    /// its own
+    #[arg(long)]
+    pub(crate) same_tree: bool,
     /// Run although the sprint enables KEY, which piton cannot do yet
     #[arg(long, value_name = "KEY", action = ArgAction::Append)]
     pub(crate) ignore: Vec<String>,

@@ -155,6 +155,7 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
         recompile: args.recompile,
         from: args.from,
         ignore: args.ignore,
+        same_tree: args.same_tree,
     };
     let answer = run::run(world, &request, &mut |notice| {
         notify(world, &notice, output)

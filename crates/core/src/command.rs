@@ -12,6 +12,7 @@ use crate::decision::{Verb, Way};
 use crate::edit::Edit;
 use crate::entry::Entry;
 use crate::evidence::{BaselineResult, Claims};
+use crate::flags::RunFlags;
 
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::Memory;
@@ -38,6 +39,9 @@ pub enum Command {
         limits: Limits,
         /// What it asks of agents that say that an item is done.
         claims: Claims,
+        /// What a person typed for it, for the next invocation.
+        #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
+        flags: Box<RunFlags>,
     },
     /// Go on after a wait for a person that the runner sat out.
     ContinueRun {

@@ -73,7 +73,16 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             owner,
             limits,
             claims,
-        } => runner::start_run(it, *run, owner, (limits, claims))?,
+            flags,
+        } => {
+            let invocation = runner::Invocation {
+                owner,
+                limits,
+                claims,
+                flags,
+            };
+            runner::start_run(it, *run, &invocation)?;
+        }
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
         Command::PauseRun { run, token, pause } => runner::pause_run(it, *run, *token, pause)?,

@@ -16,6 +16,7 @@ use crate::decision::{DecisionKind, Verb, Way};
 use crate::edit::Edit;
 use crate::entry::Entry;
 use crate::evidence::{BaselineResult, ClaimedBy, Claims};
+use crate::flags::RunFlags;
 use crate::gate::{Gate, GateReport};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{Evidence, ItemState, Stage};
@@ -71,6 +72,9 @@ pub enum Event {
         /// What it asks of agents that say that an item is done.
         #[serde(default, skip_serializing_if = "Claims::is_default")]
         claims: Claims,
+        /// What a person typed for it, for the next invocation.
+        #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
+        flags: Box<RunFlags>,
     },
     /// A run came into another state.
     RunMoved {

@@ -11,6 +11,7 @@
 //! | what a run may use, and what a word without proof is worth | [`budget`], [`evidence`] |
 //! | whether an agent runs in circles | [`stuck`] |
 //! | whether the tests and the check of an item became weaker | [`weakening`] |
+//! | what an invocation of a run hands on to the next | [`flags`] |
 //! | what native files call them | [`face`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
 //! | what somebody may change in a plan by hand | [`edit`] |
@@ -46,6 +47,7 @@ pub mod event;
 pub mod evidence;
 pub mod extract;
 pub mod face;
+pub mod flags;
 pub mod gate;
 pub mod id;
 pub mod item;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Claims;
+use crate::flags::RunFlags;
 use crate::id::{Node, RunId};
 use crate::native::Native;
 use crate::plan::Order;
@@ -191,6 +192,9 @@ pub struct RunRow {
     /// is done.
     #[serde(default, skip_serializing_if = "Claims::is_default")]
     pub claims: Claims,
+    /// What a person typed for the present or last invocation.
+    #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
+    pub flags: RunFlags,
     /// What its attempts used.
     #[serde(default, skip_serializing_if = "Spend::is_empty")]
     pub spend: Spend,

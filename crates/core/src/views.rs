@@ -15,6 +15,7 @@ use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
 use crate::event::{Event, ItemMoved, ItemPlanned, RunPlanned};
 use crate::evidence::{BaselineResult, Claims, TreeChange};
 use crate::face::FaceRow;
+use crate::flags::RunFlags;
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
 use crate::item::{CommitIntent, Evidence, ItemRow, ItemState, Stage};
@@ -203,12 +204,18 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             row.fence = *token;
         }
         Event::LeaseLost { .. } | Event::LeaseReleased { .. } => row.holder = None,
-        Event::RunStarted { limits, claims, .. } => {
+        Event::RunStarted {
+            limits,
+            claims,
+            flags,
+            ..
+        } => {
             enter(&mut row, RunState::Running, stamp);
             row.invocations += 1;
             row.invoked_at = Some(stamp.time);
             row.limits = limits.clone();
             row.claims = claims.clone();
+            row.flags = (**flags).clone();
             row.iterations = 0;
             row.tasks = 0;
             row.started_at.get_or_insert(stamp.time);
@@ -368,6 +375,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         fence: 0,
         open_roots: 0,
         claims: Claims::default(),
+        flags: RunFlags::default(),
         spend: Spend::default(),
         spend_by_model: BTreeMap::new(),
         has_counted: false,

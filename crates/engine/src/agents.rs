@@ -16,6 +16,7 @@ mod heard;
 pub mod lines;
 pub mod outcome;
 pub mod prices;
+mod program;
 mod reset;
 pub mod session_file;
 mod shell;
@@ -42,6 +43,7 @@ pub use self::codex::Codex;
 pub use self::custom::Custom;
 pub use self::gemini::Gemini;
 pub use self::prices::Counting;
+pub use self::program::{Whereabouts, check_program};
 pub use self::session_file::SessionFiles;
 pub use self::shell::Shell;
 
@@ -100,6 +102,11 @@ pub trait Agent: fmt::Debug {
     ///
     /// `before` is what the conversation used until now, where it goes on.
     fn reader(&self, before: Option<&Usage>) -> Option<Box<dyn Reader>>;
+
+    /// The program that does the work, where the one that is started is another.
+    fn program(&self) -> Option<String> {
+        None
+    }
 
     /// Whether a conversation can go on in another process.
     fn can_resume(&self) -> bool {

@@ -1,5 +1,6 @@
 //! How a verb says that it could not: one shape for text, JSON and exit status.
 
+use crate::shell::quote;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
@@ -87,6 +88,7 @@ pub const CODES: &[(&str, Exit)] = &[
     ("run.needs_human", Exit::Waits),
     ("run.not_started", Exit::No),
     ("run.paused", Exit::Waits),
+    ("run.same_tree", Exit::Busy),
     ("run.state", Exit::No),
     ("run.unknown", Exit::Usage),
     ("store.busy", Exit::Busy),
@@ -310,14 +312,15 @@ impl From<Refusal> for Failure {
                 Self::new("run.unknown", message).hint("see the runs with `piton status`")
             }
             Refusal::NoSuchItem(_) => {
-                Self::new("item.unknown", message).hint("see the nodes with `piton status RUN`")
+                Self::new("item.unknown", message).hint("see the nodes with `piton status`")
             }
             Refusal::NoSuchDecision(_) => {
                 Self::new("decision.unknown", message).hint("see what is open with `piton inbox`")
             }
             Refusal::Busy { name, holder } => {
+                let typed = quote(&name);
                 let hint = format!(
-                    "follow it with `piton status {name} --watch`, end it with `piton stop {name}`"
+                    "follow it with `piton status {typed} --watch`, end it with `piton stop {typed}`"
                 );
                 Self::new(
                     "run.busy",
@@ -330,7 +333,7 @@ impl From<Refusal> for Failure {
                 .hint(hint)
             }
             Refusal::Fenced { name } => Self::new("run.fenced", message)
-                .hint(format!("see who does with `piton status {name}`")),
+                .hint(format!("see who does with `piton status {}`", quote(&name))),
             Refusal::ItemState { node, state, until } => {
                 let message = match until {
                     Some(until) => {
@@ -381,17 +384,30 @@ impl From<Refusal> for Failure {
 /// What to type to go on where a limit was reached: a budget is not counted anew.
 #[must_use]
 pub fn beyond(name: &str, limit: &str) -> String {
+    let typed = format!("piton run {}", quote(name));
     match limit.split_once("budget (") {
         Some(("project ", _)) => {
             "what all runs may use stands under [budget] in .piton/config.toml".to_owned()
         }
-        Some(_) => {
-            format!(
-                "go on with `piton run {name}` and a larger `--budget-usd` or `--budget-tokens`"
-            )
-        }
-        None => format!("go on with `piton run {name}`; the limit is counted anew"),
+        Some((_, amount)) => match larger_budget(amount) {
+            Some(flag) => format!("go on with a larger budget, for example `{typed} {flag}`"),
+            None => format!("go on with `{typed}` and a larger budget"),
+        },
+        None => format!("go on with `{typed}`; the limit is counted anew"),
     }
+}
+
+/// The flag for twice the budget that is used up: of `$5.00)`, `--budget-usd 10`.
+#[must_use]
+pub fn larger_budget(amount: &str) -> Option<String> {
+    let amount = amount.trim_end_matches(')');
+    if let Some(tokens) = amount.strip_suffix(" tokens") {
+        let tokens: u64 = tokens.replace(',', "").parse().ok()?;
+        return Some(format!("--budget-tokens {}", tokens.saturating_mul(2)));
+    }
+    let dollars: f64 = amount.strip_prefix('$')?.parse().ok()?;
+    let twice = (dollars * 2.0).max(0.02);
+    Some(format!("--budget-usd {twice}"))
 }
 
 /// What is said when a run is not in a state in which something can be done:
@@ -404,24 +420,25 @@ pub fn run_state(
     at: Option<String>,
 ) -> Failure {
     let at = at.map(|node| format!(" at {node}")).unwrap_or_default();
+    let typed = quote(name);
     match (state, pause) {
-        (RunState::New, _) => Failure::new("run.not_started", format!("run `{name}` has not been started")).hint(format!("start it with `piton run {name}`")),
-        (RunState::Running, _) => Failure::new("run.state", format!("run `{name}` is running")).hint(format!("follow it with `piton status {name} --watch`")),
-        (RunState::Interrupted, _) => Failure::new("run.state", format!("run `{name}` is interrupted; nobody works on it")).hint(format!("go on with `piton run {name}`")),
+        (RunState::New, _) => Failure::new("run.not_started", format!("run `{name}` has not been started")).hint(format!("start it with `piton run {typed}`")),
+        (RunState::Running, _) => Failure::new("run.state", format!("run `{name}` is running")).hint(format!("follow it with `piton status {typed} --watch`")),
+        (RunState::Interrupted, _) => Failure::new("run.state", format!("run `{name}` is interrupted; nobody works on it")).hint(format!("go on with `piton run {typed}`")),
         (RunState::Waiting, Some(Pause::Breakpoint { node })) => Failure::new("run.needs_human", format!("run `{name}` waits for a person at the breakpoint after {node}"))
-            .hint(format!("look at what was done, then go on with `piton resume {name}`")),
+            .hint(format!("look at what was done, then go on with `piton resume {typed}`")),
         (RunState::Paused, Some(Pause::Limit { limit })) => {
             Failure::new("run.paused", format!("run `{name}` is paused (limit {limit})"))
                 .hint(beyond(name, limit))
         }
         (RunState::Paused, pause) => {
             let why = pause.map(|pause| format!(" ({})", pause.reason())).unwrap_or_default();
-            Failure::new("run.paused", format!("run `{name}` is paused{why}")).hint(format!("let it go on with `piton resume {name}`"))
+            Failure::new("run.paused", format!("run `{name}` is paused{why}")).hint(format!("let it go on with `piton resume {typed}`"))
         }
         (RunState::Waiting, _) => Failure::new("run.needs_human", format!("run `{name}` waits for a person{at}")).hint("see the question with `piton inbox`"),
         (RunState::Blocked, _) => Failure::new("run.blocked", format!("run `{name}` is blocked{at}"))
-            .hint("see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`"),
-        (RunState::Done, _) => Failure::new("run.finished", format!("run `{name}` is finished")).hint(format!("see what was done with `piton status {name}`; run it anew with `piton run --recompile`")),
+            .hint("see why, and what to type to go on, with `piton inbox`"),
+        (RunState::Done, _) => Failure::new("run.finished", format!("run `{name}` is finished")).hint(format!("see what was done with `piton status {typed}`; run it anew with `piton run {typed} --recompile`")),
     }
 }
 

@@ -4,24 +4,54 @@
 //! holder on this machine is still there, without waiting for the lease to run
 //! out. It is one for all runs of a plan: they share a folder, its files and
 //! the work tree. The file says which process took it last, so that a process
-//! can find out that it descends from a runner.
+//! can find out that it descends from a runner, and in which work tree that
+//! process works on which run, so that two do not work in one.
+//!
+//! A lock outlives its process for a moment: until the last copy of its
+//! descriptor is closed, which a child has between `fork` and `exec`. So a lock
+//! whose process is dead counts as free, and is waited for.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Seek as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use piton_core::RunRow;
+use serde::{Deserialize, Serialize};
 
 use crate::exchange::sha256;
 use crate::failure::{Failure, unwritable};
 use crate::input;
-use crate::process::{Identity, myself};
+use crate::process::{Identity, has_ended, myself};
 use crate::project::Project;
+
+/// How long apart a lock that is held is looked at again.
+const LOOK_TIME: Duration = Duration::from_millis(20);
+/// How often one is looked at whose process lives: another one may only have
+/// looked whether it is free.
+const LOOKS: u32 = 5;
+/// How often one is looked at whose process is dead: for two seconds.
+const LOOKS_AT_DEAD: u32 = 100;
+
+/// What the file of a lock says of the process that took it last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockHolder {
+    /// The process.
+    #[serde(flatten)]
+    pub process: Identity,
+    /// The name of the run that it works on, once it does.
+    #[serde(default)]
+    pub run: String,
+    /// The work tree that it works in.
+    #[serde(default)]
+    pub work_tree: PathBuf,
+}
 
 /// A lock that is held. It is free again when this is dropped, or its process dies.
 #[derive(Debug)]
 pub struct RunLock {
-    _file: File,
+    file: File,
+    path: PathBuf,
 }
 
 fn path(project: &Project, face: &str, source: &str) -> PathBuf {
@@ -52,17 +82,111 @@ pub fn take(project: &Project, face: &str, source: &str) -> Result<Option<RunLoc
         .map_err(fault)?;
     match file.try_lock() {
         Ok(()) => {
-            write_holder(&file).map_err(fault)?;
-            Ok(Some(RunLock { _file: file }))
+            let holder = LockHolder {
+                process: myself(),
+                run: String::new(),
+                work_tree: PathBuf::new(),
+            };
+            write_holder(&file, &holder).map_err(fault)?;
+            Ok(Some(RunLock { file, path }))
         }
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(fault(error)),
     }
 }
 
+/// Takes the lock on a plan as [`take`] does, and waits with `pause` for one
+/// that another process only looks at or whose own process is dead.
+///
+/// # Errors
+///
+/// When the file of the lock cannot be made.
+pub fn take_patiently(
+    project: &Project,
+    face: &str,
+    source: &str,
+    pause: &mut dyn FnMut(Duration),
+) -> Result<Option<RunLock>, Failure> {
+    let path = path(project, face, source);
+    let mut looks = 1;
+    loop {
+        if let Some(lock) = take(project, face, source)? {
+            return Ok(Some(lock));
+        }
+        let is_dead = holder_at(&path).is_some_and(|holder| has_ended(&holder.process));
+        if looks >= if is_dead { LOOKS_AT_DEAD } else { LOOKS } {
+            return Ok(None);
+        }
+        looks += 1;
+        pause(LOOK_TIME);
+    }
+}
+
+/// What the file of a lock says; none where it says nothing that can be read.
+fn holder_at(path: &Path) -> Option<LockHolder> {
+    serde_json::from_slice(&input::read(path).ok()?).ok()
+}
+
+/// Whether a runner may work in a work tree in which another one works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TreeSharing {
+    /// It may not.
+    #[default]
+    Refused,
+    /// A person wants it.
+    Wanted,
+}
+
+impl RunLock {
+    /// Writes into the file of the lock which run is worked on in the work tree
+    /// of `project`. The living runner that works there already, if there is
+    /// one and the tree is not to be shared; then nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// When a file of the locks cannot be written.
+    pub fn enter_tree(
+        &self,
+        project: &Project,
+        run: &str,
+        sharing: TreeSharing,
+    ) -> Result<Option<LockHolder>, Failure> {
+        // Two that enter at once must not both find nobody, nor each other.
+        let path = folder(project).join("entering");
+        let fault = |error| unwritable(&path, error);
+        let turn = File::options().create(true).append(true).open(&path);
+        let turn = turn.map_err(fault)?;
+        turn.lock().map_err(fault)?;
+        if sharing == TreeSharing::Refused
+            && let Some(other) = self.other_in(project)
+        {
+            return Ok(Some(other));
+        }
+        let holder = LockHolder {
+            process: myself(),
+            run: run.to_owned(),
+            work_tree: project.work_tree.clone(),
+        };
+        write_holder(&self.file, &holder).map_err(|error| unwritable(&self.path, error))?;
+        Ok(None)
+    }
+
+    /// The living runner of another plan that works in the same work tree.
+    fn other_in(&self, project: &Project) -> Option<LockHolder> {
+        let entries = fs::read_dir(folder(project)).ok()?.flatten();
+        let others = entries
+            .map(|entry| entry.path())
+            .filter(|path| *path != self.path);
+        let mut living = others.filter_map(|path| Some((holder_at(&path)?, path)));
+        let found = living
+            .find(|(holder, path)| holder.work_tree == project.work_tree && !is_free_at(path));
+        found.map(|(holder, _)| holder)
+    }
+}
+
 /// Writes which process holds the lock, over the one that held it before.
-fn write_holder(mut file: &File) -> std::io::Result<()> {
-    let holder = serde_json::to_vec(&myself())?;
+fn write_holder(mut file: &File, holder: &LockHolder) -> std::io::Result<()> {
+    let holder = serde_json::to_vec(holder)?;
     file.rewind()?;
     file.write_all(&holder)?;
     file.set_len(holder.len() as u64)
@@ -91,9 +215,22 @@ pub fn holders(project: &Project) -> Vec<Identity> {
 /// run. What cannot be found out counts as held.
 #[must_use]
 pub fn is_free(project: &Project, run: &RunRow) -> bool {
-    match File::open(path(project, &run.face, &run.source)) {
+    is_free_at(&path(project, &run.face, &run.source))
+}
+
+/// Whether the process that took the lock on the plan of a run last is dead.
+#[must_use]
+pub fn holder_has_ended(project: &Project, face: &str, source: &str) -> bool {
+    holder_at(&path(project, face, source)).is_some_and(|holder| has_ended(&holder.process))
+}
+
+fn is_free_at(path: &Path) -> bool {
+    match File::open(path) {
         // Shared, so that two who look do not take each other for a runner.
-        Ok(file) => file.try_lock_shared().is_ok(),
+        Ok(file) => {
+            file.try_lock_shared().is_ok()
+                || holder_at(path).is_some_and(|holder| has_ended(&holder.process))
+        }
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
 }
@@ -102,19 +239,61 @@ pub fn is_free(project: &Project, run: &RunRow) -> bool {
 mod tests {
     use super::*;
 
+    struct Bench {
+        folder: tempfile::TempDir,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().expect("a folder");
+            Self { folder }
+        }
+
+        fn project(&self, work_tree: &str) -> Project {
+            Project {
+                root: self.folder.path().to_owned(),
+                home: self.folder.path().join(".piton"),
+                work_tree: self.folder.path().join(work_tree),
+                in_git: false,
+            }
+        }
+
+        #[track_caller]
+        fn take(&self, source: &str) -> RunLock {
+            let lock = take(&self.project(""), "face", source).expect("it can be taken");
+            lock.expect("nobody holds it")
+        }
+    }
+
+    /// A process that is over.
+    #[expect(clippy::disallowed_methods, reason = "a real process that has ended")]
+    fn dead() -> Identity {
+        let mut child = std::process::Command::new("true").spawn().expect("started");
+        let identity = Identity::of(child.id()).expect("it was not waited for");
+        child.wait().expect("it ends");
+        identity
+    }
+
+    /// Writes into the file of a held lock that this process took it.
+    fn taken_by(lock: &RunLock, process: Identity) {
+        let holder = LockHolder {
+            process,
+            ..holder_at(&lock.path).expect("it can be read")
+        };
+        write_holder(&lock.file, &holder).expect("written");
+    }
+
+    fn run_row(project: &Project) -> bool {
+        is_free_at(&path(project, "face", "demo"))
+    }
+
     #[test]
     fn a_lock_names_the_process_that_took_it_last() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let project = Project {
-            root: folder.path().to_owned(),
-            home: folder.path().join(".piton"),
-            work_tree: folder.path().to_owned(),
-            in_git: false,
-        };
+        let bench = Bench::new();
+        let project = bench.project("");
         assert_eq!(holders(&project), []);
         assert!(!was_ever_taken(&project));
-        let lock = take(&project, "face", "demo").expect("it can be taken");
-        assert!(lock.is_some());
+        let lock = bench.take("demo");
         assert_eq!(holders(&project), [myself()]);
         drop(lock);
         assert!(was_ever_taken(&project));
@@ -122,8 +301,66 @@ mod tests {
         let path = path(&project, "face", "demo");
         fs::write(&path, "x".repeat(5_000)).expect("written");
         assert_eq!(holders(&project), []);
-        let lock = take(&project, "face", "demo").expect("it can be taken");
+        let lock = bench.take("demo");
         assert_eq!(holders(&project), [myself()]);
         drop(lock);
+    }
+
+    #[test]
+    fn a_lock_whose_process_is_dead_is_free_and_waited_for() {
+        let bench = Bench::new();
+        let project = bench.project("");
+        let mut left = Some(bench.take("demo"));
+        assert!(!run_row(&project));
+        taken_by(left.as_ref().expect("held"), dead());
+        assert!(run_row(&project), "no living process holds it");
+        let mut pauses = 0;
+        let taken = take_patiently(&project, "face", "demo", &mut |_| {
+            pauses += 1;
+            // The last copy of the descriptor is closed.
+            left = left.take().filter(|_| pauses < 30);
+        });
+        assert!(taken.expect("no fault").is_some());
+        assert_eq!(pauses, 30);
+    }
+
+    #[test]
+    fn a_lock_whose_process_lives_is_not_waited_for() {
+        let bench = Bench::new();
+        let _lock = bench.take("demo");
+        let mut pauses = 0;
+        let taken = take_patiently(&bench.project(""), "face", "demo", &mut |_| pauses += 1);
+        assert!(taken.expect("no fault").is_none());
+        assert_eq!(pauses, LOOKS - 1);
+    }
+
+    #[test]
+    fn one_runner_works_in_a_work_tree_unless_a_person_wants_two() {
+        let bench = Bench::new();
+        let here = bench.project("");
+        let (first, second) = (bench.take("a"), bench.take("b"));
+        let enter = |lock: &RunLock, run, sharing| {
+            let other = lock.enter_tree(&here, run, sharing).expect("no fault");
+            other.map(|holder| holder.run)
+        };
+        assert_eq!(enter(&first, "a", TreeSharing::Refused), None);
+        assert_eq!(
+            enter(&second, "b", TreeSharing::Refused).as_deref(),
+            Some("a")
+        );
+        // A linked worktree is another tree.
+        let linked = bench.project("linked");
+        let other = second.enter_tree(&linked, "b", TreeSharing::Refused);
+        assert_eq!(other.expect("no fault"), None);
+        assert_eq!(enter(&second, "b", TreeSharing::Wanted), None);
+        // One that was let in counts as well.
+        drop(first);
+        let third = bench.take("c");
+        assert_eq!(
+            enter(&third, "c", TreeSharing::Refused).as_deref(),
+            Some("b")
+        );
+        taken_by(&second, dead());
+        assert_eq!(enter(&third, "c", TreeSharing::Refused), None);
     }
 }

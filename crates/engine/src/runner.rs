@@ -23,6 +23,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Outcome, Report};
 use piton_core::evidence::Claims;
+use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
 use piton_core::prepare::Prepared;
 use piton_core::run::Request;
@@ -90,6 +91,8 @@ pub struct Job {
     pub limits: Limits,
     /// What is asked of agents that say that an item is done.
     pub claims: Claims,
+    /// What the next invocation takes over.
+    pub flags: RunFlags,
     /// Stay and go on when a person has decided.
     pub wait: bool,
     /// End after one node.
@@ -189,6 +192,7 @@ fn start(
         owner,
         limits,
         claims,
+        flags: Box::new(job.flags.clone()),
     };
     let started = session.commit(&start, &facts)?;
     fail::point("run.leased");
@@ -315,7 +319,7 @@ pub(crate) fn refuse_changes(project: &Project, source: &str) -> Result<(), Fail
             shown.join(", ")
         ),
     )
-    .hint("commit them or put them aside with `git stash`, then run again"))
+    .hint("commit them or put them aside with `git stash --include-untracked`, then run again"))
 }
 
 /// Whether a task was begun: what has changed since belongs to it.

@@ -12,6 +12,7 @@ use piton_store::{
 use crate::failure::Failure;
 use crate::project::Project;
 use crate::run_lock;
+use crate::verbs::record::unknown::unknown_item;
 use crate::world::World;
 
 /// A store that does not answer is asked again so often before it is given up.
@@ -339,10 +340,7 @@ impl<'w> Session<'w> {
         }
         match found.as_slice() {
             [run] => Ok((run.id, node)),
-            [] => Err(
-                Failure::new("item.unknown", format!("no run has a node `{text}`"))
-                    .hint("see the nodes with `piton status RUN`"),
-            ),
+            [] => Err(unknown_item(self, text)?),
             several => Err(ambiguous_item(several, &node)),
         }
     }
@@ -357,6 +355,15 @@ pub(crate) fn open_runs(runs: &[RunRow]) -> impl Iterator<Item = &RunRow> {
             .any(|later| later.source == run.source);
         (run.state != piton_core::RunState::Done && !replaced).then_some(run)
     })
+}
+
+/// The later run of the same plan that has taken the place of `run`; none where
+/// there is none, or `run` was worked on again since. `runs` are all runs, the
+/// oldest first.
+pub(crate) fn replaced_by<'r>(runs: &'r [RunRow], run: &RunRow) -> Option<&'r RunRow> {
+    let newest = runs.iter().rfind(|later| later.source == run.source)?;
+    let goes_on = run.invoked_at > Some(newest.created_at);
+    (newest.id != run.id && !goes_on).then_some(newest)
 }
 
 /// Nothing was ever run here.

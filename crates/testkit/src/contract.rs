@@ -605,6 +605,7 @@ fn start(run: RunId) -> Command {
         owner: "host, process 7".to_owned(),
         limits: Limits::default(),
         claims: Claims::default(),
+        flags: Box::default(),
     }
 }
 

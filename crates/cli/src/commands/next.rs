@@ -113,6 +113,7 @@ pub(super) fn ask(
         text,
         details,
         item,
+        is_held: false,
     };
     let asked = inbox::ask(world, question, &mut |notice| {
         notify(world, &notice, output)

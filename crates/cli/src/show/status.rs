@@ -24,20 +24,10 @@ pub(crate) fn render(status: &Status, now: Timestamp) -> String {
             text.push_str("\nOther runs:\n");
         }
         for line in others {
-            text.push_str(&format!("  {:<12} {}\n", state(line), line.run));
+            text.push_str(&format!("  {:<12} {}\n", line.state.to_string(), line.run));
         }
     }
     text
-}
-
-fn state(line: &Line) -> String {
-    let dead = line.state == RunState::Running && !line.live;
-    if dead {
-        RunState::Interrupted
-    } else {
-        line.state
-    }
-    .to_string()
 }
 
 fn report(run: &Report, now: Timestamp) -> String {
@@ -114,7 +104,7 @@ fn coloured_state(line: &Line) -> String {
         RunState::New => DIM,
         RunState::Running | RunState::Interrupted | RunState::Paused | RunState::Waiting => YELLOW,
     };
-    format!("{style}{}{style:#}", state(line))
+    format!("{style}{}{style:#}", line.state)
 }
 
 fn counters(run: &Report) -> String {

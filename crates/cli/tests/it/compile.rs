@@ -57,17 +57,17 @@ mod targets {
         let text = scratch.read("demo/PROGRESS.yaml");
         insta::assert_snapshot!(scratch.shows(&["plan", "compile", "demo"]), @r"
         error: SCRATCH/demo/PROGRESS.yaml holds progress; nothing was written [plan.started]
-        hint: write elsewhere with `-o FILE`, or begin a new run with `piton run --recompile`, which keeps the old file beside
+        hint: print it with `piton plan compile demo -o -`, or begin a new run with `piton run demo --recompile`, which keeps the old file beside
         [exit 1]
         ");
         insta::assert_snapshot!(scratch.shows(&["plan", "compile", "demo", "-o", "demo/PROGRESS.yaml"]), @r"
         error: SCRATCH/demo/PROGRESS.yaml holds progress; nothing was written [plan.started]
-        hint: write elsewhere with `-o FILE`, or begin a new run with `piton run --recompile`, which keeps the old file beside
+        hint: print it with `piton plan compile demo -o -`, or begin a new run with `piton run demo --recompile`, which keeps the old file beside
         [exit 1]
         ");
         insta::assert_snapshot!(scratch.shows(&["plan", "compile", "demo", "-o", "demo/SPRINT.yaml"]), @r"
         error: SCRATCH/demo/SPRINT.yaml is there and is not a fresh PROGRESS.yaml; nothing was written [plan.started]
-        hint: write elsewhere with `-o FILE`, or begin a new run with `piton run --recompile`, which keeps the old file beside
+        hint: print it with `piton plan compile demo -o -`, or begin a new run with `piton run demo --recompile`, which keeps the old file beside
         [exit 1]
         ");
         assert_eq!(scratch.read("demo/PROGRESS.yaml"), text);

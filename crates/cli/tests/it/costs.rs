@@ -147,7 +147,8 @@ mod budgets {
             "{}",
             said.err
         );
-        assert!(said.err.contains("a larger `--budget-usd`"), "{}", said.err);
+        let hint = format!("`piton run {DEMO} --budget-usd 5`");
+        assert!(said.err.contains(&hint), "{}", said.err);
         // It counts for all invocations together, and starts nothing.
         let said = scratch.run(&["--budget-usd", "3"]);
         assert_eq!(

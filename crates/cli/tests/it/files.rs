@@ -274,7 +274,7 @@ mod list {
         insta::assert_snapshot!(scratch.shows(&["run", "prd.json", "--agent", "./agent.sh", "--verdict", "exit-status"]), @r"
         prd.json was not there any more, and is written again
         error: run `prd` is blocked at a [run.blocked]
-        hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+        hint: see why, and what to type to go on, with `piton inbox`
         [exit 1]
         ");
     }

@@ -107,7 +107,12 @@ fn a_program_that_is_missing_stops_the_run() {
     for adapter in ADAPTERS {
         let scratch = project(adapter, "true", &[]);
         std::fs::remove_file(scratch.path().join("fake.sh")).expect("it was there");
-        check_stops(&scratch, &["agent.cannot_start", "fake.sh"]);
+        let said = run(&scratch);
+        assert_eq!(said.exit, 7, "{}{}", said.out, said.err);
+        for word in ["agent.cannot_start", "fake.sh"] {
+            assert!(said.err.contains(word), "{word}: {}", said.err);
+        }
+        assert!(!scratch.event_kinds().contains(&"run-planned".to_owned()));
     }
 }
 

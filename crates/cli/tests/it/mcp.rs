@@ -286,7 +286,6 @@ fn a_server_without_an_item_reads_and_says_how_to_write() {
     for (tool, arguments, says) in [
         ("status", json!({}), "Nothing has been run here yet."),
         ("next", json!({}), "Nothing is under way."),
-        ("prepare", json!({ "item": "auth" }), "auth"),
         (
             "recall",
             json!({ "text": "it broke" }),
@@ -296,6 +295,8 @@ fn a_server_without_an_item_reads_and_says_how_to_write() {
         let said = server.done(tool, arguments);
         assert!(said.text.contains(says), "{tool}: {}", said.text);
     }
+    let said = server.refused("prepare", json!({ "item": "auth" }));
+    assert!(said.contains("item.unknown"), "{said}");
     assert_eq!(server.close(), Some(0));
     assert!(!scratch.has(".piton"));
 }

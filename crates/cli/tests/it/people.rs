@@ -420,8 +420,8 @@ fn nodes_are_named_as_status_shows_them_and_wrong_names_are_explained() {
     let scratch = project(TWO, FAILS);
     scratch.run(&[]);
     insta::assert_snapshot!(scratch.shows(&["plan", "skip", "biuld"]), @r"
-    error: no run has a node `biuld` [item.unknown]
-    hint: see the nodes with `piton status RUN`
+    error: there is no item `biuld` [item.unknown]
+    hint: near to it: `build`; see the nodes with `piton status 2026-01-15_demo`
     [exit 2]
     ");
     insta::assert_snapshot!(scratch.shows(&["plan", "retry", "test"]), @r"

@@ -98,32 +98,57 @@ fn what_matters_most_comes_first() {
 }
 
 #[test]
-fn of_an_item_that_nobody_knows_what_holds_for_all_is_said() {
+fn an_item_that_nobody_knows_is_an_error_that_names_what_is_near() {
     let scratch = project();
-    insta::assert_snapshot!(scratch.shows(&["prepare", "anchor"]), @r"
-    ## Before you begin with anchor
-
-    ### Keep to this
-
-    - Ask first: Before a migration: Write it down and ask. [sign-0001]
-
-    ### What stands in the way
-
-    - keel: no oak
-    - rudder: the rudder does not fit: its pintles are of iron
-    [exit 0]
-    ");
+    scratch.sprint("  - id: walls\n    prompt: build them\n");
+    assert_eq!(scratch.piton(&["run", "demo", "--agent", "exit 1"]).exit, 1);
+    for command in [
+        &["prepare", "wallz"][..],
+        &["recover", "wallz"],
+        &["recent", "--item", "wallz"],
+        &["inbox", "ask", "why?", "--item", "wallz"],
+        &["plan", "skip", "wallz"],
+        &["plan", "retry", "wallz"],
+    ] {
+        let said = scratch.piton(command);
+        assert_eq!(
+            (said.exit, said.err.as_str()),
+            (
+                2,
+                "error: there is no item `wallz` [item.unknown]\n\
+                 hint: near to it: `walls`; see the nodes with `piton status 2026-01-15_demo`\n"
+            ),
+            "{command:?}"
+        );
+    }
+    assert_eq!(scratch.piton(&["prepare", "walls"]).exit, 0);
     insta::assert_snapshot!(scratch.shows(&["prepare", " "]), @r"
     error: the item has no name [usage]
     hint: name what was worked on: `piton record auth-login --summary TEXT`
     [exit 2]
     ");
+}
+
+#[test]
+fn of_an_item_that_stands_in_no_plan_its_records_are_enough() {
+    let scratch = project();
+    assert_eq!(scratch.piton(&["prepare", "keel"]).exit, 0);
+    let log = [
+        "log",
+        "task_blocked",
+        "--task",
+        "1.3",
+        "--description",
+        "no key",
+    ];
+    assert_eq!(scratch.piton(&log).exit, 0);
+    assert_eq!(scratch.piton(&["prepare", "1.3"]).exit, 0);
     let nothing = Scratch::new();
     insta::assert_snapshot!(nothing.shows(&["prepare", "anchor"]), @r"
-    ## Before you begin with anchor
-    [exit 0]
+    error: there is no item `anchor`: nothing is recorded here [item.unknown]
+    hint: begin with `piton init`, or with `piton run PLAN`
+    [exit 2]
     ");
-    assert_eq!(nothing.json(&["prepare", "anchor"])["iteration"], 1);
     assert!(!nothing.has(".piton"));
 }
 
@@ -229,6 +254,7 @@ fn it_is_never_longer_than_asked_as_text_and_as_json() {
 fn below_the_least_length_the_item_is_named_all_the_same() {
     let scratch = Scratch::new();
     let long = "x".repeat(200);
+    fine(&scratch, &["record", &long, "--summary", "done"]);
     let said = scratch.piton(&["prepare", &long, "--max-tokens", "0", "--json"]);
     assert_eq!(said.exit, 0, "{}", said.err);
     assert!(tokens(&said.out) <= 200, "{}", said.out);

@@ -55,7 +55,7 @@ fn what_piton_did_while_a_question_is_open_is_nobodys_edit() {
     assert_eq!(said.err.matches("prd.json").count(), 1, "{}", said.err);
     let before = scratch.json(&["inbox"]);
     assert_eq!(before[0]["details"], "`a` is to be pending: it is done");
-    let said = run(&scratch, &[]);
+    let said = run(&scratch, &["--max-iterations", "9"]);
     // Everything is done, and somebody has something to say about it.
     assert_eq!(said.exit, 3, "{}", said.err);
     assert!(!said.err.contains("took"), "{}", said.err);
@@ -88,7 +88,7 @@ fn what_piton_did_while_a_question_is_open_is_nobodys_edit() {
 #[test]
 fn an_item_that_a_person_sets_back_is_done_again_with_their_words() {
     let scratch = unticked();
-    assert_eq!(run(&scratch, &[]).exit, 3);
+    assert_eq!(run(&scratch, &["--max-iterations", "9"]).exit, 3);
     insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
     d1  an edit of `prd.json` cannot be taken: which version holds?
         `a` is to be pending: it is done

@@ -637,8 +637,8 @@ mod queries {
         [exit 0]
         ");
         insta::assert_snapshot!(scratch.shows(&["recent", "--item", "none"]), @r"
-        error: nothing is recorded of `none` [item.unknown]
-        hint: see what happened lately with `piton recent`, and the nodes with `piton status`
+        error: there is no item `none` [item.unknown]
+        hint: see what is recorded with `piton recent`
         [exit 2]
         ");
         let fresh = Scratch::new();

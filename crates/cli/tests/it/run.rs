@@ -192,12 +192,12 @@ mod agents {
     }
 
     #[test]
-    fn an_agent_that_cannot_start_costs_its_node_nothing() {
+    fn an_agent_that_is_not_there_is_noticed_before_anything_is_stored() {
         for (agent, reason) in [
-            ("no-such-agent", "not found"),
-            ("./demo/SPRINT.yaml", "denied"),
+            ("no-such-agent -p", "`no-such-agent` is not found"),
+            ("./demo/SPRINT.yaml", "permission denied"),
         ] {
-            let scratch = project(ONE, "echo built");
+            let scratch = project(ONE, "cat >prompt; echo built");
             let said = scratch.piton(&["run", "demo", "--agent", agent]);
             assert_eq!(said.exit, 7, "{agent}: {}", said.err);
             assert!(
@@ -205,15 +205,42 @@ mod agents {
                 "{}",
                 said.err
             );
-            let node = node(&scratch, "build");
-            assert_eq!(
-                (node["state"].as_str(), node["retries"].as_u64()),
-                (Some("ready"), Some(0)),
-                "{node}"
-            );
-            assert_eq!(scratch.progress("status").as_deref(), Some("interrupted"));
-            assert_eq!(scratch.run(&[]).exit, 0, "it goes on with one that can");
+            assert!(!scratch.has(".piton/journal.db") && !scratch.has("demo/PROGRESS.yaml"));
+            assert_eq!(scratch.run(&["--max-iterations", "1"]).exit, 0);
         }
+    }
+
+    #[test]
+    fn an_agent_that_was_there_once_is_missed_without_an_attempt_and_no_prompt_says_so() {
+        let scratch = project(
+            "  - id: build\n    prompt: build it\n  - id: test\n    prompt: test it\n",
+            "cat >>prompts; echo built",
+        );
+        assert_eq!(scratch.run(&["--once"]).exit, 5);
+        let events = scratch.event_kinds();
+        let said = scratch.piton(&["run", "demo", "--agent", "no-such-agent"]);
+        assert_eq!(said.exit, 7, "{}", said.err);
+        assert_eq!(scratch.event_kinds(), events);
+        assert_eq!(scratch.run(&[]).exit, 0);
+        assert!(!scratch.read("prompts").contains("no-such-agent"));
+        assert!(!scratch.read("demo/PROGRESS.yaml").contains("no-such-agent"));
+    }
+
+    #[test]
+    fn a_program_that_a_shell_cannot_start_costs_its_node_nothing() {
+        let scratch = project(ONE, "cat >>prompts; echo built");
+        let said = scratch.piton(&["run", "demo", "--agent", "KEY=1 no-such-agent"]);
+        assert_eq!(said.exit, 7, "{}", said.err);
+        assert!(said.err.contains("agent.cannot_start"), "{}", said.err);
+        let node = node(&scratch, "build");
+        assert_eq!(
+            (node["state"].as_str(), node["retries"].as_u64()),
+            (Some("ready"), Some(0)),
+            "{node}"
+        );
+        assert_eq!(scratch.progress("status").as_deref(), Some("interrupted"));
+        assert_eq!(scratch.run(&[]).exit, 0, "it goes on with one that can");
+        assert!(!scratch.read("prompts").contains("no-such-agent"));
     }
 
     #[test]
@@ -237,7 +264,7 @@ mod agents {
             crate::harness::Said::of(&command.env("PATH", path).output().expect("piton starts"));
         insta::assert_snapshot!(said.shown(&scratch), @r"
         error: no agent is named; on PATH there is: claude [agent.missing]
-        hint: name one: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; or set `use` under `[agent]` in .piton/config.toml
+        hint: name one, a program that piton knows or a command that reads a prompt: `piton run demo --agent claude`; or set `use` under `[agent]` in .piton/config.toml
         [exit 2]
         ");
         assert!(!scratch.has(".piton"));
@@ -703,7 +730,7 @@ mod retries {
         > steps/one/execute, attempt 2
         ! steps/one/execute failed: ECONNRESET (exit status 1)
         run `2026-01-15_demo` is blocked at steps/one/execute
-        hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+        hint: see why, and what to type to go on, with `piton inbox`
         ");
     }
 
@@ -812,7 +839,7 @@ mod gates {
         ! check of build failed: exit status 4
         ! build failed: gate failed after 2 runs: exit status 4
         run `2026-01-15_demo` is blocked at build
-        hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+        hint: see why, and what to type to go on, with `piton inbox`
         ");
         assert_eq!(scratch.progress("status").as_deref(), Some("blocked"));
     }
@@ -1108,7 +1135,7 @@ mod commits {
         scratch.write("notes.txt", "mine");
         insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
         error: `auto-commit` needs a clean work tree, and these have changes: notes.txt [git.dirty]
-        hint: commit them or put them aside with `git stash`, then run again
+        hint: commit them or put them aside with `git stash --include-untracked`, then run again
         [exit 1]
         ");
         assert_eq!(scratch.git(&["log", "--format=%s"]).trim(), "begin");
@@ -1281,7 +1308,7 @@ mod requests {
         let said = scratch.run(&[]);
         insta::assert_snapshot!(said.shown(&scratch), @r"
         error: the sprint enables what piton does not do yet: worktree, orchestration, per-iteration-hooks [plan.unsupported]
-        hint: leave it out of the plan, or run without it: `--ignore worktree --ignore orchestration --ignore per-iteration-hooks`
+        hint: leave it out of the plan, or run without it: `piton run demo --agent ./agent.sh --verdict exit-status --ignore worktree --ignore orchestration --ignore per-iteration-hooks`
         [exit 1]
         ");
         assert!(!scratch.has(".piton"));
@@ -1382,6 +1409,15 @@ mod places {
             "the agent is looked for in the work tree: {}",
             said.err
         );
+        let flags = [
+            "--workflows",
+            ".claude/workflows",
+            "--verdict",
+            "exit-status",
+        ];
+        let there = [&["run", "demo"], &flags[..], &["--agent"]].concat();
+        let said = scratch.piton(&[&there[..], &["../agent.sh"]].concat());
+        assert_ne!(said.exit, 7, "{}", said.err);
         assert!(scratch.has("demo/.piton/journal.db"));
         assert!(!scratch.has(".piton"));
     }

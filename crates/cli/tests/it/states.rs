@@ -7,6 +7,9 @@ use crate::harness::{RUN, Running, Scratch, is_alive};
 
 const PHASES: &str = "  - id: build\n    prompt: build it\n  - id: test\n    prompt: test it\n";
 
+/// With an agent in the configuration a hint need not name one.
+const USE: &str = "[agent]\nuse = \"./agent.sh\"\n";
+
 /// Says that it is there, and waits until it is told to go on.
 const PATIENT: &str = "echo $$ >agent.pid\nwhile ! [ -e go ]; do sleep 0.02; done\necho built";
 
@@ -91,6 +94,7 @@ fn ended(scratch: Scratch, exit: i32, status: &str) -> Made {
 fn not_started() {
     let compiled = || {
         let scratch = project("echo built", PHASES);
+        scratch.write(".piton/config.toml", USE);
         assert_eq!(scratch.piton(&["plan", "compile", "demo"]).exit, 0);
         (scratch, None)
     };
@@ -130,6 +134,7 @@ fn not_started_though_recorded() {
     let recorded = || {
         let scratch = Scratch::new().with_fixed_clock();
         scratch.sprint(PHASES).agent("echo built");
+        scratch.write(".piton/config.toml", USE);
         let mut command = scratch.command(RUN);
         command.env("PITON_FAILPOINT", "run.planned:1");
         Running::start(command).end();
@@ -370,6 +375,7 @@ fn paused_by_a_limit() {
     };
     insta::assert_snapshot!(typed_in(paused), @r"
     $ piton run demo --agent ./agent.sh --verdict exit-status
+    as before, with --max-iterations 1
     > test
     x test 0s (agent's word): built
     run `2026-01-15_demo` is done
@@ -477,25 +483,25 @@ fn blocked() {
     insta::assert_snapshot!(typed_in(blocked), @r"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     error: run `2026-01-15_demo` is blocked at build [run.blocked]
-    hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+    hint: see why, and what to type to go on, with `piton inbox`
     [exit 1]
     PROGRESS.yaml: blocked
 
     $ piton resume demo
     error: run `2026-01-15_demo` is blocked at build [run.blocked]
-    hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+    hint: see why, and what to type to go on, with `piton inbox`
     [exit 1]
     PROGRESS.yaml: blocked
 
     $ piton pause demo
     error: run `2026-01-15_demo` is blocked at build [run.blocked]
-    hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+    hint: see why, and what to type to go on, with `piton inbox`
     [exit 1]
     PROGRESS.yaml: blocked
 
     $ piton stop demo
     error: run `2026-01-15_demo` is blocked at build [run.blocked]
-    hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+    hint: see why, and what to type to go on, with `piton inbox`
     [exit 1]
     PROGRESS.yaml: blocked
     ");
@@ -512,19 +518,19 @@ fn completed() {
 
     $ piton resume demo
     error: run `2026-01-15_demo` is finished [run.finished]
-    hint: see what was done with `piton status 2026-01-15_demo`; run it anew with `piton run --recompile`
+    hint: see what was done with `piton status 2026-01-15_demo`; run it anew with `piton run 2026-01-15_demo --recompile`
     [exit 1]
     PROGRESS.yaml: completed
 
     $ piton pause demo
     error: run `2026-01-15_demo` is finished [run.finished]
-    hint: see what was done with `piton status 2026-01-15_demo`; run it anew with `piton run --recompile`
+    hint: see what was done with `piton status 2026-01-15_demo`; run it anew with `piton run 2026-01-15_demo --recompile`
     [exit 1]
     PROGRESS.yaml: completed
 
     $ piton stop demo
     error: run `2026-01-15_demo` is finished [run.finished]
-    hint: see what was done with `piton status 2026-01-15_demo`; run it anew with `piton run --recompile`
+    hint: see what was done with `piton status 2026-01-15_demo`; run it anew with `piton run 2026-01-15_demo --recompile`
     [exit 1]
     PROGRESS.yaml: completed
     ");

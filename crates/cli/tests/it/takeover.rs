@@ -140,7 +140,7 @@ fn case_14_an_unreadable_file_with_a_readable_backup_is_for_a_person_to_decide()
       = help: close it, or quote the text if the bracket is meant literally
 
     error: demo/PROGRESS.yaml is not readable YAML, and demo/PROGRESS.yaml.backup is readable; nothing was changed [plan.unreadable]
-    hint: go on from the backup with `piton run demo --from demo/PROGRESS.yaml.backup`
+    hint: go on from the backup with `piton run demo --agent ./agent.sh --verdict exit-status --from demo/PROGRESS.yaml.backup`
     [exit 6]
     ");
     assert_eq!(
@@ -204,7 +204,7 @@ fn case_14_a_missing_file_with_a_readable_backup_is_for_a_person_to_decide() {
         .agent("echo fine");
     insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
     error: demo/PROGRESS.yaml is missing, and demo/PROGRESS.yaml.backup is readable; nothing was changed [plan.unreadable]
-    hint: go on from the backup with `piton run demo --from demo/PROGRESS.yaml.backup`
+    hint: go on from the backup with `piton run demo --agent ./agent.sh --verdict exit-status --from demo/PROGRESS.yaml.backup`
     [exit 6]
     ");
     assert!(!scratch.has(".piton") && !scratch.has("demo/PROGRESS.yaml"));
@@ -221,7 +221,7 @@ fn case_14_a_binary_file_is_not_text_and_left_alone() {
     insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
     error: demo/PROGRESS.yaml is not UTF-8 text; nothing was changed [plan.unreadable]
       because: invalid utf-8 sequence of 1 bytes from index 0
-    hint: mend the file, or begin anew with `--recompile`, which keeps the old file beside
+    hint: mend the file; without a SPRINT.yaml it cannot be made anew
     [exit 6]
     ");
 }
@@ -300,14 +300,14 @@ fn case_24_older_layouts_are_named_and_left_alone() {
     let scratch = left(queue);
     insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
     error: demo/PROGRESS.yaml is the progress of a sprint in its first layout, a queue of tasks (`queue`, `completed`, `current-task`), which nothing has written since January 2026 [plan.legacy]
-    hint: run the definition anew with `--recompile`, which keeps the old file beside
+    hint: write a SPRINT.yaml beside it, or name another plan
     [exit 1]
     ");
     assert_eq!(scratch.read("demo/PROGRESS.yaml"), queue);
     let scratch = left("sprint-id: s\nmode: ralph\ngoal: all of it\nstatus: in-progress\n");
     insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
     error: demo/PROGRESS.yaml is the progress of a goal-driven sprint (`mode: ralph`), a kind that no longer exists [plan.legacy]
-    hint: run the definition anew with `--recompile`, which keeps the old file beside
+    hint: write a SPRINT.yaml beside it, or name another plan
     [exit 1]
     ");
     let scratch = left("current_phase: 1\nblockers: []\n");

@@ -15,6 +15,7 @@ use crate::decision::DecisionKind;
 use crate::entry::{Entry, EntryType};
 use crate::event::Event;
 use crate::evidence::{BaselineResult, ClaimedBy, Claims, TreeChange};
+use crate::flags::RunFlags;
 use crate::gate::{GateReport, cannot_run};
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
@@ -56,11 +57,19 @@ fn guard(story: &Story<'_>, (run, token): Held) -> Result<(), Refusal> {
     }
 }
 
+/// What a runner begins to work with.
+pub(super) struct Invocation<'a> {
+    /// The runner, in words.
+    pub(super) owner: &'a str,
+    pub(super) limits: &'a Limits,
+    pub(super) claims: &'a Claims,
+    pub(super) flags: &'a RunFlags,
+}
+
 pub(super) fn start_run(
     story: &mut Story<'_>,
     run: RunId,
-    owner: &str,
-    (limits, claims): (&Limits, &Claims),
+    invocation: &Invocation<'_>,
 ) -> Result<(), Refusal> {
     let row = story.run(run)?.clone();
     if let Some(holder) = row.holder {
@@ -79,16 +88,17 @@ pub(super) fn start_run(
     if row.state == RunState::Running {
         story.move_run(run, RunState::Interrupted, About::reason("its runner died"));
     }
-    may_start(story, run, limits)?;
+    may_start(story, run, invocation.limits)?;
     story.tell(Event::LeaseTaken {
         run,
-        owner: owner.to_owned(),
+        owner: invocation.owner.to_owned(),
         token: row.fence + 1,
     });
     story.tell(Event::RunStarted {
         run,
-        limits: limits.clone(),
-        claims: claims.clone(),
+        limits: invocation.limits.clone(),
+        claims: invocation.claims.clone(),
+        flags: Box::new(invocation.flags.clone()),
     });
     ask_again(story, run, row.asked);
     log_session(story, run, EntryType::SessionStarted, "work begins");
@@ -428,9 +438,9 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
         (Outcome::Interrupted, _) if report.is_put_off() && is_leaf => {
             put_off(story, (run, node), stage_of(role), report);
         }
-        (Outcome::Interrupted, Role::Worker) => put_back(story, (run, node), Stage::Work, report),
-        (Outcome::Interrupted, Role::Repair) => put_back(story, (run, node), Stage::Repair, report),
-        (Outcome::Interrupted, Role::Split) => put_back(story, (run, node), Stage::Split, report),
+        (Outcome::Interrupted, Role::Worker) => put_back(story, (run, node), Stage::Work),
+        (Outcome::Interrupted, Role::Repair) => put_back(story, (run, node), Stage::Repair),
+        (Outcome::Interrupted, Role::Split) => put_back(story, (run, node), Stage::Split),
         (Outcome::Interrupted, Role::Verdict) => {
             // Without the conversation there is nobody who could be asked.
             let asks_again = report.conversation.is_some();
@@ -439,7 +449,7 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
             } else {
                 Stage::Work
             };
-            put_back(story, (run, node), stage, report);
+            put_back(story, (run, node), stage);
         }
         // The intent to mend stays; the next runner starts another agent.
         (Outcome::Interrupted, Role::GateFix) => {}
@@ -597,16 +607,11 @@ fn with_context(report: &Report, item: &ItemRow) -> Report {
     }
 }
 
-fn put_back(story: &mut Story<'_>, (run, node): (RunId, &Node), stage: Stage, report: &Report) {
+/// Nothing came of it: the item is as it was. That a program could not start is
+/// no failure of the item, and stands in the reason of the run.
+fn put_back(story: &mut Story<'_>, (run, node): (RunId, &Node), stage: Stage) {
     story.move_item(run, node, ItemState::Ready, |moved| {
         moved.stage = Some(stage);
-        moved.error.clone_from(
-            &report
-                .error
-                .as_ref()
-                .filter(|_| report.cannot_start)
-                .cloned(),
-        );
     });
 }
 

@@ -15,6 +15,7 @@ use crate::call::{Call, NotedCall};
 use crate::edit::Edit;
 use crate::entry::Entry;
 use crate::evidence::{Claims, Evidence};
+use crate::flags::RunFlags;
 use crate::gate::{Gate, GateReport};
 use crate::memory::{Memory, MemoryKind};
 use crate::native::Native;
@@ -83,8 +84,12 @@ impl Event {
                         check: gate,
                         items: _,
                     },
+                flags,
+            } => {
+                a_gate(gate.as_deref_mut(), each);
+                run_flags(flags, each);
             }
-            | Self::ItemStaged {
+            Self::ItemStaged {
                 run: _,
                 node: _,
                 stage: _,
@@ -278,6 +283,18 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
     option(summary, each);
     option(error, each);
     human_needed(human, each);
+}
+
+fn run_flags(flags: &mut RunFlags, each: Each<'_>) {
+    let RunFlags {
+        agent,
+        model: _,
+        verdict: _,
+        workflows: _,
+        ignore: _,
+        limits: _,
+    } = flags;
+    option(agent, each);
 }
 
 fn a_gate(gate: Option<&mut Gate>, each: Each<'_>) {

@@ -71,6 +71,7 @@ fn running(text: &str, policy: Policy, claims: Claims) -> (World, u64) {
         owner,
         limits,
         claims,
+        flags: Box::default(),
     });
     let token = world.run_row().fence;
     (world, token)

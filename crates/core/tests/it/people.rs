@@ -137,8 +137,10 @@ fn an_agent_that_cannot_be_started_counts_nothing_and_interrupts_the_run() {
     world.work(token, "build/s1/a", report);
     let item = world.item("build/s1/a");
     assert_eq!((item.state, item.retries), (ItemState::Ready, 0));
-    assert_eq!(item.error.as_deref(), Some("claude: not found"));
+    assert_eq!(item.error, None, "it is no failure of the item");
     assert_eq!(world.state(), RunState::Interrupted);
+    let reason = world.run_row().reason.clone();
+    assert_eq!(reason.as_deref(), Some("claude: not found"));
 }
 
 // Trying again.

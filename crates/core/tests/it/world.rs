@@ -822,6 +822,7 @@ pub(crate) fn start_run(run: RunId, limits: Limits) -> Command {
             baseline: Baseline::Never,
             ..Claims::default()
         },
+        flags: Box::default(),
     }
 }
 

@@ -82,6 +82,10 @@ impl Agent for Custom {
         })
     }
 
+    fn program(&self) -> Option<String> {
+        Some(self.program.clone())
+    }
+
     fn reader(&self, before: Option<&Usage>) -> Option<Box<dyn Reader>> {
         match self.table.output {
             Output::Text => None,

@@ -123,6 +123,23 @@ pub enum Permissions {
 }
 
 impl VerdictBy {
+    /// Its name, as typed and stored.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Form => "form",
+            Self::ExitStatus => "exit-status",
+        }
+    }
+
+    /// That of a name; none where a newer piton stored it.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Form, Self::ExitStatus]
+            .into_iter()
+            .find(|by| by.as_str() == name)
+    }
+
     /// Why an agent with this adapter cannot be judged so; none where it can.
     #[must_use]
     pub(crate) fn unfit_for(self, adapter: Adapter) -> Option<String> {

@@ -121,3 +121,14 @@ pub fn liveness(id: &Identity) -> Liveness {
 pub fn alive(id: &Identity) -> bool {
     liveness(id) != Liveness::Dead
 }
+
+/// Whether the process is over, or about to be: it was killed, and the kernel
+/// has not taken it down yet. It does nothing any more, and what it holds is
+/// freed in a moment.
+pub fn has_ended(id: &Identity) -> bool {
+    match liveness(id) {
+        Liveness::Dead => true,
+        Liveness::Alive => table::is_ending(id.pid),
+        Liveness::Unknown => false,
+    }
+}

@@ -139,7 +139,12 @@ pub fn clear_up(
 ) -> Result<(), Failure> {
     let rows = session.load(&[Need::Run(run)])?;
     let row = known(rows.tables.run(run))?;
-    let Some(lock) = run_lock::take(&session.project, &row.face, &row.source)? else {
+    if !run_lock::is_free(&session.project, &row) {
+        return Ok(());
+    }
+    let mut pause = |time| session.world.pause(time);
+    let lock = run_lock::take_patiently(&session.project, &row.face, &row.source, &mut pause)?;
+    let Some(lock) = lock else {
         return Ok(());
     };
     clear_up_locked(session, &lock, run, grace, tell)

@@ -17,6 +17,7 @@ use piton_formats::yaml::Span;
 use crate::exchange::{stage, sync_folder, write_through};
 use crate::failure::{Failure, Findings, unwritable};
 use crate::project::Project;
+use crate::shell::quote;
 use crate::world::World;
 
 /// Larger definitions are taken for a mistake.
@@ -142,7 +143,7 @@ pub fn compile_sprint(
         Target::File(file) => world.path(file),
         Target::Caller => return Ok(compiled),
     };
-    refuse_started(&target)?;
+    refuse_started(world, &target)?;
     write(&target, text.as_bytes())?;
     compiled.written = Some(target);
     Ok(compiled)
@@ -296,7 +297,7 @@ impl Workflows for Library {
 }
 
 /// Refuses to put a fresh sprint over one that holds progress.
-fn refuse_started(target: &Path) -> Result<(), Failure> {
+fn refuse_started(world: &World, target: &Path) -> Result<(), Failure> {
     // What is no regular file holds nothing, and reading a pipe would wait for ever.
     let Ok(found) = fs::metadata(target).and_then(|found| match found.is_file() {
         true => Ok(found),
@@ -306,7 +307,7 @@ fn refuse_started(target: &Path) -> Result<(), Failure> {
     };
     let Ok(text) = fs::read_to_string(target) else {
         return if found.len() > 0 {
-            Err(started(target, "is there and is not text"))
+            Err(started(world, target, "is there and is not text"))
         } else {
             Ok(())
         };
@@ -320,14 +321,28 @@ fn refuse_started(target: &Path) -> Result<(), Failure> {
     });
     match progress {
         Some(progress) if is_fresh(&progress) && !problems.iter().any(Problem::is_error) => Ok(()),
-        Some(_) => Err(started(target, "holds progress")),
-        None => Err(started(target, "is there and is not a fresh PROGRESS.yaml")),
+        Some(_) => Err(started(world, target, "holds progress")),
+        None => Err(started(
+            world,
+            target,
+            "is there and is not a fresh PROGRESS.yaml",
+        )),
     }
 }
 
-fn started(target: &Path, what: &str) -> Failure {
-    Failure::new("plan.started", format!("{} {what}; nothing was written", target.display()))
-        .hint("write elsewhere with `-o FILE`, or begin a new run with `piton run --recompile`, which keeps the old file beside")
+fn started(world: &World, target: &Path, what: &str) -> Failure {
+    let folder = target.parent().unwrap_or(Path::new("."));
+    let folder = folder.strip_prefix(&world.cwd).unwrap_or(folder);
+    let folder = if folder == Path::new("") {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let typed = quote(&folder.to_string_lossy()).into_owned();
+    let message = format!("{} {what}; nothing was written", target.display());
+    Failure::new("plan.started", message).hint(format!(
+        "print it with `piton plan compile {typed} -o -`, or begin a new run with `piton run {typed} --recompile`, which keeps the old file beside"
+    ))
 }
 
 fn is_fresh(progress: &Progress) -> bool {

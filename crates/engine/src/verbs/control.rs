@@ -11,14 +11,17 @@ use serde::Serialize;
 
 use super::compile::sprint_path;
 use super::run::plan_path::PlanPath;
+use super::run::start_command;
 use crate::config::Config;
 use crate::faces;
 use crate::failure::{Failure, run_state, unwritable};
 use crate::mirror::{Mirror, settle_superseded};
 use crate::notice::Notice;
-use crate::run_lock;
+use crate::project::Project;
 use crate::runner;
 use crate::session::{Session, no_runs};
+use crate::shell::quote;
+use crate::standing::RunStanding;
 use crate::world::World;
 
 /// What was asked of a run.
@@ -84,7 +87,12 @@ pub fn control(world: &World, run: Option<&str>, wish: Wish) -> Result<Outcome, 
         Wish::Resume => Command::ResumeRun { run: row.id },
         Wish::Stop => Command::AskStop { run: row.id },
     };
-    session.tell(&command)?;
+    session
+        .tell(&command)
+        .map_err(|failure| match failure.code {
+            "run.not_started" => failure.hint(begin_with(world, &session.project, &row.name)),
+            _ => failure,
+        })?;
     if wish == Wish::Resume {
         rename_pause_file(&session, &row)?;
     }
@@ -104,10 +112,19 @@ pub fn control(world: &World, run: Option<&str>, wish: Wish) -> Result<Outcome, 
     Ok(outcome)
 }
 
+/// What to type to begin a run.
+fn begin_with(world: &World, project: &Project, plan: &str) -> String {
+    format!("start it with `{}`", start_command(world, project, plan))
+}
+
 /// A plan is there that nobody has run yet.
 fn not_started(world: &World, run: Option<&str>) -> Option<Failure> {
     let typed = run.unwrap_or(".");
-    let not_started = || run_state(typed, piton_core::RunState::New, None, None);
+    let not_started = || {
+        let project = Project::find(world, &start(world, run));
+        let failure = run_state(typed, piton_core::RunState::New, None, None);
+        failure.hint(begin_with(world, &project, typed))
+    };
     if let Some(file) = PlanPath::at(world, Path::new(typed)) {
         return file.is_plan().then(not_started);
     }
@@ -233,9 +250,10 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Shown,
 pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome, Failure> {
     let rows = session.load(&[Need::Run(before.id)])?;
     let row = rows.tables.run(before.id).cloned().ok_or_else(no_runs)?;
-    let live = row.holder.is_some() && !run_lock::is_free(&session.project, &row);
+    let standing = RunStanding::of_run(&session.project, &row);
+    let live = standing.is_live;
     let goes_on = matches!(
-        row.state,
+        standing.state,
         piton_core::RunState::Interrupted | piton_core::RunState::New
     );
     let shown = if live {
@@ -249,10 +267,10 @@ pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome,
     warnings.extend(faces::follow(session).iter().map(ToString::to_string));
     Ok(Outcome {
         warnings,
-        asked: row.asked.is_some(),
-        next: (goes_on && !live).then(|| format!("piton run {}", row.name)),
+        asked: standing.asked.is_some(),
+        next: (goes_on && !live).then(|| format!("piton run {}", quote(&row.name))),
         live,
-        state: row.state,
+        state: standing.state,
         run: row.name,
     })
 }

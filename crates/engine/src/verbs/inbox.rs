@@ -8,10 +8,11 @@ use serde::Serialize;
 
 use super::control::{Outcome, outcome};
 use super::record::item::asked_about;
+use super::record::unknown::known_item;
 use super::{Told, follow_faces, one_line, said, session, shown};
 use crate::failure::Failure;
 use crate::held::own_item;
-use crate::session::{Session, no_runs};
+use crate::session::{Session, no_runs, replaced_by};
 use crate::world::World;
 use crate::{faces, mirror};
 
@@ -54,14 +55,31 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
     let Some(session) = Session::read(world, &world.cwd)? else {
         return Ok(Vec::new());
     };
-    let rows = session.load(&[Need::OpenDecisions(None), Need::Runs])?;
+    let runs = session.runs()?;
     let name = |run| {
-        rows.tables
-            .run(run)
-            .map_or_else(String::new, |row| row.name.clone())
+        let row = runs.iter().find(|row| row.id == run);
+        row.map_or_else(String::new, |row| row.name.clone())
+    };
+    let open = open_questions(&session, &runs)?;
+    Ok(open
+        .iter()
+        .map(|row| Open::of(row, name(row.run)))
+        .collect())
+}
+
+/// The questions that wait for a person. Those of a run that a later one of its
+/// plan has taken the place of wait for nobody, until it is worked on again.
+pub(super) fn open_questions(
+    session: &Session<'_>,
+    runs: &[RunRow],
+) -> Result<Vec<DecisionRow>, Failure> {
+    let rows = session.load(&[Need::OpenDecisions(None)])?;
+    let is_replaced = |id| {
+        let row = runs.iter().find(|row| row.id == id);
+        row.is_some_and(|row| replaced_by(runs, row).is_some())
     };
     let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
-    Ok(open.map(|row| Open::of(row, name(row.run))).collect())
+    Ok(open.filter(|row| !is_replaced(row.run)).cloned().collect())
 }
 
 impl Open {
@@ -91,6 +109,8 @@ pub struct Question {
     pub details: Option<String>,
     /// The item that it is about.
     pub item: Option<String>,
+    /// Whoever asks was given the item to work on: nobody need know it yet.
+    pub is_held: bool,
 }
 
 /// A question has at most so many characters; the rest goes into the details.
@@ -123,7 +143,10 @@ pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Ope
         own_item(&session)?;
     }
     let about = said(question.item)
-        .map(|item| asked_about(&session, &item))
+        .map(|item| match question.is_held {
+            true => asked_about(&session, &item),
+            false => known_item(&session, &item),
+        })
         .transpose()?;
     let run = about.as_ref().map_or(RunId::PROJECT, |meant| meant.run);
     let run_name = about.as_ref().and_then(|meant| meant.run_name.clone());

@@ -7,10 +7,11 @@ use piton_core::{DecisionRow, ItemRow, ItemState, Need, Node, RunId, RunRow, Run
 use serde::Serialize;
 
 use super::control::start;
+use super::inbox::open_questions;
 use super::status::what_next;
 use crate::failure::{Failure, run_state};
-use crate::run_lock;
 use crate::session::{Session, open_runs};
+use crate::standing::RunStanding;
 use crate::world::World;
 
 /// So many of each are told unless somebody asks for more.
@@ -121,12 +122,11 @@ pub fn next(world: &World, run: Option<&str>, shown: usize) -> Result<Next, Fail
         None => open_runs(&runs).cloned().collect(),
     };
     let left_out = meant.len().saturating_sub(RUNS_MAX);
-    let rows = session.load(&[Need::OpenDecisions(None)])?;
-    let questions = rows.tables.decisions().filter(|row| row.verdict.is_none());
+    let questions = open_questions(&session, &runs)?;
     let mut next = Next {
         runs: Vec::new(),
         runs_left_out: left_out,
-        questions: questions.count(),
+        questions: questions.len(),
     };
     for row in &meant[left_out..] {
         let rows = session.load(&[
@@ -135,9 +135,9 @@ pub fn next(world: &World, run: Option<&str>, shown: usize) -> Result<Next, Fail
             Need::OpenDecisions(Some(row.id)),
         ])?;
         let row = rows.tables.run(row.id).unwrap_or(row);
-        let live = row.holder.is_some() && !run_lock::is_free(&session.project, row);
+        let standing = RunStanding::of_run(&session.project, row);
         let found = Found::of(&rows.tables, row.id, world.now());
-        next.runs.push(found.told(row, live, shown));
+        next.runs.push(found.told(row, &standing, shown));
     }
     Ok(next)
 }
@@ -223,17 +223,12 @@ impl Found {
         }
     }
 
-    fn told(mut self, row: &RunRow, live: bool, shown: usize) -> RunNext {
+    fn told(mut self, row: &RunRow, standing: &RunStanding, shown: usize) -> RunNext {
         let left_out = cut(&mut self.working, shown)
             + cut(&mut self.ready, shown)
             + cut(&mut self.waiting, shown)
             + cut(&mut self.stuck, shown);
-        let is_dead = row.state == RunState::Running && !live;
-        let state = if is_dead {
-            RunState::Interrupted
-        } else {
-            row.state
-        };
+        let state = standing.state;
         let held_up = matches!(
             state,
             RunState::Paused | RunState::Waiting | RunState::Blocked
@@ -248,7 +243,7 @@ impl Found {
             waiting: self.waiting,
             stuck: self.stuck,
             left_out,
-            next: what_next(row, live),
+            next: what_next(row, standing),
         }
     }
 }

@@ -10,7 +10,7 @@ use piton_core::{AttemptRow, Need, Outcome, RunId, Tables};
 use piton_formats::ralph_json;
 use serde::Serialize;
 
-use super::record::item::asked_about;
+use super::record::unknown::known_item;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::world::World;
@@ -309,10 +309,7 @@ pub fn of_item(world: &World, item: &str) -> Result<ItemPast, Failure> {
             .hint("see what happened lately with `piton recent`, and the nodes with `piton status`")
     };
     let session = Session::read(world, &world.cwd)?.ok_or_else(unknown)?;
-    let meant = asked_about(&session, item)?;
-    if meant.is_new {
-        return Err(unknown());
-    }
+    let meant = known_item(&session, item)?;
     let rows = session.load(&[Need::AttemptsAt(meant.run, meant.node.clone()), Need::Runs])?;
     let attempts = over(&rows.tables);
     Ok(ItemPast {

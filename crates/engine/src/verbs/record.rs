@@ -7,6 +7,7 @@ pub(crate) mod item;
 mod json;
 mod pictures;
 mod resolve;
+pub(crate) mod unknown;
 
 use std::path::PathBuf;
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::record::item::asked_about;
+use super::record::unknown::known_item;
 use crate::failure::Failure;
 use crate::recovering::{EndedAttempt, recover as recover_attempt};
 use crate::session::Session;
@@ -31,7 +32,7 @@ pub struct Recovered {
 ///
 /// # Errors
 ///
-/// When nothing failed that is known, or there is a store that cannot be read.
+/// When nobody knows the item, nothing failed that is known, or there is a store that cannot be read.
 pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<Recovered, Failure> {
     let nothing = || {
         Failure::new(
@@ -47,7 +48,11 @@ pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<Recov
         return Err(Failure::new("store.missing", "nothing is recorded here")
             .hint("`piton init`, `piton record` or `piton run PLAN` begins a journal"));
     };
-    let meant = asked_about(&session, item)?;
+    // A failure that is told may be of work that piton did not start.
+    let meant = match failure {
+        Some(_) => asked_about(&session, item)?,
+        None => known_item(&session, item)?,
+    };
     let rows = session.load(&[
         Need::AttemptsAt(meant.run, meant.node.clone()),
         Need::Line(meant.run, meant.node.clone()),

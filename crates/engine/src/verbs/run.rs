@@ -2,11 +2,13 @@
 
 mod definition;
 pub(crate) mod plan_path;
+mod remembered;
 pub(crate) mod support;
 mod takeover;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use piton_core::evidence::{Baseline, Worth};
 use piton_core::plan::PlannedItem;
@@ -16,11 +18,13 @@ use piton_formats::plan_file::PlanKind;
 use piton_formats::sprint::{self, Progress};
 
 use self::plan_path::PlanPath;
+use self::remembered::Remembered;
 use super::compile::{SprintPath, check_sprint, sprint_path};
 use super::control::show_in_file;
 use super::init::begin_faces;
 use crate::agents;
 use crate::agents::prices::Prices;
+use crate::agents::{Agent, Order, Whereabouts};
 use crate::config::{Config, VerdictBy};
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
@@ -29,14 +33,11 @@ use crate::lies::Rule;
 use crate::mirror::{adopt, keep_copy, settle_superseded, still_asked};
 use crate::notice::Notice;
 use crate::project::Project;
-use crate::run_lock;
+use crate::run_lock::{self, TreeSharing};
 use crate::runner::{self, Job};
-use crate::session::{self, Session, open_runs};
+use crate::session::{self, Session, open_runs, replaced_by};
+use crate::shell::quote;
 use crate::world::World;
-
-/// How often, and how long apart, a lock that is held is looked at again.
-const LOOKS: u32 = 5;
-const LOOK_TIME: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// What `piton run` is asked for.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +66,8 @@ pub struct Request {
     pub from: Option<PathBuf>,
     /// Settings of the sprint that are passed over although piton cannot do them.
     pub ignore: Vec<String>,
+    /// Work although another run is at work in the same work tree.
+    pub same_tree: bool,
 }
 
 /// What came of it.
@@ -117,10 +120,41 @@ pub fn run(
     let target = find(world, request)?;
     let config = Config::load(&target.project)?;
     let world = &world.knowing(&config);
+    let remembered = remembered::fill_in(world, request, &target)?;
+    let asked = Asked {
+        remembered: &remembered,
+        target: &target,
+        config: &config,
+    };
+    work(world, &asked, tell).map_err(|failure| remembered.with_whole_hint(failure))
+}
+
+/// What is asked for, with what it is about.
+struct Asked<'a> {
+    remembered: &'a Remembered,
+    target: &'a Found,
+    config: &'a Config,
+}
+
+fn work(
+    world: &World,
+    asked: &Asked<'_>,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Answer, Failure> {
+    let Asked {
+        remembered,
+        target,
+        config,
+    } = *asked;
+    let Remembered {
+        request,
+        taken_over,
+        ..
+    } = remembered;
     if request.dry_run {
-        return dry_run(world, request, &target);
+        return dry_run(world, request, target);
     }
-    let mut prepared = prepare(world, request, &target, tell)?;
+    let mut prepared = prepare(world, request, target, tell)?;
     if let Prepared::Known(row) = &prepared {
         refuse_graph(row)?;
     }
@@ -130,7 +164,7 @@ pub fn run(
     }
     match &prepared {
         Prepared::Known(row) => {
-            tell_of_changes(&target, row, tell);
+            tell_of_changes(target, row, tell);
             if let Some(answer) = at_rest(world, &target.project, row, grace, tell)? {
                 return Ok(answer);
             }
@@ -141,9 +175,16 @@ pub fn run(
             fresh.refuse_dirty(&target.project)?;
         }
     }
-    let agent = agent(world, request, &config)?;
-    let program = agents::named(&config, &agent)?.into();
-    let verdict = agents::verdict_by(&config, &agent, request.verdict)?;
+    if !taken_over.is_empty() {
+        tell(Notice::Said(&format!(
+            "as before, with {}",
+            taken_over.join(" ")
+        )));
+    }
+    let agent = agent(world, request, config)?;
+    let program: Rc<dyn Agent> = agents::named(config, &agent)?.into();
+    let verdict = agents::verdict_by(config, &agent, request.verdict)?;
+    check_program(world, &target.project, request.model.as_deref(), &*program)?;
     let session = Session::create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;
@@ -152,10 +193,16 @@ pub fn run(
         return Err(busy(&session, plan)?);
     };
     // Whoever held the lock until now may have planned, or worked to the end.
-    let prepared = prepare(world, request, &target, &mut |_| {})?;
+    let prepared = prepare(world, request, target, &mut |_| {})?;
     if let Prepared::Known(row) = &prepared {
         refuse_rest(row)?;
     }
+    let sharing = if request.same_tree {
+        TreeSharing::Wanted
+    } else {
+        TreeSharing::Refused
+    };
+    enter_tree(&session, &lock, prepared.name(), sharing)?;
     let (run, source) = (prepared.run(), prepared.plan().1.to_owned());
     for row in session.runs()? {
         // What gives way to this run may still have an agent at work here.
@@ -203,6 +250,10 @@ pub fn run(
         model: request.model.clone(),
         limits: config.budget.limits().overridden_by(&request.limits),
         claims,
+        flags: remembered::storable(
+            world,
+            remembered::flags_of_request(world, request, &target.project),
+        ),
         wait: request.wait,
         once: request.once,
         ignore: request.ignore.clone(),
@@ -323,19 +374,34 @@ fn at_rest(
 /// The face and the source of a plan: what the lock on it is known by.
 type Plan<'a> = (&'a str, &'a str);
 
-/// Takes the lock on a plan. Whoever merely looks whether it is free holds it
-/// for a moment, and is not taken for a runner.
+/// Takes the lock on a plan.
 fn take_lock(
     session: &Session<'_>,
     (face, source): Plan<'_>,
 ) -> Result<Option<run_lock::RunLock>, Failure> {
-    for _ in 0..LOOKS {
-        if let Some(lock) = run_lock::take(&session.project, face, source)? {
-            return Ok(Some(lock));
-        }
-        session.world.pause(LOOK_TIME);
-    }
-    run_lock::take(&session.project, face, source)
+    let mut pause = |time| session.world.pause(time);
+    run_lock::take_patiently(&session.project, face, source, &mut pause)
+}
+
+/// Refuses to work where another runner works: each would take what the other
+/// changes for its own.
+fn enter_tree(
+    session: &Session<'_>,
+    lock: &run_lock::RunLock,
+    run: &str,
+    sharing: TreeSharing,
+) -> Result<(), Failure> {
+    let Some(other) = lock.enter_tree(&session.project, run, sharing)? else {
+        return Ok(());
+    };
+    let message = format!(
+        "run `{}` is at work in this work tree (process {} on {})",
+        other.run, other.process.pid, other.process.host
+    );
+    Err(Failure::new("run.same_tree", message).hint(format!(
+        "wait for it with `piton status {name} --watch`, or stop it with `piton stop {name}`; `--same-tree` runs both here all the same",
+        name = quote(&other.run),
+    )))
 }
 
 /// What is to be run, and where it belongs.
@@ -383,7 +449,10 @@ fn find(world: &World, request: &Request) -> Result<Found, Failure> {
     };
     let here = Project::find(world, &world.cwd);
     if !plan.contains('/') && !world.path(plan).exists() {
-        return Ok(Found::run(here, plan.clone()));
+        return match begun_anew(world, request, plan)? {
+            Some(found) => Ok(found),
+            None => Ok(Found::run(here, plan.clone())),
+        };
     }
     if let Some(file) = PlanPath::at(world, Path::new(plan)) {
         return Ok(Found::file(world, file));
@@ -408,6 +477,23 @@ fn find(world: &World, request: &Request) -> Result<Found, Failure> {
         )
         .hint("a plan is a folder with a SPRINT.yaml, a prd.json, or a task file with criteria")),
     }
+}
+
+/// The plan of the run of this name, where it is to be begun anew.
+fn begun_anew(world: &World, request: &Request, name: &str) -> Result<Option<Found>, Failure> {
+    if !request.recompile && request.from.is_none() {
+        return Ok(None);
+    }
+    let session = Session::read(world, &world.cwd)?;
+    let run = session.and_then(|session| {
+        let row = session.run_named(name).ok()?;
+        Some(session.project.absolute(&row.source))
+    });
+    Ok(match run {
+        Some(path) if path.is_dir() => Some(Found::sprint(world, sprint_path(world, &path)?)),
+        Some(path) => PlanPath::at(world, &path).map(|file| Found::file(world, file)),
+        None => None,
+    })
 }
 
 /// The one plan among those that were found; none when there is none.
@@ -507,7 +593,22 @@ fn refuse_graph(row: &RunRow) -> Result<(), Failure> {
 fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
     // One that waits for its answer is held all the same.
     refuse_held(world, project, (&row.face, &row.source))?;
-    refuse_rest(row)
+    let refused = refuse_rest(row);
+    let Some(session) = Session::read(world, &project.root)? else {
+        return refused;
+    };
+    let runs = session.runs()?;
+    match replaced_by(&runs, row) {
+        Some(newer) => refused.map_err(|failure| {
+            failure.hint(format!(
+                "run `{}` has taken its place, and goes on with `piton run {}`; see what this one asks with `piton status {}`",
+                newer.name,
+                quote(&newer.name),
+                quote(&row.name)
+            ))
+        }),
+        None => refused,
+    }
 }
 
 /// A plan that a living process works on is left to it. Not to be asked while
@@ -545,6 +646,13 @@ fn refuse_rest(row: &RunRow) -> Result<(), Failure> {
 /// A plan whose lock another process holds. Of its runs, the one at work is
 /// held: the others were cleared up when it was taken.
 fn busy(session: &Session<'_>, (face, source): Plan<'_>) -> Result<Failure, Failure> {
+    if run_lock::holder_has_ended(&session.project, face, source) {
+        return Ok(Failure::new(
+            "run.busy",
+            format!("the runner of the plan in {source} is dead, and what it started still holds its lock"),
+        )
+        .hint("see what is left of it with `piton status`, and run again when it has ended"));
+    }
     let runs = session.runs()?;
     let of_plan = runs
         .into_iter()
@@ -570,17 +678,55 @@ fn agent(world: &World, request: &Request, config: &Config) -> Result<String, Fa
     {
         return Ok(agent.clone());
     }
-    let found: Vec<&str> = ["claude", "codex", "gemini"]
-        .into_iter()
-        .filter(|name| is_on_path(world, name))
-        .collect();
+    let found = known_on_path(world);
+    let first = found.first().copied().unwrap_or(KNOWN_AGENTS[0]);
     let found = if found.is_empty() {
         "no known agent is on PATH".to_owned()
     } else {
         format!("on PATH there is: {}", found.join(", "))
     };
     Err(Failure::new("agent.missing", format!("no agent is named; {found}"))
-        .hint("name one: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; or set `use` under `[agent]` in .piton/config.toml"))
+        .hint(format!("name one, a program that piton knows or a command that reads a prompt: `--agent {first}`; or set `use` under `[agent]` in .piton/config.toml")))
+}
+
+/// The agents that need no configuration.
+const KNOWN_AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
+
+fn known_on_path(world: &World) -> Vec<&'static str> {
+    let known = KNOWN_AGENTS.into_iter();
+    known.filter(|name| is_on_path(world, name)).collect()
+}
+
+/// What to type to begin a plan that nobody has begun: with an agent, unless the
+/// configuration names one.
+pub(crate) fn start_command(world: &World, project: &Project, plan: &str) -> String {
+    let typed = format!("piton run {}", quote(plan));
+    let names_agent = Config::load(project).is_ok_and(|config| config.agent.use_.is_some());
+    if names_agent {
+        return typed;
+    }
+    let found = known_on_path(world);
+    let first = found.first().copied().unwrap_or(KNOWN_AGENTS[0]);
+    format!("{typed} --agent {first}")
+}
+
+/// A program that is not there is noticed before anything is stored.
+fn check_program(
+    world: &World,
+    project: &Project,
+    model: Option<&str>,
+    program: &dyn Agent,
+) -> Result<(), Failure> {
+    let order = Order {
+        model,
+        is_root: rustix::process::geteuid().is_root(),
+        ..Order::default()
+    };
+    let at = Whereabouts {
+        folder: &project.work_tree,
+        path: world.var("PATH"),
+    };
+    agents::check_program(program, &order, at)
 }
 
 fn is_on_path(world: &World, name: &str) -> bool {
@@ -600,6 +746,14 @@ impl Prepared {
         match self {
             Self::Known(row) => row.id,
             Self::Fresh(fresh) => fresh.plan.run,
+        }
+    }
+
+    /// The name that the run has, or will have.
+    fn name(&self) -> &str {
+        match self {
+            Self::Known(row) => &row.name,
+            Self::Fresh(fresh) => &fresh.plan.name,
         }
     }
 
@@ -733,7 +887,7 @@ fn prepare(
                 "usage",
                 "`--from` is for sprints: this file says itself what is done",
             )
-            .hint("leave `--from` out, or name the other file as the plan"));
+            .hint("leave --from out, or name the other file as the plan"));
         }
         What::File(file) => target.project.relative(&file.file),
     };

@@ -5,6 +5,7 @@ use std::fs;
 use jiff::Timestamp;
 use piton_core::budget::{self, Spent};
 use piton_core::evidence::{Evidence, Level, evidence_in_words, level_of_evidence};
+use piton_core::flags::RunFlags;
 use piton_core::observation::ObservationCategory;
 use piton_core::policy::Limits;
 use piton_core::recover::Followed;
@@ -15,10 +16,11 @@ use piton_formats::plan_file::PlanFile;
 use serde::Serialize;
 
 use super::control::start;
-use crate::failure::{Failure, run_state};
+use crate::failure::{Failure, larger_budget, run_state};
 use crate::mirror::claimed_in_words;
-use crate::run_lock;
 use crate::session::{Session, open_runs};
+use crate::shell::quote;
+use crate::standing::RunStanding;
 use crate::world::World;
 
 /// How a run stands, in one line.
@@ -163,6 +165,9 @@ pub struct Report {
     pub last_activity: Timestamp,
     /// Who holds it.
     pub holder: Option<String>,
+    /// What it was last run with, and is run with again; absent when without flags.
+    #[serde(skip_serializing_if = "RunFlags::is_empty")]
+    pub flags: RunFlags,
     /// The questions that wait for a person.
     pub decisions: Vec<DecisionRow>,
     /// Its nodes, in tree order.
@@ -227,11 +232,12 @@ pub(super) fn shown(session: &Session<'_>, run: Option<&str>) -> Result<Option<R
 }
 
 fn line(session: &Session<'_>, row: &RunRow) -> Line {
+    let standing = RunStanding::of_run(&session.project, row);
     Line {
         run: row.name.clone(),
         id: row.id,
-        live: row.holder.is_some() && !run_lock::is_free(&session.project, row),
-        state: row.state,
+        live: standing.is_live,
+        state: standing.state,
         since: row.since,
         source: row.source.clone(),
     }
@@ -247,6 +253,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
     let tables = &rows.tables;
     let row = tables.run(row.id).unwrap_or(row);
     let line = line(session, row);
+    let standing = RunStanding::of_run(&session.project, row);
     let current = tables.pointer(row.id).map(|item| item.node.clone());
     let nodes: Vec<NodeLine> = tables
         .tree(row.id)
@@ -287,8 +294,9 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
             .as_ref()
             .filter(|_| line.live)
             .map(|holder| holder.owner.clone()),
+        flags: row.flags.clone(),
         warnings: warnings(session, tables, row),
-        next: what_next(row, line.live).or_else(|| {
+        next: what_next(row, &standing).or_else(|| {
             let asked = !decisions.is_empty();
             asked.then(|| "piton inbox".to_owned())
         }),
@@ -392,49 +400,42 @@ fn warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String>
 }
 
 /// What to type next: the way out of each state.
-pub(super) fn what_next(row: &RunRow, live: bool) -> Option<String> {
+pub(super) fn what_next(row: &RunRow, standing: &RunStanding) -> Option<String> {
     if row.face == piton_formats::sdlc::FACE {
         return Some("piton issue list".to_owned());
     }
-    match row.state {
+    let name = quote(&row.name);
+    match standing.state {
         RunState::Done => None,
-        RunState::Running if live => Some(format!("piton status {} --watch", row.name)),
-        RunState::Running => Some(format!("piton run {}", row.name)),
-        RunState::Waiting if row.pause.is_some() => Some(format!("piton resume {}", row.name)),
+        RunState::Running => Some(format!("piton status {name} --watch")),
+        RunState::Waiting if row.pause.is_some() => Some(format!("piton resume {name}")),
         RunState::Waiting | RunState::Blocked => Some("piton inbox".to_owned()),
-        // An option bounds one invocation: typed without it, nothing would.
-        RunState::Paused if is_at(row, "budget ($") => {
-            Some(format!("piton run {} --budget-usd MORE", row.name))
-        }
-        RunState::Paused if is_at(row, "budget (") => {
-            Some(format!("piton run {} --budget-tokens MORE", row.name))
+        RunState::Paused if larger_budget_of(row).is_some() => {
+            let flag = larger_budget_of(row).unwrap_or_default();
+            Some(format!("piton run {name} {flag}"))
         }
         RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => {
-            Some(format!("piton run {}", row.name))
+            Some(format!("piton run {name}"))
         }
-        RunState::New | RunState::Interrupted => Some(format!("piton run {}", row.name)),
-        RunState::Paused => Some(format!("piton resume {}", row.name)),
+        RunState::New | RunState::Interrupted => Some(format!("piton run {name}")),
+        RunState::Paused => Some(format!("piton resume {name}")),
     }
 }
 
-/// Whether a run is paused at a limit that begins so.
-fn is_at(row: &RunRow, begin: &str) -> bool {
-    matches!(&row.pause, Some(Pause::Limit { limit }) if limit.starts_with(begin))
+/// The flag for a larger budget, where the run is paused at its own.
+fn larger_budget_of(row: &RunRow) -> Option<String> {
+    let Some(Pause::Limit { limit }) = &row.pause else {
+        return None;
+    };
+    larger_budget(limit.strip_prefix("budget (")?)
 }
 
-/// The sentence for a run's state. One whose runner died is interrupted,
-/// although nobody has recorded it yet.
+/// The sentence for a run's state.
 #[must_use]
 pub fn sentence(report: &Report) -> Failure {
-    let dead = report.line.state == RunState::Running && !report.line.live;
-    let state = if dead {
-        RunState::Interrupted
-    } else {
-        report.line.state
-    };
     run_state(
         &report.line.run,
-        state,
+        report.line.state,
         report.pause.as_ref(),
         report.current.clone(),
     )

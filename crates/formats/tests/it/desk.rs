@@ -152,6 +152,7 @@ impl Desk {
             owner: "me".to_owned(),
             limits: Limits::default(),
             claims: Claims::default(),
+            flags: Box::default(),
         };
         self.commit(&command).expect("nobody holds it");
         self.token()

@@ -190,6 +190,7 @@ impl Desk {
             owner: "me".to_owned(),
             limits: Limits::default(),
             claims: Claims::default(),
+            flags: Box::default(),
         })
         .expect("nobody holds it");
     }

@@ -36,17 +36,23 @@ fn command(verb: &str, run: Option<&str>) -> String {
 }
 
 pub(super) fn prepare(call: &Call<'_>) -> Result<Answer, Failure> {
-    let item = match call.given.text("item") {
-        Some(item) => item,
+    let (item, prepared) = match call.given.text("item") {
+        Some(item) => {
+            let prepared = prepare::prepare(&call.desk.world, &item, Some(TOKENS_MAX))?;
+            (item, prepared)
+        }
         None => match call.desk.held()? {
-            Some(held) => held.item,
+            Some(held) => {
+                let world = &call.desk.world;
+                let prepared = prepare::prepare_held(world, &held.item, Some(TOKENS_MAX))?;
+                (held.item, prepared)
+            }
             None => {
                 return Err(Failure::new("usage", "`item` is missing: nothing is held here")
                     .hint(r#"name it, for example {"item": "auth-login"}; see the items with `status`"#));
             }
         },
     };
-    let prepared = prepare::prepare(&call.desk.world, &item, Some(TOKENS_MAX))?;
     Ok(Answer::of(prepared.in_markdown())
         .with(&prepared)
         .whole(format!("piton prepare {item}")))

@@ -54,7 +54,7 @@ impl Resource {
 
 fn item(desk: &Desk) -> Result<Answer, Failure> {
     let held = desk.held()?.ok_or_else(nothing_held)?;
-    let prepared = prepare::prepare(&desk.world, &held.item, Some(TOKENS_MAX))?;
+    let prepared = prepare::prepare_held(&desk.world, &held.item, Some(TOKENS_MAX))?;
     Ok(Answer::of(prepared.in_markdown()).whole(format!("piton prepare {}", held.item)))
 }
 

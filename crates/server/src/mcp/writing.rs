@@ -217,6 +217,7 @@ pub(super) fn ask(call: &Call<'_>) -> Result<Answer, Failure> {
         text: call.given.text("question").unwrap_or_default(),
         details: call.given.text("details"),
         item: Some(held.item),
+        is_held: true,
     };
     let mut heard = Heard::default();
     let open = inbox::ask(world, question, &mut |notice| heard.hear(&notice))?;

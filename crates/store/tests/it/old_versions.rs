@@ -87,6 +87,7 @@ fn worked() -> Vec<Command> {
             owner: "host, process 1".to_owned(),
             limits: Limits::default(),
             claims: Claims::default(),
+            flags: Box::default(),
         },
         Command::StartAttempt {
             run,

@@ -53,6 +53,39 @@ fn parse(pid: u32, stat: &str) -> Option<Row> {
     })
 }
 
+/// The flag of a process that is on its way out (`PF_EXITING`).
+const EXITING: u64 = 0x4;
+/// The bit of SIGKILL among the signals that a process has not taken yet.
+const KILLED: u64 = 1 << 8;
+
+/// Whether a process was killed or has begun to end, and is not gone yet.
+pub(in crate::process) fn is_ending(pid: u32) -> bool {
+    let text = |file: &str| {
+        let bytes = read(&format!("/proc/{pid}/{file}"), STAT_BYTES).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    is_exiting(&text("stat")) || is_killed(&text("status"))
+}
+
+fn is_exiting(stat: &str) -> bool {
+    let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let mut fields = rest.split_ascii_whitespace();
+    let is_over = matches!(fields.next(), Some("Z" | "X" | "x"));
+    let flags = fields.nth(5).and_then(|flags| flags.parse::<u64>().ok());
+    is_over || flags.is_some_and(|flags| flags & EXITING != 0)
+}
+
+fn is_killed(status: &str) -> bool {
+    let pending = |name: &str| {
+        let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+        u64::from_str_radix(value.trim(), 16).ok()
+    };
+    ["SigPnd:", "ShdPnd:"]
+        .into_iter()
+        .filter_map(pending)
+        .any(|signals| signals & KILLED != 0)
+}
+
 /// The mark that a process was started with, if its environment may be read.
 pub(in crate::process) fn mark(pid: u32) -> Option<String> {
     let environ = read(&format!("/proc/{pid}/environ"), ENVIRON_BYTES).ok()?;
@@ -140,6 +173,23 @@ mod tests {
     fn a_first_thread_that_ended_early_is_no_zombie() {
         let stat = "7 (x) Z 5 6 6 0 -1 4194368 199 0 0 0 0 0 0 0 20 0 3 0 124654 0";
         assert!(!parse(7, stat).expect("a row").zombie);
+    }
+
+    #[test]
+    fn a_process_that_was_killed_is_ending_before_it_is_gone() {
+        let stat = |state: &str, flags: u64| {
+            format!("7 (x) {state} 5 6 6 0 -1 {flags} 199 0 0 0 0 0 0 0 20 0 3 0 124654 0")
+        };
+        assert!(!is_exiting(&stat("S", 0x40_0040)));
+        assert!(is_exiting(&stat("D", 0x40_0044)));
+        // The first thread is over, others still close what they hold.
+        assert!(is_exiting(&stat("Z", 0x40_0040)));
+        let status =
+            |own: &str, shared: &str| format!("Name:\tx\nSigPnd:\t{own}\nShdPnd:\t{shared}\n");
+        assert!(!is_killed(&status("0000000000000000", "0000000000004000")));
+        assert!(is_killed(&status("0000000000000100", "0000000000000000")));
+        assert!(is_killed(&status("0000000000000000", "0000000000000100")));
+        assert!(!is_ending(std::process::id()));
     }
 
     #[test]

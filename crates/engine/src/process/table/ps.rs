@@ -22,6 +22,12 @@ pub(in crate::process) fn row(pid: u32) -> Option<Row> {
     parse(&ps(&["-o", COLUMNS, "-p", &pid.to_string()])).pop()
 }
 
+/// Not to be had from `ps`.
+#[cfg(not(target_os = "linux"))]
+pub(in crate::process) fn is_ending(_pid: u32) -> bool {
+    false
+}
+
 /// Not to be had from `ps` reliably.
 #[cfg(not(target_os = "linux"))]
 pub(in crate::process) fn mark(_pid: u32) -> Option<String> {

@@ -16,6 +16,7 @@ use crate::exchange::sha256;
 use crate::fail;
 use crate::failure::{Failure, Findings, unwritable};
 use crate::notice::Notice;
+use crate::shell::quote;
 
 /// The progress that is there to be gone on with; none where there is no file.
 ///
@@ -82,7 +83,7 @@ pub(super) fn take_over(path: &Path, text: &str) -> Result<Progress, Failure> {
                 path.display()
             ),
         )
-        .hint("mend the file, or begin anew with `--recompile`, which keeps the old file beside")
+        .hint(mend(&path.with_file_name("SPRINT.yaml")))
         .finding(findings)
     })
 }
@@ -121,12 +122,20 @@ fn damaged(sprint: &SprintPath, what: &str) -> Failure {
             ),
         )
         .hint(format!(
-            "go on from the backup with `piton run {} --from {}`",
-            sprint.shown.display(),
-            shown.display()
+            "go on from the backup with `--from {}`",
+            quote(&shown.to_string_lossy())
         ));
     }
-    failure.hint("mend the file, or begin anew with `--recompile`, which keeps the old file beside")
+    failure.hint(mend(&sprint.file))
+}
+
+/// What to do about a file that cannot be gone on with.
+fn mend(definition: &Path) -> &'static str {
+    if definition.is_file() {
+        "mend the file, or begin anew with `--recompile`, which keeps the old file beside"
+    } else {
+        "mend the file; without a SPRINT.yaml it cannot be made anew"
+    }
 }
 
 fn legacy(sprint: &SprintPath, layout: &Layout) -> Failure {
@@ -135,7 +144,11 @@ fn legacy(sprint: &SprintPath, layout: &Layout) -> Failure {
         "plan.legacy",
         format!("{} is {}", path.display(), layout.describe()),
     )
-    .hint("run the definition anew with `--recompile`, which keeps the old file beside")
+    .hint(if sprint.file.is_file() {
+        "run the definition anew with `--recompile`, which keeps the old file beside"
+    } else {
+        "write a SPRINT.yaml beside it, or name another plan"
+    })
 }
 
 fn foreign(sprint: &SprintPath, layout: &Layout) -> Failure {

@@ -1,0 +1,200 @@
+//! Control holds: one run in a work tree, restarts at once, one word for a state.
+
+use rustix::process::Signal;
+
+use crate::harness::{DEMO, RUN, Running, Said, Scratch, is_alive};
+
+const PHASES: &str = "  - id: build\n    prompt: build it\n  - id: test\n    prompt: test it\n";
+
+/// Works until it is told to go on; at once where that was said.
+const PATIENT: &str = "[ -e go ] && { echo x >>made; echo done; exit; }\necho $$ >agent.pid\nwhile ! [ -e go ]; do sleep 0.02; done\necho done";
+
+const LIST: &str =
+    r#"{"features": [{"id": "a", "description": "do a", "steps": [], "passes": false}]}"#;
+
+fn at_work() -> (Scratch, Running) {
+    let scratch = Scratch::new();
+    scratch
+        .sprint(PHASES)
+        .agent(PATIENT)
+        .write("prd.json", LIST);
+    let runner = scratch.start_run(&[]);
+    scratch.until("the agent works", || scratch.has("agent.pid"));
+    (scratch, runner)
+}
+
+/// The second plan, as it is run beside the first.
+fn second(scratch: &Scratch, more: &[&str]) -> Said {
+    let run = [
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ];
+    scratch.piton(&[&run, more].concat())
+}
+
+/// Ends an agent that outlived its runner, by its id.
+fn end_agent(scratch: &Scratch) {
+    let id = scratch.read("agent.pid");
+    if is_alive(&id) {
+        let id = rustix::process::Pid::from_raw(id.trim().parse().expect("a pid")).expect("not 0");
+        rustix::process::kill_process(id, Signal::KILL).ok();
+    }
+}
+
+#[test]
+fn a_second_run_in_a_work_tree_is_refused_and_the_first_is_named() {
+    let (scratch, runner) = at_work();
+    let said = second(&scratch, &[]);
+    insta::assert_snapshot!(said.shown(&scratch), @r"
+    warning: prd.json: the item that is left has no command that verifies it: a change and its agent's word make it done
+    error: run `2026-01-15_demo` is at work in this work tree (process PID on HOST) [run.same_tree]
+    hint: wait for it with `piton status 2026-01-15_demo --watch`, or stop it with `piton stop 2026-01-15_demo`; `piton run prd.json --agent ./agent.sh --verdict exit-status --same-tree` runs both here all the same
+    [exit 4]
+    ");
+    assert!(!scratch.event_kinds().is_empty());
+    let runs = scratch.json(&["status"])["runs"].as_array().map(Vec::len);
+    assert_eq!(runs, Some(1), "nothing of the second is stored");
+    // Whoever wants it gets it.
+    let typed = said
+        .err
+        .split('`')
+        .find(|word| word.contains("--same-tree"));
+    let typed = typed.expect("it is printed").replacen("piton ", "", 1);
+    let typed: Vec<&str> = typed.split(' ').collect();
+    scratch.write("go", "");
+    assert_eq!(scratch.piton(&typed).exit, 0);
+    assert_eq!(runner.end().exit, 0);
+}
+
+#[test]
+fn a_dead_runner_and_another_work_tree_keep_nobody_out() {
+    let (scratch, runner) = at_work();
+    scratch.write("go", "");
+    runner.kill();
+    let said = second(&scratch, &["--dry-run"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let said = second(&scratch, &[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    end_agent(&scratch);
+}
+
+#[test]
+fn a_runner_in_a_linked_worktree_is_no_neighbour() {
+    let scratch = Scratch::new();
+    scratch
+        .sprint(PHASES)
+        .agent(PATIENT)
+        .write("prd.json", LIST);
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", "begin"]);
+    scratch.git(&["worktree", "add", "--quiet", "linked"]);
+    let runner = scratch.start_run(&[]);
+    scratch.until("the agent works", || scratch.has("agent.pid"));
+    scratch.write("linked/go", "");
+    let run = [
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ];
+    let output = scratch.command_in("linked", &run).output().expect("starts");
+    let said = Said::of(&output);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    scratch.write("go", "");
+    assert_eq!(runner.end().exit, 0);
+}
+
+#[test]
+fn a_restart_at_once_after_kill_is_never_busy() {
+    let (scratch, mut runner) = at_work();
+    for _ in 0..8 {
+        runner.signal(Signal::KILL);
+        // Not waited for: it may not be gone yet, and then it is a zombie.
+        std::fs::remove_file(scratch.path().join("agent.pid")).expect("it was there");
+        let next = Running::start(scratch.command(&["run", DEMO]));
+        scratch.until("the agent works", || {
+            scratch.has("agent.pid") || next.err().contains("error:")
+        });
+        assert!(!next.err().contains("error:"), "{}", next.err());
+        runner = next;
+    }
+    scratch.write("go", "");
+    assert_eq!(runner.end().exit, 0);
+}
+
+#[test]
+fn after_a_runner_died_everything_says_interrupted_and_people_steer_at_once() {
+    let (scratch, runner) = at_work();
+    runner.kill();
+    let status = scratch.json(&["status", DEMO]);
+    assert_eq!(status["run"]["state"], "interrupted");
+    assert_eq!(status["runs"][0]["state"], "interrupted");
+    assert_eq!(status["run"]["next"], format!("piton run {DEMO}"));
+    let next = scratch.json(&["next"]);
+    assert_eq!(next["runs"][0]["state"], "interrupted");
+    let said = scratch.piton(&["plan", "skip", "test"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let said = scratch.json(&["plan", "retry", "test"]);
+    assert_eq!(
+        (&said["state"], &said["live"]),
+        (&"interrupted".into(), &false.into())
+    );
+    end_agent(&scratch);
+    scratch.write("go", "");
+    assert_eq!(scratch.piton(&["run", DEMO]).exit, 0);
+}
+
+#[test]
+fn a_question_is_decided_at_once_after_the_runner_that_waited_died() {
+    let scratch = Scratch::new();
+    scratch.sprint(PHASES).agent(
+        r#"[ -e go ] && { echo done; exit; }
+echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"}}'"#,
+    );
+    let runner = Running::start(scratch.command(&[RUN, &["--wait"]].concat()));
+    runner.until_said("waiting for a person");
+    runner.kill();
+    scratch.write("go", "");
+    let said = scratch.piton(&["decide", "d1", "answer", "--why", "5433"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.err.contains(&format!("piton run {DEMO}")),
+        "{}",
+        said.err
+    );
+    assert_eq!(scratch.piton(&["run", DEMO]).exit, 0);
+}
+
+#[test]
+fn questions_of_a_run_that_was_begun_anew_are_not_listed_until_it_is_worked_on_again() {
+    let scratch = Scratch::new();
+    scratch.sprint(PHASES).agent(
+        r#"[ -e go ] && { echo x >>made; echo done; exit; }
+echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"}}'"#,
+    );
+    assert_eq!(scratch.run(&[]).exit, 3);
+    scratch.write("go", "");
+    assert_eq!(scratch.piton(&["run", "demo", "--recompile"]).exit, 0);
+    std::fs::remove_file(scratch.path().join("go")).expect("it was there");
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json(&["next"])["questions"], 0);
+    let said = scratch.piton(&["run", DEMO]);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert!(
+        said.err.contains(&format!("`piton status {DEMO}`")),
+        "{}",
+        said.err
+    );
+    let shown = scratch.piton(&["status", DEMO]);
+    assert!(shown.out.contains("? d1: "), "{}", shown.out);
+    // It can still be answered, and asks again when it goes on.
+    assert_eq!(scratch.piton(&["decide", "d1", "retry"]).exit, 0);
+    assert_eq!(scratch.piton(&["run", DEMO]).exit, 3);
+    assert_eq!(scratch.json(&["inbox"])[0]["id"], "d2");
+}

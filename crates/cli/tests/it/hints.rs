@@ -1,0 +1,541 @@
+//! What is printed as the next thing to type works as it is printed: each hint
+//! of each error page, and of each state of a run.
+
+use std::collections::BTreeSet;
+
+use crate::harness::{DEMO, RUN, Running, Said, Scratch};
+
+const PHASES: &str = "  - id: build\n    prompt: build it\n  - id: test\n    prompt: test it\n";
+
+/// Works until it is told to go on; at once where that was said.
+const PATIENT: &str = "[ -e go ] && { echo built; exit; }
+touch at-work
+while ! [ -e go ]; do sleep 0.02; done
+echo built";
+
+const ASKS: &str = r#"[ -e go ] && { echo built; exit; }
+echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"}}'"#;
+
+const FAILS: &str = "[ -e go ] && { echo built; exit; }\necho it does not compile\nexit 1";
+
+/// A program that answers as Claude Code does.
+const CLAUDE: &str = r#"cat >/dev/null
+echo '{"type":"system","subtype":"init","session_id":"s","cwd":"/"}'
+echo '{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"{\"status\":\"completed\",\"summary\":\"built\"}"}'"#;
+
+/// A situation, and what was said in it.
+struct Made {
+    scratch: Scratch,
+    said: Said,
+    runner: Option<Running>,
+}
+
+impl Made {
+    fn of(scratch: Scratch, command: &[&str]) -> Self {
+        let said = scratch.piton(command);
+        Self {
+            scratch,
+            said,
+            runner: None,
+        }
+    }
+
+    fn beside((scratch, runner): (Scratch, Running), command: &[&str]) -> Self {
+        Self {
+            runner: Some(runner),
+            ..Self::of(scratch, command)
+        }
+    }
+
+    /// Types a command as it was printed, in a shell that finds piton.
+    fn types(&self, typed: &str) -> Said {
+        let mut shell = self.scratch.shell("-c");
+        let piton = std::path::Path::new(env!("CARGO_BIN_EXE_piton"));
+        let path = format!(
+            "{}:{}:{}",
+            piton.parent().expect("it lies in a folder").display(),
+            self.scratch.path().join("bin").display(),
+            std::env::var("PATH").unwrap_or_default()
+        );
+        shell.arg(typed).env("PATH", path);
+        let running = Running::start(shell);
+        // What waits for an agent waits no longer.
+        self.scratch.write("go", "");
+        running.end()
+    }
+}
+
+/// The commands of a text that can be typed: in backticks, without a word in
+/// capitals that stands for another.
+fn commands(text: &str) -> Vec<String> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    let is_form = |typed: &str| {
+        let mut words = typed.split(' ');
+        words.any(|word| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase()))
+    };
+    let is_command = |typed: &&str| typed.starts_with("piton ") || typed.starts_with("git ");
+    let all = quoted.filter(is_command).filter(|typed| !is_form(typed));
+    all.map(str::to_owned).collect()
+}
+
+fn hint(said: &Said) -> String {
+    let lines = said.err.lines().filter(|line| line.starts_with("hint: "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn project(agent: &str) -> Scratch {
+    let scratch = Scratch::new();
+    scratch
+        .sprint(PHASES)
+        .agent(agent)
+        .script("bin/claude", CLAUDE);
+    scratch
+}
+
+fn after(agent: &str, run: &[&str]) -> Scratch {
+    let scratch = project(agent);
+    scratch.run(run);
+    scratch
+}
+
+fn at_work() -> (Scratch, Running) {
+    let scratch = project(PATIENT);
+    let runner = scratch.start_run(&[]);
+    scratch.until("the agent works", || scratch.has("at-work"));
+    (scratch, runner)
+}
+
+/// One that can be committed, with a change that nobody committed.
+fn dirty() -> Scratch {
+    let scratch = project("echo x >>made; echo built");
+    scratch.sprint_with("config:\n  auto-commit: true\n", PHASES);
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", "begin"]);
+    scratch.write("mine.txt", "mine");
+    scratch
+}
+
+fn with_progress(name: &str, text: &str) -> Scratch {
+    let scratch = project("echo built");
+    scratch.write(&format!("demo/{name}"), text);
+    scratch
+}
+
+/// A page, how it comes to be shown, and how what it prints ends when it is
+/// typed: 0 unless the command is there to tell what is wrong.
+struct Situation {
+    page: &'static str,
+    make: fn() -> Made,
+    exits: &'static [i32],
+}
+
+const LEGACY: &str = "sprint-id: s\nstatus: in-progress\ncurrent-task: null\nqueue: []\ncompleted: []\nblocked: []\n";
+
+const SITUATIONS: &[Situation] = &[
+    Situation {
+        page: "agent.cannot_start",
+        make: || {
+            Made::of(
+                project("true"),
+                &["run", "demo", "--agent", "no-such-agent"],
+            )
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "agent.missing",
+        make: || Made::of(project("true"), &["run", "demo"]),
+        exits: &[0],
+    },
+    Situation {
+        page: "agent.turned_away",
+        make: || {
+            Made::of(
+                project("echo built"),
+                &["run", "demo", "--agent", "./agent.sh"],
+            )
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "decision.decided",
+        make: || {
+            let scratch = after(ASKS, &[]);
+            scratch.piton(&["decide", "d1", "retry"]);
+            Made::of(scratch, &["decide", "d1", "retry"])
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "decision.unknown",
+        make: || Made::of(after(ASKS, &[]), &["decide", "d9", "retry"]),
+        exits: &[0],
+    },
+    Situation {
+        page: "git.dirty",
+        make: || Made::of(dirty(), RUN),
+        exits: &[0],
+    },
+    Situation {
+        page: "item.being_worked_on",
+        make: || Made::beside(at_work(), &["plan", "retry", "build"]),
+        exits: &[0],
+    },
+    Situation {
+        page: "item.state",
+        make: || Made::of(after(FAILS, &[]), &["plan", "retry", "test"]),
+        exits: &[0],
+    },
+    Situation {
+        page: "item.unknown",
+        make: || Made::of(after(FAILS, &[]), &["prepare", "biuld"]),
+        exits: &[0],
+    },
+    Situation {
+        page: "memory.known",
+        make: || {
+            let scratch = Scratch::new();
+            let add = [
+                "learn",
+                "add",
+                "--kind",
+                "guardrail",
+                "--title",
+                "Ask",
+                "--trigger",
+                "always",
+                "ask first",
+            ];
+            scratch.piton(&add);
+            Made::of(scratch, &add)
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "memory.retired",
+        make: || {
+            let scratch = Scratch::new();
+            scratch.piton(&["learn", "add", "--type", "build-command", "run make"]);
+            scratch.piton(&["learn", "retire", "learning-0001", "--why", "old"]);
+            Made::of(
+                scratch,
+                &["learn", "retire", "learning-0001", "--why", "old"],
+            )
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "memory.unknown",
+        make: || {
+            let scratch = Scratch::new();
+            scratch.piton(&["learn", "add", "--type", "build-command", "run make"]);
+            Made::of(
+                scratch,
+                &["learn", "retire", "learning-0009", "--why", "old"],
+            )
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "plan.legacy",
+        make: || Made::of(with_progress("PROGRESS.yaml", LEGACY), RUN),
+        exits: &[0],
+    },
+    Situation {
+        page: "plan.problems",
+        make: || {
+            let scratch = project("true");
+            scratch.write("demo/SPRINT.yaml", "workflow: nowhere\n");
+            Made::of(scratch, RUN)
+        },
+        // It says again what is wrong.
+        exits: &[1],
+    },
+    Situation {
+        page: "plan.started",
+        make: || Made::of(after("echo built", &[]), &["plan", "compile", "demo"]),
+        exits: &[0, 0],
+    },
+    Situation {
+        page: "plan.unreadable",
+        make: || Made::of(with_progress("PROGRESS.yaml", "a: [\n"), RUN),
+        exits: &[0],
+    },
+    Situation {
+        page: "plan.unsupported",
+        make: || {
+            let scratch = project("echo built");
+            scratch.sprint_with("worktree: {enabled: true}\n", PHASES);
+            Made::of(scratch, RUN)
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "run.blocked",
+        make: || Made::of(after(FAILS, &[]), &["resume", "demo"]),
+        exits: &[0],
+    },
+    Situation {
+        page: "run.busy",
+        make: || Made::beside(at_work(), &["run", DEMO]),
+        exits: &[0, 0],
+    },
+    Situation {
+        page: "run.finished",
+        make: || Made::of(after("echo built", &[]), &["resume", "demo"]),
+        exits: &[0, 0],
+    },
+    Situation {
+        page: "run.needs_human",
+        make: || Made::of(after(ASKS, &[]), &["run", DEMO]),
+        exits: &[0],
+    },
+    Situation {
+        page: "run.not_started",
+        make: || Made::of(project("true"), &["resume", "demo"]),
+        exits: &[0],
+    },
+    Situation {
+        page: "run.paused",
+        make: || {
+            let scratch = project("echo built");
+            scratch.write("demo/PAUSE", "");
+            scratch.run(&[]);
+            Made::of(scratch, &["run", DEMO])
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "run.same_tree",
+        make: || {
+            let list =
+                r#"{"features": [{"id": "a", "description": "a", "steps": [], "passes": false}]}"#;
+            let (scratch, runner) = at_work();
+            scratch
+                .write("prd.json", list)
+                .script("writes.sh", "echo x >>made; echo done");
+            let run = [
+                "run",
+                "prd.json",
+                "--agent",
+                "./writes.sh",
+                "--verdict",
+                "exit-status",
+            ];
+            Made::beside((scratch, runner), &run)
+        },
+        exits: &[0, 0, 0],
+    },
+    Situation {
+        page: "run.state",
+        make: || {
+            let (scratch, runner) = at_work();
+            runner.kill();
+            scratch.piton(&["resume"]);
+            Made::of(scratch, &["stop", DEMO])
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "store.damaged",
+        make: || {
+            let scratch = after("echo built", &[]);
+            scratch.write(".piton/journal.db", "no database");
+            Made::of(scratch, &["status"])
+        },
+        // They say what is damaged.
+        exits: &[6, 6],
+    },
+];
+
+/// Pages whose hints are not typed here, and why.
+const NOT_TYPED: &[(&str, &str)] = &[
+    (
+        "agent.not_allowed",
+        "an agent is told what it may write; typed in `fence`",
+    ),
+    (
+        "attempt.over",
+        "names a form, `piton record ITEM`, for a person",
+    ),
+    ("attempt.unknown", "says how a server is started"),
+    ("blocker.unknown", "its command is typed in `record`"),
+    ("decision.needs_words", "names the option `--why TEXT`"),
+    ("decision.wrong_verb", "lists the verbs that fit"),
+    ("file.conflict", "its commands are typed in `questions`"),
+    ("file.exists", "says to name another file"),
+    ("file.missing", "says to name another file"),
+    ("file.not_an_image", "names options"),
+    ("file.unreadable", "says what to look at"),
+    ("file.unwritable", "says what to look at"),
+    ("git.missing", "says what to install, or what to leave out"),
+    ("plan.foreign", "says to name another plan"),
+    ("plan.none", "names a form, `piton run PLAN`"),
+    ("plan.secret", "says what to change in the plan"),
+    ("record.problems", "says what is wrong in what was sent"),
+    (
+        "run.fenced",
+        "needs a runner whose lease ran out while it worked",
+    ),
+    ("run.unknown", "lists the names that there are"),
+    ("store.busy", "needs a store that is locked for long"),
+    ("store.fault", "needs a disk that fails"),
+    ("store.missing", "names forms that begin a journal"),
+    ("store.network", "needs a network file system"),
+    ("store.newer", "needs a store of a later version"),
+    ("usage", "names the option or the form that was meant"),
+];
+
+#[test]
+fn every_error_page_is_typed_or_says_why_not() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors");
+    let entries = std::fs::read_dir(folder).expect("the pages are there");
+    let pages = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        name.strip_suffix(".md").map(str::to_owned)
+    });
+    let pages: BTreeSet<String> = pages.filter(|name| name != "README").collect();
+    let typed = SITUATIONS.iter().map(|situation| situation.page);
+    let all = typed.chain(NOT_TYPED.iter().map(|(page, _)| *page));
+    let listed: Vec<String> = all.map(str::to_owned).collect();
+    assert_eq!(listed.iter().cloned().collect::<BTreeSet<_>>(), pages);
+    assert_eq!(listed.len(), pages.len(), "each stands once");
+}
+
+#[track_caller]
+fn check(situation: &Situation) {
+    for (at, exit) in situation.exits.iter().enumerate() {
+        let made = (situation.make)();
+        let (page, said) = (situation.page, &made.said.err);
+        assert!(said.contains(&format!("[{page}]")), "{page}: {said}");
+        let typed = commands(&hint(&made.said));
+        assert_eq!(typed.len(), situation.exits.len(), "{page}: {said}");
+        let then = made.types(&typed[at]);
+        assert_eq!(then.exit, *exit, "{page}: {}: {}", typed[at], then.err);
+        made.scratch.write("go", "");
+        if let Some(runner) = made.runner {
+            runner.end();
+        }
+    }
+}
+
+#[test]
+fn what_pages_about_agents_and_memory_print_can_be_typed() {
+    for situation in SITUATIONS.iter().filter(|one| one.page < "plan") {
+        check(situation);
+    }
+}
+
+#[test]
+fn what_pages_about_plans_and_runs_print_can_be_typed() {
+    for situation in SITUATIONS.iter().filter(|one| one.page > "plan") {
+        check(situation);
+    }
+}
+
+/// Types what is printed as the next thing, again and again, until the run is done.
+#[track_caller]
+fn follow(state: &str, scratch: Scratch) {
+    let status = scratch.json(&["status", DEMO]);
+    assert_eq!(status["run"]["state"], state);
+    let mut next = status["run"]["next"].as_str().map(str::to_owned);
+    let made = Made::of(scratch, &["status"]);
+    let mut typed = Vec::new();
+    while let Some(command) = next {
+        assert!(typed.len() < 6, "{state}: {typed:?} leads nowhere");
+        let said = made.types(&command);
+        assert_ne!(said.exit, 2, "{state}: {command}: {}", said.err);
+        typed.push(command);
+        // The inbox prints what can be decided, line by line.
+        let offered = said.out.lines().map(str::trim);
+        let mut offered = offered.filter(|line| line.starts_with("piton decide "));
+        next = offered
+            .find(|line| line.ends_with(" retry") || line.ends_with(" approve"))
+            .map(str::to_owned)
+            .or_else(|| commands(&hint(&said)).into_iter().next())
+            .filter(|_| made.scratch.json(&["status", DEMO])["run"]["state"] != "done");
+    }
+    let status = made.scratch.json(&["status", DEMO]);
+    assert_eq!(status["run"]["state"], "done", "{state}: {typed:?}");
+}
+
+#[test]
+fn what_a_state_prints_leads_on_until_the_run_is_done() {
+    let breaks = PHASES.replace("build it\n", "build it\n    break: true\n");
+    let at_break = project("echo built");
+    at_break.sprint(&breaks);
+    at_break.run(&[]);
+    let by_file = project("echo built");
+    by_file.write("demo/PAUSE", "");
+    by_file.run(&[]);
+    let (by_person, runner) = at_work();
+    by_person.piton(&["pause"]);
+    by_person.write("go", "");
+    runner.end();
+    let (died, runner) = at_work();
+    runner.kill();
+    let recorded = project("echo built");
+    recorded.write(".piton/config.toml", "[agent]\nuse = \"claude\"\n");
+    let mut command = recorded.command(&["run", "demo", "--agent", "./agent.sh"]);
+    command.env("PITON_FAILPOINT", "run.planned:1");
+    Running::start(command).end();
+    for (state, scratch) in [
+        ("new", recorded),
+        ("interrupted", died),
+        ("paused", by_person),
+        ("paused", by_file),
+        ("paused", at_break),
+        ("paused", after("echo built", &["--max-iterations", "1"])),
+        ("waiting", after(ASKS, &[])),
+        ("blocked", after(FAILS, &[])),
+    ] {
+        follow(state, scratch);
+    }
+}
+
+#[test]
+fn a_run_that_was_begun_anew_is_named_so_that_it_is_found() {
+    let scratch = after("echo built", &[]);
+    let anew = format!("piton run {DEMO} --recompile");
+    let made = Made::of(scratch, &["resume", DEMO]);
+    assert!(
+        commands(&hint(&made.said)).contains(&anew),
+        "{}",
+        made.said.err
+    );
+    assert_eq!(made.types(&anew).exit, 0);
+    let made = Made::of(made.scratch, &["resume", "demo"]);
+    let typed = commands(&hint(&made.said));
+    assert_eq!(typed[0], format!("piton status {DEMO}~2"));
+    for command in typed {
+        let said = made.types(&command);
+        assert_eq!(said.exit, 0, "{command}: {}", said.err);
+    }
+}
+
+#[test]
+fn a_name_with_blanks_is_quoted_where_it_is_printed() {
+    let scratch = project("echo built");
+    let agent = "./my agent.sh";
+    std::fs::rename(
+        scratch.path().join("agent.sh"),
+        scratch.path().join("my agent.sh"),
+    )
+    .expect("renamed");
+    std::fs::rename(scratch.path().join("demo"), scratch.path().join("my demo")).expect("renamed");
+    scratch.write("my demo/PROGRESS.yaml", LEGACY);
+    let agent = format!("'{agent}'");
+    let run = [
+        "run",
+        "my demo",
+        "--agent",
+        &agent,
+        "--verdict",
+        "exit-status",
+    ];
+    let made = Made::of(scratch, &run);
+    let typed = commands(&hint(&made.said));
+    assert_eq!(typed.len(), 1, "{}", made.said.err);
+    let said = made.types(&typed[0]);
+    assert_eq!(said.exit, 0, "{}: {}", typed[0], said.err);
+}

@@ -1,0 +1,153 @@
+//! Whether the program of an agent is there, before anything is started.
+//!
+//! Only what is certain is said: a program that a shell would find in a way
+//! that is not plain to see counts as there. Whether it works is not asked.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{Agent, Order};
+use crate::failure::Failure;
+use crate::process::Program;
+use crate::shell;
+
+/// Where a program is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Whereabouts<'w> {
+    /// The folder that it is started in.
+    pub folder: &'w Path,
+    /// The `PATH` that it is looked for on; none where the system's own holds.
+    pub path: Option<&'w str>,
+}
+
+/// Refuses an agent whose program is certainly not there.
+///
+/// # Errors
+///
+/// When it is not there, may not be executed, or cannot be started for `order`.
+pub fn check_program(
+    agent: &dyn Agent,
+    order: &Order<'_>,
+    at: Whereabouts<'_>,
+) -> Result<(), Failure> {
+    let launch = agent.launch(order)?;
+    let own_path = launch.env.iter().rfind(|(name, _)| name == "PATH");
+    let at = Whereabouts {
+        path: own_path.map(|(_, path)| path.as_str()).or(at.path),
+        ..at
+    };
+    let program = match &launch.program {
+        Program::Shell(command) => shell::plain_program(command).map(str::to_owned),
+        Program::Args { program, .. } => agent
+            .program()
+            .or_else(|| Some(program.to_str()?.to_owned())),
+    };
+    match program.and_then(|program| why_missing(&program, at)) {
+        Some(why) => Err(
+            Failure::new("agent.cannot_start", format!("the agent cannot be started: {why}"))
+                .hint("name a program that is there: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; nothing was started"),
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Why a program cannot be started; none where it can, as far as can be seen.
+fn why_missing(program: &str, at: Whereabouts<'_>) -> Option<String> {
+    if program.contains('/') {
+        let folder = at.folder.display();
+        return match Look::at(&at.folder.join(program)) {
+            Look::Executable => None,
+            Look::Missing => Some(format!("`{program}` is not found in {folder}")),
+            Look::Other(why) => Some(format!("`{program}` in {folder}: {why}")),
+        };
+    }
+    let folders: Vec<PathBuf> = std::env::split_paths(at.path?).collect();
+    let looks = folders
+        .iter()
+        .map(|folder| Look::at(&at.folder.join(folder).join(program)));
+    let mut why = format!("`{program}` is not found on the PATH");
+    for look in looks {
+        match look {
+            Look::Executable => return None,
+            Look::Missing => {}
+            Look::Other(reason) => why = format!("`{program}` on the PATH: {reason}"),
+        }
+    }
+    Some(why)
+}
+
+/// What a path leads to.
+enum Look {
+    Executable,
+    Missing,
+    Other(&'static str),
+}
+
+impl Look {
+    fn at(path: &Path) -> Self {
+        match fs::metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::Missing,
+            // A folder that cannot be looked into is the kernel's to judge.
+            Err(_) => Self::Executable,
+            Ok(found) if !found.is_file() => Self::Other("not a file"),
+            Ok(found) if found.permissions().mode() & 0o111 == 0 => {
+                Self::Other("permission denied, it is not executable")
+            }
+            Ok(_) => Self::Executable,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::Shell;
+
+    #[track_caller]
+    fn check(command: &str, missing: Option<&str>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, mode: u32| {
+            let path = folder.path().join(name);
+            fs::write(&path, "").expect("written");
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("set");
+        };
+        write("there", 0o755);
+        write("plain", 0o644);
+        let at = Whereabouts {
+            folder: folder.path(),
+            path: folder.path().to_str(),
+        };
+        let found = check_program(&Shell::new(command), &Order::default(), at).err();
+        let said = found.map(|failure| failure.message);
+        match (said, missing) {
+            (None, None) => {}
+            (Some(said), Some(part)) => assert!(said.contains(part), "{command}: {said}"),
+            (said, _) => panic!("{command}: {said:?}"),
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        check("no-such-agent -p", Some("`no-such-agent` is not found"));
+        check("./no-such.sh", Some("`./no-such.sh` is not found"));
+        check("./plain", Some("permission denied"));
+        check("plain", Some("permission denied"));
+        check("no-such-agent | tee log", Some("not found"));
+    }
+
+    #[test]
+    fn a_program_that_may_be_there_is_not_guessed_at() {
+        for command in [
+            "there",
+            "./there --flag",
+            "echo done",
+            "no-such-agent || there",
+            "KEY=1 no-such-agent",
+            "\"$AGENT\" -p",
+            "if no-such-agent; then there; fi",
+        ] {
+            check(command, None);
+        }
+    }
+}

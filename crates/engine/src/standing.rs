@@ -1,0 +1,39 @@
+//! How a run stands, in the one word that is shown for it everywhere.
+//!
+//! The journal knows what was recorded; a runner that died recorded nothing of
+//! its death. So the word is made of the row and of the lock of the plan.
+
+use piton_core::run::Asked;
+use piton_core::{RunRow, RunState};
+
+use crate::project::Project;
+use crate::run_lock;
+
+/// How a run stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunStanding {
+    /// Its state: `interrupted` where the journal says `running` and its runner
+    /// is dead.
+    pub state: RunState,
+    /// A runner works on it, or waits for a person in it.
+    pub is_live: bool,
+    /// What was asked of its runner and has not happened yet.
+    pub asked: Option<Asked>,
+}
+
+impl RunStanding {
+    /// That of a run of a project.
+    #[must_use]
+    pub fn of_run(project: &Project, row: &RunRow) -> Self {
+        let is_live = row.holder.is_some() && !run_lock::is_free(project, row);
+        Self {
+            state: if row.state == RunState::Running && !is_live {
+                RunState::Interrupted
+            } else {
+                row.state
+            },
+            is_live,
+            asked: row.asked.clone(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! An item that nobody knows, and the items whose names are near to what was typed.
+
+use piton_core::{Need, RunRow};
+
+use super::item::{Meant, asked_about};
+use crate::failure::Failure;
+use crate::session::{Session, open_runs};
+use crate::shell::quote;
+
+/// So many near names are offered.
+const NEAR_MAX: usize = 3;
+
+/// The item that `text` names, if a run or a record knows it.
+///
+/// # Errors
+///
+/// When none does, or the store cannot be read.
+pub(crate) fn known_item(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
+    let meant = asked_about(session, text)?;
+    if !meant.is_new || is_logged(session, &meant.item)? {
+        return Ok(meant);
+    }
+    Err(unknown_item(session, text)?)
+}
+
+/// Whether a log entry is about a task of this name.
+fn is_logged(session: &Session<'_>, task: &str) -> Result<bool, Failure> {
+    let rows = session.load(&[Need::RecentEntries(usize::MAX)])?;
+    let mut entries = rows.tables.entries();
+    Ok(entries.any(|row| row.entry.task_id.as_deref() == Some(task)))
+}
+
+/// That nobody knows an item, with the names that are near to it.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub(crate) fn unknown_item(session: &Session<'_>, text: &str) -> Result<Failure, Failure> {
+    let runs = session.runs()?;
+    let open: Vec<&RunRow> = open_runs(&runs).collect();
+    let among = if open.is_empty() {
+        runs.iter().collect()
+    } else {
+        open
+    };
+    let mut near: Vec<(usize, String)> = Vec::new();
+    for run in &among {
+        let rows = session.load(&[Need::Tree(run.id)])?;
+        let names = rows.tables.tree(run.id).map(|item| item.node.to_string());
+        near.extend(names.filter_map(|name| Some((distance(text, &name)?, name))));
+    }
+    near.sort();
+    near.dedup();
+    Ok(refusal(text, &near, &among))
+}
+
+fn refusal(text: &str, near: &[(usize, String)], among: &[&RunRow]) -> Failure {
+    let see = match among {
+        [] => "see what is recorded with `piton recent`".to_owned(),
+        [run] => format!("see the nodes with `piton status {}`", quote(&run.name)),
+        several => {
+            let names: Vec<String> = several
+                .iter()
+                .map(|run| format!("`piton status {}`", quote(&run.name)))
+                .collect();
+            format!("see the nodes with {}", names.join(" or "))
+        }
+    };
+    let names: Vec<String> = near
+        .iter()
+        .take(NEAR_MAX)
+        .map(|(_, name)| format!("`{name}`"))
+        .collect();
+    let hint = if names.is_empty() {
+        see
+    } else {
+        format!("near to it: {}; {see}", names.join(", "))
+    };
+    Failure::new("item.unknown", format!("there is no item `{text}`")).hint(hint)
+}
+
+/// How far a name is from what was typed; none where it is something else. The
+/// last part of a path may stand for the whole.
+fn distance(typed: &str, name: &str) -> Option<usize> {
+    let typed = typed.rsplit_once(':').map_or(typed, |(_, node)| node);
+    let typed = typed.to_lowercase();
+    let name = name.to_lowercase();
+    let last = name.rsplit('/').next().unwrap_or(&name);
+    let edits = edits(&typed, &name).min(edits(&typed, last));
+    let longest = (typed.chars().count() + 1) / 3;
+    let is_part = typed.chars().count() >= 3 && name.contains(&typed);
+    (edits <= longest)
+        .then_some(edits)
+        .or(is_part.then_some(longest + 1))
+}
+
+/// How many letters are to be added, left out or replaced to make one of the other.
+fn edits(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = at + 1;
+        for (column, same) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *same);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_near_when_a_letter_or_a_folder_is_missing() {
+        for (typed, name, is_near) in [
+            ("biuld", "build", true),
+            ("parser", "build/parser", true),
+            ("auth:build/parsr", "build/parser", true),
+            ("BUILD", "build", true),
+            ("pars", "build/parser/test", true),
+            ("NOPE", "build", false),
+            ("x", "build", false),
+        ] {
+            assert_eq!(distance(typed, name).is_some(), is_near, "{typed}, {name}");
+        }
+        assert_eq!(edits("kitten", "sitting"), 3);
+    }
+}

@@ -1,0 +1,196 @@
+//! The flags that an invocation takes over from the one before it.
+//!
+//! Which flags these are, and what wins, stands in [`piton_core::flags`].
+
+use piton_core::RunRow;
+use piton_core::flags::RunFlags;
+
+use super::{Found, Request, What};
+use crate::config::VerdictBy;
+use crate::failure::Failure;
+use crate::project::Project;
+use crate::session::Session;
+use crate::shell::quote;
+use crate::world::World;
+
+/// A request with what the invocation before it was given, where it was not
+/// given anything itself.
+pub(super) struct Remembered {
+    pub(super) request: Request,
+    /// The flags that nobody typed now, as they would be typed.
+    pub(super) taken_over: Vec<String>,
+    given: RunFlags,
+}
+
+impl Remembered {
+    /// The command that was typed, with one more flag.
+    pub(super) fn typed_with(&self, flag: &str) -> String {
+        let mut given = self.given.clone();
+        // One that is replaced is not typed twice.
+        match flag.split(' ').next().unwrap_or_default() {
+            "--agent" => given.agent = None,
+            "--verdict" => given.verdict = None,
+            _ => {}
+        }
+        format!("{} {flag}", typed_of_request(&self.request, &given))
+    }
+
+    /// A failure whose hint names flags to add, with the command that they are
+    /// added to: of `--recompile`, `piton run demo --recompile`.
+    pub(super) fn with_whole_hint(&self, failure: Failure) -> Failure {
+        let Some(hint) = &failure.hint else {
+            return failure;
+        };
+        let parts: Vec<String> = hint
+            .split('`')
+            .enumerate()
+            .map(|(at, part)| {
+                let is_flag = at % 2 == 1 && part.starts_with("--");
+                if is_flag {
+                    self.typed_with(part)
+                } else {
+                    part.to_owned()
+                }
+            })
+            .collect();
+        let whole = parts.join("`");
+        failure.hint(whole)
+    }
+}
+
+/// Fills in what the last invocation of the same run, or of the run that this
+/// one takes the place of, was given.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub(super) fn fill_in(
+    world: &World,
+    request: &Request,
+    target: &Found,
+) -> Result<Remembered, Failure> {
+    let before = match Session::read(world, &target.project.root)? {
+        Some(session) => last_invoked(&session, target)?,
+        None => None,
+    };
+    let before = before.map(|row| row.flags).unwrap_or_default();
+    let given = flags_of_request(world, request, &target.project);
+    let now = before.overridden_by(&given);
+    let workflows = now
+        .workflows
+        .as_deref()
+        .map(|at| target.project.absolute(at));
+    let verdict = now.verdict.as_deref().and_then(VerdictBy::named);
+    Ok(Remembered {
+        taken_over: typed_of_difference(&given, &now),
+        request: Request {
+            agent: now.agent,
+            model: now.model,
+            verdict,
+            workflows: request.workflows.clone().or(workflows),
+            limits: now.limits,
+            ignore: now.ignore,
+            ..request.clone()
+        },
+        given,
+    })
+}
+
+/// The run that is meant, or the last one of its plan, if it was ever worked on.
+fn last_invoked(session: &Session<'_>, target: &Found) -> Result<Option<RunRow>, Failure> {
+    let source = match &target.what {
+        // A name that fits no run is refused where the run is looked up.
+        What::Run(name) => return Ok(session.run_named(name).ok()),
+        What::Sprint(sprint) => target.project.relative(&sprint.folder),
+        What::File(file) => target.project.relative(&file.file),
+    };
+    let mut runs = session.runs()?.into_iter();
+    Ok(runs.rfind(|run| run.source == source && run.invocations > 0))
+}
+
+/// What a request says of the flags that are remembered.
+pub(super) fn flags_of_request(world: &World, request: &Request, project: &Project) -> RunFlags {
+    let workflows = request.workflows.as_ref().map(|folder| world.path(folder));
+    let agent = request.agent.as_ref();
+    RunFlags {
+        agent: agent.filter(|agent| !agent.trim().is_empty()).cloned(),
+        model: request.model.clone(),
+        verdict: request.verdict.map(|by| by.as_str().to_owned()),
+        workflows: workflows.map(|folder| project.relative(&folder)),
+        ignore: request.ignore.clone(),
+        limits: request.limits.clone(),
+    }
+}
+
+/// The flags that are stored. A command that holds a secret is not: without the
+/// secret it would be another command.
+pub(super) fn storable(world: &World, flags: RunFlags) -> RunFlags {
+    let redactor = world.redactor();
+    let agent = flags.agent.clone();
+    RunFlags {
+        agent: agent.filter(|agent| redactor.redact(agent) == *agent),
+        ..flags
+    }
+}
+
+/// The command of a request.
+fn typed_of_request(request: &Request, given: &RunFlags) -> String {
+    let mut words = vec!["piton run".to_owned()];
+    words.extend(request.plan.as_deref().map(|plan| quote(plan).into_owned()));
+    words.extend(typed_of_difference(&RunFlags::default(), given));
+    let from = request.from.as_ref();
+    words.extend(from.map(|file| format!("--from {}", quote(&file.to_string_lossy()))));
+    let switches = [
+        ("--wait", request.wait),
+        ("--once", request.once),
+        ("--recompile", request.recompile),
+    ];
+    let on = switches.iter().filter(|(_, is_on)| *is_on);
+    words.extend(on.map(|(name, _)| (*name).to_owned()));
+    words.join(" ")
+}
+
+/// What holds now and was not given, as it would be typed.
+fn typed_of_difference(given: &RunFlags, now: &RunFlags) -> Vec<String> {
+    let mut typed = Vec::new();
+    let mut flag = |name: &str, given: Option<String>, now: Option<String>| {
+        if let Some(value) = now.filter(|_| given.is_none()) {
+            typed.push(format!("{name} {}", quote(&value)));
+        }
+    };
+    let number = |value: Option<u64>| value.map(|value| value.to_string());
+    flag("--agent", given.agent.clone(), now.agent.clone());
+    flag("--model", given.model.clone(), now.model.clone());
+    flag("--verdict", given.verdict.clone(), now.verdict.clone());
+    flag(
+        "--workflows",
+        given.workflows.clone(),
+        now.workflows.clone(),
+    );
+    let (was, is) = (&given.limits, &now.limits);
+    let count = |value: Option<u32>| value.map(|value| value.to_string());
+    let seconds = |value: Option<u64>| value.map(|value| format!("{value}s"));
+    flag(
+        "--max-iterations",
+        count(was.iterations_max),
+        count(is.iterations_max),
+    );
+    flag(
+        "--time-box",
+        seconds(was.time_box_s),
+        seconds(is.time_box_s),
+    );
+    let dollars = |limits: &piton_core::policy::Limits| {
+        let amount = limits.budget_usd.map(|amount| amount.to_string());
+        amount.map(|amount| amount.trim_start_matches('$').to_owned())
+    };
+    flag("--budget-usd", dollars(was), dollars(is));
+    flag(
+        "--budget-tokens",
+        number(was.budget_tokens),
+        number(is.budget_tokens),
+    );
+    let ignored = now.ignore.iter().filter(|key| !given.ignore.contains(key));
+    typed.extend(ignored.map(|key| format!("--ignore {}", quote(key))));
+    typed
+}
