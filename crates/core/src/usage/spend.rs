@@ -181,6 +181,7 @@ impl Spend {
 
 #[cfg(test)]
 mod tests {
+    use piton_simkit::seed::cases;
     use proptest::prelude::*;
 
     use super::*;
@@ -246,6 +247,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn a_sum_does_not_depend_on_its_order_nor_on_being_stored(
             usages in proptest::collection::vec(any_usage(), 0..12)

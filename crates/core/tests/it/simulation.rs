@@ -1,8 +1,9 @@
 //! Whole runs, thousands of them: scripted agents, people who interfere from
 //! other processes, virtual time, and a crash wherever one may happen.
 //!
-//! Everything follows from a seed; one that fails is named. More of them:
-//! `PITON_SIM_SEEDS=100000 cargo test -p piton-core simulation`.
+//! Everything follows from a seed; one that fails is named. The first is that
+//! of all random tests (see [`piton_simkit::seed`]), the others follow it. More
+//! of them: `PITON_SIM_SEEDS=100000 cargo test -p piton-core simulation`.
 
 use piton_core::gate::GateReport;
 use std::collections::{BTreeMap, VecDeque};
@@ -889,13 +890,19 @@ fn seeds() -> u32 {
 
 /// Tries every seed; the first that fails is named.
 fn for_each_seed(part: u32, claim: impl Fn(u32)) {
-    for seed in 0..seeds() / part {
+    let first = piton_simkit::seed::seed();
+    for nth in 0..seeds().div_ceil(part) {
+        let seed = first.wrapping_add(nth);
         if let Err(cause) = catch_unwind(AssertUnwindSafe(|| claim(seed))) {
             let why = cause
                 .downcast_ref::<String>()
                 .map(String::as_str)
                 .or_else(|| cause.downcast_ref::<&str>().copied());
-            panic!("seed {seed}: {}", why.unwrap_or("it failed"));
+            let again = piton_simkit::seed::command_to_repeat(seed);
+            panic!(
+                "seed {seed}: {}\nto repeat it alone: PITON_SIM_SEEDS=1 {again}",
+                why.unwrap_or("it failed")
+            );
         }
     }
 }
