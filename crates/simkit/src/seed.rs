@@ -97,7 +97,7 @@ fn test_name() -> Option<String> {
     clippy::disallowed_methods,
     reason = "which inputs a test tries is a matter of who runs it"
 )]
-fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
