@@ -39,7 +39,7 @@ pub struct Progress {
 }
 
 /// One iteration.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// `prd_id-iteration`.
@@ -78,7 +78,7 @@ fn is_zero(number: &i64) -> bool {
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $style:literal: $($word:ident),+) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = $style)]
         #[expect(missing_docs, reason = "the words are the seed's")]
         pub enum $name { $($word),+ }
@@ -126,7 +126,7 @@ words! {
 }
 
 /// Something that was noticed.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are the seed's")]
 pub struct Observation {
@@ -148,7 +148,7 @@ pub struct Observation {
 }
 
 /// What the analyzer wants to know of an iteration.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[expect(missing_docs, reason = "the fields are the seed's")]
 pub struct Context {
@@ -169,7 +169,7 @@ pub struct Context {
 }
 
 /// Something that was learnt.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are the seed's")]
 pub struct Learning {

@@ -8,14 +8,14 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::program::{cargo, follow, line_of, run, works};
-use crate::{complain, reference, say, tidy, tree};
+use crate::program::{cargo, follow, line_of, run, run_with, works};
+use crate::{complain, random, reference, say, tidy, tree};
 
 /// Builds the points at which a test can end piton.
-const FEATURES: [&str; 2] = ["--features", "piton/failpoints"];
+pub(crate) const FEATURES: [&str; 2] = ["--features", "piton/failpoints"];
 /// Where nextest leaves what every test printed: see `.config/nextest.toml`. It
 /// is below the root wherever cargo builds.
-const REPORT: &str = "target/nextest/default/report.xml";
+pub(crate) const REPORT: &str = "target/nextest/default/report.xml";
 /// How a test that is no test of its own says so: others start it.
 const CHILD: &str = "run by other tests";
 /// How a test says that it did not do its work, and why.
@@ -25,6 +25,11 @@ const SKIPPED: &str = "skipped: ";
 pub(crate) fn everything(root: &Path) -> Result<(), String> {
     let began = Instant::now();
     let mut book = Book::default();
+    let (seed, source) = random::seed_of_run(root);
+    say(format!(
+        "xtask: random tests use {}={seed}, from {source}",
+        random::VARIABLE
+    ));
     book.stage("needs", || needs(root));
     if !book.failed.is_empty() {
         return book.close(began);
@@ -53,7 +58,7 @@ pub(crate) fn everything(root: &Path) -> Result<(), String> {
     book.stage("doc tests", || {
         run(root, &cargo, &["test", "--quiet", "--workspace", "--doc"])
     });
-    tests(root, &cargo, &mut book);
+    tests(root, &cargo, &seed, &mut book);
     book.close(began)
 }
 
@@ -102,7 +107,8 @@ fn is_own_toolchain(root: &Path) -> bool {
 }
 
 /// The tests of the workspace, last of all, so that their closing line is seen.
-fn tests(root: &Path, cargo: &str, book: &mut Book) {
+fn tests(root: &Path, cargo: &str, seed: &str, book: &mut Book) {
+    let variables = [(random::VARIABLE, seed)];
     for (name, why) in ignored(root) {
         book.skip(format!("{name}: {why}"));
     }
@@ -112,7 +118,7 @@ fn tests(root: &Path, cargo: &str, book: &mut Book) {
         let report = root.join(REPORT);
         // Not that of an earlier run.
         drop(fs::remove_file(&report));
-        book.stage("tests", || run(root, cargo, &args));
+        book.stage("tests", || run_with(root, cargo, &args, &variables));
         for line in fs::read_to_string(report).unwrap_or_default().lines() {
             book.heard(&unescape(line));
         }
@@ -126,7 +132,7 @@ fn tests(root: &Path, cargo: &str, book: &mut Book) {
     args.extend(["--", "--show-output"]);
     let mut heard = Vec::new();
     book.stage("tests", || {
-        follow(root, cargo, &args, |line| {
+        follow(root, cargo, &args, &variables, |line| {
             if line.to_ascii_lowercase().contains(SKIPPED) {
                 heard.push(line.to_owned());
             }
@@ -137,7 +143,7 @@ fn tests(root: &Path, cargo: &str, book: &mut Book) {
     }
 }
 
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     [
         ("&quot;", "\""),
         ("&apos;", "'"),

@@ -1,15 +1,17 @@
-//! The tools of this repository: `cargo xtask tidy`, `docs`, `test`.
+//! The tools of this repository: `cargo xtask tidy`, `docs`, `test`, `explore`.
 //!
 //! | command | does |
 //! |---|---|
 //! | `tidy` | holds layers, error pages, links and names to what is written down |
 //! | `docs [--check]` | writes `docs/cli.md`, `docs/mcp.md` and `docs/errors/README.md`, or compares them |
 //! | `test` | everything that must pass before a change is merged |
+//! | `explore --minutes N` | runs the random tests with fresh seeds until the time is over |
 //!
 //! Nothing of this ships with piton.
 
 mod check;
 mod program;
+mod random;
 mod reference;
 mod tidy;
 mod tools;
@@ -19,7 +21,7 @@ use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask tidy | docs [--check] | test";
+const USAGE: &str = "usage: cargo xtask tidy | docs [--check] | test | explore --minutes N";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         ["docs"] => reference::write(&root),
         ["docs", "--check"] => reference::compare(&root),
         ["test"] => check::everything(&root),
+        ["explore", "--minutes", minutes] => random::explore(&root, minutes),
         ["help" | "-h" | "--help"] => {
             say(USAGE);
             Ok(())

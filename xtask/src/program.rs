@@ -11,7 +11,18 @@ pub(crate) fn cargo() -> String {
 
 /// Runs a program whose words go straight to the terminal, without input.
 pub(crate) fn run(root: &Path, program: &str, args: &[&str]) -> Result<(), String> {
+    run_with(root, program, args, &[])
+}
+
+/// [`run`] with these variables in the environment as well.
+pub(crate) fn run_with(
+    root: &Path,
+    program: &str,
+    args: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<(), String> {
     let status = command(root, program, args)
+        .envs(variables.iter().copied())
         .status()
         .map_err(|error| cannot_start(program, &error))?;
     outcome(program, args, status.success())
@@ -22,9 +33,11 @@ pub(crate) fn follow(
     root: &Path,
     program: &str,
     args: &[&str],
+    variables: &[(&str, &str)],
     mut each: impl FnMut(&str),
 ) -> Result<(), String> {
     let mut child = command(root, program, args)
+        .envs(variables.iter().copied())
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| cannot_start(program, &error))?;

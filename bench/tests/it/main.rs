@@ -2,6 +2,7 @@
 
 mod lies;
 mod recovery;
+mod seed000;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -281,6 +281,7 @@ fn says_after(before: &[String], after: &[String], signs: &Signs) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use piton_simkit::seed::cases;
     use proptest::prelude::*;
 
     use super::*;
@@ -391,6 +392,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn any_text_has_few_claims_and_each_once(text in "(no |missing |[A-Z_]{1,6}|[a-z/.`'$:]{1,8}|port [0-9]{1,6}| |\\PC){0,80}") {
             let found = missing(&text);

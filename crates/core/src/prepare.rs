@@ -334,6 +334,7 @@ impl Prepared {
 
 #[cfg(test)]
 mod tests {
+    use piton_simkit::seed::cases;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -475,6 +476,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn it_is_never_longer_than_asked(
             texts in prop::collection::vec("[a-z\"\n\u{e9} ]{0,1500}", 0..12),

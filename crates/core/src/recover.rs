@@ -221,7 +221,12 @@ impl Failure<'_> {
             let given = context.and_then(|context| context.recovery_guidance.as_deref());
             given.is_some_and(|given| given.contains(guidance.trim()))
         };
-        let row = self.attempts.iter().find(with_it)?;
+        // What an attempt completed with is worth giving again.
+        let failed = |row: &&&AttemptRow| {
+            let report = row.report.as_ref();
+            report.is_none_or(|report| report.outcome != Outcome::Completed)
+        };
+        let row = self.attempts.iter().filter(failed).find(with_it)?;
         Some(name_of(row))
     }
 
@@ -952,6 +957,22 @@ mod tests {
             recover(&failure(&[WORKAROUND, RESOLUTION])).rule,
             Rule::ResolvedBlocker
         );
+    }
+
+    #[test]
+    fn advice_that_an_attempt_completed_with_is_offered_again() {
+        let mut completed = attempt(1, report(Outcome::Completed));
+        completed.memories = vec![WORKAROUND.id.to_owned()];
+        let failed = attempt(2, report(Outcome::Failed));
+        let recovery = recover(&Failure {
+            detail: "assertion failed",
+            attempts: &[&completed, &failed],
+            advice: &[WORKAROUND],
+            workspace: &[],
+            needed_by: &[],
+        });
+        assert_eq!(recovery.rule, Rule::KnownWorkaround);
+        assert_eq!(recovery.evidence, [WORKAROUND.id]);
     }
 
     #[test]

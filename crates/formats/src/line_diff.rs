@@ -128,6 +128,7 @@ fn push_hunk(out: &mut String, lines: &[Line<'_>], (from, to): (usize, usize)) {
 
 #[cfg(test)]
 mod tests {
+    use piton_simkit::seed::cases;
     use proptest::prelude::*;
 
     use super::*;
@@ -160,6 +161,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn both_texts_stand_in_it(old in "[ab\n]{0,40}", new in "[ab\n]{0,40}") {
             let lines = compared(&split(&old), &split(&new));

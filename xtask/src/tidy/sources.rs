@@ -26,6 +26,7 @@ pub(super) fn check(files: &[Text]) -> Vec<Finding> {
         findings.extend(unmerged(file));
         if file.has_ending("rs") {
             findings.extend(unsafe_code(file));
+            findings.extend(unseeded(file));
         }
     }
     findings.extend(lints(files));
@@ -92,6 +93,28 @@ fn unsafe_code(file: &Text) -> Vec<Finding> {
     findings
 }
 
+/// A property test without the settings of the seed draws from the system, and
+/// fails or passes by luck.
+fn unseeded(file: &Text) -> Vec<Finding> {
+    // What is looked for stands in this very file.
+    if file.path.ends_with("tidy/sources.rs") {
+        return Vec::new();
+    }
+    let blocks = file.text.match_indices("proptest! {");
+    blocks
+        .filter(|(offset, block)| {
+            let inside = file.text[offset + block.len()..].trim_start();
+            let settings = inside.lines().next().unwrap_or_default();
+            !(settings.starts_with("#![proptest_config(") && settings.contains("cases("))
+                || settings.contains("with_cases(")
+        })
+        .map(|(offset, _)| {
+            let what = "a random test without `#![proptest_config(cases(N))]` of `piton_simkit::seed` depends on luck";
+            Finding::at(file, offset, what)
+        })
+        .collect()
+}
+
 /// Every crate follows the lints of the workspace, which forbid unsafe code.
 fn lints(files: &[Text]) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -150,6 +173,18 @@ mod tests {
         let text = format!("a\n{mark} HEAD\nb\n");
         assert_eq!(unmerged(&source("a.md", &text)).len(), 1);
         assert!(unmerged(&source("a.md", "a <<<<<<< b\n=======\n")).is_empty());
+    }
+
+    #[test]
+    fn a_random_test_without_the_seed_is_found() {
+        let block = |settings: &str| format!("proptest! {{\n    {settings}\n    #[test]\n");
+        let found = |settings: &str| unseeded(&source("a.rs", &block(settings))).len();
+        assert_eq!(found("#![proptest_config(cases(24))]"), 0);
+        assert_eq!(
+            found("#![proptest_config(ProptestConfig::with_cases(24))]"),
+            1
+        );
+        assert_eq!(found(""), 1);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::time::{Duration, Instant};
 
+use piton_simkit::seed::salted;
 use piton_testkit::chance::Chance;
 use serde_json::{Value, json};
 
@@ -257,7 +258,7 @@ fn case_41_a_death_at_any_moment_of_the_archive_loses_nothing_and_doubles_nothin
     initialise(&project(), None);
     let whole = u64::try_from(begun.elapsed().as_micros()).expect("short");
     for round in 0..rounds {
-        let mut chance = Chance::seeded(round);
+        let mut chance = Chance::seeded(salted(round));
         let scratch = project();
         for _ in 0..=round % 2 {
             let mut child = scratch

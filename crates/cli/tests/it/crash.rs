@@ -4,7 +4,7 @@
 //! left, and runs piton again until the sprint is done. The agent keeps a log
 //! outside of `.piton/` of who worked when, and tells on whoever works beside
 //! it. `PITON_CRASH_ROUNDS` says how many random moments are tried (40),
-//! `PITON_CRASH_SEED` which ones.
+//! `PITON_TEST_SEED` which ones.
 
 mod calls;
 mod commits;

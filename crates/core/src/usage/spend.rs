@@ -200,6 +200,7 @@ fn unknown_in_words(attempts: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use piton_simkit::seed::cases;
     use proptest::prelude::*;
 
     use super::*;
@@ -298,6 +299,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn a_sum_does_not_depend_on_its_order_nor_on_being_stored(
             usages in proptest::collection::vec(any_usage(), 0..12)

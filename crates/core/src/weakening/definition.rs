@@ -371,6 +371,7 @@ fn just_rule(line: &str) -> Option<Rule<'_>> {
 
 #[cfg(test)]
 mod tests {
+    use piton_simkit::seed::cases;
     use proptest::prelude::*;
 
     use super::super::check_entries;
@@ -574,6 +575,8 @@ lint:
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn reading_never_panics_on_any_file(
             text in "(test|:|=|\t|\n|\\\\|;|%|alias |@|#|\"|'|[({})]|\\PC){0,80}",

@@ -845,6 +845,7 @@ fn is_named_as_tests(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use piton_simkit::seed::cases;
     use proptest::prelude::*;
 
     use super::*;
@@ -1050,6 +1051,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn finding_never_panics_on_any_command(
             command in "(sh |make |npm |run |just |python |-m |-C |env |timeout |-- |-|a\\.b |x |[(){}<>;&|$'\"`\\\\#\n]|\\PC){0,40}",

@@ -449,6 +449,7 @@ const JUNIT_SKIPS: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
+    use piton_simkit::seed::cases;
     use proptest::prelude::*;
 
     use super::super::language::count_tests;
@@ -851,6 +852,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn counting_never_panics_on_any_text(
             index in 0..LANGUAGES.len(),

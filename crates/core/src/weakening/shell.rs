@@ -501,6 +501,7 @@ pub(super) fn join(folder: &str, path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use piton_simkit::seed::cases;
     use proptest::prelude::*;
 
     use super::*;
@@ -595,6 +596,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn reading_never_panics_on_any_script(
             script in "(a |cd |[(){}<>;&|$'\"`\\\\#\n]|\\$\\(|<<E\n|\\PC|\0){0,60}",

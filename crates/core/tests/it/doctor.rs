@@ -7,6 +7,7 @@ use piton_core::doctor::{Finding, FindingKind, MemoryView, Surroundings, examine
 use piton_core::memory::{Memory, MemoryKind};
 use piton_core::named_paths::paths_named;
 use piton_core::recall::{Document, alike};
+use piton_simkit::seed::cases;
 use proptest::prelude::*;
 
 /// When everything is examined.
@@ -345,6 +346,8 @@ fn what_nobody_used_is_told_after_a_while_and_for_one_reason() {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn any_text_can_be_examined(
         texts in prop::collection::vec("([a-z/.`'*:-]{1,9}|[A-Z_]{1,4}=?[0-9]{1,5}|not|use|é|[ .\n]|\\PC){0,40}", 1..6)

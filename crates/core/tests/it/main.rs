@@ -4,10 +4,8 @@
     clippy::wildcard_enum_match_arm,
     reason = "a test cares for one kind and not for all the others"
 )]
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "a command written where it is used reads better without a borrow"
-)]
+
+use piton_simkit::{edits, plans, world};
 
 mod asking;
 mod before;
@@ -15,13 +13,10 @@ mod claims;
 mod dependencies;
 mod doctor;
 mod editing;
-mod edits;
 mod gates;
 mod leases;
 mod marks;
 mod people;
-
-mod plans;
 mod pointer;
 mod recall;
 mod recovering;
@@ -31,4 +26,3 @@ mod sequences;
 mod simulation;
 mod taking;
 mod transitions;
-mod world;

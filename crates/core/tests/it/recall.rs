@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use piton_core::recall::{Candidate, Document, Query, Recall, Statistics, score, tokens};
+use piton_simkit::seed::cases;
 use proptest::prelude::*;
 
 /// Something remembered: id, title, content.
@@ -196,6 +197,8 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn any_text_gets_an_answer(text in text()) {
         let recall = recall(&text);

@@ -13,6 +13,7 @@ use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, Command, ItemState, Node, Outcome, Role, RunId, Stage, Verb};
+use piton_simkit::seed::cases;
 use proptest::prelude::*;
 
 use crate::edits::draw_edits;
@@ -330,7 +331,7 @@ fn policy(by: u8) -> Policy {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(600))]
 
     #[test]
     fn whatever_is_asked_in_whatever_order_all_that_must_hold_holds(
@@ -338,18 +339,62 @@ proptest! {
         commits in any::<u8>(),
         acts in prop::collection::vec(any::<Act>(), 0..120),
     ) {
-        let mut numbers = numbers.into_iter();
-        let text = draw_plan(&mut |below| numbers.next().unwrap_or(0) % below);
-        let mut world = World::with_policy(&text, policy(commits));
-        world.holder_gone = true;
-        for act in acts {
-            let before = world.journal.len();
-            if let Some(command) = command(&mut world, act)
-                && world.commit(&command).is_err()
-            {
-                prop_assert_eq!(world.journal.len(), before);
-            }
-        }
-        prop_assert_eq!(world.folded(), world.tables);
+        carry_out(&numbers, commits, &acts);
     }
+}
+
+/// Carries the acts out on the plan that the numbers draw; the world checks
+/// what must hold after each of them.
+fn carry_out(numbers: &[usize], commits: u8, acts: &[Act]) -> World {
+    let mut numbers = numbers.iter();
+    let text = draw_plan(&mut |below| numbers.next().unwrap_or(&0) % below);
+    let mut world = World::with_policy(&text, policy(commits));
+    world.holder_gone = true;
+    for act in acts {
+        let before = world.journal.len();
+        if let Some(command) = command(&mut world, *act)
+            && world.commit(&command).is_err()
+        {
+            assert_eq!(world.journal.len(), before, "a refusal stores nothing");
+        }
+    }
+    assert_eq!(world.folded(), world.tables);
+    world
+}
+
+/// An input that was found: brought back below a phase that had not begun, `p0/s0`
+/// had begun all the same; a hook refused its commit, and `p0` did not show that.
+#[test]
+fn a_refused_commit_below_a_phase_that_has_not_begun_shows_above_it() {
+    let mut numbers = vec![43, 0, 0, 3, 12, 0, 9, 12, 0, 0, 12, 0, 10, 0, 0, 0, 0, 52];
+    numbers.resize(25, 0);
+    let acts = [
+        (246, 58_610, 52_840),
+        (86, 24_789, 55_415),
+        (182, 61_316, 3_755),
+        (0, 0, 0),
+        (143, 14_248, 0),
+        (176, 8_583, 0),
+        (175, 36_656, 0),
+        (0, 0, 0),
+        (8, 0, 0),
+        (153, 0, 0),
+        (25, 0, 42_948),
+    ];
+    carry_out(&numbers, 101, &acts);
+}
+
+/// The same in plain commands, which mean the same whatever is drawn from numbers.
+#[test]
+fn a_refused_commit_after_a_skip_and_a_retry_shows_above_it() {
+    let mut world = World::with_policy("p0\n  s0\n    n\n  s1\n    x\np1", policy(2));
+    world.skip("p1");
+    world.skip("p0/s0");
+    world.retry("p0/s0");
+    let nodes = ["p0", "p0/s0", "p0/s0/n"];
+    assert_eq!(world.states(&nodes), ["ready", "ready", "ready"]);
+    let token = world.start();
+    world.complete(token, "p0/s0/n");
+    world.make_commit(token, "p0/s0", Err("the hook says no"));
+    assert_eq!(world.states(&nodes), ["failed", "failed", "done"]);
 }

@@ -1,3 +1,4 @@
+use piton_simkit::seed::cases;
 use proptest::prelude::*;
 
 use super::*;
@@ -219,6 +220,8 @@ fn settings() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn whatever_the_settings_are_they_come_back(text in settings()) {
         back(&text);

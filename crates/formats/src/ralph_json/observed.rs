@@ -331,6 +331,8 @@ mod tests {
     }
 
     proptest::proptest! {
+        #![proptest_config(piton_simkit::seed::cases(256))]
+
         #[test]
         fn any_text_is_read(text in "(<observation|<discovery|</observation>|</discovery>|type=\"bug\"|>|<title>|</title>|\\*\\*1. \\[|\\]|x| |é|\n){0,60}") {
             for seen in observations(&text) {

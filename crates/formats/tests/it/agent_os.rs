@@ -10,6 +10,7 @@ use piton_formats::agent_os::{
 use piton_formats::face::{Detected, Took};
 use piton_formats::json::{Node, append_point, parse, render_element};
 use piton_formats::shape::{check, json_schema};
+use piton_simkit::seed::cases;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -571,7 +572,7 @@ fn some_rows() -> impl Strategy<Value = Vec<Row>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(cases(150))]
 
     #[test]
     fn rows_that_are_shown_are_taken_back(want in some_rows()) {

@@ -7,6 +7,7 @@ use piton_formats::sprint::{
     Shown, Source, edits, edits_without_base, parse_progress, update_progress,
 };
 use piton_formats::yaml::{Node, Value, parse, patch};
+use piton_simkit::seed::salted;
 
 use crate::desk::{Desk, FILE, read};
 
@@ -168,8 +169,8 @@ fn nothing_that_somebody_does_to_a_file_makes_us_panic() {
     let desks: Vec<_> = files.iter().map(|(_, text)| Desk::of(text)).collect();
     assert!(desks.iter().flatten().count() >= 4, "most are sprints");
     let (mut patched, mut refused) = (0_u32, 0_u32);
-    for seed in 1..=MUTATIONS {
-        let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    for seed in (0..MUTATIONS).map(salted) {
+        let mut rng = Rng(seed.max(1));
         let which = rng.below(files.len());
         let text = mutated(&files[which].1, &mut rng);
         let parsed = parse(&text);
@@ -219,8 +220,8 @@ fn nothing_that_somebody_does_to_a_file_makes_us_panic() {
 #[test]
 fn edits_of_garbled_files_are_taken_or_asked_about() {
     let files = corpus();
-    for seed in 1..=1_500_u64 {
-        let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    for seed in (0..1_500).map(salted) {
+        let mut rng = Rng(seed.max(1));
         let which = rng.below(files.len());
         let Some(mut desk) = Desk::of(&files[which].1) else {
             continue;

@@ -3,6 +3,7 @@
 use piton_formats::json::{
     Node, Value, append_point, parse, parse_stream, patch, render, render_element, same,
 };
+use piton_simkit::seed::cases;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -128,7 +129,7 @@ fn shared(a: &str, b: &str) -> (usize, usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn any_document_is_read_back(node in document()) {

@@ -17,6 +17,7 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::problem::Problem;
 use piton_formats::sprint::Source;
 use piton_formats::{prd, sdlc, task};
+use piton_simkit::seed::cases;
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -619,7 +620,7 @@ mod tasks {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(cases(64))]
 
         #[test]
         fn showing_changes_boxes_and_nothing_else(

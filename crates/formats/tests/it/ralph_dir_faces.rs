@@ -12,6 +12,7 @@ use piton_formats::ralph_dir::face::{
 use piton_formats::ralph_dir::guardrails::FieldName;
 use piton_formats::ralph_dir::progress::Progress;
 use piton_formats::ralph_dir::{Source, guardrails, progress};
+use piton_simkit::seed::cases;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -782,7 +783,7 @@ fn text() -> impl Strategy<Value = Option<&'static str>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn a_second_showing_changes_nothing(text in text(), rows in rows(), cut in 0..14_usize) {

@@ -17,6 +17,7 @@ use piton_formats::ralph_json::{
     ROOT_NAME, SHAPE, detect, element_of, from_progress_txt, queries, show, take, told_again,
 };
 use piton_formats::shape::{check, json_schema};
+use piton_simkit::seed::cases;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -708,7 +709,7 @@ fn comparable(rows: &[Row]) -> Vec<Row> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(cases(150))]
 
     #[test]
     fn rows_that_are_shown_are_taken_back(want in some_rows()) {

@@ -5,6 +5,7 @@ use piton_formats::sprint::{
     Progress, Source, SprintStatus, Stats, parse_progress, render_progress, update_progress,
 };
 use piton_formats::yaml::{Node, emit, parse};
+use piton_simkit::seed::cases;
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -246,7 +247,7 @@ fn forget_what_only_stood_there(read: &mut Progress, wanted: &Progress) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn any_string_is_read_back_from_any_place(text in text()) {

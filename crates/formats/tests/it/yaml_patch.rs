@@ -1,6 +1,7 @@
 //! A text changed in place: what was meant changes, and nothing else.
 
 use piton_formats::yaml::{Node, parse, patch};
+use piton_simkit::seed::cases;
 use proptest::prelude::*;
 
 /// Changes `text` so that it says what `like` says.
@@ -244,7 +245,7 @@ fn document() -> BoxedStrategy<Node> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn a_document_becomes_any_other_or_is_left_alone(from in document(), to in document(), style in 0..64_u8) {

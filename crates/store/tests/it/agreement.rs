@@ -16,6 +16,7 @@ use piton_core::{
     AttemptId, Command, Edit, Facts, HolderKnown, ItemState, Need, Node, Outcome, Place, Role,
     Rows, Stage, Tables, Verb,
 };
+use piton_simkit::seed::cases;
 use piton_store::CommitError;
 use piton_testkit::contract::{self, Subject};
 use piton_testkit::sketch::{facts, keep, plan};
@@ -429,7 +430,7 @@ fn act(pair: &mut Pair, (what, a, b): Act) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn both_stores_say_the_same_whatever_is_asked(

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use piton_core::Need;
 use piton_core::entry::{Entry, EntryType};
 use piton_core::id::{CommandId, StreamId};
+use piton_simkit::seed::cases;
 use piton_store::CommitError;
 use piton_testkit::contract::{self, Subject};
 use piton_testkit::sketch::{entry, facts, keep, log, plan};
@@ -175,7 +176,7 @@ fn check(subject: &mut Subject, steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn any_commands_leave_in_memory_what_the_model_says(steps in proptest::collection::vec(step(), 0..60)) {

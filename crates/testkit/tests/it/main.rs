@@ -1,3 +1,4 @@
 //! What the fakes promise.
 
 mod fake_api;
+mod simulation;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use piton_simkit::seed::salted;
 use piton_testkit::chance::Chance;
 
 use super::sprint::{Blow, Kind, Trial, now, pause, say, was_killed};
@@ -15,27 +16,15 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-fn seed() -> u64 {
-    let clock = || {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        since.map_or(1, |since| u64::from(since.subsec_nanos()))
-    };
-    number("PITON_CRASH_SEED").unwrap_or_else(clock)
-}
-
 /// Tries every `of`th moment, beginning with the `first`.
 fn strike_at_random(first: u64, of: u64) {
-    let seed = seed();
     let expected = Trial::undisturbed(Kind::Plain);
-    say(&format!(
-        "PITON_CRASH_SEED={seed}, an undisturbed run takes {:?}",
-        expected.duration
-    ));
+    say(&format!("an undisturbed run takes {:?}", expected.duration));
     let (mut deaths, mut longest) = (0, Duration::ZERO);
     for round in (first..rounds()).step_by(usize::try_from(of).expect("a small number")) {
         // A round that fails can be tried again alone: it depends on nothing but
         // the seed and its number.
-        let mut chance = Chance::seeded(seed.wrapping_add(round << 32));
+        let mut chance = Chance::seeded(salted(round));
         let mut trial = Trial::new(Kind::Plain);
         let strikes = 1 + u64::from(round % 4 == 3) + u64::from(round % 8 == 7);
         let begun = now();

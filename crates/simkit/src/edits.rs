@@ -9,10 +9,10 @@ use piton_core::{DecisionId, DecisionKind, Edit, ItemRow, ItemState, Node, Place
 use crate::world::{ALL_ITEM_STATES, World};
 
 /// A number below the one that is given.
-pub(crate) type Draw<'d> = &'d mut dyn FnMut(usize) -> usize;
+pub type Draw<'d> = &'d mut dyn FnMut(usize) -> usize;
 
 /// One to three things that somebody may do to the file of a plan.
-pub(crate) fn draw_edits(world: &World, draw: Draw<'_>) -> Vec<Edit> {
+pub fn draw_edits(world: &World, draw: Draw<'_>) -> Vec<Edit> {
     (0..=draw(3)).map(|_| draw_edit(world, draw)).collect()
 }
 
@@ -100,7 +100,7 @@ fn draw_order(items: &[&ItemRow], draw: Draw<'_>) -> Edit {
 }
 
 /// An item that is new to a plan, as a file tells of it.
-pub(crate) fn new_item(parent: Option<&Node>, id: &str, state: ItemState) -> PlannedItem {
+pub fn new_item(parent: Option<&Node>, id: &str, state: ItemState) -> PlannedItem {
     let place = vec![0; parent.map_or(0, |node| node.as_str().matches('/').count() + 1)];
     PlannedItem {
         node: Node::child(parent, id, 1),
@@ -163,7 +163,7 @@ fn draw_insert(items: &[&ItemRow], draw: Draw<'_>) -> Edit {
 
 /// The word of a person who was asked about the file, or whose question is not
 /// there any more.
-pub(crate) fn a_persons(world: &World) -> Word {
+pub fn a_persons(world: &World) -> Word {
     let mut open = world.tables.open_decisions(world.run);
     let about = open.find(|row| row.kind == DecisionKind::FileConflict);
     Word::Person {

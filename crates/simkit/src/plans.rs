@@ -13,7 +13,7 @@ struct Drawn {
 ///
 /// Everything waits either for what comes before it or, in other plans, for
 /// what comes after it: so nothing ever waits for itself.
-pub(crate) fn draw_plan(draw: &mut impl FnMut(usize) -> usize) -> String {
+pub fn draw_plan(draw: &mut impl FnMut(usize) -> usize) -> String {
     let mut nodes: Vec<Drawn> = Vec::new();
     let phases = 1 + draw(3);
     for phase in 0..phases {

@@ -28,26 +28,39 @@ use piton_core::{
 };
 use uuid::Uuid;
 
+use crate::backing::{Backing, PowerLost, StoredCommand, Streams};
+
 /// How long a lease lasts in this world.
-pub(crate) const LEASE: SignedDuration = SignedDuration::from_secs(30);
+pub const LEASE: SignedDuration = SignedDuration::from_secs(30);
 
 /// A number that no decision should ever get: it was not asked for.
 const NOT_ASKED_FOR: u64 = 1 << 40;
 
-pub(crate) struct World {
-    pub(crate) run: RunId,
-    pub(crate) tables: Tables,
-    pub(crate) journal: Vec<Recorded>,
-    pub(crate) now: Timestamp,
-    pub(crate) lease_expires: Option<Timestamp>,
-    pub(crate) holder_gone: bool,
+pub struct World {
+    pub run: RunId,
+    pub tables: Tables,
+    pub journal: Vec<Recorded>,
+    pub now: Timestamp,
+    pub lease_expires: Option<Timestamp>,
+    pub holder_gone: bool,
     /// What the caller knows of the holder, when it is more than that.
-    pub(crate) holder: Option<HolderKnown>,
+    pub holder: Option<HolderKnown>,
     /// Whether the plan came from elsewhere, where other rules held.
     taken_over: bool,
     /// Whether every commit is checked, which costs most of its time.
-    pub(crate) thorough: bool,
+    pub thorough: bool,
     ids: u128,
+    /// A store that carries out the same commands.
+    backing: Option<Box<dyn Backing>>,
+    /// What a command that was not acknowledged would have stored.
+    in_doubt: Option<InDoubt>,
+}
+
+/// A command that may be stored or not: the power went before its answer.
+struct InDoubt {
+    drafts: Vec<Draft>,
+    actor: Actor,
+    command: CommandId,
 }
 
 /// An id that says in a debugger what it is of.
@@ -55,13 +68,13 @@ fn id(space: u128, number: u128) -> Uuid {
     Uuid::from_u128(space << 64 | number << 16)
 }
 
-pub(crate) fn node(text: &str) -> Node {
+pub fn node(text: &str) -> Node {
     Node::named(text)
 }
 
 impl World {
     /// A world without any run.
-    pub(crate) fn empty() -> Self {
+    pub fn empty() -> Self {
         Self {
             run: RunId(id(1, 1)),
             tables: Tables::default(),
@@ -73,16 +86,24 @@ impl World {
             taken_over: false,
             thorough: true,
             ids: 0,
+            backing: None,
+            in_doubt: None,
         }
     }
 
     /// A world with one run: see [`plan`] for the text.
-    pub(crate) fn planned(text: &str) -> Self {
+    pub fn planned(text: &str) -> Self {
         Self::with_policy(text, tried_once())
     }
 
-    pub(crate) fn with_policy(text: &str, policy: Policy) -> Self {
+    pub fn with_policy(text: &str, policy: Policy) -> Self {
+        Self::backed(text, policy, None)
+    }
+
+    /// A world with one run, whose commands a store carries out as well.
+    pub fn backed(text: &str, policy: Policy, backing: Option<Box<dyn Backing>>) -> Self {
         let mut world = Self::empty();
+        world.backing = backing;
         let plan = Plan {
             policy,
             ..plan(world.run, text)
@@ -92,7 +113,7 @@ impl World {
     }
 
     /// A world with a run that another tool began.
-    pub(crate) fn taken_over(text: &str, past: RunPast) -> Self {
+    pub fn taken_over(text: &str, past: RunPast) -> Self {
         let mut world = Self::empty();
         world.taken_over = true;
         let plan = Plan {
@@ -104,23 +125,32 @@ impl World {
     }
 
     /// A world with a run that is being worked on, and the runner's token.
-    pub(crate) fn running(text: &str) -> (Self, u64) {
+    pub fn running(text: &str) -> (Self, u64) {
         let mut world = Self::planned(text);
         let token = world.start();
         (world, token)
     }
 
-    pub(crate) fn fresh_attempt(&mut self) -> AttemptId {
+    pub fn fresh_attempt(&mut self) -> AttemptId {
         self.ids += 1;
         AttemptId(id(2, self.ids))
     }
 
-    pub(crate) fn pass(&mut self, seconds: i64) {
+    pub fn pass(&mut self, seconds: i64) {
         self.now += SignedDuration::from_secs(seconds);
     }
 
     /// Decides on the rows that the command asks for, and stores the answer.
-    pub(crate) fn commit(&mut self, command: &Command) -> Result<Vec<Recorded>, Refusal> {
+    pub fn commit(&mut self, command: &Command) -> Result<Vec<Recorded>, Refusal> {
+        let committed = self.commit_until_power_cut(command);
+        committed.expect("nobody armed a power cut for this command")
+    }
+
+    /// [`World::commit`] where the power may go while the store commits.
+    pub fn commit_until_power_cut(
+        &mut self,
+        command: &Command,
+    ) -> Result<Result<Vec<Recorded>, Refusal>, PowerLost> {
         self.ids += 1;
         let facts = Facts {
             actor: Actor::Person("ada".to_owned()),
@@ -149,7 +179,28 @@ impl World {
             );
         }
         let command_id = CommandId(id(4, self.ids));
-        let drafts = drafts?;
+        let order = StoredCommand {
+            id: command_id,
+            command,
+            facts: &facts,
+            now: self.now,
+        };
+        match self.backing.as_mut().map(|backing| backing.commit(&order)) {
+            None => {}
+            Some(Ok(stored)) => assert_eq!(stored, drafts, "the store answers {command:?}"),
+            Some(Err(lost)) => {
+                self.in_doubt = drafts.ok().map(|drafts| InDoubt {
+                    drafts,
+                    actor: facts.actor.clone(),
+                    command: command_id,
+                });
+                return Err(lost);
+            }
+        }
+        let drafts = match drafts {
+            Ok(drafts) => drafts,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let stored: Vec<_> = drafts
             .into_iter()
             .map(|draft| self.store(draft, &facts.actor, command_id))
@@ -157,7 +208,76 @@ impl World {
         if self.thorough {
             self.check();
         }
-        Ok(stored)
+        Ok(Ok(stored))
+    }
+
+    /// Whether a store carries out the commands as well.
+    pub fn is_backed(&self) -> bool {
+        self.backing.is_some()
+    }
+
+    /// Cuts the power of the store at an operation of its disk.
+    pub fn cut_power_after(&mut self, operations: Option<u32>) {
+        if let Some(backing) = &mut self.backing {
+            backing.cut_power_after(operations);
+        }
+    }
+
+    /// The holder of the run is alive.
+    pub fn heartbeat(&mut self, token: u64) {
+        self.lease_expires = Some(self.now + LEASE);
+        let (run, now) = (self.run, self.now);
+        if let Some(backing) = &mut self.backing {
+            backing.heartbeat(run, token, now);
+        }
+    }
+
+    /// Cuts the power of the store and opens it again: what was acknowledged is
+    /// there, what was not is there whole or not at all, and the rows are those
+    /// of what is there.
+    pub fn restart(&mut self) {
+        let in_doubt = self.in_doubt.take();
+        let Some(backing) = &mut self.backing else {
+            return;
+        };
+        let stored = backing.restart();
+        if stored != self.streams() {
+            let doubt = in_doubt.expect("exactly what was acknowledged is stored");
+            for draft in doubt.drafts {
+                self.store(draft, &doubt.actor, doubt.command);
+            }
+            assert!(
+                stored == self.streams(),
+                "a command that was not acknowledged is stored in part"
+            );
+        }
+        self.check_rows();
+    }
+
+    fn streams(&self) -> Streams {
+        let mut streams = Streams::new();
+        for recorded in &self.journal {
+            let stream = streams.entry(recorded.record.stream.clone()).or_default();
+            stream.push(recorded.event.clone());
+        }
+        streams
+    }
+
+    /// The rows of the store are those of the model.
+    pub fn check_rows(&self) {
+        let needs = [
+            Need::Run(self.run),
+            Need::Tree(self.run),
+            Need::OpenAttempts(Some(self.run)),
+            Need::OpenDecisions(Some(self.run)),
+        ];
+        if let Some(backing) = &self.backing {
+            let mut model = Tables::default();
+            for row in needs.iter().flat_map(|need| self.wanted(need)) {
+                model.put(row);
+            }
+            assert_eq!(backing.load(&needs), model, "the rows of the store");
+        }
     }
 
     fn store(&mut self, draft: Draft, actor: &Actor, command: CommandId) -> Recorded {
@@ -247,7 +367,7 @@ impl World {
     }
 
     /// The rows of one wish, and none besides.
-    pub(crate) fn wanted(&self, need: &Need) -> Vec<Row> {
+    pub fn wanted(&self, need: &Need) -> Vec<Row> {
         let item = |row: &ItemRow| Row::Item(Box::new(row.clone()));
         let below = |run: &RunId, top: &Node| -> Vec<Row> {
             self.tables.item(*run, top).map_or_else(Vec::new, |top| {
@@ -371,7 +491,7 @@ impl World {
     // What a caller of the store would do.
 
     #[track_caller]
-    pub(crate) fn ok(&mut self, command: Command) -> Vec<Recorded> {
+    pub fn ok(&mut self, command: Command) -> Vec<Recorded> {
         match self.commit(&command) {
             Ok(stored) => stored,
             Err(refusal) => panic!("{command:?} is refused: {refusal}"),
@@ -379,7 +499,7 @@ impl World {
     }
 
     #[track_caller]
-    pub(crate) fn refused(&mut self, command: Command) -> Refusal {
+    pub fn refused(&mut self, command: Command) -> Refusal {
         let before = self.journal.len();
         match self.commit(&command) {
             Ok(_) => panic!("{command:?} is not refused"),
@@ -391,37 +511,37 @@ impl World {
     }
 
     #[track_caller]
-    pub(crate) fn start(&mut self) -> u64 {
+    pub fn start(&mut self) -> u64 {
         self.start_within(Limits::default())
     }
 
     #[track_caller]
-    pub(crate) fn start_within(&mut self, limits: Limits) -> u64 {
+    pub fn start_within(&mut self, limits: Limits) -> u64 {
         self.ok(start_run(self.run, limits));
         self.run_row().fence
     }
 
     /// Notes the intent to start an agent.
     #[track_caller]
-    pub(crate) fn begin(&mut self, token: u64, at: &str) -> AttemptId {
+    pub fn begin(&mut self, token: u64, at: &str) -> AttemptId {
         self.begin_as(token, at, Role::Worker)
     }
 
     #[track_caller]
-    pub(crate) fn begin_as(&mut self, token: u64, at: &str, role: Role) -> AttemptId {
+    pub fn begin_as(&mut self, token: u64, at: &str, role: Role) -> AttemptId {
         let attempt = self.fresh_attempt();
         self.ok(start_attempt(self.run, token, attempt, at, role));
         attempt
     }
 
     #[track_caller]
-    pub(crate) fn end(&mut self, token: u64, at: &str, attempt: AttemptId, report: Report) {
+    pub fn end(&mut self, token: u64, at: &str, attempt: AttemptId, report: Report) {
         self.ok(end_attempt(self.run, token, attempt, at, report));
     }
 
     /// Ends an attempt, and says what to do now.
     #[track_caller]
-    pub(crate) fn end_so(&mut self, at: &str, attempt: AttemptId, report: Report, what: Recovery) {
+    pub fn end_so(&mut self, at: &str, attempt: AttemptId, report: Report, what: Recovery) {
         let token = self.run_row().fence;
         let mut command = end_attempt(self.run, token, attempt, at, report);
         if let Command::EndAttempt { recovery, .. } = &mut command {
@@ -432,23 +552,23 @@ impl World {
 
     /// Starts an agent on a node and ends it with that outcome.
     #[track_caller]
-    pub(crate) fn work(&mut self, token: u64, at: &str, report: Report) {
+    pub fn work(&mut self, token: u64, at: &str, report: Report) {
         let attempt = self.begin(token, at);
         self.end(token, at, attempt, report);
     }
 
     #[track_caller]
-    pub(crate) fn complete(&mut self, token: u64, at: &str) {
+    pub fn complete(&mut self, token: u64, at: &str) {
         self.work(token, at, Report::bare(Outcome::Completed));
     }
 
     #[track_caller]
-    pub(crate) fn fail(&mut self, token: u64, at: &str) {
+    pub fn fail(&mut self, token: u64, at: &str) {
         self.work(token, at, failure(Category::Logic, "it broke"));
     }
 
     #[track_caller]
-    pub(crate) fn gate(&mut self, token: u64, at: &str, passed: bool) {
+    pub fn gate(&mut self, token: u64, at: &str, passed: bool) {
         let (run, node) = (self.run, node(at));
         self.ok(Command::StartGate {
             run,
@@ -470,13 +590,13 @@ impl World {
     }
 
     #[track_caller]
-    pub(crate) fn mend(&mut self, token: u64, at: &str) {
+    pub fn mend(&mut self, token: u64, at: &str) {
         let attempt = self.begin_as(token, at, Role::GateFix);
         self.end(token, at, attempt, Report::bare(Outcome::Completed));
     }
 
     #[track_caller]
-    pub(crate) fn make_commit(&mut self, token: u64, at: &str, result: Result<&str, &str>) {
+    pub fn make_commit(&mut self, token: u64, at: &str, result: Result<&str, &str>) {
         let (run, node) = (self.run, node(at));
         self.ok(Command::StartCommit {
             run,
@@ -496,30 +616,30 @@ impl World {
     }
 
     #[track_caller]
-    pub(crate) fn skip(&mut self, at: &str) {
+    pub fn skip(&mut self, at: &str) {
         self.ok(skip_item(self.run, at));
     }
 
     #[track_caller]
-    pub(crate) fn retry(&mut self, at: &str) {
+    pub fn retry(&mut self, at: &str) {
         self.ok(retry_item(self.run, at));
     }
 
     /// The only open question.
     #[track_caller]
-    pub(crate) fn question(&self) -> DecisionId {
+    pub fn question(&self) -> DecisionId {
         let open: Vec<_> = self.tables.open_decisions(self.run).collect();
         assert_eq!(open.len(), 1, "one open question: {open:?}");
         open[0].id
     }
 
     #[track_caller]
-    pub(crate) fn decide(&mut self, verb: Verb, why: Option<&str>) {
+    pub fn decide(&mut self, verb: Verb, why: Option<&str>) {
         let command = self.answer_to(self.question(), verb, why);
         self.ok(command);
     }
 
-    pub(crate) fn answer_to(&self, decision: DecisionId, verb: Verb, why: Option<&str>) -> Command {
+    pub fn answer_to(&self, decision: DecisionId, verb: Verb, why: Option<&str>) -> Command {
         let row = self.tables.decision(decision).expect("it was asked");
         Command::Decide {
             decision,
@@ -532,17 +652,17 @@ impl World {
     // What is to be seen.
 
     #[track_caller]
-    pub(crate) fn run_row(&self) -> &RunRow {
+    pub fn run_row(&self) -> &RunRow {
         self.tables.run(self.run).expect("the run was planned")
     }
 
     #[track_caller]
-    pub(crate) fn state(&self) -> RunState {
+    pub fn state(&self) -> RunState {
         self.run_row().state
     }
 
     #[track_caller]
-    pub(crate) fn item(&self, at: &str) -> &ItemRow {
+    pub fn item(&self, at: &str) -> &ItemRow {
         self.tables
             .item(self.run, &node(at))
             .unwrap_or_else(|| panic!("no node {at}"))
@@ -550,7 +670,7 @@ impl World {
 
     /// The states of some nodes, for one look at many.
     #[track_caller]
-    pub(crate) fn states(&self, nodes: &[&str]) -> Vec<&'static str> {
+    pub fn states(&self, nodes: &[&str]) -> Vec<&'static str> {
         nodes
             .iter()
             .map(|at| self.item(at).state.as_str())
@@ -558,11 +678,11 @@ impl World {
     }
 
     /// The node that the runner turns to next.
-    pub(crate) fn next(&self) -> Option<&str> {
+    pub fn next(&self) -> Option<&str> {
         self.tables.next(self.run).map(|item| item.node.as_str())
     }
 
-    pub(crate) fn pointer(&self) -> Option<&str> {
+    pub fn pointer(&self) -> Option<&str> {
         self.tables.pointer(self.run).map(|item| item.node.as_str())
     }
 
@@ -630,7 +750,7 @@ impl World {
             .and_then(|parent| self.tables.item(item.run, &parent))
     }
 
-    pub(crate) fn check(&self) {
+    pub fn check(&self) {
         self.check_spend();
         if self.tables.run(self.run).is_none() {
             return;
@@ -801,7 +921,7 @@ impl World {
     }
 
     /// The rows, made anew from the journal alone.
-    pub(crate) fn folded(&self) -> Tables {
+    pub fn folded(&self) -> Tables {
         let mut tables = Tables::default();
         for recorded in &self.journal {
             tables.fold(&recorded.event, &recorded.record.stamp);
@@ -812,7 +932,7 @@ impl World {
 
 // Commands in few words.
 
-pub(crate) fn start_run(run: RunId, limits: Limits) -> Command {
+pub fn start_run(run: RunId, limits: Limits) -> Command {
     Command::StartRun {
         run,
         owner: "host, process 1".to_owned(),
@@ -826,13 +946,7 @@ pub(crate) fn start_run(run: RunId, limits: Limits) -> Command {
     }
 }
 
-pub(crate) fn start_attempt(
-    run: RunId,
-    token: u64,
-    attempt: AttemptId,
-    at: &str,
-    role: Role,
-) -> Command {
+pub fn start_attempt(run: RunId, token: u64, attempt: AttemptId, at: &str, role: Role) -> Command {
     Command::StartAttempt {
         memories: Vec::new(),
         tree: None,
@@ -847,7 +961,7 @@ pub(crate) fn start_attempt(
     }
 }
 
-pub(crate) fn end_attempt(
+pub fn end_attempt(
     run: RunId,
     token: u64,
     attempt: AttemptId,
@@ -865,7 +979,7 @@ pub(crate) fn end_attempt(
     }
 }
 
-pub(crate) fn skip_item(run: RunId, at: &str) -> Command {
+pub fn skip_item(run: RunId, at: &str) -> Command {
     Command::SkipItem {
         run,
         node: node(at),
@@ -873,7 +987,7 @@ pub(crate) fn skip_item(run: RunId, at: &str) -> Command {
     }
 }
 
-pub(crate) fn retry_item(run: RunId, at: &str) -> Command {
+pub fn retry_item(run: RunId, at: &str) -> Command {
     Command::RetryItem {
         run,
         node: node(at),
@@ -883,7 +997,7 @@ pub(crate) fn retry_item(run: RunId, at: &str) -> Command {
 
 // Reports in few words.
 
-pub(crate) fn failure(category: Category, error: &str) -> Report {
+pub fn failure(category: Category, error: &str) -> Report {
     Report {
         error: Some(error.to_owned()),
         category: Some(category),
@@ -892,7 +1006,7 @@ pub(crate) fn failure(category: Category, error: &str) -> Report {
 }
 
 /// What to do now, in few words.
-pub(crate) fn recovery(action: RecoveryAction, rule: Rule) -> Recovery {
+pub fn recovery(action: RecoveryAction, rule: Rule) -> Recovery {
     Recovery {
         action,
         rule,
@@ -903,7 +1017,7 @@ pub(crate) fn recovery(action: RecoveryAction, rule: Rule) -> Recovery {
 }
 
 /// Every action with a rule that leads to it.
-pub(crate) const RECOVERIES: [(RecoveryAction, Rule); 9] = [
+pub const RECOVERIES: [(RecoveryAction, Rule); 9] = [
     (RecoveryAction::Skip, Rule::AlreadyDone),
     (RecoveryAction::Manual, Rule::AttemptsUsedUp),
     (RecoveryAction::Retry, Rule::ResolvedBlocker),
@@ -916,7 +1030,7 @@ pub(crate) const RECOVERIES: [(RecoveryAction, Rule); 9] = [
 ];
 
 /// The answer of an agent that splits an item.
-pub(crate) fn pieces(count: usize) -> Report {
+pub fn pieces(count: usize) -> Report {
     let piece = |number| Piece {
         title: format!("piece {number}"),
         prompt: format!("how to do piece {number}"),
@@ -927,7 +1041,7 @@ pub(crate) fn pieces(count: usize) -> Report {
     }
 }
 
-pub(crate) fn needs_human(question: &str) -> Report {
+pub fn needs_human(question: &str) -> Report {
     Report {
         human: Some(HumanNeeded {
             reason: question.to_owned(),
@@ -961,7 +1075,7 @@ fn report_of(row: &AttemptRow) -> Option<&Report> {
 // Plans in few words.
 
 /// What fails has failed: whatever has no category of its own is not tried again.
-pub(crate) fn tried_once() -> Policy {
+pub fn tried_once() -> Policy {
     Policy {
         retry: Retry {
             at_once_max: 0,
@@ -972,11 +1086,11 @@ pub(crate) fn tried_once() -> Policy {
 }
 
 /// The first line of a plan whose items are worked on in any order.
-pub(crate) const ANY_ORDER: &str = "in any order:\n";
+pub const ANY_ORDER: &str = "in any order:\n";
 
 /// Reads a plan: a node a line, two spaces a level, then what it has:
 /// `gate=3`, `break`, `parallel`, `after=NODE,NODE`, `state=done`.
-pub(crate) fn plan(run: RunId, text: &str) -> Plan {
+pub fn plan(run: RunId, text: &str) -> Plan {
     let mut items: Vec<PlannedItem> = Vec::new();
     let (order, text) = match text.strip_prefix(ANY_ORDER) {
         Some(text) => (Order::Any, text),
@@ -1059,7 +1173,7 @@ fn furnish(item: &mut PlannedItem, word: &str) {
     }
 }
 
-pub(crate) const ALL_ITEM_STATES: [ItemState; 8] = [
+pub const ALL_ITEM_STATES: [ItemState; 8] = [
     ItemState::Pending,
     ItemState::Ready,
     ItemState::Working,

@@ -1,0 +1,941 @@
+//! Whole runs: scripted agents, people who interfere from other processes,
+//! virtual time, and a crash wherever one may happen.
+//!
+//! Everything follows from a seed. The first is that of all random tests (see
+//! [`crate::seed`]), the others follow it. More of them:
+//! `PITON_SIM_SEEDS=100000 cargo test -p piton-core simulation`.
+
+use piton_core::gate::GateReport;
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use jiff::{SignedDuration, Timestamp};
+use piton_core::attempt::Report;
+use piton_core::classify::Category;
+use piton_core::command::Word;
+use piton_core::evidence::{Baseline, Evidence, Level, Worth, level_of_evidence};
+
+use piton_core::policy::{Limits, Policy, Retry};
+use piton_core::recover::Recovery;
+use piton_core::run::Pause;
+use piton_core::run_loop::{BaselineAnswer, Effect, Ending, Input, Options, RunLoop};
+use piton_core::trouble::Trouble;
+use piton_core::{
+    AttemptId, Command, DecisionKind, Edit, Event, ItemState, Need, Node, Outcome, Recorded, Role,
+    RunState, Tables, Verb,
+};
+
+use crate::backing::Backing;
+use crate::edits::draw_edits;
+use crate::plans::draw_plan;
+use crate::world::{RECOVERIES, World, needs_human, pieces, recovery, start_run};
+
+/// So many operations of the disk a commit takes at most, roughly.
+const DISK_OPERATIONS: u32 = 30;
+
+/// After so many effects a run counts as one that never ends.
+const EFFECTS_MAX: u32 = 20_000;
+
+/// Numbers that look random and are not.
+#[derive(Clone)]
+struct Rng(u64);
+
+impl Rng {
+    fn new(seed: u64) -> Self {
+        Self(mix(seed ^ 0x9e37_79b9_7f4a_7c15).max(1))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.next() >> 11).expect("53 bits fit") % n
+    }
+
+    fn small(&mut self, n: u32) -> u32 {
+        u32::try_from(self.next() % u64::from(n)).expect("below a u32")
+    }
+
+    fn percent(&mut self, percent: u32) -> bool {
+        self.small(100) < percent
+    }
+}
+
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// What everybody does at which turn, whatever happens around them.
+#[derive(Clone, Copy)]
+struct Script(u64);
+
+impl Script {
+    fn number(self, what: &str, node: &Node, turn: usize) -> u64 {
+        let bytes = what.bytes().chain(node.as_str().bytes());
+        let named = bytes.fold(self.0, |sum, byte| mix(sum ^ u64::from(byte)));
+        mix(named ^ turn as u64) % 100
+    }
+
+    /// What an agent says at its `turn`th try that came to an end.
+    fn report(self, node: &Node, role: Role, turn: usize) -> Report {
+        let failed = |category| Report {
+            category: Some(category),
+            error: Some(format!("it broke at turn {turn}")),
+            ..Report::bare(Outcome::Failed)
+        };
+        match self.number(role.as_str(), node, turn) {
+            _ if turn >= 4 && role != Role::Split => Report::bare(Outcome::Completed),
+            0..=9 => failed(Category::Network),
+            10..=14 => failed(Category::Logic),
+            15..=18 => needs_human("how?"),
+            19..=21 => Report::bare(Outcome::Blocked),
+            22..=24 => Report::bare(Outcome::Partial),
+            25..=29 => failed(Category::Logic),
+            _ if role == Role::Split => pieces(2 + turn % 2),
+            _ => Report {
+                summary: Some(format!("done at turn {turn}")),
+                ..Report::bare(Outcome::Completed)
+            },
+        }
+    }
+
+    /// What its runner makes of that report.
+    fn recovery(self, node: &Node, role: Role, turn: usize) -> Option<Box<Recovery>> {
+        if role != Role::Worker || self.number("looked", node, turn) < 30 {
+            return None;
+        }
+        let number = usize::try_from(self.number("recovery", node, turn)).expect("below 100");
+        let (action, rule) = RECOVERIES[number % RECOVERIES.len()];
+        Some(Box::new(recovery(action, rule)))
+    }
+
+    fn gate_passes(self, node: &Node, turn: usize) -> bool {
+        turn >= 5 || self.number("gate", node, turn) < 55
+    }
+
+    fn commit_passes(self, node: &Node, turn: usize) -> bool {
+        turn >= 2 || self.number("commit", node, turn) < 80
+    }
+
+    /// What the person in charge says to the `turn`th question about a node.
+    fn verdict(self, node: &Node, turn: usize) -> Verb {
+        match self.number("verdict", node, turn) {
+            0..=14 => Verb::Skip,
+            15..=54 => Verb::Answer,
+            _ => Verb::Retry,
+        }
+    }
+
+    fn seconds(self, node: &Node, turn: usize) -> i64 {
+        1 + i64::try_from(self.number("time", node, turn)).expect("below 100")
+    }
+}
+
+/// How much goes wrong.
+#[derive(Clone, Copy)]
+pub struct Chaos {
+    /// Crashes, in percent of the places where one may happen.
+    pub crashes: u32,
+    /// Signals to the runner, likewise.
+    pub signals: u32,
+    /// What people may do out of turn.
+    pub meddling: u32,
+}
+
+pub const CALM: Chaos = Chaos {
+    crashes: 0,
+    signals: 0,
+    meddling: 0,
+};
+
+/// An agent that was started.
+struct Agent {
+    node: Node,
+    alive: bool,
+    done_at: Timestamp,
+    report: Report,
+    recovery: Option<Box<Recovery>>,
+}
+
+impl Agent {
+    /// What is to be done now: somebody only looks when it did not complete.
+    fn recovery(&self) -> Option<Box<Recovery>> {
+        let failed = [Outcome::Failed, Outcome::Partial, Outcome::Blocked];
+        let looked = failed.contains(&self.report.outcome);
+        self.recovery.clone().filter(|_| looked)
+    }
+}
+
+/// The machine went down, or the process was killed.
+struct Crash;
+
+pub struct Sim {
+    pub world: World,
+    script: Script,
+    rng: Rng,
+    chaos: Chaos,
+    limits: Limits,
+    options: Options,
+    agents: BTreeMap<AttemptId, Agent>,
+    /// Commits in the repository.
+    head: u32,
+    /// How often something was cut short: by a crash, a signal, or a limit.
+    pub cuts: u32,
+    effects: u32,
+    seen: usize,
+    /// The work tree, where agents may lie; where it is absent nobody looks.
+    pub work_tree: Option<u64>,
+}
+
+impl Sim {
+    pub fn new(seed: u32, chaos: Chaos) -> Self {
+        Self::on(seed, chaos, None)
+    }
+
+    /// A simulation whose commands a store carries out as well, if there is one.
+    pub fn on(seed: u32, chaos: Chaos, backing: Option<Box<dyn Backing>>) -> Self {
+        let mut rng = Rng::new(u64::from(seed));
+        let text = draw_plan(&mut |below| rng.below(below));
+        let policy = Policy {
+            retry: Retry {
+                categories: vec![Category::Network, Category::Validation],
+                at_once_max: rng.small(3),
+                ..Retry::default()
+            },
+            auto_commit: rng.percent(40),
+            ..Policy::default()
+        };
+        let limits = Limits {
+            iterations_max: rng.percent(30).then(|| 1 + rng.small(4)),
+            tasks_max: rng.percent(20).then(|| 1 + rng.small(3)),
+            time_box_s: rng.percent(30).then(|| 120 + rng.next() % 300),
+            // What agents use is the matter of `runner/budgets`.
+            ..Limits::default()
+        };
+        let options = Options {
+            agent: "scripted".to_owned(),
+            wait: rng.percent(40),
+            once: rng.percent(15),
+            ..Options::default()
+        };
+        let mut world = World::backed(&text, policy, backing);
+        world.thorough = seed.is_multiple_of(8);
+        Self {
+            world,
+            script: Script(u64::from(seed)),
+            rng,
+            chaos,
+            limits,
+            options,
+            agents: BTreeMap::new(),
+            head: 0,
+            cuts: 0,
+            effects: 0,
+            seen: 0,
+            work_tree: None,
+        }
+    }
+
+    /// Runs and runs again until the run is done.
+    pub fn carried_through(mut self) -> Self {
+        while self.world.state() != RunState::Done {
+            // Nobody but this one runner is ever started, so whoever held the
+            // run before is gone.
+            self.world.holder_gone = true;
+            self.care();
+            if self.world.state() == RunState::Done {
+                break;
+            }
+            if self.invocation().is_err() {
+                self.cuts += 1;
+                self.crash();
+            }
+        }
+        self.world.check();
+        self.world.restart();
+        assert_eq!(self.world.folded(), self.world.tables);
+        self
+    }
+
+    /// Agents may outlive their runner, or die with it.
+    fn crash(&mut self) {
+        self.world.restart();
+        let dies = self.rng.percent(40);
+        for agent in self.agents.values_mut().filter(|agent| agent.alive) {
+            if dies {
+                agent.alive = false;
+                agent.report = Report::bare(Outcome::Interrupted);
+            }
+        }
+        let seconds = i64::try_from(self.rng.below(120)).expect("small");
+        self.world.pass(seconds);
+    }
+
+    fn may_crash(&mut self) -> Result<(), Crash> {
+        if self.rng.percent(self.chaos.crashes) {
+            return Err(Crash);
+        }
+        Ok(())
+    }
+
+    fn invocation(&mut self) -> Result<(), Crash> {
+        let run = self.world.run;
+        let mut start = start_run(run, self.limits.clone());
+        if let Command::StartRun { claims, .. } = &mut start {
+            claims.baseline = Baseline::Auto;
+            if self.work_tree.is_some() {
+                claims.rules.word = Worth::Ask;
+            }
+        }
+        self.world.ok(start);
+        self.world.holder_gone = false;
+        self.may_crash()?;
+        let token = self.world.run_row().fence;
+        let mut tables = Tables::default();
+        for need in [
+            Need::Run(run),
+            Need::Tree(run),
+            Need::OpenAttempts(Some(run)),
+        ] {
+            let rows = self.world.wanted(&need);
+            rows.into_iter().for_each(|row| tables.put(row));
+        }
+        self.seen = self.world.journal.len();
+        let mut runner = RunLoop::new(run, token, self.options.clone(), tables);
+        let mut queue = VecDeque::from([Effect::Look]);
+        loop {
+            self.effects += 1;
+            assert!(self.effects < EFFECTS_MAX, "it never ends");
+            let effect = queue.pop_front().expect("the loop waits for nothing");
+            self.world.heartbeat(token);
+            self.may_crash()?;
+            self.meddle();
+            if let Effect::Finish(ending) = effect {
+                assert!(queue.is_empty());
+                return self.finish(token, ending);
+            }
+            let Some(input) = self.carry_out(&mut runner, effect)? else {
+                continue;
+            };
+            self.may_crash()?;
+            let looked = matches!(input, Input::Looked { .. });
+            queue.extend(runner.step(self.world.now, input));
+            if looked && self.world.thorough {
+                self.check_picture(&runner);
+            }
+            if self.rng.percent(self.chaos.signals) {
+                queue.extend(self.signal(&mut runner));
+            }
+            let row = self.world.run_row();
+            let within = self
+                .limits
+                .iterations_max
+                .is_none_or(|max| row.iterations <= max);
+            assert!(within, "{} agents were started", row.iterations);
+        }
+    }
+
+    /// What the loop holds in memory is what is stored.
+    fn check_picture(&self, runner: &RunLoop) {
+        let run = self.world.run;
+        assert_eq!(runner.run(), self.world.tables.run(run));
+        assert!(runner.tables().tree(run).eq(self.world.tables.tree(run)));
+        let stored = self.world.tables.open_attempts();
+        assert!(runner.tables().open_attempts().eq(stored));
+    }
+
+    fn signal(&mut self, runner: &mut RunLoop) -> Vec<Effect> {
+        self.cuts += 1;
+        let reason = "SIGTERM".to_owned();
+        runner.step(self.world.now, Input::Stop { reason })
+    }
+
+    fn finish(&mut self, token: u64, ending: Ending) -> Result<(), Crash> {
+        assert_eq!(ending, Ending::State, "nobody else holds the run");
+        assert_ne!(self.world.state(), RunState::Running);
+        let run = self.world.run;
+        self.world.ok(Command::ReleaseRun { run, token });
+        self.may_crash()
+    }
+
+    /// The events since the last look, in the order of their stream.
+    fn news(&mut self) -> Vec<Recorded> {
+        let news = self.world.journal[self.seen..].to_vec();
+        self.seen = self.world.journal.len();
+        news
+    }
+
+    fn carry_out(&mut self, runner: &mut RunLoop, effect: Effect) -> Result<Option<Input>, Crash> {
+        Ok(Some(match effect {
+            Effect::Look => {
+                let attempt = self.world.fresh_attempt();
+                Input::Looked {
+                    events: self.news(),
+                    pause_file: false,
+                    attempt,
+                }
+            }
+            Effect::Commit(mut command) => {
+                if let Command::StartAttempt { tree, .. } = &mut command {
+                    *tree = self.hash();
+                }
+                self.commit(&command)?
+            }
+            Effect::CommitIntent { node } => {
+                let (run, token) = (self.world.run, runner.token());
+                let head = Some(self.head.to_string());
+                self.commit(&Command::StartCommit {
+                    run,
+                    token,
+                    node,
+                    head,
+                })?
+            }
+            Effect::StartAgent {
+                attempt,
+                node,
+                role,
+                until,
+            } => self.agent(runner, attempt, &node, role, until)?,
+            Effect::SettleAgent { attempt, node } => self.settle(attempt, node),
+            Effect::AskBaseline { attempt, node } => {
+                let runs = self.script.number("baseline", &node, 0) < 60;
+                let answer = if runs {
+                    BaselineAnswer::Run
+                } else {
+                    BaselineAnswer::Skip(None)
+                };
+                Input::Baseline {
+                    attempt,
+                    node,
+                    answer,
+                }
+            }
+            Effect::RunGate { node, .. } => self.gate(runner, &node)?,
+            Effect::MakeCommit { node, settle } => self.make_commit(&node, settle)?,
+            Effect::WaitUntil(time) => {
+                self.world.now = self.world.now.max(time);
+                Input::Time
+            }
+            Effect::WaitForPerson => {
+                self.care();
+                Input::Changed(self.news())
+            }
+            // Nothing works any more.
+            Effect::StopWork { .. } => return Ok(None),
+            Effect::Finish(_) => unreachable!("handled above"),
+        }))
+    }
+
+    fn commit(&mut self, command: &Command) -> Result<Input, Crash> {
+        // A crash may come while the store commits, when it has one.
+        let is_cut = self.world.is_backed() && self.rng.percent(self.chaos.crashes);
+        if is_cut {
+            let operations = self.rng.small(DISK_OPERATIONS);
+            self.world.cut_power_after(Some(operations));
+        }
+        let committed = self.world.commit_until_power_cut(command);
+        self.world.cut_power_after(None);
+        let result = committed.map_err(|_| Crash)?;
+        self.may_crash()?;
+        Ok(match result {
+            Ok(_) => Input::Committed(self.news()),
+            Err(refusal) => Input::Refused(refusal),
+        })
+    }
+
+    /// How many tries of that role at a node came to an end of their own.
+    fn turn(&self, node: &Node, role: Role) -> usize {
+        let ended = self.world.tables.attempts().filter(|row| {
+            let ended = row.report.as_ref();
+            row.node == *node
+                && row.role == role
+                && ended.is_some_and(|report| report.outcome != Outcome::Interrupted)
+        });
+        ended.count()
+    }
+
+    fn agent(
+        &mut self,
+        runner: &mut RunLoop,
+        attempt: AttemptId,
+        node: &Node,
+        role: Role,
+        until: Option<Timestamp>,
+    ) -> Result<Input, Crash> {
+        let others = self.agents.values().filter(|agent| agent.alive).count();
+        assert_eq!(others, 0, "two agents at once");
+        let mut moves = self.world.journal.iter().rev();
+        // A person may have said that it is to be done again.
+        let done = moves.find_map(|recorded| match &recorded.event {
+            Event::ItemMoved(moved) if moved.node == *node => match (moved.from, moved.to) {
+                (_, ItemState::Done) => Some(true),
+                (ItemState::Done, ItemState::Ready | ItemState::Pending) => Some(false),
+                _ => None,
+            },
+            _ => None,
+        });
+        let done = done == Some(true);
+        assert!(!done || role == Role::GateFix, "{node} was done before");
+        let turn = self.turn(node, role);
+        let seconds = self.script.seconds(node, turn);
+        let report = self.at_work(node, role, turn);
+        let agent = Agent {
+            node: node.clone(),
+            alive: true,
+            done_at: self.world.now + SignedDuration::from_secs(seconds),
+            report,
+            recovery: self.script.recovery(node, role, turn),
+        };
+        let (done_at, mut report) = (agent.done_at, agent.report.clone());
+        self.agents.insert(attempt, agent);
+        self.may_crash()?;
+        if self.work_tree.is_some() && self.script.number("writes", node, turn) < 40 {
+            self.write_as_agent(attempt);
+            self.may_crash()?;
+        }
+        if self.interrupted(runner) {
+            report = cut_short(&report);
+        } else if until.is_some_and(|until| until < done_at) {
+            self.world.now = until.map_or(done_at, |until| until.max(self.world.now));
+            self.cuts += 1;
+            let effects = runner.step(self.world.now, Input::Time);
+            assert_eq!(effects, [Effect::StopWork { kill: false }]);
+            report = cut_short(&report);
+        } else {
+            self.world.now = done_at;
+        }
+        let agent = self.agents.get_mut(&attempt).expect("just started");
+        agent.alive = false;
+        agent.report = report.clone();
+        Ok(Input::AgentEnded {
+            attempt,
+            node: node.clone(),
+            report: Box::new(report),
+            recovery: agent.recovery(),
+        })
+    }
+
+    /// The work tree at this moment.
+    fn hash(&self) -> Option<String> {
+        self.work_tree.map(|tree| format!("tree-{tree}"))
+    }
+
+    /// What an agent does to the tree, and what it says. One that lies may say
+    /// that it is done and change nothing, or say nothing at all.
+    fn at_work(&mut self, node: &Node, role: Role, turn: usize) -> Report {
+        let before = self.hash();
+        if let Some(tree) = &mut self.work_tree {
+            let works = self.script.number("works", node, turn) < 50;
+            *tree += u64::from(works);
+        }
+        let is_mute = before.is_some() && self.script.number("mute", node, turn) < 20;
+        let report = match self.script.report(node, role, turn) {
+            report if is_mute && report.outcome == Outcome::Completed => Report {
+                outcome: Outcome::Failed,
+                trouble: Some(Trouble::NoVerdict),
+                can_be_asked: turn.is_multiple_of(2),
+                category: Some(Category::Logic),
+                ..report
+            },
+            report => report,
+        };
+        Report {
+            tree_before: before,
+            tree_after: self.hash(),
+            ..report
+        }
+    }
+
+    /// The agent marks items and edits the plan in its file. Nothing that it
+    /// writes finishes an item or takes a control away.
+    fn write_as_agent(&mut self, attempt: AttemptId) {
+        let run = self.world.run;
+        let mut rng = self.rng.clone();
+        let mut edits = draw_edits(&self.world, &mut |below| rng.below(below));
+        let nodes: Vec<Node> = self
+            .world
+            .tables
+            .tree(run)
+            .map(|item| item.node.clone())
+            .collect();
+        for _ in 0..rng.below(4) {
+            edits.push(Edit::SetState {
+                node: nodes[rng.below(nodes.len())].clone(),
+                to: ItemState::Done,
+            });
+        }
+        self.rng = rng;
+        let controls = |sim: &Self| -> Vec<_> {
+            let items = nodes.iter().map(|node| sim.world.item(node.as_str()));
+            items
+                .map(|item| {
+                    (
+                        item.state.is_finished(),
+                        item.gate.clone(),
+                        item.breakpoint,
+                        item.retries,
+                        item.depends_on.clone(),
+                    )
+                })
+                .collect()
+        };
+        let before = controls(self);
+        let result = self.world.commit(&Command::TakeEdits {
+            run,
+            token: Some(self.world.run_row().fence),
+            file: "PROGRESS.yaml".to_owned(),
+            edits,
+            word: Word::MaybeAgent {
+                attempt,
+                criteria: false,
+            },
+        });
+        assert!(result.is_ok(), "{result:?}");
+        for (node, (before, after)) in nodes.iter().zip(before.iter().zip(controls(self))) {
+            // New steps may open a phase again.
+            assert!(before.0 || !after.0, "{node} was finished by an agent");
+            assert!(
+                before.1.is_none() || before.1 == after.1,
+                "{node} lost its check"
+            );
+            assert!(!before.2 || after.2, "{node} lost its break");
+            assert_eq!(before.3, after.3, "{node}: retries");
+            let dropped = before.4.iter().find(|on| !after.4.contains(on));
+            assert_eq!(dropped, None, "{node} lost a dependency");
+        }
+    }
+
+    /// Somebody may want what works now to stop; it does.
+    fn interrupted(&mut self, runner: &mut RunLoop) -> bool {
+        self.meddle();
+        let mut effects = Vec::new();
+        let news = self.news();
+        if !news.is_empty() {
+            effects.extend(runner.step(self.world.now, Input::Changed(news)));
+        }
+        if self.rng.percent(self.chaos.signals) {
+            effects.extend(self.signal(runner));
+        }
+        !effects.is_empty()
+    }
+
+    /// Finds out what became of an agent whose runner died.
+    fn settle(&mut self, attempt: AttemptId, node: Node) -> Input {
+        let now = self.world.now;
+        let (report, recovery) = match self.agents.get_mut(&attempt) {
+            None => (Report::bare(Outcome::Interrupted), None),
+            Some(agent) => {
+                assert_eq!(agent.node, node);
+                if agent.alive && agent.done_at > now {
+                    agent.report = Report::bare(Outcome::Interrupted);
+                }
+                agent.alive = false;
+                (agent.report.clone(), agent.recovery())
+            }
+        };
+        let report = Report {
+            tree_after: self.hash(),
+            ..report
+        };
+        Input::AgentEnded {
+            attempt,
+            node,
+            report: Box::new(report),
+            recovery,
+        }
+    }
+
+    fn count(&self, of: impl Fn(&Event) -> bool) -> usize {
+        let events = self.world.journal.iter();
+        events.filter(|recorded| of(&recorded.event)).count()
+    }
+
+    fn gate(&mut self, runner: &mut RunLoop, at: &Node) -> Result<Input, Crash> {
+        let turn = self.count(|event| {
+            matches!(event, Event::GateEnded { node, report, .. }
+                if node == at && !report.interrupted)
+        });
+        self.may_crash()?;
+        let interrupted = self.interrupted(runner);
+        self.world.pass(5);
+        let passed = !interrupted && self.script.gate_passes(at, turn);
+        let report = GateReport {
+            passed,
+            interrupted,
+            tree: self.hash(),
+            ..GateReport::default()
+        };
+        Ok(Input::GateEnded {
+            node: at.clone(),
+            report,
+            recovery: None,
+        })
+    }
+
+    fn make_commit(&mut self, at: &Node, settle: bool) -> Result<Input, Crash> {
+        let ended = |result| Input::CommitEnded {
+            node: at.clone(),
+            result,
+        };
+        let intent = self.world.item(at.as_str()).committing.clone();
+        let before = intent.expect("the intent is durable").head;
+        if settle && before != Some(self.head.to_string()) {
+            return Ok(ended(Ok(Some(self.head.to_string()))));
+        }
+        let turn =
+            self.count(|event| matches!(event, Event::CommitEnded { node, .. } if node == at));
+        if !self.script.commit_passes(at, turn) {
+            return Ok(ended(Err("the hook says no".to_owned())));
+        }
+        self.head += 1;
+        self.may_crash()?;
+        Ok(ended(Ok(Some(self.head.to_string()))))
+    }
+
+    /// The person in charge: answers what is asked and lets go on what stopped.
+    fn care(&mut self) {
+        let run = self.world.run;
+        while let Some((id, at)) = self.asked() {
+            let turn = self.count(|event| {
+                matches!(event, Event::DecisionOpened { node, decision_kind, .. }
+                    if node.as_ref() == Some(&at) && decision_kind.holds_the_run())
+            });
+            let is_claim = self
+                .world
+                .tables
+                .decision(id)
+                .is_some_and(|row| row.kind == DecisionKind::Claim);
+            let verb = match self.script.verdict(&at, turn) {
+                _ if is_claim && turn.is_multiple_of(3) => Verb::Approve,
+                verb => verb,
+            };
+            let command = self.world.answer_to(id, verb, Some("because"));
+            self.world.ok(command);
+        }
+        let paused = self.world.run_row().pause.clone();
+        if paused.is_some_and(|pause| !matches!(pause, Pause::Limit { .. })) {
+            self.world.ok(Command::ResumeRun { run });
+        }
+    }
+
+    fn asked(&self) -> Option<(piton_core::DecisionId, Node)> {
+        self.world
+            .tables
+            .open_decisions(self.world.run)
+            .find(|row| row.kind.holds_the_run())
+            .and_then(|row| Some((row.id, row.node.clone()?)))
+    }
+
+    /// Somebody does something out of turn, from another process.
+    fn meddle(&mut self) {
+        if self.chaos.meddling == 0 || !self.rng.percent(8) {
+            return;
+        }
+        self.chaos.meddling -= 1;
+        let run = self.world.run;
+        let nodes: Vec<_> = self
+            .world
+            .tables
+            .tree(run)
+            .map(|item| item.node.clone())
+            .collect();
+        let node = nodes[self.rng.below(nodes.len())].clone();
+        if self.rng.percent(35) {
+            let mut rng = self.rng.clone();
+            let edits = draw_edits(&self.world, &mut |below| rng.below(below));
+            self.rng = rng;
+            let token = self.rng.percent(30).then(|| self.world.run_row().fence);
+            let file = "PROGRESS.yaml".to_owned();
+            let by_person = self.rng.percent(30);
+            let command = Command::TakeEdits {
+                run,
+                token,
+                file,
+                edits,
+                word: if by_person {
+                    crate::edits::a_persons(&self.world)
+                } else {
+                    Word::File
+                },
+            };
+            // A person is refused what cannot be done; a file is asked about.
+            let result = self.world.commit(&command);
+            assert!(by_person || result.is_ok(), "{result:?}");
+            return;
+        }
+        let command = match self.rng.below(8) {
+            0 | 1 => Command::AskPause { run },
+            2 => Command::AskStop { run },
+            3 => Command::ResumeRun { run },
+            4 | 5 => Command::RetryItem {
+                run,
+                node,
+                why: None,
+            },
+            6 => Command::SkipItem {
+                run,
+                node,
+                why: None,
+            },
+            _ => {
+                let open: Vec<_> = self
+                    .world
+                    .tables
+                    .open_decisions(run)
+                    .map(|row| row.id)
+                    .collect();
+                let verbs = [Verb::Approve, Verb::Answer, Verb::Retry, Verb::Skip];
+                if open.is_empty() {
+                    return;
+                }
+                let verb = verbs[self.rng.below(4)];
+                let id = open[self.rng.below(open.len())];
+                self.world.answer_to(id, verb, Some("so there"))
+            }
+        };
+        // Refused or not: both are fine.
+        drop(self.world.commit(&command));
+    }
+
+    // What came of it.
+
+    /// Every node with what is known of it, but for times and numbers of tries.
+    pub fn tree(&self) -> Vec<String> {
+        let tree = self.world.tables.tree(self.world.run);
+        tree.map(|item| {
+            let gate = item.gate_runs.as_ref().map(|runs| (runs.runs, runs.passed));
+            format!(
+                "{} {} {:?} {} {:?} {:?} {gate:?} {:?}",
+                item.node,
+                item.state,
+                item.stage,
+                item.retries,
+                item.summary,
+                item.error,
+                item.evidence.iter().map(in_kind).collect::<Vec<_>>(),
+            )
+        })
+        .collect()
+    }
+
+    /// The questions and what was said to them.
+    pub fn verdicts(&self) -> Vec<String> {
+        // What holds up nothing else may come earlier or later than that.
+        let mut decisions: Vec<_> = self.world.tables.decisions().collect();
+        decisions.sort_by_key(|row| row.node.clone());
+        let decisions = decisions.into_iter();
+        decisions
+            .map(|row| {
+                let verb = row.verdict.as_ref().map(|verdict| verdict.verb);
+                let node = row.node.as_ref().map_or("", Node::as_str);
+                format!("{:?} {node} {verb:?}", row.kind)
+            })
+            .collect()
+    }
+
+    pub fn attempts(&self) -> BTreeMap<Node, u32> {
+        let tree = self.world.tables.tree(self.world.run);
+        tree.map(|item| (item.node.clone(), item.attempts))
+            .collect()
+    }
+
+    /// No item with a check is done unless its check passed on the tree that
+    /// is recorded, or a person said so.
+    pub fn check_evidence(&self) {
+        for item in self.world.tables.tree(self.world.run) {
+            if item.state != ItemState::Done || item.gate.is_none() {
+                continue;
+            }
+            let level = level_of_evidence(&item.evidence);
+            // What a person wrote into the file as done was done before piton saw it.
+            let was_done = item.evidence.contains(&Evidence::TakenOver);
+            if was_done || level == Some(Level::Person) {
+                continue;
+            }
+            let proof = item.evidence.iter().find_map(|one| match one {
+                Evidence::Checked {
+                    tree: Some(tree),
+                    means: Some(_),
+                    ..
+                } => Some(tree),
+                _ => None,
+            });
+            let proof = proof.unwrap_or_else(|| panic!("{}: {:?}", item.node, item.evidence));
+            let passed = self.count(|event| {
+                matches!(event, Event::GateEnded { node, report, .. }
+                    if *node == item.node && report.passed && report.tree.as_ref() == Some(proof))
+            });
+            assert!(passed > 0, "{}: no check passed on {proof}", item.node);
+        }
+    }
+
+    /// What holds at the end of any run, however it went.
+    pub fn check_end(&self) {
+        assert!(self.agents.values().all(|agent| !agent.alive));
+        for row in self.world.tables.attempts() {
+            assert!(row.report.is_some(), "{row:?} has no outcome");
+        }
+        let ended = self.count(|event| matches!(event, Event::AttemptEnded { .. }));
+        assert_eq!(ended, self.world.tables.attempts().count());
+        let commits = self.count(|event| {
+            matches!(
+                event,
+                Event::CommitEnded {
+                    commit: Some(_),
+                    ..
+                }
+            )
+        });
+        assert_eq!(commits, self.head as usize, "each commit is noted once");
+    }
+}
+
+/// An attempt that was ended from outside: what it changed stays changed.
+/// Evidence without the number of its commit, which is that of its turn.
+fn in_kind(evidence: &Evidence) -> String {
+    match evidence {
+        Evidence::Committed { .. } => "committed".to_owned(),
+        evidence => format!("{evidence:?}"),
+    }
+}
+
+fn cut_short(report: &Report) -> Report {
+    Report {
+        tree_before: report.tree_before.clone(),
+        tree_after: report.tree_after.clone(),
+        ..Report::bare(Outcome::Interrupted)
+    }
+}
+
+/// How many seeds are tried: `PITON_SIM_SEEDS`, else as many as the test says.
+fn seeds(usual: u32) -> u32 {
+    crate::seed::variable("PITON_SIM_SEEDS")
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(usual)
+}
+
+/// Tries so many seeds; the first that fails is named.
+pub fn for_each_seed(usual: u32, claim: impl Fn(u32)) {
+    let first = crate::seed::seed();
+    for nth in 0..seeds(usual) {
+        let seed = first.wrapping_add(nth);
+        if let Err(cause) = catch_unwind(AssertUnwindSafe(|| claim(seed))) {
+            let why = cause
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| cause.downcast_ref::<&str>().copied());
+            let again = crate::seed::command_to_repeat(seed);
+            panic!(
+                "seed {seed}: {}\nto repeat it alone: PITON_SIM_SEEDS=1 {again}",
+                why.unwrap_or("it failed")
+            );
+        }
+    }
+}
