@@ -124,7 +124,26 @@ fn replaced(text: &str, form: &str, by: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn nothing_leaves_a_quotation_or_a_fence(text in "[a#~`> \n\r]{0,40}") {
+            prop_assert!(quoted(&text).lines().all(|line| line.starts_with('>')));
+            let fenced = fenced(&text);
+            let lines: Vec<&str> = fenced.split('\n').collect();
+            let fence = lines[lines.len() - 1];
+            let inner = &lines[1..lines.len() - 1];
+            prop_assert!(!inner.iter().any(|line| line.contains(fence)));
+            let listed = listed(&text);
+            let mut lines = listed.split('\n');
+            let first = lines.next().unwrap_or_default();
+            prop_assert!(!first.starts_with("- #") && !first.starts_with("- ~~~"));
+            prop_assert!(lines.all(|line| line.starts_with("  >")));
+        }
+    }
 
     #[test]
     fn no_line_of_a_quotation_is_a_heading() {

@@ -574,6 +574,20 @@ mod tests {
     }
 
     #[test]
+    fn what_was_run_is_kept_with_the_answer_and_decides_nothing() {
+        let checked = |output: &str| report(output, &exit(0)).checked;
+        let ran = r#"{"status":"completed","summary":"x","evidence":"make test: 12 passed"}"#;
+        assert_eq!(checked(ran).as_deref(), Some("make test: 12 passed"));
+        let listed = r#"{"status":"failed","error":"x","evidence":["make","1 failed"]}"#;
+        assert_eq!(checked(listed).as_deref(), Some("make\n1 failed"));
+        assert_eq!(checked(r#"{"status":"completed","summary":"x"}"#), None);
+        check_no_verdict(
+            r#"{"evidence":"make test: 12 passed"}"#,
+            "it printed text only",
+        );
+    }
+
+    #[test]
     fn words_of_other_loops_count_where_there_is_no_answer() {
         let done = "Tides are computed.\n<ralph>COMPLETE</ralph>\n";
         check(done, 0, Outcome::Completed, Some("Tides are computed."));

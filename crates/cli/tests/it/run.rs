@@ -477,6 +477,8 @@ prompts:
 
         AGAIN (1): dns (exit status 1)
 
+        The work tree has changes that are not committed (4 files), which may be left from that: look at `git status` and `git diff` before you begin anew.
+
         ## Rules
 
         Work on this item only. Leave `.piton/`, `PROGRESS.yaml` and `SPRINT.yaml` alone. Commit what is finished, unless the project's own rules say otherwise. Leave nothing running.

@@ -106,7 +106,7 @@ fn done() -> Past {
         done: vec![
             DoneItem {
                 node: "plan".to_owned(),
-                summary: Some("wrote docs/plan.md\nand more".to_owned()),
+                summary: Some("wrote plan.txt\nand more".to_owned()),
                 files: Some(1),
                 commit: Some("1a2b3c4d5e6f7a8b".to_owned()),
             },

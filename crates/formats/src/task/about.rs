@@ -36,12 +36,14 @@ fn block_end(doc: &Doc<'_>, criterion: &Criterion) -> usize {
     let indent = indent_of(doc.line(first));
     let mut end = first + 1;
     for line in first + 1..doc.line_count() {
-        match doc.kind(line) {
-            Kind::Blank => continue,
-            Kind::Heading(_) => break,
-            _ if indent_of(doc.line(line)) <= indent => break,
-            _ => end = line + 1,
+        let kind = doc.kind(line);
+        if kind == Kind::Blank {
+            continue;
         }
+        if matches!(kind, Kind::Heading(_)) || indent_of(doc.line(line)) <= indent {
+            break;
+        }
+        end = line + 1;
     }
     end
 }
@@ -65,7 +67,7 @@ fn whole(doc: &Doc<'_>, head: usize, criteria: &[Criterion], ends: &[usize]) -> 
                 waiting.push((level, text));
             }
             Kind::Blank => lines.push(""),
-            _ => {
+            Kind::Text | Kind::Code | Kind::Html | Kind::Quote | Kind::Rule => {
                 for (_, heading) in waiting.drain(..) {
                     lines.extend([heading, ""]);
                 }

@@ -1,9 +1,9 @@
 //! Work that goes well, or would: what is recorded of it.
 
-use piton_testkit::fake_api::Usage;
+use piton_testkit::fake_api::{Piece, Scenario, Turn, Usage};
 use serde_json::{Value, json};
 
-use super::{Real, STEPS, Setup, Tried, both_go_well, claim};
+use super::{Real, STEP, STEPS, Setup, Tried, both_go_well, claim, told};
 
 claim!(a_sprint_of_two_steps_is_completed_and_all_of_it_recorded: claude, codex, gemini);
 fn a_sprint_of_two_steps_is_completed_and_all_of_it_recorded(program: &Real) {
@@ -32,9 +32,32 @@ fn a_sprint_of_two_steps_is_completed_and_all_of_it_recorded(program: &Real) {
     }
     assert_ne!(conversations[0], conversations[1]);
     assert!(tried.api.was_told("Build the bridge."));
+    assert!(tried.api.was_told("- steps/one/execute: built the harbour"));
     let log = tried.scratch.read(".ralph/activity.log");
     assert!(log.contains("harbour-by-command.txt"), "{log}");
     assert!(log.contains("bridge-by-tool.txt"), "{log}");
+    tried.leaves_nothing_running();
+}
+
+claim!(who_stops_without_a_verdict_answers_when_asked_once_more: claude, codex, gemini);
+fn who_stops_without_a_verdict_answers_when_asked_once_more(program: &Real) {
+    let turns = vec![
+        Turn::say([Piece::text("I had a look around. Shall I go on?")]),
+        Turn::done("built the harbour"),
+    ];
+    let tried = program.project(Setup {
+        scenario: told(Scenario::default(), "Build the harbour.", turns),
+        sprint: STEP.to_owned(),
+        ..Setup::default()
+    });
+    let (exit, out) = tried.run();
+    assert_eq!(exit, 0, "{out}");
+    assert_eq!(tried.step("one")["summary"], "built the harbour");
+    let reports = tried.reports();
+    assert_eq!(reports.len(), 2, "{reports:?}");
+    assert_eq!(reports[0]["trouble"], "no-verdict", "{reports:?}");
+    assert_eq!(reports[1]["outcome"], "completed", "{reports:?}");
+    assert!(tried.api.was_told("Nobody can answer you"));
     tried.leaves_nothing_running();
 }
 
