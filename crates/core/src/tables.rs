@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use crate::attempt::AttemptRow;
 use crate::decision::DecisionRow;
 use crate::entry::{BlockerRow, EntryRow};
@@ -171,6 +173,15 @@ impl Tables {
             .range((run, place.clone())..)
             .take_while(move |((of, at), _)| *of == run && at.0.starts_with(&prefix))
             .filter_map(move |(_, node)| self.item(run, node))
+    }
+
+    /// How long agents and checks were at work on the item and on those below
+    /// it, in milliseconds. `now` counts what is under way as well.
+    #[must_use]
+    pub fn work_ms(&self, item: &ItemRow, now: Option<Timestamp>) -> u64 {
+        self.subtree(item.run, &item.place)
+            .map(|row| row.work_ms_until(now))
+            .fold(0, u64::saturating_add)
     }
 
     /// The first item of a run, in tree order, that its runner has something

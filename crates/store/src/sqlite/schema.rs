@@ -18,7 +18,7 @@ use crate::fail;
 use crate::store::{Fault, FaultKind};
 
 /// The version of the tables that this program reads and writes.
-pub const SCHEMA_VERSION: u32 = 5;
+pub const SCHEMA_VERSION: u32 = 6;
 
 /// What makes version N + 1 out of version N; never changed once released.
 const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [
@@ -30,6 +30,8 @@ const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [
     // Neither does version 5: its events say what proves an item, and of what
     // an older one says the rows are folded anew.
     "",
+    // Nor version 6: its rows say how long was worked on an item.
+    "",
 ];
 
 /// Since this version documents are made as they are made now: what an older
@@ -38,7 +40,7 @@ const INDEXED_SINCE: u32 = 3;
 
 /// Since this version rows say what is folded now: those of an older one are
 /// folded anew.
-const FOLDED_SINCE: u32 = 5;
+const FOLDED_SINCE: u32 = 6;
 
 /// Says in the header of the file whose database it is: `PITN`.
 const APPLICATION_ID: u32 = 0x5049_544E;
