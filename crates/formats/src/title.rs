@@ -1,14 +1,15 @@
-//! What an item is called: a story's title, a criterion's text, a phase's name.
+//! What an item is called, a story's title, a criterion's text, a phase's name,
+//! and what must be true when it is done.
 //!
-//! A title is derived from what a row keeps already, so that nothing is stored
-//! twice and an edit of the file changes it at once.
+//! Both are derived from what a row keeps already, so that nothing is stored
+//! twice and an edit of the file changes them at once.
 
 use piton_core::ItemRow;
 use piton_core::native::Native;
 use piton_core::plan::PlannedItem;
 
 use crate::sprint::name_of_node;
-use crate::{sdlc, sprint, task};
+use crate::{prd, sdlc, sprint, task};
 
 /// Longest title, in characters.
 pub const TITLE_CHARS_MAX: usize = 100;
@@ -25,6 +26,18 @@ pub fn title_of_planned(item: &PlannedItem) -> Option<String> {
     title(&item.id, item.prompt.as_deref(), item.native.as_ref())
 }
 
+/// What must be true when an item is done, as its plan says: the criteria of a
+/// story, the words of a criterion.
+#[must_use]
+pub fn criteria_of_item(item: &ItemRow) -> Vec<String> {
+    let of_task = item.native.as_ref().and_then(task::words_of_native);
+    match (of_task, &item.prompt) {
+        (Some(words), _) => vec![words.trim().to_owned()],
+        (None, Some(prompt)) => prd::criteria_in_prompt(prompt),
+        (None, None) => Vec::new(),
+    }
+}
+
 fn title(id: &str, prompt: Option<&str>, native: Option<&Native>) -> Option<String> {
     let named = native.and_then(|native| match native.face.as_str() {
         task::FACE => task::words_of_native(native),
@@ -37,8 +50,9 @@ fn title(id: &str, prompt: Option<&str>, native: Option<&Native>) -> Option<Stri
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line = line.trim_start_matches('#').trim();
     let clean: String = line.chars().filter(|c| !c.is_control()).collect();
+    let clean = behind_id(&clean, id);
     let says_more = !clean.is_empty() && clean != id;
-    says_more.then(|| shortened(&clean))
+    says_more.then(|| shortened(clean))
 }
 
 /// A prompt without the id that stands before it in the prompt of a story:
@@ -54,6 +68,15 @@ fn without_id<'p>(prompt: &'p str, id: &str) -> &'p str {
     }
 }
 
+/// A title without the id that people write before it: `A-1: The login works`.
+fn behind_id<'t>(title: &'t str, id: &str) -> &'t str {
+    let begin = title.get(..id.len());
+    let named = begin.is_some_and(|begin| begin.eq_ignore_ascii_case(id));
+    let rest = title.get(id.len()..).filter(|_| named);
+    let rest = rest.and_then(|rest| rest.strip_prefix(':')).map(str::trim);
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(title)
+}
+
 fn shortened(title: &str) -> String {
     match title.char_indices().nth(TITLE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", title[..end].trim_end()),
@@ -67,7 +90,6 @@ mod tests {
 
     use super::*;
     use crate::problem::Source;
-    use crate::{prd, sprint};
 
     #[track_caller]
     fn check(items: &[PlannedItem], expected: &[Option<&str>]) {
@@ -93,6 +115,17 @@ mod tests {
             &plan.items,
             &[Some("Add the login"), Some("Write it down"), None],
         );
+    }
+
+    #[test]
+    fn the_criteria_of_a_story_are_read_from_its_prompt() {
+        let prompt = "**a**: Add it\n\nWhat must be true in the end:\n\n- it works\n- it is \
+             tested\n\nSteps:\n\n1. begin";
+        assert_eq!(
+            prd::criteria_in_prompt(prompt),
+            ["it works", "it is tested"]
+        );
+        assert!(prd::criteria_in_prompt("do it").is_empty());
     }
 
     #[test]
@@ -128,6 +161,14 @@ mod tests {
         let progress = progress.unwrap_or_else(|| panic!("{problems:?}"));
         let plan = sprint::import(&progress, RunId::PROJECT, "demo", "demo");
         check(&plan.items, &[Some("Build it"), Some("Ship it"), None]);
+    }
+
+    #[test]
+    fn an_id_before_a_title_is_not_said_twice() {
+        let of = |text| title("a-1", Some(text), None);
+        assert_eq!(of("A-1: The login").as_deref(), Some("The login"));
+        assert_eq!(of("A-10: The login").as_deref(), Some("A-10: The login"));
+        assert_eq!(of("a-1"), None);
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod people;
 mod plans;
 mod prepare;
 mod questions;
+mod reading;
 mod real_agents;
 mod recall;
 mod record;
