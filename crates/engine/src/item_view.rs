@@ -385,10 +385,12 @@ impl ItemView {
 /// none for an event that is about the run, a question or the memory.
 #[must_use]
 pub fn item_of_event(event: &Event, tables: &Tables, now: Timestamp) -> Option<ItemView> {
-    let (run, node) = match event {
-        Event::ItemMoved(moved) => (moved.run, &moved.node),
-        event => node_of_work(event)?,
+    let moved = if let Event::ItemMoved(moved) = event {
+        Some((moved.run, &moved.node))
+    } else {
+        None
     };
+    let (run, node) = moved.or_else(|| node_of_work(event))?;
     let current = tables.pointer(run).map(|item| item.node.clone());
     let viewer = Viewer {
         tables,

@@ -8,7 +8,7 @@ use piton_engine::{Exit, Failure, World};
 use crate::args::TranscriptArgs;
 use crate::output::{CYAN, DIM, Going, Output, RED};
 use crate::show::attempt::{attempt, item};
-use crate::show::progress::first_line;
+use crate::show::progress::{first_line, printable};
 use crate::show::status::{Finished, report};
 
 /// So many lines of what a call gave are shown.
@@ -51,7 +51,7 @@ pub(super) fn transcript(
     };
     let read = transcript::transcript(world, &args.attempt, (form, follow), &mut |part| {
         let going = match (&part, output.json) {
-            (Part::Line { text }, false) => output.data(&format!("{text}\n")),
+            (Part::Line { text }, false) if args.raw => output.data(&format!("{text}\n")),
             (_, true) => output.json_line(&part),
             (part, false) => output.data(&in_words(part)),
         };
@@ -78,8 +78,8 @@ pub(super) fn transcript(
 /// A part of a transcript, as people read it.
 fn in_words(part: &Part) -> String {
     match part {
-        Part::Words { text } => format!("{}\n", text.trim_end()),
-        Part::Line { text } => format!("{text}\n"),
+        Part::Words { text } => format!("{}\n", printable(text.trim_end())),
+        Part::Line { text } => format!("{}\n", printable(text)),
         Part::Call { call } => {
             let style = if call.failed { RED } else { CYAN };
             let mut more = Vec::new();

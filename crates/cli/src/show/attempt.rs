@@ -7,7 +7,7 @@ use piton_engine::verbs::show::{AttemptShown, ItemShown};
 
 use super::costs::used;
 use super::item::{check, line};
-use super::progress::first_line;
+use super::progress::{first_line, printable};
 use crate::output::{BOLD, CYAN, DIM, YELLOW};
 
 /// So many files are named one by one.
@@ -88,6 +88,13 @@ pub(crate) fn attempt(world: &World, shown: &AttemptShown) -> String {
     };
     let took = piton_core::amount::spoken(shown.work_s);
     text.push_str(&field("worked", &format!("{took}, {time}")));
+    text.push_str(&came_of(shown));
+    text
+}
+
+/// What came of an attempt: its words, what it changed, called, used and noticed.
+fn came_of(shown: &AttemptShown) -> String {
+    let mut text = String::new();
     if let Some(summary) = &shown.summary {
         text.push_str(&block("summary", summary));
     }
@@ -183,9 +190,9 @@ fn field(name: &str, value: &str) -> String {
 
 /// A text of one line beside its name, one of more lines below it.
 fn block(name: &str, text: &str) -> String {
-    let text = text.trim();
+    let text = printable(text.trim());
     if !text.contains('\n') {
-        return field(name, text);
+        return field(name, &text);
     }
     let mut shown = format!("  {DIM}{name}{DIM:#}\n");
     for line in text.lines() {

@@ -296,6 +296,12 @@ pub(crate) fn first_line(text: &str) -> String {
     }
 }
 
+/// A text of any number of lines without what moves the cursor of a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    let is_plain = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    text.chars().filter(is_plain).collect()
+}
+
 /// The time between two instants, for people.
 pub(crate) fn seconds(from: Timestamp, to: Timestamp) -> String {
     let span = to.duration_since(from);

@@ -1,6 +1,8 @@
 //! What happened can be read: `piton show`, `piton transcript`, checks that
 //! failed, times with their zone.
 
+use serde_json::Value;
+
 use crate::harness::{Running, Scratch};
 
 /// What a check prints that fails: a secret, and more than is shown.
@@ -240,24 +242,28 @@ fn the_output_of_a_test_command_that_failed_is_read_everywhere() {
     "#);
 }
 
+const LIST: &str = r#"{"userStories": [
+  {"id": "a-1", "title": "Add the login", "description": "As a user", "acceptanceCriteria": ["it works", "it is fast"], "passes": false},
+  {"id": "a-2", "title": "Add the logout", "description": "As a user", "acceptanceCriteria": [], "passes": false}]}"#;
+
+/// Makes the first story, and fails at the second.
+const MAKES_ONE: &str =
+    "if [ -f made ]; then echo no disk; exit 1; fi\necho x >made; echo first; echo all is made";
+
+const RUN_LIST: &[&str] = &[
+    "run",
+    "prd.json",
+    "--agent",
+    "./agent.sh",
+    "--verdict",
+    "exit-status",
+];
+
 /// A list of which the first story is done and the second failed.
 fn half_done() -> Scratch {
     let scratch = Scratch::new().with_fixed_clock();
-    let list = r#"{"userStories": [
-      {"id": "a-1", "title": "Add the login", "description": "As a user", "acceptanceCriteria": ["it works", "it is fast"], "passes": false},
-      {"id": "a-2", "title": "Add the logout", "description": "As a user", "acceptanceCriteria": [], "passes": false}]}"#;
-    scratch.write("prd.json", list).agent(
-        "if [ -f made ]; then echo no disk; exit 1; fi\necho x >made; echo first; echo all is made",
-    );
-    let run = [
-        "run",
-        "prd.json",
-        "--agent",
-        "./agent.sh",
-        "--verdict",
-        "exit-status",
-    ];
-    scratch.piton(&run);
+    scratch.write("prd.json", LIST).agent(MAKES_ONE);
+    scratch.piton(RUN_LIST);
     scratch
 }
 
@@ -333,6 +339,31 @@ fn an_item_an_attempt_and_a_run_are_shown() {
             .as_str()
             .is_some_and(|path| scratch.has(path))
     );
+}
+
+#[test]
+fn every_verb_describes_an_item_with_the_same_object() {
+    let scratch = Scratch::new().with_fixed_clock();
+    scratch.write("prd.json", LIST).agent(MAKES_ONE);
+    let run = [RUN_LIST, &["--json"]].concat();
+    let events = scratch.piton(&run).out;
+    let events = events.lines().rev();
+    let mut events = events.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let last = events.find(|event| event["kind"] == "item-moved");
+    let of_run = last.expect("the second story failed")["item"].clone();
+    let of_status = scratch.json(&["status"])["run"]["nodes"][1].clone();
+    assert_eq!(of_status["title"], "Add the logout");
+    assert_eq!(scratch.json(&["next"])["runs"][0]["stuck"][0], of_status);
+    assert_eq!(
+        scratch.json(&[RUN_LIST, &["--dry-run"]].concat())[0],
+        of_status
+    );
+    assert_eq!(scratch.json(&["show", "a-2"])["item"], of_status);
+    // The question is asked after the item moved.
+    let asked = serde_json::json!("d1");
+    let mut of_run = of_run;
+    of_run["decision"] = asked;
+    assert_eq!(of_run, of_status);
 }
 
 #[test]
@@ -449,6 +480,8 @@ fn failures_are_counted_by_the_signature_of_their_error() {
     [exit 0]
     ");
     let failures = scratch.json(&["status", "--failures"]);
+    let past = scratch.json(&["recent", "1", "--item", "a", "--observations"]);
+    assert_eq!((&past["item"], &past["attempts"]), (&"a".into(), &1.into()));
     assert_eq!(
         failures["signatures"][0]["items"],
         serde_json::json!(["a", "b"])

@@ -478,6 +478,42 @@ mod tests {
     }
 
     #[test]
+    fn what_a_known_program_prints_is_read_as_words_calls_and_results() {
+        for (name, recorded) in [
+            (
+                "claude",
+                include_str!("../../tests/data/agents/claude/tools.jsonl"),
+            ),
+            (
+                "codex",
+                include_str!("../../tests/data/agents/codex/command-failed.jsonl"),
+            ),
+            (
+                "gemini",
+                include_str!("../../tests/data/agents/gemini/mcp-call.jsonl"),
+            ),
+        ] {
+            let agent = agents::named(&Config::default(), name).expect("it is known");
+            let mut parts = Parts::new(agent.reader(None), Form::Parts, Timestamp::UNIX_EPOCH);
+            let mut found = Vec::new();
+            for line in recorded.lines() {
+                assert!(parts.line(line, &mut |part| {
+                    found.push(part);
+                    true
+                }));
+            }
+            let has = |is: fn(&Part) -> bool| found.iter().any(is);
+            assert!(has(|part| matches!(part, Part::Words { .. })), "{name}");
+            assert!(has(|part| matches!(part, Part::Call { .. })), "{name}");
+            assert!(has(|part| matches!(part, Part::Result { .. })), "{name}");
+            assert!(
+                !has(|part| matches!(part, Part::Line { .. })),
+                "{name}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
     fn what_is_printed_beside_json_is_a_note() {
         assert!(is_note("Warning: no git"));
         assert!(!is_note("{\"type\":"));
