@@ -73,16 +73,32 @@ pub(crate) enum Command {
         /// Keep it live until the run rests
         #[arg(long)]
         watch: bool,
-        /// Count what failed and blocked attempts have in common, by category
+        /// Show each finished item in a line of its own
+        #[arg(long)]
+        all: bool,
+        /// Count what failed and blocked attempts have in common: by error, and by category
         #[arg(long, conflicts_with = "watch")]
         failures: bool,
         /// Show what attempts used and cost: by item, by model, and in all
         #[arg(long, conflicts_with_all = ["watch", "failures"])]
         costs: bool,
     },
+    /// Show all that is known of an item, a run or an attempt
+    #[command(
+        after_help = "Examples:\n  piton show auth-login\n  piton show 2026-01-15_auth:development/step-2\n  piton show auth-login#2 --json | jq -r .last_words"
+    )]
+    Show {
+        /// An item ([RUN:]NODE), a run, or an attempt: its name, the beginning of its id, or ITEM#N
+        name: String,
+    },
+    /// Print what an agent printed, readable, also while it works
+    #[command(
+        after_help = "Words stand as they are, a call of a tool in one line, what it gave shortened.\n\nExamples:\n  piton transcript auth-login -f\n  piton transcript auth-login#1 --raw | less\n  piton transcript auth-login --json | jq -r 'select(.kind == \"words\").text'"
+    )]
+    Transcript(TranscriptArgs),
     /// Say what can be worked on, what waits for what, and what is stuck and why
     #[command(
-        after_help = "Without RUN: every run that is not over.\n\nExamples:\n  piton next\n  piton next 2026-01-15_auth --limit 5\n  piton next --json | jq -r '.runs[].ready[]'"
+        after_help = "Without RUN: every run that is not over.\n\nExamples:\n  piton next\n  piton next 2026-01-15_auth --limit 5\n  piton next --json | jq -r '.runs[].ready[].node'"
     )]
     Next {
         /// The run: its name, the path of its plan, or the beginning of its id
@@ -309,6 +325,18 @@ pub(crate) struct RunArgs {
     /// Run although the sprint enables KEY, which piton cannot do yet
     #[arg(long, value_name = "KEY", action = ArgAction::Append)]
     pub(crate) ignore: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TranscriptArgs {
+    /// An attempt, as `piton show` takes it, or an item: its last attempt
+    pub(crate) attempt: String,
+    /// Go on while the agent works, until the attempt is over
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Print what is stored, as it is
+    #[arg(long)]
+    pub(crate) raw: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

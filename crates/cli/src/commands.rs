@@ -7,23 +7,25 @@ mod memory;
 mod next;
 mod recall;
 mod record;
+mod show;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
-use jiff::Timestamp;
 use piton_core::policy::Limits;
 use piton_core::{RunState, Verb, Way};
 use piton_engine::Notice;
 use piton_engine::caller;
 use piton_engine::config::VerdictBy;
+use piton_engine::item_view::{ItemView, item_of_event, named};
 use piton_engine::runner::exit_of;
 use piton_engine::verbs::compile::{Compiled, Target, check_sprint, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
 use piton_engine::verbs::inbox::Decided;
 use piton_engine::verbs::journal::Shown;
 use piton_engine::verbs::{costs, inbox, journal, run, status, store};
+use piton_engine::world::local_time_s;
 use piton_engine::{Exit, Failure, World};
 
 use crate::args::{
@@ -31,7 +33,8 @@ use crate::args::{
     VerdictArg,
 };
 use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
-use crate::show;
+use crate::show as shows;
+use crate::show::status::Finished;
 
 /// Calls the verb that was typed, if its caller may.
 pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exit, Failure> {
@@ -48,7 +51,18 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
         Command::Status {
             run, costs: true, ..
         } => show_costs(world, run.as_deref(), output),
-        Command::Status { run, watch, .. } => show_status(world, run.as_deref(), watch, output),
+        Command::Status {
+            run, watch, all, ..
+        } => {
+            let finished = if all {
+                Finished::Each
+            } else {
+                Finished::Folded
+            };
+            show_status(world, run.as_deref(), (watch, finished), output)
+        }
+        Command::Show { name } => show::show(world, &name, output),
+        Command::Transcript(args) => show::transcript(world, &args, output),
         Command::Next { run, limit } => next::next(world, run.as_deref(), limit, output),
         Command::Inbox { command: None } => show_inbox(world, output),
         Command::Inbox {
@@ -183,22 +197,34 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
     }
 }
 
+/// An event of a run at work, with the item that it is about.
+#[derive(serde::Serialize)]
+struct EventLine {
+    #[serde(flatten)]
+    event: Shown,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    item: Option<ItemView>,
+}
+
 fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
     match notice {
         Notice::Said(text) => output.note(&format!("{DIM}{text}{DIM:#}")),
         Notice::Warning(text) => output.warning(text),
         Notice::Problems(findings) => output.findings(findings),
-        Notice::Event(recorded, _) if output.json => {
-            output.json_line(&Shown::from(&recorded.record));
+        Notice::Event(recorded, tables) if output.json => {
+            output.json_line(&EventLine {
+                event: Shown::from(&recorded.record),
+                item: item_of_event(&recorded.event, tables, world.now()),
+            });
         }
         Notice::Event(recorded, tables) => {
-            if let Some(line) = show::progress::line(recorded, tables) {
+            if let Some(line) = shows::progress::line(recorded, tables) {
                 output.note(&line);
             }
         }
         Notice::Working(working) => {
             if output.is_live() {
-                output.live(&show::progress::working(working));
+                output.live(&shows::progress::working(working));
             }
         }
         Notice::Waiting(until) => {
@@ -208,7 +234,7 @@ fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
                 if until.duration_since(now).as_secs() >= 1 {
                     output.note(&format!(
                         "{DIM}waiting {} before the next attempt{DIM:#}",
-                        show::progress::wait(now, *until)
+                        shows::progress::wait(now, *until)
                     ));
                 }
             } else {
@@ -246,30 +272,33 @@ fn show_end(row: &piton_core::RunRow, output: &mut Output) {
     }
 }
 
-fn show_dry(nodes: &[run::DryNode], output: &mut Output) {
+fn show_dry(items: &[ItemView], output: &mut Output) {
     if output.json {
-        output.json(&nodes);
+        output.json(&items);
         return;
     }
     let mut text = String::new();
-    for node in nodes {
-        let model = node
+    for item in items {
+        let model = item
             .model
             .as_ref()
             .map(|model| format!(" ({model})"))
             .unwrap_or_default();
-        let gate = if node.gate { ", then its check" } else { "" };
-        let stop = if node.breakpoint {
+        let check = match &item.check {
+            Some(_) => ", then its check",
+            None => "",
+        };
+        let stop = if item.breakpoint {
             ", then a pause for people"
         } else {
             ""
         };
-        text.push_str(&format!("{}{model}{gate}{stop}\n", node.node));
+        text.push_str(&format!("{}{model}{check}{stop}\n", item.name()));
     }
     output.data(&text);
     output.note(&format!(
         "{DIM}{} to do; nothing was started{DIM:#}",
-        count(nodes.len(), "node")
+        count(items.len(), "item")
     ));
 }
 
@@ -286,7 +315,7 @@ fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, word: &str) -> Str
 fn show_status(
     world: &World,
     run: Option<&str>,
-    watch: bool,
+    (watch, finished): (bool, Finished),
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     loop {
@@ -307,7 +336,7 @@ fn show_status(
             if watch {
                 output.fresh_screen();
             }
-            if output.data(&show::status::render(&answer, world.now())) == Going::Over {
+            if output.data(&shows::status::render(&answer, world.now(), finished)) == Going::Over {
                 return Ok(Exit::Done);
             }
         }
@@ -330,7 +359,7 @@ fn show_costs(world: &World, run: Option<&str>, output: &mut Output) -> Result<E
     } else if costs.project.is_empty() {
         output.note("no attempt is over yet");
     } else {
-        output.data(&show::costs::render(&costs));
+        output.data(&shows::costs::render(&costs));
     }
     Ok(Exit::Done)
 }
@@ -348,7 +377,10 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     let mut text = String::new();
     for question in &open {
         let about = match &question.node {
-            Some(node) => format!("  {DIM}{} at {node}{DIM:#}", question.run),
+            Some(node) => {
+                let name = named(node, question.title.as_deref());
+                format!("  {DIM}{} at {name}{DIM:#}", question.run)
+            }
             // What is asked of a file names the file.
             None => String::new(),
         };
@@ -358,6 +390,9 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         ));
         for line in question.details.iter().flat_map(|details| details.lines()) {
             text.push_str(&format!("    {line}\n"));
+        }
+        if let Some(check) = &question.check {
+            text.push_str(&shows::item::check(check, "    "));
         }
         let typed = |verb: &Verb| typed(&question.id, *verb);
         let width = question.verbs.iter().map(|verb| typed(verb).len()).max();
@@ -609,12 +644,6 @@ fn read_whole(from: impl std::io::Read) -> std::io::Result<Vec<u8>> {
 /// Nobody tells of an attempt in more than that.
 const STDIN_MAX: u64 = 64 << 20;
 
-fn local(time: Timestamp) -> String {
-    time.to_zoned(jiff::tz::TimeZone::system())
-        .strftime("%F %H:%M")
-        .to_string()
-}
-
 fn journal_command(
     world: &World,
     command: JournalCommand,
@@ -651,10 +680,10 @@ fn event_line(event: &Shown) -> String {
         .stream
         .strip_prefix("run:")
         .map_or(event.stream.as_str(), |id| &id[..id.len().min(8)]);
-    let body = show::progress::first_line(&event.body.to_string());
+    let body = shows::progress::first_line(&event.body.to_string());
     format!(
         "{DIM}{} {stream}:{}{DIM:#} {BOLD}{}{BOLD:#} {body} {DIM}{}{DIM:#}\n",
-        event.time.strftime("%FT%TZ"),
+        local_time_s(event.time),
         event.position,
         event.kind,
         event.actor

@@ -1,6 +1,8 @@
 //! How answers look to people.
 
+pub(crate) mod attempt;
 pub(crate) mod costs;
+pub(crate) mod item;
 pub(crate) mod problems;
 pub(crate) mod progress;
 pub(crate) mod status;

@@ -32,7 +32,7 @@ pub struct GateRuns {
     /// Whether a run is under way.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
-    /// The last run's output, its end, at most 10,000 characters.
+    /// The last run's output, its beginning and its end, at most 10,000 characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
     /// The last run's exit status; -1 when it ran out of time, none when it ended by a signal.
@@ -65,7 +65,7 @@ pub struct GateReport {
     /// Its exit status; -1 when it ran out of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
-    /// The end of its output, at most 10,000 characters.
+    /// The beginning and the end of its output, at most 10,000 characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
     /// What was wrong, in one line.
@@ -77,4 +77,161 @@ pub struct GateReport {
     /// How long it took, in seconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub took_s: u64,
+}
+
+/// So many lines of an excerpt stand at its head.
+pub const HEAD_LINES: usize = 10;
+/// So many stand at its tail.
+pub const TAIL_LINES: usize = 20;
+/// So many characters of a line are shown.
+const LINE_CHARS_MAX: usize = 300;
+
+/// What of a longer output is shown: its first lines and its last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Excerpt {
+    /// The first lines.
+    pub head: Vec<String>,
+    /// How many lines between the two are not shown.
+    pub lines_left_out: usize,
+    /// The last lines, where not all of them stand at the head.
+    pub tail: Vec<String>,
+}
+
+impl Excerpt {
+    /// Whether nothing was printed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.head.is_empty()
+    }
+
+    /// The lines as they are shown one below the other.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let left_out = match self.lines_left_out {
+            0 => None,
+            1 => Some("… 1 line left out".to_owned()),
+            more => Some(format!("… {more} lines left out")),
+        };
+        let head = self.head.iter().cloned();
+        head.chain(left_out)
+            .chain(self.tail.iter().cloned())
+            .collect()
+    }
+}
+
+/// The head and the tail of an output, at most [`HEAD_LINES`] and
+/// [`TAIL_LINES`], without what moves the cursor of a terminal.
+#[must_use]
+pub fn excerpt(output: &str) -> Excerpt {
+    let lines: Vec<&str> = output.trim_end().lines().collect();
+    let shown = |lines: &[&str]| lines.iter().map(|line| shown_line(line)).collect();
+    if lines.len() <= HEAD_LINES + TAIL_LINES {
+        let (head, tail) = lines.split_at(lines.len().min(HEAD_LINES));
+        return Excerpt {
+            head: shown(head),
+            lines_left_out: 0,
+            tail: shown(tail),
+        };
+    }
+    let end = lines.len() - TAIL_LINES;
+    Excerpt {
+        head: shown(&lines[..HEAD_LINES]),
+        lines_left_out: end - HEAD_LINES,
+        tail: shown(&lines[end..]),
+    }
+}
+
+/// A line as it may be printed: sequences that colour it are left out, and its
+/// end where it is long.
+fn shown_line(line: &str) -> String {
+    let mut text = String::new();
+    let mut kept = 0;
+    let mut chars = line.trim_end().chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' {
+            if chars.next_if_eq(&'[').is_some() {
+                // A control sequence ends with a letter or `@` to `~`.
+                while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {}
+            }
+            continue;
+        }
+        if c.is_control() && c != '\t' {
+            continue;
+        }
+        if kept == LINE_CHARS_MAX {
+            text.push('…');
+            break;
+        }
+        text.push(if c == '\t' { ' ' } else { c });
+        kept += 1;
+    }
+    text
+}
+
+/// An output of at most `chars_max` characters: its beginning and its end where
+/// it is longer, with a line between them that says how much is missing.
+#[must_use]
+pub fn shortened_output(output: &str, chars_max: usize) -> String {
+    let count = output.chars().count();
+    if count <= chars_max {
+        return output.to_owned();
+    }
+    // The line between them needs room, too.
+    let room = chars_max.saturating_sub(60);
+    let head_chars = room / 5;
+    let tail_chars = room - head_chars;
+    let cut = |at: usize| {
+        output
+            .char_indices()
+            .nth(at)
+            .map_or(output.len(), |(at, _)| at)
+    };
+    let (head, tail) = (
+        &output[..cut(head_chars)],
+        &output[cut(count - tail_chars)..],
+    );
+    let missing = count - head_chars - tail_chars;
+    format!("{head}\n[… {missing} characters are left out here …]\n{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(count: usize) -> String {
+        (1..=count).map(|line| format!("line {line}\n")).collect()
+    }
+
+    #[test]
+    fn a_short_output_is_shown_whole() {
+        let shown = excerpt(&numbered(HEAD_LINES + TAIL_LINES)).lines();
+        assert_eq!(shown.len(), 30);
+        assert_eq!(shown.join("\n") + "\n", numbered(30));
+    }
+
+    #[test]
+    fn a_long_output_shows_its_head_and_its_tail_and_how_much_is_between() {
+        let shown = excerpt(&numbered(1_000));
+        assert_eq!(shown.head.last().map(String::as_str), Some("line 10"));
+        assert_eq!(shown.lines_left_out, 970);
+        assert_eq!(shown.tail.first().map(String::as_str), Some("line 981"));
+        assert_eq!(shown.lines()[10], "… 970 lines left out");
+    }
+
+    #[test]
+    fn a_shown_line_moves_no_cursor_and_is_bounded() {
+        assert_eq!(shown_line("\u{1b}[31mred\u{1b}[0m\r\u{7}\tend"), "red end");
+        let long = "x".repeat(1_000);
+        assert_eq!(shown_line(&long).chars().count(), LINE_CHARS_MAX + 1);
+    }
+
+    #[test]
+    fn a_shortened_output_keeps_its_beginning_and_its_end() {
+        let text = format!("first{}last", "é".repeat(50_000));
+        let short = shortened_output(&text, 10_000);
+        assert!(short.chars().count() <= 10_000, "{}", short.chars().count());
+        assert!(short.starts_with("first") && short.ends_with("last"));
+        assert!(short.contains("characters are left out here"));
+        assert_eq!(shortened_output("short", 10_000), "short");
+    }
 }

@@ -291,11 +291,23 @@ pub struct ItemRow {
     /// How often recovery led on after the runs of its check were used up.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub check_recoveries: u32,
+    /// Since when an agent, or its check, is at work on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_work_since: Option<Timestamp>,
+    /// How long agents and its check were at work on it, in milliseconds:
+    /// those that are over. What it waited for is not in it.
+    #[serde(default, skip_serializing_if = "is_zero_ms")]
+    pub work_ms: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
 fn is_zero(times: &u32) -> bool {
     *times == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+fn is_zero_ms(ms: &u64) -> bool {
+    *ms == 0
 }
 
 impl ItemRow {
@@ -325,6 +337,16 @@ impl ItemRow {
         }
     }
 
+    /// How long agents and its check were at work on it until `now`, in
+    /// milliseconds. Without `now` what is under way is left out: nobody knows
+    /// whether it still works.
+    #[must_use]
+    pub fn work_ms_until(&self, now: Option<Timestamp>) -> u64 {
+        let open = self.at_work_since.zip(now);
+        let open = open.map_or(0, |(since, now)| millis_between(since, now));
+        self.work_ms.saturating_add(open)
+    }
+
     /// Whether an attempt at another item marked it as done, and it is not.
     #[must_use]
     pub fn is_claimed(&self) -> bool {
@@ -351,6 +373,13 @@ impl ItemRow {
     pub fn is_task(&self) -> bool {
         self.place.depth() == 2 || (self.place.depth() == 1 && self.is_leaf())
     }
+}
+
+/// The time from one instant to another, in milliseconds; 0 where a clock was
+/// set back between them.
+#[must_use]
+pub fn millis_between(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.duration_since(from).as_millis()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -286,6 +286,15 @@ impl Tables {
             .find(|sibling| sibling.turn.holds(turn))
     }
 
+    /// How long agents and checks were at work on the item and on those below
+    /// it, in milliseconds. `now` counts what is under way as well.
+    #[must_use]
+    pub fn work_ms(&self, item: &ItemRow, now: Option<Timestamp>) -> u64 {
+        self.subtree(item.run, &item.place)
+            .map(|row| row.work_ms_until(now))
+            .fold(0, u64::saturating_add)
+    }
+
     /// The first item of a run, in tree order, that its runner has something
     /// to do with, be it to wait until it may be tried again.
     ///

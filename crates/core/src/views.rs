@@ -18,7 +18,7 @@ use crate::face::FaceRow;
 use crate::flags::RunFlags;
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
-use crate::item::{CommitIntent, Evidence, ItemRow, ItemState, Stage};
+use crate::item::{CommitIntent, Evidence, ItemRow, ItemState, Stage, millis_between};
 use crate::journal::Stamp;
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::name::{NameRow, Named, Space};
@@ -407,6 +407,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         } => {
             row.attempts += 1;
             row.attempt = Some(*attempt);
+            row.at_work_since = Some(stamp.time);
             row.carried.clone_from(memories);
             row.started_on.clone_from(tree);
             if let Some(baseline) = baseline {
@@ -416,6 +417,8 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         Event::AttemptTold(told) => {
             row.attempts = row.attempts.max(told.number.unwrap_or(row.attempts + 1));
             row.spend = row.spend.plus(&told.report.spend());
+            let took_ms = told.report.duration_s.unwrap_or(0).saturating_mul(1_000);
+            row.work_ms = row.work_ms.saturating_add(took_ms);
         }
         Event::AttemptEnded {
             attempt,
@@ -424,6 +427,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             ..
         } => {
             row.attempt = None;
+            end_work(&mut row, stamp, report.duration_s);
             row.unchecked = unchecked.then_some(*attempt);
             row.put_off = if report.is_put_off() {
                 row.put_off + 1
@@ -474,6 +478,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             if let Some(before) = before {
                 set_baseline(&mut row, before.clone());
             }
+            row.at_work_since = Some(stamp.time);
             let runs = row.gate_runs.get_or_insert_default();
             runs.runs = *number;
             runs.open = true;
@@ -482,6 +487,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         Event::GateEnded {
             report, evidence, ..
         } if row.stage == Stage::Baseline => {
+            end_work(&mut row, stamp, report.interrupted.then_some(report.took_s));
             row.gate_runs = None;
             row.evidence.extend(evidence.iter().cloned());
             if !report.interrupted {
@@ -498,6 +504,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         Event::GateEnded {
             report, evidence, ..
         } => {
+            end_work(&mut row, stamp, report.interrupted.then_some(report.took_s));
             gate_ended(row.gate_runs.get_or_insert_default(), report);
             // Another command says nothing of the item's own check.
             row.seen_to_fail |= !report.passed && !report.interrupted && row.claim_gate.is_none();
@@ -562,6 +569,15 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::FaceTurned { .. } => {}
     }
     Some(row)
+}
+
+/// Adds the work that ends with this event: what was measured, where somebody
+/// did, else the time since it began.
+fn end_work(row: &mut ItemRow, stamp: &Stamp, measured_s: Option<u64>) {
+    let since = row.at_work_since.take();
+    let between = since.map_or(0, |since| millis_between(since, stamp.time));
+    let took_ms = measured_s.map_or(between, |took| took.saturating_mul(1_000));
+    row.work_ms = row.work_ms.saturating_add(took_ms);
 }
 
 /// The conversation in which an attempt that was interrupted goes on.
@@ -758,6 +774,8 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         started_on: None,
         claims: item.claims,
         claim_gate: None,
+        at_work_since: None,
+        work_ms: 0,
     }
 }
 

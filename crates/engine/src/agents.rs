@@ -143,6 +143,9 @@ pub trait Agent: fmt::Debug {
     }
 }
 
+/// So much of what a call gave is handed on, in characters.
+pub const RETURNED_CHARS_MAX: usize = 2_000;
+
 /// Reads what a program prints, line by line, while it works.
 pub trait Reader {
     /// Takes a line in, without its end; the last one may be half a line. What
@@ -165,6 +168,9 @@ pub enum Seen {
     Conversation(String),
     /// A call of a tool is over.
     Called(Call),
+    /// What the call before it gave: at most [`RETURNED_CHARS_MAX`] characters
+    /// of its beginning.
+    Returned(String),
     /// The agent said something.
     Said(String),
     /// It has used at least so much, all in all, in this attempt.

@@ -327,7 +327,7 @@ impl From<Refusal> for Failure {
                     format!(
                         "run `{name}` is held by {}, since {}",
                         holder.owner,
-                        holder.since.strftime("%F %T UTC")
+                        crate::world::local_time_s(holder.since)
                     ),
                 )
                 .hint(hint)
@@ -337,7 +337,7 @@ impl From<Refusal> for Failure {
             Refusal::ItemState { node, state, until } => {
                 let message = match until {
                     Some(until) => {
-                        format!("`{node}` is {state} until {}", until.strftime("%F %T UTC"))
+                        format!("`{node}` is {state} until {}", crate::world::local_time_s(until))
                     }
                     None => message,
                 };

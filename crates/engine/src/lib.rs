@@ -18,6 +18,7 @@ pub mod git;
 pub mod held;
 pub mod hook;
 mod input;
+pub mod item_view;
 pub mod keeper;
 mod lies;
 pub mod mirror;

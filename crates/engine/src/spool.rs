@@ -226,6 +226,17 @@ pub fn tail(path: &Path, bytes_max: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(text).into_owned())
 }
 
+/// The first `bytes_max` bytes of a file as text; what is no UTF-8 reads as U+FFFD.
+///
+/// # Errors
+///
+/// When the file cannot be read.
+pub fn head(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Without the rest of a character whose beginning was cut off.
 fn without_first_half(bytes: &[u8]) -> &[u8] {
     let rest = bytes.iter().take(3);

@@ -22,8 +22,10 @@ pub mod record;
 pub mod recover;
 pub mod run;
 pub mod session;
+pub mod show;
 pub mod status;
 pub mod store;
+pub mod transcript;
 
 use std::path::Path;
 

@@ -86,6 +86,13 @@ impl World {
         &self.zone
     }
 
+    /// A time as people read it: local, to the minute, with its zone.
+    #[must_use]
+    pub fn local_time(&self, time: Timestamp) -> String {
+        let local = time.to_zoned(self.zone.clone());
+        local.strftime("%F %H:%M %Z").to_string()
+    }
+
     /// How long this process has been at work, whatever the clock does.
     #[must_use]
     pub fn uptime(&self) -> std::time::Duration {
@@ -203,4 +210,12 @@ impl World {
     pub fn path(&self, typed: impl AsRef<std::path::Path>) -> PathBuf {
         self.cwd.join(typed)
     }
+}
+
+/// A time as people read it, local, to the second, with its zone: where no
+/// [`World`] is at hand.
+#[must_use]
+pub fn local_time_s(time: Timestamp) -> String {
+    let local = time.to_zoned(TimeZone::system());
+    local.strftime("%F %T %Z").to_string()
 }

@@ -22,6 +22,7 @@
 //!   `PROGRESS.yaml` read and written.
 //! - [`ralph_dir`]: `progress.md`, `guardrails.md` and what else is in `.ralph/`.
 //! - [`task`]: criteria with boxes in a Markdown file.
+//! - [`title`]: what an item is called.
 //! - [`markdown`]: how Markdown is changed without touching what others wrote.
 //!
 //! Nothing here opens a file, asks for the time or reads the environment, and
@@ -47,6 +48,7 @@ pub mod sdlc;
 pub mod shape;
 pub mod sprint;
 pub mod task;
+pub mod title;
 mod tolerant;
 pub mod tree;
 mod understood;

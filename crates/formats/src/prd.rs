@@ -18,6 +18,7 @@ use piton_core::evidence::ClaimOverrides;
 pub use face::{edits, show};
 pub use layout::{Layout, detect};
 pub use passes::{CannotSetPasses, set_passes};
+pub(crate) use plan::criteria_in_prompt;
 pub use plan::{FACE, import};
 pub use read::read;
 pub use shape::{FEATURES_SHAPE, USER_STORIES_SHAPE};

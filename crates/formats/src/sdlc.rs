@@ -25,8 +25,8 @@ pub(crate) use layout::first_keys;
 pub use layout::{Layout, detect};
 pub use manifest::{Manifest, Repo, read_manifest};
 pub use metrics::{AgentRecord, MetricsLog, read_metrics};
-pub(crate) use plan::issue;
 pub use plan::{FACE, import};
+pub(crate) use plan::{issue, title_of_native};
 pub use read::read;
 pub use shape::SHAPE;
 pub use state::{

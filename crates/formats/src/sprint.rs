@@ -38,6 +38,7 @@ pub use export::Exporter;
 pub use import::import;
 pub use layout::{Layout, detect_layout};
 pub use native::FACE;
+pub(crate) use native::name_of_node;
 pub use progress::{
     Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, Limits, PhaseNode, PhaseStatus,
     Progress, RetryPolicy, SprintStatus, Stats, Worktree,

@@ -28,8 +28,8 @@ pub use check::check;
 pub use face::{edits, show};
 pub use front::Front;
 pub use pair::match_criteria;
-pub(crate) use plan::words_of;
 pub use plan::{FACE, import};
+pub(crate) use plan::{words_of, words_of_native};
 
 /// What a task file says.
 #[derive(Clone, Debug, Default, PartialEq)]

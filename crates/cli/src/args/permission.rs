@@ -22,6 +22,8 @@ impl Command {
                 Permission::new("piton run", changing(!args.dry_run)).at(args.plan.as_ref())
             }
             Self::Status { .. } => Permission::new("piton status", Access::Read),
+            Self::Show { .. } => Permission::new("piton show", Access::Read),
+            Self::Transcript(_) => Permission::new("piton transcript", Access::Read),
             Self::Next { .. } => Permission::new("piton next", Access::Read),
             Self::Inbox { command: None } => Permission::new("piton inbox", Access::Read),
             Self::Inbox {
@@ -162,6 +164,8 @@ mod tests {
         let lines = [
             "status",
             "status --watch",
+            "show x",
+            "transcript x -f",
             "next",
             "inbox",
             "recent",

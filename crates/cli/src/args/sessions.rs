@@ -65,11 +65,10 @@ pub(crate) enum SessionCommand {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RecentArgs {
-    /// How many entries, or attempts
-    #[arg(default_value_t = 20)]
-    pub(crate) count: usize,
+    /// How many entries or attempts at most [default: 20; with --item all]
+    pub(crate) count: Option<usize>,
     /// Show the attempts at an item, [RUN:]NODE, and what was noticed in them
-    #[arg(long, conflicts_with_all = ["count", "observations", "blockers"])]
+    #[arg(long, conflicts_with = "blockers")]
     pub(crate) item: Option<String>,
     /// Show what was noticed in the last attempts
     #[arg(long, conflicts_with = "blockers")]

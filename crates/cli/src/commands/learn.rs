@@ -9,7 +9,7 @@ use piton_engine::verbs::learn::{self, Filter};
 use piton_engine::verbs::{doctor, import};
 use piton_engine::{Exit, Failure, World};
 
-use super::{local, notify, read_text};
+use super::{notify, read_text};
 use crate::args::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
 use crate::output::{BOLD, DIM, Output};
 use crate::show::progress::first_line;
@@ -48,7 +48,7 @@ pub(super) fn learn(
             if output.json {
                 output.json(&in_json(&row));
             } else {
-                output.data(&whole(&row));
+                output.data(&whole(world, &row));
             }
             Ok(Exit::Done)
         }
@@ -194,7 +194,7 @@ fn name(actor: &str) -> String {
     Actor::parse(actor).name().to_owned()
 }
 
-fn whole(row: &MemoryRow) -> String {
+fn whole(world: &World, row: &MemoryRow) -> String {
     let memory = &row.memory;
     let kind = match &memory.topic {
         Some(topic) => format!("{} ({topic})", memory.kind),
@@ -220,7 +220,11 @@ fn whole(row: &MemoryRow) -> String {
     }
     line("Confidence", memory.confidence.map(Confidence::as_str));
     line("From", memory.source_item.as_deref());
-    let learned = format!("{}, by {}", local(row.learned_at()), name(&row.by));
+    let learned = format!(
+        "{}, by {}",
+        world.local_time(row.learned_at()),
+        name(&row.by)
+    );
     line("Learned", Some(&learned));
     for source in &row.again {
         let from = source.attempt.as_deref().or(source.item.as_deref());
@@ -239,7 +243,11 @@ fn whole(row: &MemoryRow) -> String {
     }
     if let Some(retired) = &row.retired {
         let why = retired.why.as_deref().unwrap_or("without a reason");
-        let said = format!("{}, by {}: {why}", local(retired.at), name(&retired.by));
+        let said = format!(
+            "{}, by {}: {why}",
+            world.local_time(retired.at),
+            name(&retired.by)
+        );
         line("Retired", Some(&said));
         line("Superseded by", retired.superseded_by.as_deref());
     }

@@ -7,7 +7,7 @@ use piton_engine::verbs::recent::{Noticed, Past, Recent};
 use piton_engine::verbs::{issue, log, recent, session, status};
 use piton_engine::{Exit, Failure, World};
 
-use super::{count, local, notify};
+use super::{count, notify};
 use crate::args::{LogArgs, RecentArgs, SessionCommand};
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW};
 use crate::show::costs::used;
@@ -97,64 +97,74 @@ fn in_words(row: &EntryRow) -> String {
     }
 }
 
+/// So many entries or attempts are shown unless somebody asks for more.
+const RECENT: usize = 20;
+
 pub(super) fn recent(
     world: &World,
     args: &RecentArgs,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    if let Some(item) = &args.item {
-        let item = recent::of_item(world, item)?;
-        if output.json {
-            output.json(&item);
-            return Ok(Exit::Done);
-        }
-        let mut text = String::new();
-        for attempt in &item.attempts {
-            text.push_str(&past(attempt));
-        }
-        output.data(&text);
-        if item.attempts.is_empty() {
-            output.note(&format!("no attempt at `{}` is over", item.node));
-        }
-        return Ok(Exit::Done);
-    }
+    let last = args.count.unwrap_or(RECENT);
     if args.observations {
-        let found = recent::observations(world, args.count)?;
+        let found = recent::observations(world, args.item.as_deref(), last)?;
         if output.json {
             output.json(&found);
             return Ok(Exit::Done);
         }
         output.data(&noticed(&found.observations));
         if found.observations.is_empty() {
+            let at = found.item.map(|item| format!(" at {item}"));
             output.note(&format!(
-                "nothing was noticed in the last {}",
-                count(found.attempts, "attempt")
+                "nothing was noticed in the last {}{}",
+                count(found.attempts, "attempt"),
+                at.unwrap_or_default()
             ));
+        }
+        return Ok(Exit::Done);
+    }
+    if let Some(item) = &args.item {
+        let item = recent::of_item(world, item, args.count.unwrap_or(usize::MAX))?;
+        if output.json {
+            output.json(&item);
+            return Ok(Exit::Done);
+        }
+        let past = item.attempts.iter().map(|attempt| past(world, attempt));
+        output.data(&past.collect::<String>());
+        if item.attempts.is_empty() {
+            output.note(&format!("no attempt was made at `{}`", item.node));
         }
         return Ok(Exit::Done);
     }
     if args.blockers {
         return blockers(world, output);
     }
-    let recent = recent::recent(world, &world.cwd, args.count)?;
+    let recent = recent::recent(world, &world.cwd, last)?;
     if output.json {
         output.json(&recent);
     } else {
-        output.data(&lately(&recent));
+        output.data(&lately(world, &recent));
     }
     Ok(Exit::Done)
 }
 
-fn lately(recent: &Recent) -> String {
+fn lately(world: &World, recent: &Recent) -> String {
     let mut text = format!("{}\n", recent.summary);
     let entries = recent.entries.iter().map(|row| {
-        let line = format!("{DIM}{}{DIM:#}  {}\n", local(row.timestamp), in_words(row));
-        (Some(row.timestamp), line)
+        let line = format!(
+            "{DIM}{}{DIM:#}  {}\n",
+            world.local_time(row.timestamp),
+            in_words(row)
+        );
+        ((false, Some(row.timestamp)), line)
     });
     let attempts = recent.attempts.iter();
-    let attempts = attempts.map(|attempt| (attempt.ended_at, past_line(attempt)));
+    let attempts = attempts.map(|attempt| {
+        let order = (attempt.ended_at.is_none(), attempt.ended_at);
+        (order, past_line(world, attempt))
+    });
     let mut lines: Vec<_> = entries.chain(attempts).collect();
-    lines.sort_by_key(|(time, _)| *time);
+    lines.sort_by_key(|(order, _)| *order);
     text.extend(lines.into_iter().map(|(_, line)| line));
     if let Some(task) = &recent.last_task {
         let spec = recent
@@ -199,22 +209,22 @@ fn blockers(world: &World, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 /// An attempt in a line.
-fn past_line(attempt: &Past) -> String {
+fn past_line(world: &World, attempt: &Past) -> String {
     let name = attempt.name.as_deref().unwrap_or(&attempt.node);
     let said = attempt.summary.as_deref().or(attempt.error.as_deref());
     let said = said.map(|said| format!(": {}", first_line(said)));
-    let when = attempt.ended_at.map(local).unwrap_or_default();
+    let when = world.local_time(attempt.ended_at.unwrap_or(attempt.started_at));
     format!(
         "{DIM}{when}{DIM:#}  {BOLD}{}{BOLD:#} {}{}\n",
         first_line(name),
-        attempt.outcome.as_str(),
+        attempt.outcome,
         said.unwrap_or_default()
     )
 }
 
 /// An attempt, and what was noticed in it.
-fn past(attempt: &Past) -> String {
-    let mut text = past_line(attempt);
+fn past(world: &World, attempt: &Past) -> String {
+    let mut text = past_line(world, attempt);
     if let Some(used) = used(&Spend::of(&attempt.usage)) {
         text.push_str(&format!("    used {used}\n"));
     }
@@ -271,19 +281,44 @@ pub(super) fn failures(
         output.note("no attempt failed or was blocked");
         return Ok(Exit::Done);
     }
+    let rows = failures.signatures.iter().map(|one| {
+        [
+            format!("{:>4}", one.count),
+            first_line(&one.example),
+            format!("{DIM}{}{DIM:#}", some_of(&one.items)),
+        ]
+    });
+    output.data(&table::render(rows));
+    if !failures.categories.is_empty() {
+        output.data("By category of what was noticed:\n");
+    }
     let rows = failures
         .categories
         .iter()
         .map(|one| [format!("{:>4}", one.count), one.category.to_string()]);
     output.data(&table::render(rows));
     output.note(&format!(
-        "{DIM}noticed in {}{DIM:#}",
+        "{DIM}in {}{DIM:#}",
         count(failures.attempts, "failed or blocked attempt")
     ));
     for warning in &failures.warnings {
         output.warning(warning);
     }
     Ok(Exit::Done)
+}
+
+/// The first of some items, and how many there are besides.
+fn some_of(items: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown: Vec<String> = items
+        .iter()
+        .take(SHOWN)
+        .map(|item| first_line(item))
+        .collect();
+    match items.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{}, {more} more", shown.join(", ")),
+    }
 }
 
 pub(super) fn issues(

@@ -1,7 +1,8 @@
 //! `piton next`, and `piton inbox ask`.
 
+use piton_engine::item_view::{ItemView, WaitsFor};
 use piton_engine::verbs::inbox::{self, Question};
-use piton_engine::verbs::next::{self, RunNext, Waiting, WaitsFor};
+use piton_engine::verbs::next::{self, RunNext};
 use piton_engine::{Exit, Failure, World};
 
 use super::{count, notify};
@@ -48,26 +49,26 @@ fn of_run(world: &World, run: &RunNext) -> String {
     if let Some(why) = &run.held_up {
         text.push_str(&format!("  {YELLOW}{why}{YELLOW:#}\n"));
     }
-    for node in &run.working {
-        text.push_str(&format!("  {CYAN}working{CYAN:#}  {node}\n"));
+    for item in &run.working {
+        text.push_str(&format!("  {CYAN}working{CYAN:#}  {}\n", name(item)));
     }
-    for node in &run.ready {
-        text.push_str(&format!("  {GREEN}ready{GREEN:#}    {node}\n"));
+    for item in &run.ready {
+        text.push_str(&format!("  {GREEN}ready{GREEN:#}    {}\n", name(item)));
     }
-    for waiting in &run.waiting {
-        let for_what = waits(world, waiting);
-        let node = &waiting.node;
+    for item in &run.waiting {
         text.push_str(&format!(
-            "  {YELLOW}waits{YELLOW:#}    {node} {DIM}{for_what}{DIM:#}\n"
+            "  {YELLOW}waits{YELLOW:#}    {} {DIM}{}{DIM:#}\n",
+            name(item),
+            waits(world, item)
         ));
     }
-    for stuck in &run.stuck {
-        let why = stuck.why.as_deref().map(first_line).unwrap_or_default();
-        let asked = stuck.decision.as_deref().map(|id| format!(" ({id})"));
+    for item in &run.stuck {
+        let why = item.error.as_deref().map(first_line).unwrap_or_default();
+        let asked = item.decision.as_deref().map(|id| format!(" ({id})"));
         text.push_str(&format!(
             "  {RED}stuck{RED:#}    {} {DIM}{}: {why}{}{DIM:#}\n",
-            stuck.node,
-            stuck.state,
+            name(item),
+            item.state,
             asked.unwrap_or_default()
         ));
     }
@@ -80,12 +81,23 @@ fn of_run(world: &World, run: &RunNext) -> String {
     text
 }
 
-fn waits(world: &World, waiting: &Waiting) -> String {
-    let why = waiting.why.as_deref().map(first_line);
-    let words = match (waiting.what, why) {
+/// The path of an item, and what it is called.
+fn name(item: &ItemView) -> String {
+    match &item.title {
+        Some(title) => format!("{} ({})", item.node, first_line(title)),
+        None => item.node.clone(),
+    }
+}
+
+fn waits(world: &World, item: &ItemView) -> String {
+    let Some(waits) = &item.waits else {
+        return String::new();
+    };
+    let why = waits.why.as_deref().map(first_line);
+    let words = match (waits.what, why) {
         (WaitsFor::Person, Some(why)) => format!("for a person: {why}"),
         (WaitsFor::Person, None) => "for a person".to_owned(),
-        (WaitsFor::Time, _) => match waiting.until {
+        (WaitsFor::Time, _) => match item.until {
             Some(until) => format!("for {}", seconds(world.now(), until)),
             None => "for a time".to_owned(),
         },
@@ -93,7 +105,7 @@ fn waits(world: &World, waiting: &Waiting) -> String {
         (WaitsFor::Dependency, None) => "for what it is part of".to_owned(),
         (WaitsFor::Breakpoint, _) => "was done: somebody is to look at it".to_owned(),
     };
-    match &waiting.decision {
+    match &item.decision {
         Some(id) => format!("{words} ({id})"),
         None => words,
     }

@@ -5,9 +5,11 @@ use piton_core::attempt::RecoveryAction;
 use piton_core::evidence::evidence_in_words;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
-use piton_core::{Event, ItemState, Outcome, Recorded, Role, RunState, Stage, Tables};
+use piton_core::{Event, ItemRow, ItemState, Outcome, Recorded, Role, RunState, Stage, Tables};
+use piton_engine::item_view::{CheckView, title_of_item};
 use piton_engine::notice::Working;
 
+use super::item::behind;
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 
 /// The line for an event, if people want to see it.
@@ -33,7 +35,11 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
                 .as_ref()
                 .map(|model| format!(" {DIM}({model}){DIM:#}"))
                 .unwrap_or_default();
-            Some(format!("{CYAN}>{CYAN:#} {BOLD}{node}{BOLD:#}{what}{model}"))
+            let title = recorded_item(tables, recorded).and_then(title_of_item);
+            let title = behind(title.as_deref());
+            Some(format!(
+                "{CYAN}>{CYAN:#} {BOLD}{node}{BOLD:#}{what}{model}{title}"
+            ))
         }
         Event::AttemptEnded { report, node, .. } if report.outcome == Outcome::Interrupted => {
             Some(format!(
@@ -55,10 +61,14 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         Event::GateEnded { node, report, .. } if report.passed => {
             Some(format!("  {DIM}check of {node} passed{DIM:#}"))
         }
-        Event::GateEnded { node, report, .. } if !report.interrupted => Some(format!(
-            "{YELLOW}!{YELLOW:#} check of {node} failed{}",
-            dash(report.error.as_deref())
-        )),
+        Event::GateEnded { node, report, .. } if !report.interrupted => {
+            let check = recorded_item(tables, recorded).and_then(CheckView::of_item);
+            let printed = check.map_or_else(String::new, |check| printed(&check));
+            Some(format!(
+                "{YELLOW}!{YELLOW:#} check of {node} failed{}{printed}",
+                dash(report.error.as_deref())
+            ))
+        }
         Event::CommitEnded {
             node,
             commit: Some(commit),
@@ -73,7 +83,6 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
             moved_line(
                 moved,
                 leaf,
-                item.and_then(|item| item.started_at),
                 time,
                 item.and_then(|item| item.summary.as_deref()),
                 tables,
@@ -121,6 +130,26 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
     }
 }
 
+/// The item of an event that starts or ends work at it.
+fn recorded_item<'t>(tables: &'t Tables, recorded: &Recorded) -> Option<&'t ItemRow> {
+    let (Event::AttemptStarted { run, node, .. } | Event::GateEnded { run, node, .. }) =
+        &recorded.event
+    else {
+        return None;
+    };
+    tables.item(*run, node)
+}
+
+/// The command of a check that failed and what it printed, each in lines of
+/// their own below the line of the event.
+fn printed(check: &CheckView) -> String {
+    let mut text = format!("\n  {DIM}{}{DIM:#}", first_line(&check.command));
+    for line in check.output.lines() {
+        text.push_str(&format!("\n  {DIM}|{DIM:#} {line}"));
+    }
+    text
+}
+
 /// Whether a check ran before the first attempt at its item.
 fn is_before_first_attempt(tables: &Tables, recorded: &Recorded) -> bool {
     let Event::GateEnded { run, node, .. } = &recorded.event else {
@@ -133,7 +162,6 @@ fn is_before_first_attempt(tables: &Tables, recorded: &Recorded) -> bool {
 fn moved_line(
     moved: &piton_core::event::ItemMoved,
     leaf: bool,
-    started: Option<Timestamp>,
     now: Timestamp,
     summary: Option<&str>,
     tables: &Tables,
@@ -143,12 +171,13 @@ fn moved_line(
     let calls = denied(calls).map_or_else(String::new, |calls| format!(" {DIM}({calls}){DIM:#}"));
     match moved.to {
         ItemState::Done => {
-            let took = started
-                .map(|from| seconds(from, now))
-                .map(|time| format!(" {DIM}{time}{DIM:#}"))
+            let item = tables.item(moved.run, node);
+            let took = item
+                .filter(|item| item.started_at.is_some())
+                .map(|item| tables.work_ms(item, None) / 1_000)
+                .map(|took| format!(" {DIM}{}{DIM:#}", piton_core::amount::spoken(took)))
                 .unwrap_or_default();
             let said = if leaf { dash(summary) } else { String::new() };
-            let item = tables.item(moved.run, node);
             let proof = item
                 .and_then(|item| evidence_in_words(&item.evidence))
                 .map(|proof| format!(" {DIM}({proof}){DIM:#}"))
@@ -282,6 +311,12 @@ pub(crate) fn first_line(text: &str) -> String {
     } else {
         short
     }
+}
+
+/// A text of any number of lines without what moves the cursor of a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    let is_plain = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    text.chars().filter(is_plain).collect()
 }
 
 /// The time between two instants, for people.

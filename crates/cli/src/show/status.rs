@@ -2,14 +2,28 @@
 
 use jiff::Timestamp;
 use piton_core::{ItemState, RunState};
-use piton_engine::verbs::status::{Line, NodeLine, Report, Status, sentence};
+use piton_engine::item_view::ItemView;
+use piton_engine::verbs::status::{Line, Report, Status, sentence};
 
 use super::costs::used;
-use super::progress::{denied, first_line, followed, seconds};
+use super::item;
+use super::progress::{first_line, seconds};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 
+/// Whether items that are finished are shown one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Finished {
+    /// In one line, where there are many of them.
+    Folded,
+    /// Each in a line of its own.
+    Each,
+}
+
+/// So many finished items one after another are shown one by one.
+const FOLDED_FROM: usize = 10;
+
 /// Everything, as text.
-pub(crate) fn render(status: &Status, now: Timestamp) -> String {
+pub(crate) fn render(status: &Status, now: Timestamp, finished: Finished) -> String {
     let mut text = String::new();
     let others = status
         .runs
@@ -17,7 +31,7 @@ pub(crate) fn render(status: &Status, now: Timestamp) -> String {
         .filter(|line| status.run.as_ref().is_none_or(|run| run.line.id != line.id));
     let others: Vec<&Line> = others.collect();
     if let Some(run) = &status.run {
-        text.push_str(&report(run, now));
+        text.push_str(&report(run, now, finished));
     }
     if !others.is_empty() {
         if status.run.is_some() {
@@ -30,25 +44,21 @@ pub(crate) fn render(status: &Status, now: Timestamp) -> String {
     text
 }
 
-fn report(run: &Report, now: Timestamp) -> String {
+/// A run, with each of its items.
+pub(crate) fn report(run: &Report, now: Timestamp, finished: Finished) -> String {
     let mut text = format!(
         "{BOLD}{}{BOLD:#}  {}",
         run.line.run,
         coloured_state(&run.line)
     );
-    if let Some(elapsed) = run
-        .elapsed_s
-        .and_then(|seconds| u64::try_from(seconds).ok())
-    {
+    if run.work_s > 0 {
         text.push_str(&format!(
-            "  {DIM}{}{DIM:#}",
-            piton_core::amount::spoken(elapsed)
+            "  {DIM}{} of work{DIM:#}",
+            piton_core::amount::spoken(run.work_s)
         ));
     }
     text.push('\n');
-    for node in &run.nodes {
-        text.push_str(&node_line(node, now));
-    }
+    text.push_str(&items(run, now, finished));
     text.push_str(&format!("\n{}\n", counters(run)));
     if let Some(used) = used(&run.spend) {
         text.push_str(&format!("Used: {used}\n"));
@@ -107,21 +117,64 @@ fn coloured_state(line: &Line) -> String {
     format!("{style}{}{style:#}", line.state)
 }
 
+/// The items of a run, one a line. Finished ones that stand together are one
+/// line where they are many, with all that they hold.
+fn items(run: &Report, now: Timestamp, finished: Finished) -> String {
+    let mut text = String::new();
+    let mut rest = run.nodes.as_slice();
+    while let Some(first) = rest.first() {
+        let folded = rest
+            .iter()
+            .take_while(|item| item.is_finished() && !item.current && item.depth >= first.depth);
+        let folded = match finished {
+            Finished::Folded if first.is_finished() => folded.count(),
+            Finished::Folded | Finished::Each => 0,
+        };
+        let indent = "  ".repeat(first.depth.saturating_sub(1));
+        let shown = if folded >= FOLDED_FROM {
+            text.push_str(&format!("{indent}{}\n", in_one_line(&rest[..folded])));
+            folded
+        } else {
+            text.push_str(&format!("{indent}{}\n", item::line(first, now)));
+            1
+        };
+        rest = &rest[shown..];
+    }
+    text
+}
+
+/// Finished items in one line: how many are done, and how many were left out.
+fn in_one_line(items: &[ItemView]) -> String {
+    let leaves = || items.iter().filter(|item| item.children == 0);
+    let of_state = |state| leaves().filter(|item| item.state == state).count();
+    let (done, skipped) = (of_state(ItemState::Done), of_state(ItemState::Skipped));
+    let mut parts = Vec::new();
+    if done > 0 {
+        parts.push(format!("{done} done"));
+    }
+    if skipped > 0 {
+        parts.push(format!("{skipped} skipped"));
+    }
+    format!(
+        "{GREEN}[x]{GREEN:#} {} {DIM}(each: --all){DIM:#}",
+        parts.join(", ")
+    )
+}
+
 fn counters(run: &Report) -> String {
     let counters = &run.counters;
-    let mut parts = vec![format!(
-        "{} of {} phases",
-        counters.phases_done, counters.phases
-    )];
-    if counters.steps > 0 {
-        parts.push(format!(
-            "{} of {} steps",
-            counters.steps_done, counters.steps
-        ));
+    let mut parts = Vec::new();
+    if let (Some(done), Some(all)) = (counters.phases_done, counters.phases) {
+        parts.push(format!("{done} of {all} phases"));
+    }
+    if let (Some(done), Some(all)) = (counters.steps_done, counters.steps.filter(|all| *all > 0)) {
+        parts.push(format!("{done} of {all} steps"));
     }
     parts.push(format!(
-        "{} of {} nodes done",
-        counters.nodes_done, counters.nodes
+        "{} of {} {} done",
+        counters.nodes_done,
+        counters.nodes,
+        counters.unit.word(counters.nodes)
     ));
     if counters.nodes_skipped > 0 {
         parts.push(format!("{} skipped", counters.nodes_skipped));
@@ -136,63 +189,4 @@ fn counters(run: &Report) -> String {
     };
     parts.push(format!("{} {agents} started", counters.iterations));
     parts.join(", ")
-}
-
-fn node_line(node: &NodeLine, now: Timestamp) -> String {
-    let (mark, style) = match node.state {
-        ItemState::Done => ("[x]", GREEN),
-        ItemState::Working => ("[>]", CYAN),
-        ItemState::Failed => ("[!]", RED),
-        ItemState::Blocked => ("[B]", RED),
-        ItemState::Skipped => ("[~]", DIM),
-        ItemState::Waiting => ("[?]", YELLOW),
-        ItemState::Pending | ItemState::Ready => ("[ ]", anstyle::Style::new()),
-    };
-    let indent = "  ".repeat(node.depth.saturating_sub(1));
-    let here = if node.current {
-        format!(" {CYAN}<{CYAN:#}")
-    } else {
-        String::new()
-    };
-    let time = match (node.started_at, node.completed_at) {
-        (Some(from), Some(to)) => format!(" {DIM}{}{DIM:#}", seconds(from, to)),
-        (Some(_), None) | (None, _) => String::new(),
-    };
-    let mut notes = Vec::new();
-    if node.retries > 0 {
-        notes.push(format!(
-            "tried again {}",
-            if node.retries == 1 {
-                "once".to_owned()
-            } else {
-                format!("{} times", node.retries)
-            }
-        ));
-    }
-    if let Some(until) = node.until.filter(|until| *until > now) {
-        notes.push(format!("waits {}", seconds(now, until)));
-    }
-    if node.being_checked {
-        notes.push("being checked".to_owned());
-    }
-    notes.extend(denied(node.denied));
-    notes.extend(node.recovery.as_ref().map(followed));
-    if node.state == ItemState::Skipped {
-        notes.extend(node.summary.as_deref().map(first_line));
-    }
-    if let Some(error) = &node.error {
-        notes.push(first_line(error));
-    }
-    let proof = node.evidence.as_ref().map_or_else(String::new, |proof| {
-        format!(" {DIM}({}){DIM:#}", proof.summary)
-    });
-    let notes = if notes.is_empty() {
-        String::new()
-    } else {
-        format!(" {DIM}- {}{DIM:#}", notes.join("; "))
-    };
-    format!(
-        "{indent}{style}{mark}{style:#} {}{time}{proof}{here}{notes}\n",
-        node.id
-    )
 }

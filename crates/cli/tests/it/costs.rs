@@ -117,9 +117,9 @@ mod sums {
             0
         );
         insta::assert_snapshot!(scratch.shows(&["recent", "--item", "notes"]), @r"
-        2026-01-15 09:00  notes-1 completed
+        2026-01-15 09:00 UTC  notes-1 completed
             used 10 in, 3 out, 500 from cache, 40 to cache, 2 of reasoning; $0.0042 said
-        2026-01-15 09:00  notes-2 completed
+        2026-01-15 09:00 UTC  notes-2 completed
             used 7 in; $2.00 said
         [exit 0]
         ");
@@ -253,7 +253,7 @@ mod claims {
         let scratch = committed(WORD_ASKS);
         assert_eq!(scratch.run(&[]).exit, 3);
         insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
-        d1  `build` is said to be done, and its attempts changed nothing: is it done?  2026-01-15_demo at build
+        d1  `build` is said to be done, and its attempts changed nothing: is it done?  2026-01-15_demo at build: build it
             fine
             piton decide d1 approve
             piton decide d1 retry

@@ -439,8 +439,8 @@ mod recent {
         fine(&scratch.piton(&["init", "--yes"]));
         insta::assert_snapshot!(scratch.shows(&["recent"]), @r"
         Last 2 entries: 1 task completed, 1 blocker. Most recent: oauth: did oauth.
-        2026-01-02 08:00  auth-1 completed: did auth
-        2026-01-03 08:00  oauth-1 failed: did oauth
+        2026-01-02 08:00 UTC  auth-1 completed: did auth
+        2026-01-03 08:00 UTC  oauth-1 failed: did oauth
         Last task: auth
         [exit 0]
         ");
@@ -473,9 +473,9 @@ mod recent {
         fine(&scratch.piton(&["init", "--yes"]));
         insta::assert_snapshot!(scratch.shows(&["recent"]), @r"
         Last 3 entries: 1 task completed. Most recent: session_ended.
-        2025-03-01 00:00  session_started
-        2025-03-01 00:00  task_completed 1: Lay the keel
-        2025-04-05 08:30  session_ended enough
+        2025-03-01 00:00 UTC  session_started
+        2025-03-01 00:00 UTC  task_completed 1: Lay the keel
+        2025-04-05 08:30 UTC  session_ended enough
         Last task: 1
         [exit 0]
         ");

@@ -288,6 +288,12 @@ impl Running {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// What it said on stdout so far.
+    pub(crate) fn out(&self) -> String {
+        let bytes = std::fs::read(self.folder.path().join("out")).expect("stdout is a file");
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
     /// Waits until stderr has this text.
     #[track_caller]
     pub(crate) fn until_said(&self, text: &str) {

@@ -49,7 +49,7 @@ fn each_kind_is_added_listed_and_shown() {
     Title: Ask before a migration
     Trigger: Before the schema is changed
     Added after: Session: 2026-01-15 - added by Ada
-    Learned: 2026-01-15 09:00, by Ada
+    Learned: 2026-01-15 09:00 UTC, by Ada
     Trust: told
 
     Write it down and ask first.
@@ -169,7 +169,7 @@ fn what_is_retired_stays_on_record_with_the_reason() {
     ");
     let text = scratch.shows(&["learn", "show", "sign-0001"]);
     assert!(
-        text.contains("Retired: 2026-01-15 09:00, by Ada: a tool does it\n"),
+        text.contains("Retired: 2026-01-15 09:00 UTC, by Ada: a tool does it\n"),
         "{text}"
     );
     // Its title is free again, its id is not.

@@ -37,6 +37,7 @@ mod people;
 mod plans;
 mod prepare;
 mod questions;
+mod reading;
 mod real_agents;
 mod recall;
 mod record;

@@ -188,12 +188,12 @@ fn where_everything_stands_is_told_in_words_and_as_data() {
         let next = server.done("next", json!({ "run": crate::harness::DEMO }));
         assert!(
             next.text
-                .contains("waits for a person: build: which port? (d1)"),
+                .contains("waits for a person: build “do it”: which port? (d1)"),
             "{}",
             next.text
         );
         assert!(next.text.contains("ready: release"), "{}", next.text);
-        assert_eq!(next.data["runs"][0]["waiting"][0]["for"], "person");
+        assert_eq!(next.data["runs"][0]["waiting"][0]["waits"]["for"], "person");
         let progress = server.request("resources/read", json!({ "uri": "piton://progress" }));
         let contents = &progress["result"]["contents"][0];
         assert_eq!(contents["mimeType"], "text/markdown");

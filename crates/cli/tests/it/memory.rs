@@ -143,9 +143,9 @@ mod recent {
         );
         insta::assert_snapshot!(scratch.shows(&["recent"]), @r"
         Last 3 entries: 1 task completed, 1 blocker. Most recent: 1.2: JWT validation. Next: refresh tokens
-        2026-01-15 09:00  session_started
-        2026-01-15 09:00  task_blocked [auth] 1.1: no key
-        2026-01-15 09:00  task_completed [auth] 1.2: JWT validation
+        2026-01-15 09:00 UTC  session_started
+        2026-01-15 09:00 UTC  task_blocked [auth] 1.1: no key
+        2026-01-15 09:00 UTC  task_completed [auth] 1.2: JWT validation
         Last task: 1.2 of auth
         Unresolved blockers:
         ! task_blocked [auth] 1.1: no key

@@ -48,17 +48,17 @@ fn what_is_ready_and_what_waits_for_it_is_told() {
     insta::assert_snapshot!(scratch.shows(&["next"]), @r"
     prd  waiting
       run `prd` waits for a person at a
-      ready    b
-      waits    a for a person: which port? (d1)
-      waits    c for a (waiting)
+      ready    b (do b)
+      waits    a (do a) for a person: which port? (d1)
+      waits    c (do c) for a (waiting)
       Next: piton inbox
     [exit 0]
     ");
     insta::assert_snapshot!(scratch.shows(&["next", "prd.json", "--limit", "1"]), @r"
     prd  waiting
       run `prd` waits for a person at a
-      ready    b
-      waits    a for a person: which port? (d1)
+      ready    b (do b)
+      waits    a (do a) for a person: which port? (d1)
       and 1 more
       Next: piton inbox
     [exit 0]
@@ -67,15 +67,38 @@ fn what_is_ready_and_what_waits_for_it_is_told() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&next["runs"][0]["waiting"]).expect("JSON"), @r#"
     [
       {
+        "run": "prd",
         "node": "a",
-        "for": "person",
-        "why": "which port?",
+        "id": "a",
+        "title": "do a",
+        "depth": 1,
+        "state": "waiting",
+        "current": true,
+        "attempts": 1,
+        "retries": 0,
+        "started_at": "2026-01-15T09:00:00Z",
+        "work_s": 0,
+        "waits": {
+          "for": "person",
+          "why": "which port?"
+        },
         "decision": "d1"
       },
       {
+        "run": "prd",
         "node": "c",
-        "for": "dependency",
-        "why": "a (waiting)"
+        "id": "c",
+        "title": "do c",
+        "depth": 1,
+        "state": "pending",
+        "current": false,
+        "attempts": 0,
+        "retries": 0,
+        "work_s": 0,
+        "waits": {
+          "for": "dependency",
+          "why": "a (waiting)"
+        }
       }
     ]
     "#);
@@ -87,9 +110,9 @@ fn what_is_stuck_is_told_with_why_and_what_waits_for_it() {
     insta::assert_snapshot!(scratch.shows(&["next"]), @r"
     prd  blocked
       run `prd` is blocked at a
-      ready    b
-      waits    c for a (blocked)
-      stuck    a blocked: no compiler here (d1)
+      ready    b (do b)
+      waits    c (do c) for a (blocked)
+      stuck    a (do a) blocked: no compiler here (d1)
       Next: piton inbox
     [exit 0]
     ");
@@ -105,8 +128,8 @@ fn a_breakpoint_is_something_that_waits_for_a_person() {
     insta::assert_snapshot!(scratch.shows(&["next"]), @r"
     2026-01-15_demo  paused
       run `2026-01-15_demo` is paused at the breakpoint after build
-      ready    release
-      waits    build was done: somebody is to look at it (d1)
+      ready    release (ship it)
+      waits    build (do it) was done: somebody is to look at it (d1)
       Next: piton resume 2026-01-15_demo
     hint: 1 question in the inbox: see `piton inbox`
     [exit 0]
@@ -148,7 +171,7 @@ fn a_question_by_the_way_is_asked_answered_and_told_to_the_next_agent() {
     );
     let id = scratch.json(&ask)["id"].as_str().expect("an id").to_owned();
     insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
-    d1  `a` failed: what now?  prd at a
+    d1  `a` failed: what now?  prd at a: do a
         the agent ended with exit status 1 and printed nothing
         considered:
         - not skip: nothing says that it was done already
@@ -162,7 +185,7 @@ fn a_question_by_the_way_is_asked_answered_and_told_to_the_next_agent() {
         piton decide d1 retry
         piton decide d1 answer --why '...'
         piton decide d1 skip
-    d2  tabs or blanks?  prd at b
+    d2  tabs or blanks?  prd at b: do b
         There are both.
         piton decide d2 answer --why '...'
         piton decide d2 skip

@@ -58,7 +58,7 @@ mod decisions {
         [exit 0]
         ");
         insta::assert_snapshot!(inbox_of(TWO, ASKS).1, @r"
-        d1  which port?  2026-01-15_demo at build
+        d1  which port?  2026-01-15_demo at build: build it
             5432 is taken
             piton decide d1 answer --why '...'
             piton decide d1 retry

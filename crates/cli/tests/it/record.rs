@@ -36,8 +36,8 @@ mod flags {
         ");
         insta::assert_snapshot!(scratch.shows(&["recent"]), @r"
         Last 2 entries: 1 task completed, 1 blocker. Most recent: auth-login: tests fail.
-        2026-01-15 09:00  task_completed auth-login: JWT login
-        2026-01-15 09:00  task_blocked auth-login: tests fail
+        2026-01-15 09:00 UTC  task_completed auth-login: JWT login
+        2026-01-15 09:00 UTC  task_blocked auth-login: tests fail
         Last task: auth-login
         Unresolved blockers:
         ! task_blocked auth-login: tests fail
@@ -598,9 +598,11 @@ mod queries {
     fn failures_are_counted_by_category() {
         let scratch = tried();
         insta::assert_snapshot!(scratch.shows(&["status", "--failures"]), @r"
+           2  no luck  auth
+        By category of what was noticed:
            4  tooling-friction
            1  bug
-        noticed in 2 failed or blocked attempts
+        in 2 failed or blocked attempts
         warning: 4 failures are tooling-friction: mend the infrastructure first
         [exit 0]
         ");
@@ -623,7 +625,7 @@ mod queries {
         [exit 0]
         ");
         insta::assert_snapshot!(scratch.shows(&["recent", "--item", "done"]), @r"
-        2026-01-15 09:00  done-1 completed
+        2026-01-15 09:00 UTC  done-1 completed
             completion: it was there
             blocker: no key
         [exit 0]

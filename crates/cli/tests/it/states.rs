@@ -101,9 +101,9 @@ fn not_started() {
     insta::assert_snapshot!(typed_in(compiled), @r"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     keeping progress in SCRATCH/.piton
-    > build
+    > build: build it
     x build 0s (agent's word): built
-    > test
+    > test: test it
     x test 0s (agent's word): built
     run `2026-01-15_demo` is done
     [exit 0]
@@ -143,9 +143,9 @@ fn not_started_though_recorded() {
     insta::assert_snapshot!(typed_in(recorded), @r"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     run `2026-01-15_demo` is begun as it was planned before; `--recompile` takes in what has changed since
-    > build
+    > build: build it
     x build 0s (agent's word): built
-    > test
+    > test: test it
     x test 0s (agent's word): built
     run `2026-01-15_demo` is done
     [exit 0]
@@ -213,9 +213,9 @@ fn in_progress_with_a_dead_runner() {
     = interrupted: its runner died
     warning: ended what outlived an earlier runner
     - build interrupted: its runner died; nobody knows how it ended
-    > build, attempt 2
+    > build, attempt 2: build it
     x build 0s (files changed): built
-    > test
+    > test: test it
     x test 0s (agent's word): built
     run `2026-01-15_demo` is done
     [exit 0]
@@ -253,9 +253,9 @@ fn interrupted_by_a_signal() {
     };
     insta::assert_snapshot!(typed_in(interrupted), @r"
     $ piton run demo --agent ./agent.sh --verdict exit-status
-    > build, attempt 2
+    > build, attempt 2: build it
     x build 0s (1 file changed): built
-    > test
+    > test: test it
     x test 0s (1 file changed): built
     run `2026-01-15_demo` is done
     [exit 0]
@@ -376,7 +376,7 @@ fn paused_by_a_limit() {
     insta::assert_snapshot!(typed_in(paused), @r"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     as before, with --max-iterations 1
-    > test
+    > test: test it
     x test 0s (agent's word): built
     run `2026-01-15_demo` is done
     [exit 0]

@@ -472,3 +472,44 @@ fn a_check_that_cannot_be_run_twice_is_asked_about_and_no_agent_repairs_it() {
     );
     assert_eq!(world.state(), RunState::Blocked);
 }
+
+#[test]
+fn only_work_counts_as_time_of_an_item_and_what_it_waited_for_does_not() {
+    let (mut world, token) = World::running("dev\n  build gate=3");
+    world.pass(1_000);
+    let attempt = world.begin(token, "dev/build");
+    world.pass(60);
+    assert_eq!(
+        world.item("dev/build").work_ms_until(Some(world.now)),
+        60_000
+    );
+    world.end(token, "dev/build", attempt, needs_human("which port?"));
+    world.pass(36_000);
+    world.decide(Verb::Answer, Some("5433"));
+    let token = world.start();
+    let attempt = world.begin(token, "dev/build");
+    world.pass(30);
+    world.end(
+        token,
+        "dev/build",
+        attempt,
+        Report::bare(Outcome::Completed),
+    );
+    let item = world.item("dev/build").clone();
+    assert_eq!((item.work_ms, item.at_work_since), (90_000, None));
+    let above = world.item("dev").clone();
+    assert_eq!(world.tables.work_ms(&above, Some(world.now)), 90_000);
+}
+
+#[test]
+fn an_attempt_whose_runner_died_counts_as_long_as_its_agent_was_seen() {
+    let (mut world, token) = World::running("build");
+    let attempt = world.begin(token, "build");
+    world.pass(36_000);
+    let report = Report {
+        duration_s: Some(120),
+        ..Report::bare(Outcome::Interrupted)
+    };
+    world.end(token, "build", attempt, report);
+    assert_eq!(world.item("build").work_ms, 120_000);
+}

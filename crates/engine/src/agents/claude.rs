@@ -25,7 +25,8 @@ use super::heard::{Heard, Name};
 use super::session_file::MessageSum;
 use super::stream::Part;
 use super::{
-    Agent, EarlyStop, Launch, Order, Reader, SERVER, Said, Seen, SessionFiles, Tools, reset, signs,
+    Agent, EarlyStop, Launch, Order, RETURNED_CHARS_MAX, Reader, SERVER, Said, Seen, SessionFiles,
+    Tools, reset, signs,
 };
 use crate::answer::Ended;
 use crate::config::{AgentTable, Family, Permissions};
@@ -341,18 +342,26 @@ impl ClaudeReader {
                 continue;
             };
             seen.push(Seen::Called(answered(call, block, event)));
+            if let Some(text) = texts_of(block).next() {
+                seen.push(Seen::Returned(
+                    signs::first_chars(text, RETURNED_CHARS_MAX).to_owned(),
+                ));
+            }
         }
     }
 }
 
-/// A call with what came back.
-fn answered(mut call: Call, block: &Value, event: &Value) -> Call {
+/// The texts of what a tool gave.
+fn texts_of(block: &Value) -> impl Iterator<Item = &str> {
     let content = &block["content"];
     let texts = content.as_array().into_iter().flatten();
-    let text = texts
-        .map(|part| &part["text"])
-        .chain([content])
-        .filter_map(Value::as_str);
+    let texts = texts.map(|part| &part["text"]).chain([content]);
+    texts.filter_map(Value::as_str)
+}
+
+/// A call with what came back.
+fn answered(mut call: Call, block: &Value, event: &Value) -> Call {
+    let text = texts_of(block);
     let (mut bytes, mut first) = (0, None);
     for text in text {
         bytes += text.len() as u64;

@@ -14,7 +14,10 @@ use serde_json::Value;
 
 use super::heard::{Heard, Name};
 use super::stream::Part;
-use super::{Agent, Launch, Order, Reader, SERVER, Said, Seen, SessionFiles, Tools, signs};
+use super::{
+    Agent, Launch, Order, RETURNED_CHARS_MAX, Reader, SERVER, Said, Seen, SessionFiles, Tools,
+    signs,
+};
 use crate::answer::Ended;
 use crate::config::{AgentTable, Family, Permissions};
 use crate::failure::Failure;
@@ -191,6 +194,11 @@ impl CodexReader {
                         ..call
                     };
                     seen.push(Seen::Called(call));
+                }
+                if let Some(text) = item["aggregated_output"].as_str() {
+                    seen.push(Seen::Returned(
+                        signs::first_chars(text, RETURNED_CHARS_MAX).to_owned(),
+                    ));
                 }
             }
         }

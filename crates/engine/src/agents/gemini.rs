@@ -16,7 +16,9 @@ use serde_json::Value;
 use super::calls::of_tool;
 use super::heard::{Heard, Name};
 use super::stream::Part;
-use super::{Agent, Counting, Launch, Order, Reader, Said, Seen, Verdict, signs};
+use super::{
+    Agent, Counting, Launch, Order, RETURNED_CHARS_MAX, Reader, Said, Seen, Verdict, signs,
+};
 use crate::answer::Ended;
 use crate::config::{AgentTable, Family, Permissions};
 use crate::failure::Failure;
@@ -172,6 +174,9 @@ impl GeminiReader {
         };
         self.denied += u32::from(was_refused);
         seen.push(Seen::Called(call));
+        seen.push(Seen::Returned(
+            signs::first_chars(output, RETURNED_CHARS_MAX).to_owned(),
+        ));
     }
 
     fn finish(&mut self, event: Value, seen: &mut Vec<Seen>) {

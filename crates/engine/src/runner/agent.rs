@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use piton_core::attempt::{Conversation, Outcome, ProcessEnd, Report, Transcript};
 use piton_core::dollars::Dollars;
+use piton_core::item::millis_between;
 use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
 use piton_core::standstill::StandstillBounds;
@@ -522,6 +523,16 @@ impl Runner<'_, '_> {
         Some(whole)
     }
 
+    /// How long an agent whose runner died was seen at work, in seconds: from
+    /// its start to the last time that it printed something.
+    fn seen_for(&self, attempt: AttemptId, output: &Path) -> Option<u64> {
+        let started_at = self.lp.tables().attempt(attempt)?.started_at;
+        let changed = std::fs::metadata(output).and_then(|found| found.modified());
+        let last = changed.ok().and_then(|time| Timestamp::try_from(time).ok());
+        let last = last.map_or(started_at, |last| last.min(self.session.world.now()));
+        Some(millis_between(started_at, last) / 1_000)
+    }
+
     /// What became of an agent whose runner died: nobody knows, but what it
     /// said is kept. Its processes are gone by now.
     pub(super) fn settle_agent(
@@ -534,6 +545,7 @@ impl Runner<'_, '_> {
         self.last_attempt = Some(attempt);
         let mut report = unseen();
         let output = self.output_of(attempt)?;
+        let seen_s = self.seen_for(attempt, &output);
         let row = self.lp.tables().attempt(attempt);
         let agent = row.map(|row| row.agent.clone()).unwrap_or_default();
         // The dead runner may have had another one.
@@ -576,6 +588,7 @@ impl Runner<'_, '_> {
         if let Some(answer) = self.answered(attempt)? {
             answer::settle(&mut report, &answer);
         }
+        report.duration_s = seen_s;
         report.transcript = self.keep_transcript(attempt, &node);
         // What it changed until then is its own; the tree before is recorded
         // with its start.

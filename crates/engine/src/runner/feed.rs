@@ -285,7 +285,7 @@ impl Live {
                 self.is_news |= self.used != used;
                 self.used = used;
             }
-            Seen::Refused(_) => {}
+            Seen::Returned(_) | Seen::Refused(_) => {}
             Seen::Unknown => {
                 self.activity.unknown_lines = self.activity.unknown_lines.saturating_add(1);
             }

@@ -1,7 +1,9 @@
 //! Gates: the scripts that say whether a node is done.
 
-use piton_core::gate::GateReport;
+use std::path::Path;
 use std::time::Duration;
+
+use piton_core::gate::{GateReport, shortened_output};
 
 use jiff::SignedDuration;
 
@@ -155,7 +157,9 @@ impl Runner<'_, '_> {
         fail::point("gate.ended");
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
         let output = self.spool.output(&gate.mark).map_err(fault)?;
-        let text = spool::tail(&output, 4 * OUTPUT_CHARS_MAX as u64).unwrap_or_default();
+        let text = output_of_check(&output);
+        // Before it is cut: half a secret is not known for one.
+        let text = self.session.world.redactor().redact(&text).into_owned();
         self.spool.remove(&gate.mark).map_err(fault)?;
         fail::point("gate.spool-removed");
         let mut tree = gate.tree.clone();
@@ -208,7 +212,7 @@ impl Runner<'_, '_> {
 }
 
 fn report(text: &str, exit: &Exit, asked: bool, timeout_s: u64) -> GateReport {
-    let output = last_chars(text.trim_end(), OUTPUT_CHARS_MAX);
+    let output = shortened_output(text.trim_end(), OUTPUT_CHARS_MAX);
     let error = match (exit.stopped_by, exit.code, exit.signal) {
         (Some(StopReason::Wall), ..) => {
             Some(format!("it ran longer than {timeout_s} s and was stopped"))
@@ -233,7 +237,15 @@ fn report(text: &str, exit: &Exit, asked: bool, timeout_s: u64) -> GateReport {
     }
 }
 
-fn last_chars(text: &str, chars_max: usize) -> String {
-    let count = text.chars().count();
-    text.chars().skip(count.saturating_sub(chars_max)).collect()
+/// What a check printed; of much its beginning and its end, which are more
+/// than is kept of them.
+fn output_of_check(output: &Path) -> String {
+    let bytes_max = 4 * OUTPUT_CHARS_MAX as u64;
+    let bytes = std::fs::metadata(output).map_or(0, |found| found.len());
+    let tail = spool::tail(output, bytes_max).unwrap_or_default();
+    if bytes <= bytes_max {
+        return tail;
+    }
+    let head = spool::head(output, bytes_max.min(bytes - bytes_max)).unwrap_or_default();
+    format!("{head}\n{tail}")
 }

@@ -1,7 +1,8 @@
 //! `piton inbox` and `piton decide`: everything that waits for a person.
 
 use piton_core::{
-    Command, DecisionId, DecisionKind, DecisionRow, Need, Node, Refusal, RunId, RunRow, Verb, Way,
+    Command, DecisionId, DecisionKind, DecisionRow, ItemRow, Need, Node, Refusal, RunId, RunRow,
+    Verb, Way,
 };
 use piton_formats::plan_file::PlanKind;
 use serde::Serialize;
@@ -12,6 +13,7 @@ use super::record::unknown::known_item;
 use super::{Told, follow_faces, one_line, said, session, shown};
 use crate::failure::Failure;
 use crate::held::own_item;
+use crate::item_view::{CheckView, title_of_item};
 use crate::session::{Session, no_runs, replaced_by};
 use crate::world::World;
 use crate::{faces, mirror};
@@ -27,6 +29,9 @@ pub struct Open {
     pub run: String,
     /// The node that it is about, unless it is about a file.
     pub node: Option<String>,
+    /// What that item is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The native file that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -37,6 +42,9 @@ pub struct Open {
     pub question: String,
     /// More, if there is more.
     pub details: Option<String>,
+    /// The check of that item, where it failed: with what it printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckView>,
     /// Since when.
     pub since: jiff::Timestamp,
     /// What may be said.
@@ -56,15 +64,8 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
         return Ok(Vec::new());
     };
     let runs = session.runs()?;
-    let name = |run| {
-        let row = runs.iter().find(|row| row.id == run);
-        row.map_or_else(String::new, |row| row.name.clone())
-    };
     let open = open_questions(&session, &runs)?;
-    Ok(open
-        .iter()
-        .map(|row| Open::of(row, name(row.run)))
-        .collect())
+    views_of(&session, &runs, &open)
 }
 
 /// The questions that wait for a person. Those of a run that a later one of its
@@ -82,9 +83,40 @@ pub(super) fn open_questions(
     Ok(open.filter(|row| !is_replaced(row.run)).cloned().collect())
 }
 
+/// The open questions of a project, the oldest first.
+pub(super) fn open_of(session: &Session<'_>) -> Result<Vec<Open>, Failure> {
+    let runs = session.runs()?;
+    let rows = session.load(&[Need::OpenDecisions(None)])?;
+    let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
+    let open: Vec<DecisionRow> = open.cloned().collect();
+    views_of(session, &runs, &open)
+}
+
+fn views_of(
+    session: &Session<'_>,
+    runs: &[RunRow],
+    open: &[DecisionRow],
+) -> Result<Vec<Open>, Failure> {
+    let about = open.iter();
+    let about = about.filter_map(|row| Some(Need::Line(row.run, row.node.clone()?)));
+    let needs: Vec<Need> = about.collect();
+    let items = session.load(&needs)?.tables;
+    let open = open.iter().map(|row| {
+        let run = runs.iter().find(|run| run.id == row.run);
+        let name = run.map_or_else(String::new, |run| run.name.clone());
+        let node = row.node.as_ref();
+        Open::of(row, name, node.and_then(|node| items.item(row.run, node)))
+    });
+    Ok(open.collect())
+}
+
 impl Open {
-    fn of(row: &DecisionRow, run: String) -> Self {
+    fn of(row: &DecisionRow, run: String, item: Option<&ItemRow>) -> Self {
+        let waits = item.filter(|_| row.kind.holds_the_run());
+        let check = waits.and_then(CheckView::of_item);
         Self {
+            title: item.and_then(title_of_item),
+            check: check.filter(|check| check.passed == Some(false)),
             ways: row.verbs().into_iter().map(|verb| row.way(verb)).collect(),
             id: format!("d{}", row.number),
             kind: row.kind,
@@ -172,7 +204,14 @@ pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Ope
         Failure::new("decision.decided", "somebody answered at once")
             .hint("see the answer with `piton learn list`")
     })?;
-    Ok(Open::of(row, run_name.unwrap_or_default()))
+    let node = row.node.clone();
+    let needs: Vec<Need> = node
+        .iter()
+        .map(|node| Need::Line(run, node.clone()))
+        .collect();
+    let items = session.load(&needs)?.tables;
+    let item = node.as_ref().and_then(|node| items.item(run, node));
+    Ok(Open::of(row, run_name.unwrap_or_default(), item))
 }
 
 /// What a decision came to.

@@ -10,7 +10,9 @@ use piton_core::{AttemptRow, Need, Outcome, RunId, Tables};
 use piton_formats::ralph_json;
 use serde::Serialize;
 
+use super::record::item::Meant;
 use super::record::unknown::known_item;
+use super::show::outcome;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::world::World;
@@ -20,8 +22,8 @@ use crate::world::World;
 pub struct Recent {
     /// The last entries, the oldest first.
     pub entries: Vec<EntryRow>,
-    /// Of the same time, the attempts that no entry tells of: those that a file
-    /// told of. The oldest first.
+    /// Of the same time, the attempts that have no entry: those that were read
+    /// from a file, the oldest first, and then those under way.
     pub attempts: Vec<Past>,
     /// In a sentence or two.
     pub summary: String,
@@ -47,19 +49,20 @@ pub fn recent(world: &World, start: &Path, count: usize) -> Result<Recent, Failu
         // One at least tells whether there is anything.
         Need::RecentEntries(count.max(1)),
         Need::RecentAttempts(count.max(1)),
+        Need::OpenAttempts(None),
         Need::LastEntry(EntryType::TaskCompleted),
         Need::Blockers,
         Need::Runs,
     ])?;
     let entries: Vec<&EntryRow> = rows.tables.entries().collect();
-    let attempts = untold(&over(&rows.tables), &entries);
+    let attempts = without_entry(&known(&rows.tables), &entries);
     if entries.is_empty() && attempts.is_empty() {
         return Ok(nothing());
     }
     let mut lately: Vec<Lately<'_>> = entries.iter().copied().map(Lately::Entry).collect();
     lately.extend(attempts.into_iter().map(Lately::Attempt));
     // What was logged later stays behind what was logged before.
-    lately.sort_by_key(Lately::time);
+    lately.sort_by_key(Lately::order);
     let completed = lately.iter().rev().find(|one| one.is_completed());
     let last_spec = completed.and_then(|one| one.spec(&rows.tables));
     let last_task = completed.and_then(|one| one.task());
@@ -77,18 +80,19 @@ pub fn recent(world: &World, start: &Path, count: usize) -> Result<Recent, Failu
     })
 }
 
-/// The attempts that no entry tells of. Whoever records an attempt, or makes
-/// one, logs it at the same time; what a file told of is not logged again.
-fn untold<'t>(attempts: &[&'t AttemptRow], entries: &[&EntryRow]) -> Vec<&'t AttemptRow> {
-    let told: BTreeSet<(&str, i64)> = entries
+/// The attempts that have no entry: an attempt that is recorded or made gets
+/// one when it is over, one that was read from a file gets none.
+fn without_entry<'t>(attempts: &[&'t AttemptRow], entries: &[&EntryRow]) -> Vec<&'t AttemptRow> {
+    let logged: BTreeSet<(&str, i64)> = entries
         .iter()
         .filter_map(|row| Some((row.entry.task_id.as_deref()?, row.timestamp.as_second())))
         .collect();
-    let is_told = |row: &AttemptRow| {
+    let has_entry = |row: &AttemptRow| {
         let at = row.ended_at.map_or(0, jiff::Timestamp::as_second);
-        row.agent != ralph_json::AGENT || told.contains(&(row.node.as_str(), at))
+        row.agent != ralph_json::AGENT || logged.contains(&(row.node.as_str(), at))
     };
-    let attempts = attempts.iter().filter(|row| !is_told(row));
+    let attempts = attempts.iter();
+    let attempts = attempts.filter(|row| row.is_open() || !has_entry(row));
     attempts.copied().collect()
 }
 
@@ -114,11 +118,17 @@ impl<'t> Lately<'t> {
         }
     }
 
-    fn time(&self) -> Option<jiff::Timestamp> {
+    /// What is under way comes after all that is over.
+    fn order(&self) -> (bool, Option<jiff::Timestamp>) {
         match self {
-            Self::Entry(row) => Some(row.timestamp),
-            Self::Attempt(row) => row.ended_at,
+            Self::Entry(row) => (false, Some(row.timestamp)),
+            Self::Attempt(row) if row.is_open() => (true, Some(row.started_at)),
+            Self::Attempt(row) => (false, row.ended_at),
         }
+    }
+
+    fn is_under_way(&self) -> bool {
+        self.attempt().is_some_and(AttemptRow::is_open)
     }
 
     fn outcome(&self) -> Option<Outcome> {
@@ -156,8 +166,7 @@ impl<'t> Lately<'t> {
             Self::Attempt(row) => {
                 let report = row.report.as_ref();
                 let said = report.and_then(|report| report.summary.as_deref());
-                let outcome = report.map_or("", |report| report.outcome.as_str());
-                format!("{}: {}", row.node, said.unwrap_or(outcome))
+                format!("{}: {}", row.node, said.unwrap_or(outcome(row)))
             }
         }
     }
@@ -191,6 +200,10 @@ fn summary(lately: &[Lately<'_>]) -> String {
     if blocked > 0 {
         text.push_str(&format!(", {}", plural(blocked, "blocker")));
     }
+    let running = lately.iter().filter(|one| one.is_under_way()).count();
+    if running > 0 {
+        text.push_str(&format!(", {running} running"));
+    }
     text.push('.');
     if let Some(last) = lately.last() {
         text.push_str(&format!(
@@ -205,7 +218,7 @@ fn summary(lately: &[Lately<'_>]) -> String {
     text
 }
 
-/// An attempt that is over, as it is told.
+/// An attempt, in short.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Past {
     /// The name that it has in `.ralph/progress.json`.
@@ -216,10 +229,12 @@ pub struct Past {
     pub node: String,
     /// Which attempt at the item it is, from 1.
     pub number: u32,
-    /// How it ended.
-    pub outcome: Outcome,
+    /// How it ended; `running` while it has not.
+    pub outcome: &'static str,
     /// Who made it.
     pub agent: String,
+    /// When it was started.
+    pub started_at: jiff::Timestamp,
     /// When it was over.
     pub ended_at: Option<jiff::Timestamp>,
     /// What was done.
@@ -252,6 +267,9 @@ pub struct Noticed {
 /// What was noticed in the last attempts.
 #[derive(Clone, Debug, Serialize)]
 pub struct Observations {
+    /// The item, where one was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
     /// Attempts that were looked at.
     pub attempts: usize,
     /// What was noticed, the oldest first.
@@ -278,32 +296,67 @@ pub struct Blockers {
     pub observations: Vec<Noticed>,
 }
 
-/// What was noticed in the last `count` attempts.
-///
-/// # Errors
-///
-/// When there is a store that cannot be read.
-pub fn observations(world: &World, count: usize) -> Result<Observations, Failure> {
-    let Some(session) = Session::read(world, &world.cwd)? else {
-        return Ok(Observations {
-            attempts: 0,
-            observations: Vec::new(),
-        });
-    };
-    let rows = session.load(&[Need::RecentAttempts(count), Need::Runs])?;
-    let attempts = over(&rows.tables);
-    Ok(Observations {
-        observations: noticed(&rows.tables, &attempts, |_| true),
-        attempts: attempts.len(),
-    })
-}
-
-/// The attempts at an item, `[RUN:]NODE`, with what was noticed in them.
+/// What was noticed in the last `count` attempts: at one item, `[RUN:]NODE`, or
+/// at all.
 ///
 /// # Errors
 ///
 /// When there is no such item, or a store that cannot be read.
-pub fn of_item(world: &World, item: &str) -> Result<ItemPast, Failure> {
+pub fn observations(
+    world: &World,
+    item: Option<&str>,
+    count: usize,
+) -> Result<Observations, Failure> {
+    if let Some(item) = item {
+        let (tables, meant) = attempts_at(world, item)?;
+        let attempts = known(&tables);
+        let last = &attempts[attempts.len().saturating_sub(count)..];
+        return Ok(Observations {
+            item: Some(meant.node.to_string()),
+            observations: noticed(&tables, last, |_| true),
+            attempts: last.len(),
+        });
+    }
+    let Some(session) = Session::read(world, &world.cwd)? else {
+        return Ok(Observations {
+            item: None,
+            attempts: 0,
+            observations: Vec::new(),
+        });
+    };
+    let rows = session.load(&[
+        Need::RecentAttempts(count),
+        Need::OpenAttempts(None),
+        Need::Runs,
+    ])?;
+    let attempts = known(&rows.tables);
+    let last = &attempts[attempts.len().saturating_sub(count)..];
+    Ok(Observations {
+        item: None,
+        observations: noticed(&rows.tables, last, |_| true),
+        attempts: last.len(),
+    })
+}
+
+/// The last `count` attempts at an item, `[RUN:]NODE`, with what was noticed in
+/// them.
+///
+/// # Errors
+///
+/// When there is no such item, or a store that cannot be read.
+pub fn of_item(world: &World, item: &str, count: usize) -> Result<ItemPast, Failure> {
+    let (tables, meant) = attempts_at(world, item)?;
+    let attempts = known(&tables);
+    let last = &attempts[attempts.len().saturating_sub(count)..];
+    Ok(ItemPast {
+        run: meant.run_name,
+        node: meant.node.to_string(),
+        attempts: last.iter().map(|row| past(&tables, row)).collect(),
+    })
+}
+
+/// The attempts at an item, with their runs.
+fn attempts_at(world: &World, item: &str) -> Result<(Tables, Meant), Failure> {
     let unknown = || {
         Failure::new("item.unknown", format!("nothing is recorded of `{item}`"))
             .hint("see what happened lately with `piton recent`, and the nodes with `piton status`")
@@ -311,12 +364,7 @@ pub fn of_item(world: &World, item: &str) -> Result<ItemPast, Failure> {
     let session = Session::read(world, &world.cwd)?.ok_or_else(unknown)?;
     let meant = known_item(&session, item)?;
     let rows = session.load(&[Need::AttemptsAt(meant.run, meant.node.clone()), Need::Runs])?;
-    let attempts = over(&rows.tables);
-    Ok(ItemPast {
-        run: meant.run_name,
-        node: meant.node.to_string(),
-        attempts: attempts.iter().map(|row| past(&rows.tables, row)).collect(),
-    })
+    Ok((rows.tables, meant))
 }
 
 /// Everything that is blocked: tasks of sessions, and what attempts say.
@@ -335,17 +383,14 @@ pub fn blockers(world: &World) -> Result<Blockers, Failure> {
     let is_blocker = |observation: &Observation| observation.kind == ObservationKind::Blocker;
     Ok(Blockers {
         unresolved_blockers: unresolved(&rows.tables),
-        observations: noticed(&rows.tables, &over(&rows.tables), is_blocker),
+        observations: noticed(&rows.tables, &known(&rows.tables), is_blocker),
     })
 }
 
-/// The attempts that are over, in the order in which they ended.
-fn over(tables: &Tables) -> Vec<&AttemptRow> {
-    let mut attempts: Vec<&AttemptRow> = tables
-        .attempts()
-        .filter(|row| row.report.is_some())
-        .collect();
-    attempts.sort_by_key(|row| (row.ended_at, row.id));
+/// The attempts in the order in which they ended, and then those under way.
+fn known(tables: &Tables) -> Vec<&AttemptRow> {
+    let mut attempts: Vec<&AttemptRow> = tables.attempts().collect();
+    attempts.sort_by_key(|row| (row.report.is_none(), row.ended_at, row.id));
     attempts
 }
 
@@ -361,8 +406,9 @@ fn past(tables: &Tables, row: &AttemptRow) -> Past {
         run: run_name(tables, row.run),
         node: row.node.to_string(),
         number: row.number,
-        outcome: report.map_or(Outcome::Interrupted, |report| report.outcome),
+        outcome: outcome(row),
         agent: row.agent.clone(),
+        started_at: row.started_at,
         ended_at: row.ended_at,
         summary: report.and_then(|report| report.summary.clone()),
         error: report.and_then(|report| report.error.clone()),

@@ -29,6 +29,7 @@ use crate::config::{Config, VerdictBy};
 use crate::fail;
 use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
 use crate::input;
+use crate::item_view::{ItemView, Viewer};
 use crate::lies::Rule;
 use crate::mirror::{adopt, keep_copy, settle_superseded, still_asked};
 use crate::notice::Notice;
@@ -77,8 +78,8 @@ pub enum Answer {
     Ran(Box<Ended>),
     /// There was nothing to do: the run is finished.
     Finished(Box<Ended>),
-    /// What would be done.
-    Dry(Vec<DryNode>),
+    /// What would be done, in the order in which it would be.
+    Dry(Vec<ItemView>),
 }
 
 /// A run that nobody works on any more.
@@ -88,21 +89,6 @@ pub struct Ended {
     pub row: RunRow,
     /// The questions about its file and those of the project that are open.
     pub asked: Vec<DecisionRow>,
-}
-
-/// A node that a run would work on.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct DryNode {
-    /// Its path.
-    pub node: String,
-    /// Where it stands.
-    pub state: piton_core::ItemState,
-    /// The model that it would use.
-    pub model: Option<String>,
-    /// Whether it has a gate.
-    pub gate: bool,
-    /// Whether the run pauses after it.
-    pub breakpoint: bool,
 }
 
 /// Works through a plan.
@@ -1000,54 +986,45 @@ fn problems(sprint: &SprintPath, findings: Findings) -> Failure {
 fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, Failure> {
     let mut quiet = |_: Notice<'_>| {};
     let prepared = prepare(world, request, target, &mut quiet)?;
-    let dry = |node: String, state, model: &Option<String>, gate: bool, breakpoint| DryNode {
-        node,
-        state,
-        model: model.clone().or_else(|| request.model.clone()),
-        gate,
-        breakpoint,
+    let with_model = |item: ItemView| ItemView {
+        model: item.model.clone().or_else(|| request.model.clone()),
+        ..item
     };
     Ok(Answer::Dry(match prepared {
         Prepared::Fresh(fresh) => {
-            let parents: std::collections::HashSet<_> = fresh
-                .plan
-                .items
+            let items = &fresh.plan.items;
+            let parents: std::collections::HashSet<_> =
+                items.iter().filter_map(|item| item.node.parent()).collect();
+            let to_do = items
                 .iter()
-                .filter_map(|item| item.node.parent())
-                .collect();
-            fresh
-                .plan
-                .items
-                .iter()
-                .filter(|item| !parents.contains(&item.node) && !item.state.is_finished())
-                .map(|item| {
-                    dry(
-                        item.node.to_string(),
-                        item.state,
-                        &item.model,
-                        item.gate.is_some(),
-                        item.breakpoint,
-                    )
-                })
+                .filter(|item| !parents.contains(&item.node) && !item.state.is_finished());
+            to_do
+                .map(|item| with_model(ItemView::of_planned(&fresh.plan.name, item)))
                 .collect()
         }
         Prepared::Known(row) => {
             let Some(session) = Session::read(world, &target.project.root)? else {
                 return Ok(Answer::Dry(Vec::new()));
             };
-            let rows = session.load(&[Need::Tree(row.id)])?;
-            rows.tables
+            let needs = [
+                Need::Run(row.id),
+                Need::Tree(row.id),
+                Need::OpenDecisions(Some(row.id)),
+            ];
+            let rows = session.load(&needs)?;
+            let current = rows.tables.pointer(row.id).map(|item| item.node.clone());
+            let viewer = Viewer {
+                tables: &rows.tables,
+                now: world.now(),
+                live: false,
+                current: current.as_ref(),
+            };
+            let to_do = rows
+                .tables
                 .tree(row.id)
-                .filter(|item| item.is_leaf() && !item.state.is_finished())
-                .map(|item| {
-                    dry(
-                        item.node.to_string(),
-                        item.state,
-                        &item.model,
-                        item.gate.is_some(),
-                        item.breakpoint,
-                    )
-                })
+                .filter(|item| item.is_leaf() && !item.state.is_finished());
+            to_do
+                .map(|item| with_model(ItemView::of_item(&viewer, item)))
                 .collect()
         }
     }))

@@ -1,22 +1,23 @@
 //! `piton status`: where everything stands.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use jiff::Timestamp;
 use piton_core::budget::{self, Spent};
-use piton_core::evidence::{Evidence, Level, evidence_in_words, level_of_evidence};
 use piton_core::flags::RunFlags;
 use piton_core::observation::ObservationCategory;
 use piton_core::policy::Limits;
-use piton_core::recover::Followed;
 use piton_core::run::Pause;
+use piton_core::stuck::signature;
 use piton_core::usage::Spend;
-use piton_core::{DecisionRow, ItemRow, ItemState, Need, Outcome, RunId, RunRow, RunState, Tables};
-use piton_formats::plan_file::PlanFile;
+use piton_core::{DecisionRow, ItemState, Need, Node, Outcome, RunId, RunRow, RunState, Tables};
+use piton_formats::plan_file::{PlanFile, PlanKind};
 use serde::Serialize;
 
 use super::control::start;
 use crate::failure::{Failure, larger_budget, run_state};
+use crate::item_view::{ItemView, Viewer};
 use crate::mirror::claimed_in_words;
 use crate::session::{Session, open_runs};
 use crate::shell::quote;
@@ -40,93 +41,67 @@ pub struct Line {
     pub source: String,
 }
 
-/// A node of a run.
-#[derive(Clone, Debug, Serialize)]
-pub struct NodeLine {
-    /// Its path.
-    pub node: String,
-    /// Its id.
-    pub id: String,
-    /// How deep it stands, from 1.
-    pub depth: usize,
-    /// Its state.
-    pub state: ItemState,
-    /// Whether the pointer names it, or something below it.
-    pub current: bool,
-    /// When it was started.
-    pub started_at: Option<Timestamp>,
-    /// When it was finished.
-    pub completed_at: Option<Timestamp>,
-    /// What was done.
-    pub summary: Option<String>,
-    /// What went wrong.
-    pub error: Option<String>,
-    /// How often it was tried again.
-    pub retries: u32,
-    /// Not before this time is it tried again.
-    pub until: Option<Timestamp>,
-    /// An attempt at it is over, and its check is to show what it came to.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub being_checked: bool,
-    /// Why it counts as done; absent while it does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<Proof>,
-    /// What the next attempt follows, after one that did not complete.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recovery: Option<Followed>,
-    /// The node that was split, of which this is a piece.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub piece_of: Option<String>,
-    /// How many calls its attempts were not permitted to make.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub denied: u32,
-    /// What its attempts used; absent where nothing of it is known.
-    #[serde(skip_serializing_if = "Spend::is_unknown")]
-    pub spend: Spend,
+/// What the items of a plan are called that an agent works on, by its kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ItemUnit {
+    /// Of a sprint.
+    #[default]
+    Nodes,
+    /// Of a list of requirements.
+    Stories,
+    /// Of a task file.
+    Criteria,
+    /// Of a graph of issues.
+    Issues,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
-/// Why a node counts as done.
-#[derive(Clone, Debug, Serialize)]
-pub struct Proof {
-    /// How well it is proven.
-    pub level: Level,
-    /// The same in a few words.
-    pub summary: String,
-    /// All that shows it.
-    pub all: Vec<Evidence>,
-}
-
-impl Proof {
-    /// That of an item which is done; none of one that only holds others.
+impl ItemUnit {
+    /// That of a plan of this native format.
     #[must_use]
-    pub fn of_item(item: &ItemRow) -> Option<Self> {
-        let is_done = item.state == ItemState::Done;
-        let evidence = is_done.then_some(item.evidence.as_slice())?;
-        Some(Self {
-            level: level_of_evidence(evidence)?,
-            summary: evidence_in_words(evidence)?,
-            all: evidence.to_vec(),
-        })
+    pub fn of_format(face: &str) -> Self {
+        match PlanKind::of_format(face) {
+            PlanKind::Sprint => Self::Nodes,
+            PlanKind::List => Self::Stories,
+            PlanKind::Task => Self::Criteria,
+            PlanKind::Issues => Self::Issues,
+        }
+    }
+
+    /// The word for so many.
+    #[must_use]
+    pub fn word(self, count: usize) -> &'static str {
+        match (self, count) {
+            (Self::Nodes, 1) => "node",
+            (Self::Nodes, _) => "nodes",
+            (Self::Stories, 1) => "story",
+            (Self::Stories, _) => "stories",
+            (Self::Criteria, 1) => "criterion",
+            (Self::Criteria, _) => "criteria",
+            (Self::Issues, 1) => "issue",
+            (Self::Issues, _) => "issues",
+        }
     }
 }
 
-/// Counters, derived from the nodes.
+/// Counters, derived from the items.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Counters {
-    /// Top-level phases.
-    pub phases: usize,
+    /// What `nodes` counts.
+    pub unit: ItemUnit,
+    /// Top-level phases; only of a sprint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phases: Option<usize>,
     /// Those that are done.
-    pub phases_done: usize,
-    /// Steps.
-    pub steps: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phases_done: Option<usize>,
+    /// Steps; only of a sprint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
     /// Those that are done.
-    pub steps_done: usize,
-    /// Nodes that an agent works on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps_done: Option<usize>,
+    /// Items that an agent works on.
     pub nodes: usize,
     /// Those that are done.
     pub nodes_done: usize,
@@ -156,8 +131,9 @@ pub struct Report {
     pub started_at: Option<Timestamp>,
     /// When it was finished.
     pub completed_at: Option<Timestamp>,
-    /// Seconds from start to end, or until now.
-    pub elapsed_s: Option<i64>,
+    /// How long agents and checks were at work on it, in seconds. What it
+    /// waited for is not in it.
+    pub work_s: u64,
     /// What its attempts used; absent where nothing of it is known.
     #[serde(skip_serializing_if = "Spend::is_unknown")]
     pub spend: Spend,
@@ -170,8 +146,8 @@ pub struct Report {
     pub flags: RunFlags,
     /// The questions that wait for a person.
     pub decisions: Vec<DecisionRow>,
-    /// Its nodes, in tree order.
-    pub nodes: Vec<NodeLine>,
+    /// Its items, in tree order.
+    pub nodes: Vec<ItemView>,
     /// What somebody should look at.
     pub warnings: Vec<String>,
     /// What to type next.
@@ -255,30 +231,24 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
     let line = line(session, row);
     let standing = RunStanding::of_run(&session.project, row);
     let current = tables.pointer(row.id).map(|item| item.node.clone());
-    let nodes: Vec<NodeLine> = tables
-        .tree(row.id)
-        .map(|item| {
-            node_line(
-                item,
-                current
-                    .as_ref()
-                    .is_some_and(|at| row.state != RunState::Done && at.is_within(&item.node)),
-            )
-        })
-        .collect();
+    let now = session.world.now();
+    let viewer = Viewer {
+        tables,
+        now,
+        live: line.live,
+        current: current.as_ref().filter(|_| row.state != RunState::Done),
+    };
+    let views = tables.tree(row.id);
+    let nodes: Vec<ItemView> = views.map(|item| ItemView::of_item(&viewer, item)).collect();
+    let roots = nodes.iter().filter(|item| item.depth == 1);
+    let work_s = roots.map(|item| item.work_s).sum();
     // A file of the project shows every run: what holds it back concerns all.
     let decisions: Vec<DecisionRow> = tables
         .open_decisions(row.id)
         .chain(tables.open_decisions(RunId::PROJECT))
         .cloned()
         .collect();
-    let now = session.world.now();
     let started = row.started_at.filter(|time| *time != Timestamp::UNIX_EPOCH);
-    let until = row.completed_at.unwrap_or(if line.live {
-        now
-    } else {
-        row.since.max(last_change(tables, row))
-    });
     Ok(Report {
         pause: row.pause.clone(),
         reason: row.reason.clone(),
@@ -287,7 +257,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         spend: row.spend.clone().with_fresh_input(),
         started_at: started,
         completed_at: row.completed_at,
-        elapsed_s: started.map(|from| until.as_second() - from.as_second()),
+        work_s,
         last_activity: last_change(tables, row),
         holder: row
             .holder
@@ -306,28 +276,6 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
     })
 }
 
-fn node_line(item: &ItemRow, current: bool) -> NodeLine {
-    NodeLine {
-        node: item.node.to_string(),
-        id: item.id.clone(),
-        depth: item.place.depth(),
-        state: item.state,
-        current,
-        started_at: item.started_at,
-        completed_at: item.completed_at,
-        summary: item.summary.clone(),
-        error: item.error.clone(),
-        retries: item.retries,
-        until: item.until,
-        being_checked: item.is_being_checked(),
-        evidence: Proof::of_item(item),
-        recovery: item.recovery.as_deref().cloned(),
-        piece_of: item.piece_of.as_ref().map(ToString::to_string),
-        denied: item.denied,
-        spend: item.spend.clone().with_fresh_input(),
-    }
-}
-
 fn last_change(tables: &Tables, row: &RunRow) -> Timestamp {
     let of_items = tables
         .tree(row.id)
@@ -337,22 +285,19 @@ fn last_change(tables: &Tables, row: &RunRow) -> Timestamp {
 }
 
 fn counters(tables: &Tables, row: &RunRow) -> Counters {
+    let unit = ItemUnit::of_format(&row.face);
     let mut counters = Counters {
+        unit,
         iterations: row.iterations_total,
         ..Counters::default()
     };
+    let mut at_depth = [(0, 0); 2];
     for item in tables.tree(row.id) {
         let done = usize::from(item.state == ItemState::Done);
-        match item.place.depth() {
-            1 => {
-                counters.phases += 1;
-                counters.phases_done += done;
-            }
-            2 => {
-                counters.steps += 1;
-                counters.steps_done += done;
-            }
-            _ => {}
+        let level = item.place.depth().checked_sub(1);
+        if let Some((all, of_them)) = level.and_then(|level| at_depth.get_mut(level)) {
+            *all += 1;
+            *of_them += done;
         }
         if item.is_leaf() {
             counters.nodes += 1;
@@ -360,6 +305,13 @@ fn counters(tables: &Tables, row: &RunRow) -> Counters {
             counters.nodes_skipped += usize::from(item.state == ItemState::Skipped);
             counters.nodes_failed += usize::from(item.state.is_broken());
         }
+    }
+    if unit == ItemUnit::Nodes {
+        let [(phases, phases_done), (steps, steps_done)] = at_depth;
+        counters.phases = Some(phases);
+        counters.phases_done = Some(phases_done);
+        counters.steps = Some(steps);
+        counters.steps_done = Some(steps_done);
     }
     counters
 }
@@ -454,11 +406,28 @@ pub struct CategoryCount {
     pub count: usize,
 }
 
+/// How often failures have one signature.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SignatureCount {
+    /// The normal form of the error: two errors that differ in a number or a
+    /// time have the same.
+    pub signature: String,
+    /// How many failures have it.
+    pub count: usize,
+    /// The items at which they were, `RUN:NODE`, each once.
+    pub items: Vec<String>,
+    /// The last of the errors, as it was.
+    pub example: String,
+}
+
 /// What failed attempts have in common.
 #[derive(Clone, Debug, Serialize)]
 pub struct Failures {
     /// Attempts that failed or were blocked.
     pub attempts: usize,
+    /// Their errors by signature, and those of checks that failed for good; the
+    /// most frequent first.
+    pub signatures: Vec<SignatureCount>,
     /// The categories of all that was noticed in them, the most frequent first.
     pub categories: Vec<CategoryCount>,
     /// What somebody should look at.
@@ -473,6 +442,7 @@ pub struct Failures {
 pub fn failures(world: &World, run: Option<&str>) -> Result<Failures, Failure> {
     let mut failures = Failures {
         attempts: 0,
+        signatures: Vec::new(),
         categories: Vec::new(),
         warnings: Vec::new(),
     };
@@ -482,21 +452,38 @@ pub fn failures(world: &World, run: Option<&str>) -> Result<Failures, Failure> {
         return Ok(failures);
     };
     let only = run.map(|name| session.run_named(name)).transpose()?;
-    let rows = session.load(&[Need::RecentAttempts(usize::MAX)])?;
+    let runs = session.runs()?;
+    let meant = |run: RunId| only.as_ref().is_none_or(|only| only.id == run);
+    let trees = runs.iter().filter(|run| meant(run.id));
+    let needs: Vec<Need> = std::iter::once(Need::RecentAttempts(usize::MAX))
+        .chain(trees.map(|run| Need::Tree(run.id)))
+        .collect();
+    let rows = session.load(&needs)?;
+    let mut signatures = Signatures::default();
     let mut counts: Vec<usize> = vec![0; ObservationCategory::ALL.len()];
     for attempt in rows.tables.attempts() {
         let Some(report) = &attempt.report else {
             continue;
         };
-        let meant = only.as_ref().is_none_or(|run| run.id == attempt.run);
-        if !meant || !matches!(report.outcome, Outcome::Failed | Outcome::Blocked) {
+        if !meant(attempt.run) || !matches!(report.outcome, Outcome::Failed | Outcome::Blocked) {
             continue;
         }
         failures.attempts += 1;
+        let error = report.error.as_deref().or(report.summary.as_deref());
+        let failed = (attempt.run, &attempt.node);
+        signatures.add(failed, error.unwrap_or("no error is known"));
         for category in report.observations.iter().filter_map(|one| one.category) {
             counts[category as usize] += 1;
         }
     }
+    // What failed without an attempt that failed: a check whose runs are used up.
+    for item in runs.iter().flat_map(|run| rows.tables.tree(run.id)) {
+        if item.is_leaf() && item.state.is_broken() {
+            let failed = (item.run, &item.node);
+            signatures.add_unless_known(failed, item.error.as_deref());
+        }
+    }
+    failures.signatures = signatures.into_counts(&runs);
     let counted = ObservationCategory::ALL.iter().zip(counts);
     failures.categories = counted
         .filter(|(_, count)| *count > 0)
@@ -518,4 +505,58 @@ pub fn failures(world: &World, run: Option<&str>) -> Result<Failures, Failure> {
         ));
     }
     Ok(failures)
+}
+
+/// Failures by the signature of their error.
+#[derive(Default)]
+struct Signatures<'t> {
+    by_signature: BTreeMap<String, Signed<'t>>,
+}
+
+#[derive(Default)]
+struct Signed<'t> {
+    count: usize,
+    items: Vec<(RunId, &'t Node)>,
+    example: String,
+}
+
+impl<'t> Signatures<'t> {
+    fn add(&mut self, failed: (RunId, &'t Node), error: &str) {
+        let signed = self.by_signature.entry(signature(error)).or_default();
+        signed.count += 1;
+        error.clone_into(&mut signed.example);
+        if !signed.items.contains(&failed) {
+            signed.items.push(failed);
+        }
+    }
+
+    /// Adds the error with which an item ended, where no attempt at it had it.
+    fn add_unless_known(&mut self, failed: (RunId, &'t Node), error: Option<&str>) {
+        let Some(error) = error else { return };
+        let known = self.by_signature.get(&signature(error));
+        if known.is_none_or(|signed| !signed.items.contains(&failed)) {
+            self.add(failed, error);
+        }
+    }
+
+    fn into_counts(self, runs: &[RunRow]) -> Vec<SignatureCount> {
+        let name = |(id, node): &(RunId, &Node)| {
+            let run = runs.iter().find(|run| run.id == *id);
+            match run {
+                Some(run) => format!("{}:{node}", run.name),
+                None => node.to_string(),
+            }
+        };
+        let counts = self.by_signature.into_iter();
+        let mut counts: Vec<SignatureCount> = counts
+            .map(|(signature, signed)| SignatureCount {
+                signature,
+                count: signed.count,
+                items: signed.items.iter().map(name).collect(),
+                example: signed.example,
+            })
+            .collect();
+        counts.sort_by_key(|one| std::cmp::Reverse(one.count));
+        counts
+    }
 }

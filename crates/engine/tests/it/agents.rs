@@ -61,6 +61,7 @@ impl Read {
         let called = self.seen.iter().filter(|seen| match seen {
             Seen::Called(call) => is_counted(call.kind),
             Seen::Conversation(_)
+            | Seen::Returned(_)
             | Seen::Said(_)
             | Seen::Used(_)
             | Seen::Refused(_)

@@ -148,6 +148,16 @@ fn said(text: Option<&String>) -> Option<&str> {
     text.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
+/// What stands above the criteria in a prompt.
+const CRITERIA: &str = "What must be true in the end:";
+
+/// The criteria that stand in the prompt of an item.
+pub(crate) fn criteria_in_prompt(prompt: &str) -> Vec<String> {
+    let lines = prompt.lines().skip_while(|line| *line != CRITERIA).skip(2);
+    let points = lines.map_while(|line| line.strip_prefix("- "));
+    points.map(str::to_owned).collect()
+}
+
 fn prompt(item: &Item) -> String {
     let title = said(item.title.as_ref());
     let description = said(item.description.as_ref());
@@ -180,7 +190,7 @@ fn prompt(item: &Item) -> String {
             text.push_str(&format!("\n{mark} {line}"));
         }
     };
-    list("What must be true in the end:", false, &item.criteria);
+    list(CRITERIA, false, &item.criteria);
     list("Steps:", true, &item.steps);
     if let Some(notes) = said(item.notes.as_ref()) {
         text.push_str(&format!("\n\nNotes:\n\n{notes}"));

@@ -161,6 +161,13 @@ pub(super) fn run_of(native: Option<&Native>) -> State {
     state.unwrap_or_default()
 }
 
+/// The title of the issue that an item keeps.
+pub(crate) fn title_of_native(native: &Native) -> Option<String> {
+    let native = Some(native).filter(|native| native.face == FACE)?;
+    let object: serde_json::Value = serde_json::from_str(&native.body).ok()?;
+    Some(object.get("title")?.as_str()?.to_owned())
+}
+
 /// The issue that [`of_issue`] kept.
 pub(super) fn issue_of(row: &ItemRow) -> Issue {
     let native = row.native.as_ref().filter(|native| native.face == FACE);

@@ -129,6 +129,17 @@ impl NodeRest {
     }
 }
 
+/// The name that a phase, step or sub-phase has beside its id.
+pub(crate) fn name_of_node(native: &Native) -> Option<String> {
+    let rest = NodeRest::unpack(Some(native));
+    let extra = unkeys(rest.extra.as_deref());
+    let of_key = |key: &str| {
+        let found = extra.iter().find(|(name, _)| name == key)?;
+        found.1.as_str().map(str::to_owned)
+    };
+    of_key("name").or_else(|| of_key("title"))
+}
+
 /// Unknown keys as the text of a YAML map.
 pub(super) fn keys(extra: &[(String, Node)]) -> Option<String> {
     (!extra.is_empty()).then(|| {

@@ -122,6 +122,11 @@ pub(crate) fn words_of(item: &PlannedItem) -> Option<String> {
     Kept::words_of(item.native.as_ref()?)
 }
 
+/// The words of the criterion that an item keeps.
+pub(crate) fn words_of_native(native: &Native) -> Option<String> {
+    Kept::words_of(native)
+}
+
 fn words(criterion: &Criterion) -> &str {
     match criterion.text.trim() {
         "" => &criterion.id,

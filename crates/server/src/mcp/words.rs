@@ -1,9 +1,10 @@
 //! What is known, in plain words for an agent: no colours, no columns.
 
 use piton_core::ItemState;
+use piton_engine::item_view::{ItemView, WaitsFor};
 use piton_engine::recalling::Recalled;
-use piton_engine::verbs::next::{Next, RunNext, Waiting, WaitsFor};
-use piton_engine::verbs::status::{NodeLine, Report, Status, sentence};
+use piton_engine::verbs::next::{Next, RunNext};
+use piton_engine::verbs::status::{Report, Status, sentence};
 
 /// So many results are told.
 const RECALLED_MAX: usize = 5;
@@ -42,7 +43,12 @@ fn report(run: &Report) -> Vec<String> {
     let counters = &run.counters;
     let mut lines = vec![
         sentence(run).message,
-        format!("{} of {} nodes done", counters.nodes_done, counters.nodes),
+        format!(
+            "{} of {} {} done",
+            counters.nodes_done,
+            counters.nodes,
+            counters.unit.word(counters.nodes)
+        ),
     ];
     lines.extend(
         run.reason
@@ -69,7 +75,7 @@ fn report(run: &Report) -> Vec<String> {
     lines
 }
 
-fn node(node: &NodeLine) -> String {
+fn node(node: &ItemView) -> String {
     let mark = match node.state {
         ItemState::Done => "[x]",
         ItemState::Skipped => "[~]",
@@ -83,11 +89,18 @@ fn node(node: &NodeLine) -> String {
         .as_deref()
         .map(|error| format!(" - {}", first_line(error)));
     format!(
-        "{mark} {} {}{}",
+        "{mark} {} {}{}{}",
         node.node,
         node.state,
+        titled(node),
         error.unwrap_or_default()
     )
+}
+
+/// What an item is called, behind its path.
+fn titled(item: &ItemView) -> String {
+    let title = item.title.as_deref().map(first_line);
+    title.map_or_else(String::new, |title| format!(" “{title}”"))
 }
 
 /// What is next.
@@ -116,18 +129,21 @@ fn of_run(run: &RunNext) -> Vec<String> {
     let mut lines = vec![format!("run {} is {}", run.run, run.state)];
     lines.extend(run.held_up.iter().map(|why| format!("held up: {why}")));
     lines.extend(run.stuck.iter().map(|stuck| {
-        let why = stuck.why.as_deref().map(|why| format!(": {why}"));
+        let why = stuck.error.as_deref().map(first_line);
+        let why = why.map(|why| format!(": {why}"));
         let asked = stuck.decision.as_deref().map(|id| format!(" ({id})"));
         format!(
-            "stuck: {} {}{}{}",
+            "stuck: {}{} {}{}{}",
             stuck.node,
+            titled(stuck),
             stuck.state,
             why.unwrap_or_default(),
             asked.unwrap_or_default()
         )
     }));
-    lines.extend(run.working.iter().map(|node| format!("working: {node}")));
-    lines.extend(run.ready.iter().map(|node| format!("ready: {node}")));
+    let one = |word: &str, item: &ItemView| format!("{word}: {}{}", item.node, titled(item));
+    lines.extend(run.working.iter().map(|item| one("working", item)));
+    lines.extend(run.ready.iter().map(|item| one("ready", item)));
     lines.extend(run.waiting.iter().map(waiting));
     if run.left_out > 0 {
         lines.push(format!("and {} more", run.left_out));
@@ -140,12 +156,15 @@ fn of_run(run: &RunNext) -> Vec<String> {
     lines
 }
 
-fn waiting(waiting: &Waiting) -> String {
-    let why = waiting.why.as_deref().unwrap_or_default();
-    let node = &waiting.node;
-    let asked = waiting.decision.as_deref().map(|id| format!(" ({id})"));
+fn waiting(item: &ItemView) -> String {
+    let Some(waits) = &item.waits else {
+        return format!("waits: {}", item.node);
+    };
+    let why = waits.why.as_deref().unwrap_or_default();
+    let node = format!("{}{}", item.node, titled(item));
+    let asked = item.decision.as_deref().map(|id| format!(" ({id})"));
     let asked = asked.unwrap_or_default();
-    match (waiting.what, waiting.until) {
+    match (waits.what, item.until) {
         (WaitsFor::Person, _) => format!("waits for a person: {node}: {why}{asked}"),
         (WaitsFor::Time, Some(until)) => format!("waits until {until}: {node}"),
         (WaitsFor::Time, None) => format!("waits for a time: {node}"),

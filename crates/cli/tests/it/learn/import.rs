@@ -67,7 +67,7 @@ fn each_thing_is_taken_in_once_and_what_changed_is_revised() {
     sign-0001  guardrail
     Title: Measure twice
     Trigger: Before a cut
-    Learned: 2025-12-01 08:00, by Ada
+    Learned: 2025-12-01 08:00 UTC, by Ada
     Trust: told
 
     Measure again.

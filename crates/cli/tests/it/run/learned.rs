@@ -68,7 +68,7 @@ fn what_is_known_of_a_failure_stands_in_the_next_prompt_and_what_came_of_it_is_k
     ");
     insta::assert_snapshot!(scratch.shows(&["learn", "show", "learning-0001"]), @r"
     learning-0001  learning (error-workaround)
-    Learned: 2026-01-15 09:00, by Ada
+    Learned: 2026-01-15 09:00 UTC, by Ada
     Trust: told
     Used: 1 time; 1 done with it, 0 failed
 
@@ -180,7 +180,7 @@ fn what_two_agents_document_is_one_learning_with_two_sources() {
     learning-0004  learning (codebase-pattern)
     Context: Discovered while working on build
     From: build
-    Learned: 2026-01-15 09:00, by process PID on HOST
+    Learned: 2026-01-15 09:00 UTC, by process PID on HOST
     Again from: test-1
     Trust: noticed
 

@@ -259,6 +259,7 @@ fn calls_say_what_was_done() {
                 call.bytes
             )),
             Seen::Conversation(_)
+            | Seen::Returned(_)
             | Seen::Said(_)
             | Seen::Used(_)
             | Seen::Refused(_)
@@ -297,6 +298,7 @@ fn gemini_that_stopped_a_loop_has_not_succeeded() {
         .filter_map(|seen| match seen {
             Seen::Called(call) => Some(call.exit),
             Seen::Conversation(_)
+            | Seen::Returned(_)
             | Seen::Said(_)
             | Seen::Used(_)
             | Seen::Refused(_)

@@ -1,0 +1,98 @@
+//! An item in one line, and what its check printed.
+
+use jiff::Timestamp;
+use piton_core::ItemState;
+use piton_engine::item_view::{CheckView, ItemView};
+
+use super::progress::{denied, first_line, followed, seconds};
+use crate::output::{CYAN, DIM, GREEN, RED, YELLOW};
+
+/// An item in one line, without the blanks before it: its mark, its id and
+/// title, how long it took, what shows that it is done, what went wrong.
+pub(crate) fn line(item: &ItemView, now: Timestamp) -> String {
+    let here = if item.current {
+        format!(" {CYAN}<{CYAN:#}")
+    } else {
+        String::new()
+    };
+    // A phase that only began has no time worth a word.
+    let is_over = item.started_at.is_some() && item.completed_at.is_some();
+    let time = if is_over || item.work_s > 0 {
+        format!(" {DIM}{}{DIM:#}", piton_core::amount::spoken(item.work_s))
+    } else {
+        String::new()
+    };
+    let proof = item.evidence.as_ref().map_or_else(String::new, |proof| {
+        format!(" {DIM}({}){DIM:#}", proof.summary)
+    });
+    let notes = notes(item, now);
+    let notes = if notes.is_empty() {
+        String::new()
+    } else {
+        format!(" {DIM}- {}{DIM:#}", notes.join("; "))
+    };
+    format!("{}{}{time}{proof}{here}{notes}", mark(item), titled(item))
+}
+
+/// The mark of where an item stands, and a blank.
+fn mark(item: &ItemView) -> String {
+    let (mark, style) = match item.state {
+        ItemState::Done => ("[x]", GREEN),
+        ItemState::Working => ("[>]", CYAN),
+        ItemState::Failed => ("[!]", RED),
+        ItemState::Blocked => ("[B]", RED),
+        ItemState::Skipped => ("[~]", DIM),
+        ItemState::Waiting => ("[?]", YELLOW),
+        ItemState::Pending | ItemState::Ready => ("[ ]", anstyle::Style::new()),
+    };
+    format!("{style}{mark}{style:#} ")
+}
+
+/// The id of an item, and its title behind it.
+fn titled(item: &ItemView) -> String {
+    let title = item.title.as_deref().map(|title| behind(Some(title)));
+    format!("{}{}", first_line(&item.id), title.unwrap_or_default())
+}
+
+/// A title as it stands behind an id.
+pub(crate) fn behind(title: Option<&str>) -> String {
+    title.map_or_else(String::new, |title| format!(": {}", first_line(title)))
+}
+
+fn notes(item: &ItemView, now: Timestamp) -> Vec<String> {
+    let mut notes = Vec::new();
+    match item.retries {
+        0 => {}
+        1 => notes.push("tried again once".to_owned()),
+        more => notes.push(format!("tried again {more} times")),
+    }
+    if let Some(until) = item.until.filter(|until| *until > now) {
+        notes.push(format!("waits {}", seconds(now, until)));
+    }
+    notes.extend(denied(item.denied));
+    if item.being_checked {
+        notes.push("being checked".to_owned());
+    }
+    notes.extend(item.recovery.as_ref().map(followed));
+    if item.state == ItemState::Skipped {
+        notes.extend(item.summary.as_deref().map(first_line));
+    }
+    if let Some(error) = &item.error {
+        notes.push(first_line(error));
+    }
+    notes
+}
+
+/// A check that failed: its command, how it ended, and what it printed, each
+/// line behind `indent`.
+pub(crate) fn check(check: &CheckView, indent: &str) -> String {
+    let mut text = format!(
+        "{indent}{DIM}check{DIM:#} `{}` {}\n",
+        first_line(&check.command),
+        check.ending()
+    );
+    for line in check.output.lines() {
+        text.push_str(&format!("{indent}  {DIM}|{DIM:#} {line}\n"));
+    }
+    text
+}

@@ -1,0 +1,481 @@
+//! An item, as every verb describes it: one object for `status`, `next`, `run`
+//! and `run --dry-run`.
+//!
+//! It is made of rows alone, by [`ItemView::of_item`], or of a plan that is not
+//! stored yet, by [`ItemView::of_planned`]. What a field means stands in
+//! `docs/guide/reading.md`.
+
+use jiff::Timestamp;
+use piton_core::evidence::{Evidence, Level, evidence_in_words, level_of_evidence};
+use piton_core::gate::{Excerpt, excerpt};
+use piton_core::item::Stage;
+use piton_core::plan::PlannedItem;
+use piton_core::recover::Followed;
+use piton_core::run::Pause;
+use piton_core::usage::Spend;
+use piton_core::{DecisionKind, DecisionRow, Event, ItemRow, ItemState, Node, RunId, Tables};
+use piton_formats::title::title_of_planned;
+use serde::Serialize;
+
+pub use piton_formats::title::title_of_item;
+
+/// So many characters of a reason are shown.
+const CHARS_MAX: usize = 200;
+/// So many of the items that one waits for are named.
+const ON_MAX: usize = 5;
+
+/// An item of a run. Fields that say nothing are absent in JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct ItemView {
+    /// The name of its run.
+    pub run: String,
+    /// Its path.
+    pub node: String,
+    /// Its id, as the plan gives it.
+    pub id: String,
+    /// What it is called, where that says more than its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// How deep it stands, from 1.
+    pub depth: usize,
+    /// Where it stands.
+    pub state: ItemState,
+    /// Whether the pointer of its run names it, or something below it.
+    pub current: bool,
+    /// How many items it holds; an agent works on one that holds none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub children: u32,
+    /// The model that works on it, where the plan or the run names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What must pass before it is done, and how that fared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckView>,
+    /// Whether the run pauses for people after it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub breakpoint: bool,
+    /// Attempts started on it, in every role.
+    pub attempts: u32,
+    /// How often it was tried again after a failure.
+    pub retries: u32,
+    /// When it was first started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it was finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// How long agents and checks were at work on it and on what it holds, in
+    /// seconds. What it waited for is not in it.
+    pub work_s: u64,
+    /// What was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What went wrong last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waits>,
+    /// Not before this time is it tried again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// The open question about it, as it is typed: `d7`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
+    /// An attempt at it is over, and its check is to show what it came to.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub being_checked: bool,
+    /// Why it counts as done; absent while it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Proof>,
+    /// What the next attempt follows, after one that did not complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Followed>,
+    /// The item that was split, of which this is a piece.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub piece_of: Option<String>,
+    /// How many calls its attempts were not permitted to make.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub denied: u32,
+    /// What its attempts used; absent where nothing of it is known.
+    #[serde(skip_serializing_if = "Spend::is_unknown")]
+    pub spend: Spend,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// Why an item counts as done.
+#[derive(Clone, Debug, Serialize)]
+pub struct Proof {
+    /// How well it is proven.
+    pub level: Level,
+    /// The same in a few words.
+    pub summary: String,
+    /// All that shows it.
+    pub all: Vec<Evidence>,
+}
+
+impl Proof {
+    /// That of an item which is done; none of one that only holds others.
+    #[must_use]
+    pub fn of_item(item: &ItemRow) -> Option<Self> {
+        let is_done = item.state == ItemState::Done;
+        let evidence = is_done.then_some(item.evidence.as_slice())?;
+        Some(Self {
+            level: level_of_evidence(evidence)?,
+            summary: evidence_in_words(evidence)?,
+            all: evidence.to_vec(),
+        })
+    }
+}
+
+/// What must pass before an item is done, and how its last run fared.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckView {
+    /// The command.
+    pub command: String,
+    /// How often it was run since its item was begun.
+    pub runs: u32,
+    /// Whether the last run passed; absent where none is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed: Option<bool>,
+    /// Whether a run is under way.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub under_way: bool,
+    /// Whether it passed before the first attempt; absent where it did not run then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed_before: Option<bool>,
+    /// The exit status of the last run; -1 when it ran out of time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// What was wrong, in one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long the last run took, in seconds.
+    pub took_s: u64,
+    /// What the last run printed, its head and its tail, if it printed anything
+    /// and failed, or was asked for.
+    #[serde(skip_serializing_if = "Excerpt::is_empty")]
+    pub output: Excerpt,
+}
+
+impl CheckView {
+    /// The check of an item; what it printed is there where it failed.
+    #[must_use]
+    pub fn of_item(item: &ItemRow) -> Option<Self> {
+        let view = Self::with_output(item)?;
+        let failed = view.passed == Some(false);
+        Some(Self {
+            output: if failed {
+                view.output
+            } else {
+                Excerpt::default()
+            },
+            ..view
+        })
+    }
+
+    /// The same with what the last run printed, however it ended.
+    #[must_use]
+    pub fn with_output(item: &ItemRow) -> Option<Self> {
+        let gate = item.gate_to_pass()?;
+        let runs = item.gate_runs.clone().unwrap_or_default();
+        let is_over = runs.runs > 0 && !runs.open;
+        let passed_before = item.baseline.as_ref().map(|baseline| baseline.passed);
+        Some(Self {
+            command: gate.script.clone(),
+            runs: runs.runs,
+            passed: is_over.then_some(runs.passed),
+            under_way: runs.open,
+            passed_before: passed_before.filter(|_| item.claim_gate.is_none()),
+            exit: runs.exit,
+            error: runs.error.clone(),
+            took_s: runs.took_s,
+            output: excerpt(&runs.output),
+        })
+    }
+
+    /// How the last run ended, in a few words.
+    #[must_use]
+    pub fn ending(&self) -> String {
+        match (self.passed, &self.error) {
+            (None, _) if self.under_way => "is running".to_owned(),
+            (None, _) => "has not run".to_owned(),
+            (Some(true), _) => "passed".to_owned(),
+            (Some(false), Some(error)) => format!("failed: {error}"),
+            (Some(false), None) => "failed".to_owned(),
+        }
+    }
+}
+
+/// What an item waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitsFor {
+    /// A person, who was asked something.
+    Person,
+    /// A time.
+    Time,
+    /// Other items.
+    Dependency,
+    /// A person who looks at what was done.
+    Breakpoint,
+}
+
+/// What an item waits for, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Waits {
+    /// For what.
+    #[serde(rename = "for")]
+    pub what: WaitsFor,
+    /// The question, or which items it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl Waits {
+    /// What an item waits for by its own row and those that it depends on;
+    /// `open` is the question about it.
+    pub(crate) fn of_item(
+        tables: &Tables,
+        item: &ItemRow,
+        open: Option<&DecisionRow>,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let pause = tables.run(item.run).and_then(|run| run.pause.as_ref());
+        if matches!(pause, Some(Pause::Breakpoint { node }) if *node == item.node) {
+            return Some(Self {
+                what: WaitsFor::Breakpoint,
+                why: None,
+            });
+        }
+        let later = item.until.is_some_and(|until| until > now);
+        let (what, why) = match item.state {
+            ItemState::Ready | ItemState::Waiting if later => {
+                (WaitsFor::Time, item.error.as_deref().map(short))
+            }
+            ItemState::Waiting => {
+                let human = item.human.as_ref()?;
+                let question = open.map(|row| short(&row.question));
+                (
+                    WaitsFor::Person,
+                    question.or_else(|| Some(short(&human.reason))),
+                )
+            }
+            ItemState::Pending => (WaitsFor::Dependency, unfinished_needs(tables, item)),
+            ItemState::Ready
+            | ItemState::Working
+            | ItemState::Done
+            | ItemState::Failed
+            | ItemState::Skipped
+            | ItemState::Blocked => return None,
+        };
+        Some(Self { what, why })
+    }
+}
+
+/// What the views of one run have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Viewer<'v> {
+    /// The rows of the run.
+    pub tables: &'v Tables,
+    /// What time it is.
+    pub now: Timestamp,
+    /// Whether a runner works on the run: what is under way counts until now.
+    pub live: bool,
+    /// The item that the run's pointer names; none where the run is over.
+    pub current: Option<&'v Node>,
+}
+
+impl ItemView {
+    /// An item as its rows say.
+    #[must_use]
+    pub fn of_item(viewer: &Viewer<'_>, item: &ItemRow) -> Self {
+        let tables = viewer.tables;
+        let run = tables.run(item.run);
+        let open = open_question(tables, item.run, &item.node);
+        let until_now = viewer.live.then_some(viewer.now);
+        Self {
+            run: run.map_or_else(String::new, |run| run.name.clone()),
+            node: item.node.to_string(),
+            id: item.id.clone(),
+            title: title_of_item(item),
+            depth: item.place.depth(),
+            state: item.state,
+            current: viewer.current.is_some_and(|at| at.is_within(&item.node)),
+            children: item.children,
+            model: item.model.clone(),
+            check: CheckView::of_item(item),
+            breakpoint: item.breakpoint,
+            attempts: item.attempts,
+            retries: item.retries,
+            started_at: item.started_at,
+            completed_at: item.completed_at,
+            work_s: tables.work_ms(item, until_now) / 1_000,
+            summary: item.summary.clone(),
+            error: item.error.clone(),
+            waits: Waits::of_item(tables, item, open, viewer.now),
+            until: item.until,
+            decision: open.map(|row| format!("d{}", row.number)),
+            being_checked: item.is_being_checked(),
+            evidence: Proof::of_item(item),
+            recovery: item.recovery.as_deref().cloned(),
+            piece_of: item.piece_of.as_ref().map(ToString::to_string),
+            denied: item.denied,
+            spend: item.spend.clone().with_fresh_input(),
+        }
+    }
+
+    /// An item of a plan that is not stored yet.
+    #[must_use]
+    pub fn of_planned(run: &str, item: &PlannedItem) -> Self {
+        Self {
+            run: run.to_owned(),
+            node: item.node.to_string(),
+            id: item.id.clone(),
+            title: title_of_planned(item),
+            depth: item.place.depth(),
+            state: item.state,
+            current: false,
+            children: 0,
+            model: item.model.clone(),
+            check: item.gate.as_ref().map(|gate| CheckView {
+                command: gate.script.clone(),
+                runs: 0,
+                passed: None,
+                under_way: false,
+                passed_before: None,
+                exit: None,
+                error: None,
+                took_s: 0,
+                output: Excerpt::default(),
+            }),
+            breakpoint: item.breakpoint,
+            attempts: 0,
+            retries: item.past.retries.unwrap_or(0),
+            started_at: item.past.started_at,
+            completed_at: item.past.completed_at,
+            work_s: 0,
+            summary: item.past.summary.clone(),
+            error: item.past.error.clone(),
+            waits: None,
+            until: None,
+            decision: None,
+            being_checked: false,
+            evidence: None,
+            recovery: None,
+            piece_of: item.piece_of.as_ref().map(ToString::to_string),
+            denied: 0,
+            spend: Spend::default(),
+        }
+    }
+
+    /// Whether nothing more is to be done at it.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.state.is_finished()
+    }
+
+    /// Its path and what it is called: `a-1: Add the login`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        named(&self.node, self.title.as_deref())
+    }
+}
+
+/// The item that an event of a run at work is about, as the event left it;
+/// none for an event that is about the run, a question or the memory.
+#[must_use]
+pub fn item_of_event(event: &Event, tables: &Tables, now: Timestamp) -> Option<ItemView> {
+    let moved = if let Event::ItemMoved(moved) = event {
+        Some((moved.run, &moved.node))
+    } else {
+        None
+    };
+    let (run, node) = moved.or_else(|| node_of_work(event))?;
+    let current = tables.pointer(run).map(|item| item.node.clone());
+    let viewer = Viewer {
+        tables,
+        now,
+        live: true,
+        current: current.as_ref(),
+    };
+    Some(ItemView::of_item(&viewer, tables.item(run, node)?))
+}
+
+fn node_of_work(event: &Event) -> Option<(RunId, &Node)> {
+    let (Event::AttemptStarted { run, node, .. }
+    | Event::AttemptEnded { run, node, .. }
+    | Event::AttemptJudged { run, node, .. }
+    | Event::GateStarted { run, node, .. }
+    | Event::GateEnded { run, node, .. }
+    | Event::CommitStarted { run, node, .. }
+    | Event::CommitEnded { run, node, .. }
+    | Event::ItemStaged { run, node, .. }) = event
+    else {
+        return None;
+    };
+    Some((*run, node))
+}
+
+/// A path or an id, and what it is called.
+#[must_use]
+pub fn named(node: &str, title: Option<&str>) -> String {
+    match title {
+        Some(title) => format!("{node}: {title}"),
+        None => node.to_owned(),
+    }
+}
+
+/// Whether an item is worked on itself: it holds no others, or they are
+/// finished and its check or its commit is next.
+pub(crate) fn is_worked_on_itself(item: &ItemRow) -> bool {
+    item.is_leaf() || (item.stage != Stage::Work && item.open_children == 0)
+}
+
+/// The question about an item that somebody has to answer before it goes on.
+pub(crate) fn open_question<'t>(
+    tables: &'t Tables,
+    run: RunId,
+    node: &Node,
+) -> Option<&'t DecisionRow> {
+    let mut open = tables.open_decisions(run);
+    open.find(|row| row.node.as_ref() == Some(node) && row.kind != DecisionKind::Question)
+}
+
+/// The items that an item waits for, or that something above it does, each with
+/// where it stands.
+fn unfinished_needs(tables: &Tables, item: &ItemRow) -> Option<String> {
+    let above = item.node.ancestors();
+    let above = above.filter_map(|node| tables.item(item.run, &node));
+    let on: Vec<&ItemRow> = std::iter::once(item)
+        .chain(above)
+        .flat_map(|row| {
+            let on = row.depends_on.iter();
+            let on = on.filter_map(|node| tables.item(item.run, node));
+            on.chain(tables.before(row))
+        })
+        .filter(|row| !row.state.is_finished())
+        .collect();
+    let words = on.iter().take(ON_MAX);
+    let mut words: Vec<String> = words
+        .map(|row| format!("{} ({})", row.node, row.state))
+        .collect();
+    if let Some(more) = on.len().checked_sub(ON_MAX).filter(|more| *more > 0) {
+        words.push(format!("{more} more"));
+    }
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// The first line of a text, if need be cut.
+pub(crate) fn short(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    if line.chars().count() <= CHARS_MAX {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(CHARS_MAX).collect();
+    format!("{kept}…")
+}

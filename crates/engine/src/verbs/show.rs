@@ -1,0 +1,431 @@
+//! `piton show`: one item, run or attempt, whole.
+
+use piton_core::attempt::{DiffStat, HumanNeeded, ProcessEnd, Report};
+use piton_core::item::millis_between;
+use piton_core::name::Space;
+use piton_core::observation::Observation;
+use piton_core::usage::Usage;
+use piton_core::{
+    AttemptId, AttemptRow, ItemRow, Need, Node, Role, RunId, RunRow, RunState, Tables,
+};
+use piton_formats::title::criteria_of_item;
+use serde::Serialize;
+
+use super::control::start;
+use super::inbox::{self, Open};
+use super::record::item::asked_about;
+use super::status;
+use super::transcript;
+use crate::failure::Failure;
+use crate::item_view::{CheckView, ItemView, Viewer, title_of_item};
+use crate::run_lock;
+use crate::session::Session;
+use crate::world::World;
+
+/// So many names are proposed in the place of an unknown one.
+const PROPOSED_MAX: usize = 5;
+/// The beginning of an id names an attempt from so many characters on.
+const ID_CHARS_MIN: usize = 6;
+
+/// What a name names.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Shown {
+    /// An item, with the attempts at it.
+    Item(Box<ItemShown>),
+    /// A run.
+    Run(Box<status::Report>),
+    /// An attempt.
+    Attempt(Box<AttemptShown>),
+}
+
+/// An item, whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct ItemShown {
+    /// Where it stands; what its check printed is there however it ended.
+    pub item: ItemView,
+    /// What its agent is asked to do, as the plan says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// What must be true when it is done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<String>,
+    /// The nodes that must be finished first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// The open questions about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Open>,
+    /// The attempts at it, the oldest first.
+    pub attempts: Vec<AttemptShown>,
+}
+
+/// An attempt, whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttemptShown {
+    /// Its name in files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its id.
+    pub id: AttemptId,
+    /// The run of its item; absent for an item of no plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Its item.
+    pub node: String,
+    /// What that item is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Which attempt at the item it is, from 1.
+    pub number: u32,
+    /// What the agent was started for.
+    pub role: Role,
+    /// The agent: its name or command.
+    pub agent: String,
+    /// The model that it was asked to use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How it ended; `running` while it has not.
+    pub outcome: &'static str,
+    /// When it was started.
+    pub started_at: jiff::Timestamp,
+    /// When it was over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<jiff::Timestamp>,
+    /// How long it worked, in seconds.
+    pub work_s: u64,
+    /// What was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What kind of failure it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<piton_core::classify::Category>,
+    /// What stood in the agent's way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<piton_core::trouble::Trouble>,
+    /// What a person is needed for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub human: Option<HumanNeeded>,
+    /// How its process ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessEnd>,
+    /// What it used; absent where nothing of it is known.
+    #[serde(skip_serializing_if = "Usage::is_unknown")]
+    pub usage: Usage,
+    /// Calls of tools; absent where its program tells of none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<Calls>,
+    /// The files that were changed; absent where nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<String>>,
+    /// How much was changed; absent where nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<DiffStat>,
+    /// The commits that were made; absent where nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commits: Option<Vec<String>>,
+    /// What was noticed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub observations: Vec<Observation>,
+    /// The agent's last words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<String>,
+    /// Where its transcript is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<TranscriptPlace>,
+}
+
+/// How often an agent called its tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Calls {
+    /// In all.
+    pub all: u32,
+    /// Those that failed or were refused.
+    pub failed: u32,
+    /// Those that it was not permitted to make.
+    pub denied: u32,
+}
+
+/// Where a transcript is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TranscriptPlace {
+    /// Its path, relative to the project where it lies in it.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Whether its middle was left out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+/// What `name` names: an item (`[RUN:]NODE`), a run, or an attempt. Changes
+/// nothing.
+///
+/// # Errors
+///
+/// When nothing has that name, or several things have it, or there is a store
+/// that cannot be read.
+pub fn show(world: &World, name: &str) -> Result<Shown, Failure> {
+    let Some(session) = Session::read(world, &start(world, Some(name)))? else {
+        return Err(nothing_recorded(name));
+    };
+    match find(&session, name)? {
+        Named::Item { run, node } => Ok(Shown::Item(Box::new(item(&session, run, &node)?))),
+        Named::Run(row) => {
+            let report = status::status(world, Some(&row.id.to_string()))?.run;
+            let report = report.ok_or_else(|| nothing_recorded(name))?;
+            Ok(Shown::Run(Box::new(report)))
+        }
+        Named::Attempt(row) => {
+            let needs = [Need::Run(row.run), Need::Line(row.run, row.node.clone())];
+            let tables = session.load(&needs)?.tables;
+            Ok(Shown::Attempt(Box::new(attempt(&session, &tables, &row))))
+        }
+    }
+}
+
+/// What a name names.
+pub(super) enum Named {
+    /// An item.
+    Item {
+        /// Its run.
+        run: RunId,
+        /// Its node.
+        node: Node,
+    },
+    /// A run.
+    Run(Box<RunRow>),
+    /// An attempt.
+    Attempt(Box<AttemptRow>),
+}
+
+/// What `name` names: looked for among the items, then the runs, then the attempts.
+pub(super) fn find(session: &Session<'_>, name: &str) -> Result<Named, Failure> {
+    let found = asked_about(session, name);
+    if let Ok(meant) = &found
+        && !meant.is_new
+    {
+        return Ok(Named::Item {
+            run: meant.run,
+            node: meant.node.clone(),
+        });
+    }
+    match session.run_named(name) {
+        Ok(row) => return Ok(Named::Run(Box::new(row))),
+        Err(failure) if failure.code == "run.unknown" => {}
+        Err(failure) => return Err(failure),
+    }
+    if let Some(row) = attempt_named(session, name)? {
+        return Ok(Named::Attempt(Box::new(row)));
+    }
+    // Several runs may have an item of that name, or the run that is named has none.
+    found.and_then(|_| Err(unknown(session, name)?))
+}
+
+/// The attempt of a name, an id or its beginning, or `ITEM#N`.
+fn attempt_named(session: &Session<'_>, name: &str) -> Result<Option<AttemptRow>, Failure> {
+    if let Some((item, number)) = name.rsplit_once('#')
+        && let Ok(number) = number.parse::<u32>()
+    {
+        let meant = asked_about(session, item)?;
+        let rows = session.load(&[Need::AttemptsAt(meant.run, meant.node)])?;
+        let mut attempts = rows.tables.attempts();
+        return Ok(attempts.find(|row| row.number == number).cloned());
+    }
+    if let Ok(id) = name.parse::<AttemptId>() {
+        let rows = session.load(&[Need::Attempt(id)])?;
+        return Ok(rows.tables.attempt(id).cloned());
+    }
+    let rows = session.load(&[Need::Name(Space::Attempt, name.to_owned())])?;
+    if rows.tables.named(Space::Attempt, name).is_some() {
+        return Ok(rows.tables.attempts().next().cloned());
+    }
+    let is_id = name.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    if name.len() < ID_CHARS_MIN || !is_id {
+        return Ok(None);
+    }
+    let rows = session.load(&[Need::OpenAttempts(None), Need::RecentAttempts(usize::MAX)])?;
+    let fits = |row: &&AttemptRow| row.id.to_string().starts_with(name);
+    let fitting: Vec<&AttemptRow> = rows.tables.attempts().filter(fits).collect();
+    match fitting.as_slice() {
+        [] => Ok(None),
+        [row] => Ok(Some((*row).clone())),
+        several => {
+            let ids: Vec<String> = several.iter().map(|row| row.id.to_string()).collect();
+            Err(Failure::new(
+                "usage",
+                format!("more than one attempt begins with `{name}`"),
+            )
+            .hint(format!("name one of: {}", ids.join(", "))))
+        }
+    }
+}
+
+fn nothing_recorded(name: &str) -> Failure {
+    Failure::new(
+        "item.unknown",
+        format!("there is no item, run or attempt `{name}`: nothing is recorded here"),
+    )
+    .hint("begin a run with `piton run PLAN`")
+}
+
+/// Nothing has that name: what has one like it, or else which runs there are.
+fn unknown(session: &Session<'_>, name: &str) -> Result<Failure, Failure> {
+    let failure = Failure::new(
+        "item.unknown",
+        format!("there is no item, run or attempt `{name}`"),
+    );
+    let runs = session.runs()?;
+    let mut alike = Vec::new();
+    for run in &runs {
+        let rows = session.load(&[Need::Tree(run.id)])?;
+        let items = rows.tables.tree(run.id);
+        let items = items.filter(|item| item.node.as_str().contains(name));
+        alike.extend(items.map(|item| format!("{}:{}", run.name, item.node)));
+    }
+    alike.truncate(PROPOSED_MAX);
+    let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+    Ok(failure.hint(match (alike.as_slice(), names.as_slice()) {
+        ([], []) => "see what is recorded with `piton recent`".to_owned(),
+        ([], names) => format!(
+            "there is: {}; see the items of a run with `piton status RUN --all`",
+            names.join(", ")
+        ),
+        (alike, _) => format!("there is: {}", alike.join(", ")),
+    }))
+}
+
+fn item(session: &Session<'_>, run: RunId, node: &Node) -> Result<ItemShown, Failure> {
+    let rows = session.load(&[
+        Need::Run(run),
+        // Also what it depends on, and what lies below it.
+        Need::Tree(run),
+        Need::OpenDecisions(Some(run)),
+        Need::AttemptsAt(run, node.clone()),
+    ])?;
+    let tables = &rows.tables;
+    let Some(item) = tables.item(run, node) else {
+        return Err(unknown(session, node.as_str())?);
+    };
+    let is_over = tables
+        .run(run)
+        .is_some_and(|row| row.state == RunState::Done);
+    let current = tables.pointer(run).filter(|_| !is_over);
+    let current = current.map(|item| item.node.clone());
+    let live = tables
+        .run(run)
+        .is_some_and(|row| row.holder.is_some() && !run_lock::is_free(&session.project, row));
+    let viewer = Viewer {
+        tables,
+        now: session.world.now(),
+        live,
+        current: current.as_ref(),
+    };
+    let questions = inbox::open_of(session)?.into_iter();
+    let is_about = |open: &Open| {
+        open.node.as_deref() == Some(node.as_str())
+            && tables.run(run).is_some_and(|row| row.name == open.run)
+    };
+    let mut attempts: Vec<&AttemptRow> = tables.attempts().collect();
+    attempts.sort_by_key(|row| (row.number, row.id));
+    let attempts = attempts.into_iter();
+    Ok(ItemShown {
+        item: ItemView {
+            check: CheckView::with_output(item),
+            ..ItemView::of_item(&viewer, item)
+        },
+        prompt: item.prompt.clone(),
+        criteria: criteria_of_item(item),
+        depends_on: item.depends_on.iter().map(ToString::to_string).collect(),
+        questions: questions.filter(is_about).collect(),
+        attempts: attempts.map(|row| attempt(session, tables, row)).collect(),
+    })
+}
+
+fn attempt(session: &Session<'_>, tables: &Tables, row: &AttemptRow) -> AttemptShown {
+    let report = row.report.as_ref().or(row.unchecked.as_deref());
+    let run = tables.run(row.run).filter(|run| run.id != RunId::PROJECT);
+    let text = |of: fn(&Report) -> Option<&String>| report.and_then(of).cloned();
+    let activity = report.map(|report| &report.activity);
+    let calls = activity.filter(|activity| activity.calls + activity.denied > 0);
+    let transcript = report.and_then(|report| report.transcript.as_ref());
+    AttemptShown {
+        name: row.name.clone(),
+        id: row.id,
+        run: run.map(|run| run.name.clone()),
+        node: row.node.to_string(),
+        title: tables.item(row.run, &row.node).and_then(title_of_item),
+        number: row.number,
+        role: row.role,
+        agent: row.agent.clone(),
+        model: row.model.clone(),
+        outcome: outcome(row),
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+        work_s: work_s(session, row),
+        summary: text(|report| report.summary.as_ref()),
+        error: text(|report| report.error.as_ref()),
+        category: report.and_then(|report| report.category),
+        trouble: report.and_then(|report| report.trouble),
+        human: report.and_then(|report| report.human.clone()),
+        process: report.and_then(|report| report.process.clone()),
+        usage: report
+            .map(|report| report.usage.clone())
+            .unwrap_or_default(),
+        calls: calls.map(|activity| Calls {
+            all: activity.calls,
+            failed: activity.failed,
+            denied: activity.denied,
+        }),
+        files: report.and_then(|report| report.files.clone()),
+        diff: report.and_then(|report| report.diff),
+        commits: report.and_then(|report| report.commits.clone()),
+        observations: report.map_or_else(Vec::new, |report| report.observations.clone()),
+        last_words: transcript::last_words(session, row),
+        transcript: transcript.map(|kept| TranscriptPlace {
+            path: super::shown(session, &session.project.home.join(&kept.path)),
+            bytes: kept.bytes,
+            truncated: kept.truncated,
+        }),
+    }
+}
+
+/// How an attempt ended, in a word.
+pub(super) fn outcome(row: &AttemptRow) -> &'static str {
+    match &row.report {
+        Some(report) => report.outcome.as_str(),
+        None if row.unchecked.is_some() => "being-checked",
+        None => "running",
+    }
+}
+
+/// How long an attempt worked: until now while it does.
+fn work_s(session: &Session<'_>, row: &AttemptRow) -> u64 {
+    if row.is_open() {
+        return millis_between(row.started_at, session.world.now()) / 1_000;
+    }
+    row.duration_s().unwrap_or(0)
+}
+
+/// The last attempt at an item, also one that is under way.
+pub(super) fn last_attempt(
+    session: &Session<'_>,
+    run: RunId,
+    node: &Node,
+) -> Result<Option<AttemptRow>, Failure> {
+    let rows = session.load(&[Need::AttemptsAt(run, node.clone())])?;
+    let last = rows
+        .tables
+        .attempts()
+        .max_by_key(|row| (row.number, row.id));
+    Ok(last.cloned())
+}
+
+/// An item by its rows, for the messages about it.
+pub(super) fn name_of(item: Option<&ItemRow>, node: &Node) -> String {
+    let title = item.and_then(title_of_item);
+    crate::item_view::named(node.as_str(), title.as_deref())
+}

@@ -1,0 +1,523 @@
+//! `piton transcript`: what an agent printed, readable, also while it works.
+//!
+//! What is stored has no secrets any more. What an agent prints right now lies
+//! raw in the spool: it is redacted here before anything else sees it, whole
+//! lines at a time, and a key of several lines only when it has ended.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use piton_core::call::Call;
+use piton_core::redact::Redactor;
+use piton_core::{AttemptId, AttemptRow, Need};
+use serde::Serialize;
+
+use super::control::start;
+use super::show::{Named, find, last_attempt, name_of};
+use crate::agents::lines::{Line, Lines};
+use crate::agents::{self, Reader, Seen};
+use crate::answer::{Ended, strip_ansi};
+use crate::config::Config;
+use crate::failure::{Failure, unreadable};
+use crate::session::Session;
+use crate::world::World;
+
+/// How much is read at once, in bytes.
+const CHUNK_BYTES: usize = 256 << 10;
+/// So much of the end of a transcript is searched for the last words.
+const LAST_BYTES: u64 = 256 << 10;
+/// The last words are no longer than that, in characters: their end.
+const LAST_CHARS_MAX: usize = 1_000;
+/// A key that does not end within so many bytes is taken for one.
+const KEY_BYTES_MAX: usize = 64 << 10;
+/// How long to wait between two looks at an agent that works.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A part of a transcript.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Part {
+    /// The agent said something.
+    Words {
+        /// What it said.
+        text: String,
+    },
+    /// It called a tool, and the call is over.
+    Call {
+        /// The call.
+        #[serde(flatten)]
+        call: Call,
+    },
+    /// What the call before it gave, its beginning.
+    Result {
+        /// The text.
+        text: String,
+    },
+    /// The program printed a line that its reader has no meaning for.
+    Line {
+        /// The line.
+        text: String,
+    },
+}
+
+/// How a transcript is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As words, calls and lines.
+    Parts,
+    /// As it is stored.
+    Raw,
+}
+
+/// Whether to wait for what an agent at work prints next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// What is there.
+    Now,
+    /// Until the attempt is over.
+    UntilOver,
+}
+
+/// The attempt whose transcript was read.
+#[derive(Clone, Debug, Serialize)]
+pub struct Read {
+    /// Its id.
+    pub id: AttemptId,
+    /// Its item, and what it is called.
+    pub item: String,
+    /// Which attempt at the item it is, from 1.
+    pub number: u32,
+    /// Whether it was under way when the reading ended.
+    pub under_way: bool,
+    /// Whether anything was printed.
+    pub is_empty: bool,
+}
+
+/// Reads the transcript of an attempt, or of the last attempt at an item; each
+/// part goes to `each`, and the reading ends when that answers with false.
+/// Of [`Form::Raw`] each part is a line. Changes nothing.
+///
+/// # Errors
+///
+/// When nothing has that name, no attempt was made at the item, what it printed
+/// is not kept, or it cannot be read.
+pub fn transcript(
+    world: &World,
+    name: &str,
+    (form, follow): (Form, Follow),
+    each: &mut dyn FnMut(Part) -> bool,
+) -> Result<Read, Failure> {
+    let unknown = || {
+        Failure::new(
+            "attempt.unknown",
+            format!("there is no attempt `{name}`: nothing is recorded here"),
+        )
+        .hint("begin a run with `piton run PLAN`")
+    };
+    let session = Session::read(world, &start(world, Some(name)))?.ok_or_else(unknown)?;
+    let row = attempt_meant(&session, name)?;
+    let rows = session.load(&[Need::Line(row.run, row.node.clone())])?;
+    let mut read = Read {
+        id: row.id,
+        item: name_of(rows.tables.item(row.run, &row.node), &row.node),
+        number: row.number,
+        under_way: row.is_open(),
+        is_empty: true,
+    };
+    let mut each = |part| {
+        read.is_empty = false;
+        each(part)
+    };
+    let reader = match form {
+        Form::Parts => reader_of(&session, &row),
+        Form::Raw => None,
+    };
+    let mut parts = Parts::new(reader, form, row.started_at);
+    if row.is_open() {
+        let spool = Live::new(&session, &row, world.redactor());
+        let over = spool.read(&session, &row, follow, &mut |line| {
+            parts.line(line, &mut each)
+        })?;
+        read_end(&mut parts, over, &mut each);
+        read.under_way = !over;
+        return Ok(read);
+    }
+    let path = stored(&session, &row)?;
+    read_file(&path, 0, &mut |line| parts.line(line, &mut each))
+        .map_err(|error| unreadable(&path, error))?;
+    read_end(&mut parts, true, &mut each);
+    Ok(read)
+}
+
+/// Gives what only the end of a transcript tells.
+fn read_end(parts: &mut Parts, over: bool, each: &mut dyn FnMut(Part) -> bool) {
+    if over {
+        parts.end(each);
+    }
+}
+
+fn attempt_meant(session: &Session<'_>, name: &str) -> Result<AttemptRow, Failure> {
+    let (run, node) = match find(session, name)? {
+        Named::Attempt(row) => return Ok(*row),
+        Named::Item { run, node } => (run, node),
+        Named::Run(row) => {
+            return Err(Failure::new(
+                "attempt.unknown",
+                format!("`{name}` is a run, and a run has no transcript of its own"),
+            )
+            .hint(format!(
+                "name one of its items: see them with `piton status {} --all`",
+                row.name
+            )));
+        }
+    };
+    last_attempt(session, run, &node)?.ok_or_else(|| {
+        Failure::new("attempt.unknown", format!("no attempt was made at {node}"))
+            .hint(format!("see where it stands with `piton show {node}`"))
+    })
+}
+
+/// Where the transcript of an attempt that is over is kept.
+fn stored(session: &Session<'_>, row: &AttemptRow) -> Result<PathBuf, Failure> {
+    let report = row.report.as_ref().or(row.unchecked.as_deref());
+    let kept = report.and_then(|report| report.transcript.as_ref());
+    match kept {
+        Some(kept) => Ok(session.project.home.join(&kept.path)),
+        None => Err(Failure::new(
+            "file.missing",
+            format!(
+                "no transcript is kept of attempt {} at {}",
+                row.number, row.node
+            ),
+        )
+        .hint(format!(
+            "see what is known of it with `piton show {}#{}`",
+            row.node, row.number
+        ))),
+    }
+}
+
+/// The reader of the program that an attempt was made by; none where it prints
+/// plain text, or is not known any more.
+fn reader_of(session: &Session<'_>, row: &AttemptRow) -> Option<Box<dyn Reader>> {
+    let config = Config::load(&session.project).ok()?;
+    agents::named(&config, &row.agent).ok()?.reader(None)
+}
+
+/// Lines of a program on their way to parts.
+struct Parts {
+    reader: Option<Box<dyn Reader>>,
+    form: Form,
+    at: Timestamp,
+    /// Whether the agent was heard.
+    has_words: bool,
+}
+
+impl Parts {
+    fn new(reader: Option<Box<dyn Reader>>, form: Form, at: Timestamp) -> Self {
+        Self {
+            reader,
+            form,
+            at,
+            has_words: false,
+        }
+    }
+
+    /// Takes a line in; false when no more is wanted.
+    fn line(&mut self, line: &str, each: &mut dyn FnMut(Part) -> bool) -> bool {
+        let Some(reader) = &mut self.reader else {
+            let text = match self.form {
+                Form::Raw => line.to_owned(),
+                Form::Parts => strip_ansi(line),
+            };
+            return each(Part::Line { text });
+        };
+        let seen = reader.line(line, self.at);
+        if seen.is_empty() && is_note(line) {
+            let text = strip_ansi(line);
+            return text.trim().is_empty() || each(Part::Line { text });
+        }
+        for seen in seen {
+            let part = match seen {
+                Seen::Said(text) if text.trim().is_empty() => continue,
+                Seen::Said(text) => {
+                    self.has_words = true;
+                    Part::Words { text }
+                }
+                Seen::Called(call) => Part::Call { call },
+                Seen::Returned(text) if text.trim().is_empty() => continue,
+                Seen::Returned(text) => Part::Result { text },
+                Seen::Unknown => Part::Line {
+                    text: strip_ansi(line),
+                },
+                Seen::Conversation(_) | Seen::Used(_) | Seen::Refused(_) => continue,
+            };
+            if !each(part) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What the program says at its end, where that was not said before.
+    fn end(&mut self, each: &mut dyn FnMut(Part) -> bool) {
+        let Some(reader) = self.reader.take() else {
+            return;
+        };
+        let said = reader.end(&Ended::default());
+        if !self.has_words && !said.words.trim().is_empty() {
+            each(Part::Words { text: said.words });
+        }
+    }
+}
+
+/// Whether a line is none of the JSON that a program prints, but a note beside it.
+fn is_note(line: &str) -> bool {
+    let first = line.trim_start().chars().next();
+    let is_json = |c| matches!(c, '{' | '}' | '[' | ']' | '"');
+    !line.starts_with(' ') && first.is_some_and(|c| !is_json(c))
+}
+
+/// The output of an agent that works.
+struct Live {
+    path: PathBuf,
+    redactor: Redactor,
+    lines: Lines,
+    /// Lines that are held back: a key has begun in them.
+    held: String,
+}
+
+impl Live {
+    fn new(session: &Session<'_>, row: &AttemptRow, redactor: Redactor) -> Self {
+        let spool = session.project.home.join("spool").join(row.run.to_string());
+        Self {
+            path: spool.join(format!("{}.out", row.id)),
+            redactor,
+            lines: Lines::new(),
+            held: String::new(),
+        }
+    }
+
+    /// Reads until no more is wanted; whether the attempt is over. The file is
+    /// held open: it is removed when the outcome is stored.
+    fn read(
+        mut self,
+        session: &Session<'_>,
+        row: &AttemptRow,
+        follow: Follow,
+        each: &mut dyn FnMut(&str) -> bool,
+    ) -> Result<bool, Failure> {
+        let mut file: Option<File> = None;
+        loop {
+            // First whether it is over: what is read then is all.
+            let rows = session.load(&[Need::Attempt(row.id)])?;
+            let over = rows.tables.attempt(row.id).is_none_or(|row| !row.is_open());
+            if file.is_none() {
+                file = match File::open(&self.path) {
+                    Ok(opened) => Some(opened),
+                    // It is made when the program starts, and may be gone again.
+                    Err(error) if error.kind() == ErrorKind::NotFound => None,
+                    Err(error) => return Err(unreadable(&self.path, error)),
+                };
+            }
+            let wanted = match &mut file {
+                Some(file) => self
+                    .read_new(file, each)
+                    .map_err(|error| unreadable(&self.path, error))?,
+                None => true,
+            };
+            if !wanted {
+                return Ok(over);
+            }
+            if over || follow == Follow::Now {
+                let mut last = String::new();
+                self.lines.finish(|line| push_line(&mut last, &line));
+                self.held.push_str(&last);
+                self.release(each, true);
+                return Ok(over);
+            }
+            session.world.pause(LOOK);
+        }
+    }
+
+    /// Reads what was added; false when no more is wanted.
+    fn read_new(
+        &mut self,
+        file: &mut File,
+        each: &mut dyn FnMut(&str) -> bool,
+    ) -> io::Result<bool> {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        loop {
+            let got = match file.read(&mut chunk) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                got => got?,
+            };
+            if got == 0 {
+                return Ok(true);
+            }
+            let held = &mut self.held;
+            self.lines
+                .push(&chunk[..got], |line| push_line(held, &line));
+            if !self.release(each, false) {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Gives the lines that are held, redacted, unless a key has begun in them
+    /// that may go on. False when no more is wanted.
+    fn release(&mut self, each: &mut dyn FnMut(&str) -> bool, is_last: bool) -> bool {
+        let open = has_open_key(&self.held) && self.held.len() < KEY_BYTES_MAX;
+        if open && !is_last {
+            return true;
+        }
+        let text = std::mem::take(&mut self.held);
+        let clean = self.redactor.redact(&text);
+        clean.lines().all(each)
+    }
+}
+
+fn push_line(text: &mut String, line: &Line<'_>) {
+    match line {
+        Line::Text(line) => text.push_str(line),
+        Line::TooLong(bytes) => text.push_str(&format!("[a line of {bytes} bytes is left out]")),
+    }
+    text.push('\n');
+}
+
+/// Whether a private key begins in a text and does not end in it.
+fn has_open_key(text: &str) -> bool {
+    let Some(at) = text.rfind("-----BEGIN ") else {
+        return false;
+    };
+    let key = &text[at..];
+    key.lines()
+        .next()
+        .is_some_and(|line| line.contains("PRIVATE KEY"))
+        && !key.contains("-----END ")
+}
+
+/// Reads a file from an offset on, line by line, until no more is wanted.
+fn read_file(path: &Path, from: u64, each: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut lines = Lines::new();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut wanted = true;
+    let mut give = |line: Line<'_>| {
+        let mut text = String::new();
+        push_line(&mut text, &line);
+        wanted = wanted && each(text.trim_end_matches('\n'));
+    };
+    loop {
+        let got = match file.read(&mut chunk) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            got => got?,
+        };
+        if got == 0 {
+            lines.finish(&mut give);
+            return Ok(());
+        }
+        lines.push(&chunk[..got], &mut give);
+    }
+}
+
+/// The agent's last words in an attempt: the last thing that it said or, of a
+/// program that prints plain text, the end of that. None where nothing is kept.
+pub(super) fn last_words(session: &Session<'_>, row: &AttemptRow) -> Option<String> {
+    let path = stored(session, row).ok()?;
+    let bytes = std::fs::metadata(&path).ok()?.len();
+    let from = bytes.saturating_sub(LAST_BYTES);
+    let mut parts = Parts::new(reader_of(session, row), Form::Parts, row.started_at);
+    let (mut words, mut lines) = (None, Vec::new());
+    let mut each = |part| {
+        match part {
+            Part::Words { text } => words = Some(text),
+            Part::Line { text } => lines.push(text),
+            Part::Call { .. } | Part::Result { .. } => {}
+        }
+        true
+    };
+    // Of a line whose beginning was left out nothing can be told.
+    let mut is_whole = from == 0;
+    read_file(&path, from, &mut |line| {
+        let wanted = !is_whole || parts.line(line, &mut each);
+        is_whole = true;
+        wanted
+    })
+    .ok()?;
+    parts.end(&mut each);
+    let text = words.unwrap_or_else(|| lines.join("\n"));
+    let text = text.trim();
+    let skipped = text.chars().count().saturating_sub(LAST_CHARS_MAX);
+    let end: String = text.chars().skip(skipped).collect();
+    (!end.is_empty()).then(|| {
+        if skipped > 0 {
+            format!("…{end}")
+        } else {
+            end
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_key_is_held_back_until_it_has_ended() {
+        let begun = "words\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n";
+        assert!(has_open_key(begun));
+        assert!(!has_open_key(&format!(
+            "{begun}-----END RSA PRIVATE KEY-----\n"
+        )));
+        assert!(!has_open_key("-----BEGIN CERTIFICATE-----\nMIIE\n"));
+    }
+
+    #[test]
+    fn what_a_known_program_prints_is_read_as_words_calls_and_results() {
+        for (name, recorded) in [
+            (
+                "claude",
+                include_str!("../../tests/data/agents/claude/tools.jsonl"),
+            ),
+            (
+                "codex",
+                include_str!("../../tests/data/agents/codex/command-failed.jsonl"),
+            ),
+            (
+                "gemini",
+                include_str!("../../tests/data/agents/gemini/mcp-call.jsonl"),
+            ),
+        ] {
+            let agent = agents::named(&Config::default(), name).expect("it is known");
+            let mut parts = Parts::new(agent.reader(None), Form::Parts, Timestamp::UNIX_EPOCH);
+            let mut found = Vec::new();
+            for line in recorded.lines() {
+                assert!(parts.line(line, &mut |part| {
+                    found.push(part);
+                    true
+                }));
+            }
+            let has = |is: fn(&Part) -> bool| found.iter().any(is);
+            assert!(has(|part| matches!(part, Part::Words { .. })), "{name}");
+            assert!(has(|part| matches!(part, Part::Call { .. })), "{name}");
+            assert!(has(|part| matches!(part, Part::Result { .. })), "{name}");
+            assert!(
+                !has(|part| matches!(part, Part::Line { .. })),
+                "{name}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_printed_beside_json_is_a_note() {
+        assert!(is_note("Warning: no git"));
+        assert!(!is_note("{\"type\":"));
+        assert!(!is_note("  \"indented\": 1,"));
+        assert!(!is_note(""));
+    }
+}
