@@ -266,8 +266,9 @@ const RUN_EXAMPLES: &str = "Examples:
   piton run prd.json --agent claude
   piton run RALPH_TASK.md --agent ./agent.sh
 
-The agent is any shell command: it reads its prompt on stdin. Without --agent the
-run uses `use` under [agent] in .piton/config.toml. Safe to kill: run again to go on.";
+The agent is any shell command: it reads its prompt on stdin. Without --agent a
+run goes on with the one it had, a new one uses `use` under [agent] in .piton/config.toml.
+Safe to kill: run again to go on; the flags of before hold where none is given.";
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {

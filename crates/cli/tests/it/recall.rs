@@ -220,6 +220,7 @@ fn what_a_memory_says_does_not_reach_the_terminal_as_an_order() {
     let line = json!({"id": "a", "kind": "resolved-blocker", "title": title, "content": content});
     let said = scratch.fed(&["learn", "import", "-"], line.to_string().as_bytes());
     assert_eq!(said.exit, 0, "{}", said.err);
+    scratch.piton(&["record", "zygomorphic flounder", "--summary", "found"]);
     for args in [
         &["recall", "zygomorphic flounder"][..],
         &["recall", "zygomorphic marmot"],
