@@ -124,11 +124,14 @@ fn replaced(text: &str, form: &str, by: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use piton_simkit::seed::cases;
     use proptest::prelude::*;
 
     use super::*;
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn nothing_leaves_a_quotation_or_a_fence(text in "[a#~`> \n\r]{0,40}") {
             prop_assert!(quoted(&text).lines().all(|line| line.starts_with('>')));

@@ -326,7 +326,7 @@ impl World {
                 Need::NextMemory => rows.next_memory = self.next_memory(),
                 Need::Standings(run) => {
                     rows.standings = Some(Standings::of_items(self.tables.tree(*run)));
-                    let first = self.tables.first_in_trouble(*run).into_iter();
+                    let first = self.tables.first_in_trouble(*run);
                     first.for_each(|item| rows.tables.put(Row::Item(Box::new(item.clone()))));
                 }
                 _ => self
