@@ -184,7 +184,14 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
             Ok(exit_of(&ended.row, &ended.asked))
         }
         run::Answer::Ran(ended) => {
-            if !output.json {
+            if output.json {
+                if let Some(account) = &ended.account {
+                    output.json_line(account);
+                }
+            } else {
+                for line in ended.account.iter().flat_map(shows::account::lines) {
+                    output.note(&line);
+                }
                 show_end(&ended.row, output);
                 for asked in ended.asked.iter().filter_map(|row| row.file.as_ref()) {
                     output.hint(&format!(

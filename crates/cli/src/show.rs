@@ -1,5 +1,6 @@
 //! How answers look to people.
 
+pub(crate) mod account;
 pub(crate) mod attempt;
 pub(crate) mod costs;
 pub(crate) mod item;

@@ -5,6 +5,7 @@
 //! prints. What the rules are: see `piton_core`. What the files mean: see
 //! `piton_formats`.
 
+pub mod account;
 pub mod agents;
 pub mod answer;
 pub mod caller;

@@ -22,6 +22,7 @@ use self::remembered::Remembered;
 use super::compile::{SprintPath, check_sprint, sprint_path};
 use super::control::show_in_file;
 use super::init::begin_faces;
+use crate::account::Account;
 use crate::agents;
 use crate::agents::prices::Prices;
 use crate::agents::{Agent, Order, Whereabouts};
@@ -89,6 +90,8 @@ pub struct Ended {
     pub row: RunRow,
     /// The questions about its file and those of the project that are open.
     pub asked: Vec<DecisionRow>,
+    /// What came of its items; none of a run that was over before.
+    pub account: Option<Account>,
 }
 
 /// Works through a plan.
@@ -259,7 +262,23 @@ fn work(
 
 fn ended(session: &Session<'_>, row: RunRow) -> Result<Box<Ended>, Failure> {
     let asked = open_questions(session, row.id)?;
-    Ok(Box::new(Ended { row, asked }))
+    let rows = session.load(&[
+        Need::Run(row.id),
+        Need::Tree(row.id),
+        Need::OpenDecisions(Some(row.id)),
+    ])?;
+    let viewer = Viewer {
+        tables: &rows.tables,
+        now: session.world.now(),
+        live: false,
+        current: None,
+    };
+    let account = Account::of_run(&viewer, row.id);
+    Ok(Box::new(Ended {
+        row,
+        asked,
+        account,
+    }))
 }
 
 /// The open questions about the file of a run and about those of the project.
@@ -351,7 +370,12 @@ fn at_rest(
             None => Vec::new(),
         };
         let row = row.clone();
-        return Ok(Some(Answer::Finished(Box::new(Ended { row, asked }))));
+        let account = None;
+        return Ok(Some(Answer::Finished(Box::new(Ended {
+            row,
+            asked,
+            account,
+        }))));
     }
     refuse_state(world, project, row)?;
     Ok(None)
