@@ -484,7 +484,7 @@ fn what_a_state_prints_leads_on_until_the_run_is_done() {
         ("interrupted", died),
         ("paused", by_person),
         ("paused", by_file),
-        ("paused", at_break),
+        ("waiting", at_break),
         ("paused", after("echo built", &["--max-iterations", "1"])),
         ("waiting", after(ASKS, &[])),
         ("blocked", after(FAILS, &[])),
