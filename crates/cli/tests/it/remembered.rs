@@ -49,8 +49,17 @@ fn a_run_goes_on_with_the_flags_it_was_begun_with() {
 fn only_flags_that_say_how_to_work_are_remembered() {
     let scratch = Scratch::new();
     scratch.sprint(PHASES).agent("echo done");
-    assert_eq!(scratch.run(&["--once"]).exit, 5);
-    assert_eq!(scratch.piton(&["run", DEMO]).exit, 0);
+    assert_eq!(scratch.run(&["--once", "--stop-on-failure"]).exit, 5);
+    let said = scratch.piton(&["run", DEMO]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.err
+            .contains("as before, with --agent ./agent.sh --verdict exit-status\n"),
+        "{}",
+        said.err
+    );
+    let limits = &scratch.json(&["status", DEMO])["run"]["flags"]["limits"];
+    assert!(limits.is_null(), "{limits}");
 }
 
 #[test]

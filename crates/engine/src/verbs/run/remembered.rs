@@ -4,6 +4,7 @@
 
 use piton_core::RunRow;
 use piton_core::flags::RunFlags;
+use piton_core::policy::Limits;
 
 use super::{Found, Request, What};
 use crate::config::VerdictBy;
@@ -88,7 +89,10 @@ pub(super) fn fill_in(
             model: now.model,
             verdict,
             workflows: request.workflows.clone().or(workflows),
-            limits: now.limits,
+            limits: Limits {
+                stop_on_failure: request.limits.stop_on_failure,
+                ..now.limits
+            },
             ignore: now.ignore,
             ..request.clone()
         },
@@ -118,7 +122,11 @@ pub(super) fn flags_of_request(world: &World, request: &Request, project: &Proje
         verdict: request.verdict.map(|by| by.as_str().to_owned()),
         workflows: workflows.map(|folder| project.relative(&folder)),
         ignore: request.ignore.clone(),
-        limits: request.limits.clone(),
+        // How an invocation ends is no limit of the next.
+        limits: Limits {
+            stop_on_failure: false,
+            ..request.limits.clone()
+        },
     }
 }
 
@@ -144,6 +152,7 @@ fn typed_of_request(request: &Request, given: &RunFlags) -> String {
         ("--wait", request.wait),
         ("--once", request.once),
         ("--recompile", request.recompile),
+        ("--stop-on-failure", request.limits.stop_on_failure),
     ];
     let on = switches.iter().filter(|(_, is_on)| *is_on);
     words.extend(on.map(|(name, _)| (*name).to_owned()));
@@ -180,7 +189,7 @@ fn typed_of_difference(given: &RunFlags, now: &RunFlags) -> Vec<String> {
         seconds(was.time_box_s),
         seconds(is.time_box_s),
     );
-    let dollars = |limits: &piton_core::policy::Limits| {
+    let dollars = |limits: &Limits| {
         let amount = limits.budget_usd.map(|amount| amount.to_string());
         amount.map(|amount| amount.trim_start_matches('$').to_owned())
     };
