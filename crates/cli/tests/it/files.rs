@@ -447,12 +447,12 @@ mod recent {
         fine(&scratch.piton(&["record", "login", "--summary", "in"]));
         fine(&scratch.piton(&["session", "focus", "the token"]));
         fine(&scratch.piton(&["log", "session_ended", "--notes", "enough"]));
-        insta::assert_snapshot!(scratch.shows(&["recent", "4"]), @r"
+        insta::assert_snapshot!(scratch.shows(&["recent", "4"]), @"
         Last 4 entries: 1 task completed, 1 blocker. Most recent: session_ended.
-        2026-01-03 08:00  oauth-1 failed: did oauth
-        2026-01-15 09:00  task_completed login: in
-        2026-01-15 09:00  scope_override Focus: the token
-        2026-01-15 09:00  session_ended enough
+        2026-01-03 08:00 UTC  oauth-1 failed: did oauth
+        2026-01-15 09:00 UTC  task_completed login: in
+        2026-01-15 09:00 UTC  scope_override Focus: the token
+        2026-01-15 09:00 UTC  session_ended enough
         Last task: login
         [exit 0]
         ");

@@ -55,13 +55,13 @@ fn each_kind_is_added_listed_and_shown() {
     Write it down and ask first.
     [exit 0]
     ");
-    insta::assert_snapshot!(scratch.shows(&["learn", "show", "pattern-0001"]), @r"
+    insta::assert_snapshot!(scratch.shows(&["learn", "show", "pattern-0001"]), @"
     pattern-0001  pattern (error-handling)
     Title: Wrapped errors
     Evidence: three modules
     Example: src/error.rs
     Confidence: high
-    Learned: 2026-01-15 09:00, by Ada
+    Learned: 2026-01-15 09:00 UTC, by Ada
     Trust: told
 
     Errors carry a context

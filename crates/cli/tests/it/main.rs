@@ -32,6 +32,7 @@ mod marks;
 mod mcp;
 mod memory;
 mod next;
+mod nights;
 mod old_writers;
 mod people;
 mod plans;

@@ -192,7 +192,7 @@ fn where_everything_stands_is_told_in_words_and_as_data() {
             "{}",
             next.text
         );
-        assert!(next.text.contains("ready: release"), "{}", next.text);
+        assert!(next.text.contains("waits: release"), "{}", next.text);
         assert_eq!(next.data["runs"][0]["waiting"][0]["waits"]["for"], "person");
         let progress = server.request("resources/read", json!({ "uri": "piton://progress" }));
         let contents = &progress["result"]["contents"][0];

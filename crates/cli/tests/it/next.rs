@@ -19,8 +19,7 @@ fn run(answer: &str) -> Scratch {
         "prd.json",
         "--agent",
         "./agent.sh",
-        "--max-iterations",
-        "1",
+        "--stop-on-failure",
     ];
     scratch.piton(&args);
     scratch
@@ -125,9 +124,9 @@ fn a_breakpoint_is_something_that_waits_for_a_person() {
         .sprint("  - {id: build, prompt: do it, break: true}\n  - {id: release, prompt: ship it}\n")
         .agent(r#"echo '{"status": "completed"}'"#);
     assert_eq!(scratch.run(&[]).exit, 3);
-    insta::assert_snapshot!(scratch.shows(&["next"]), @r"
-    2026-01-15_demo  paused
-      run `2026-01-15_demo` is paused at the breakpoint after build
+    insta::assert_snapshot!(scratch.shows(&["next"]), @"
+    2026-01-15_demo  waiting
+      run `2026-01-15_demo` waits for a person at the breakpoint after build
       ready    release (ship it)
       waits    build (do it) was done: somebody is to look at it (d1)
       Next: piton resume 2026-01-15_demo
@@ -147,8 +146,7 @@ fn a_question_by_the_way_is_asked_answered_and_told_to_the_next_agent() {
         "prd.json",
         "--agent",
         "./agent.sh",
-        "--max-iterations",
-        "1",
+        "--stop-on-failure",
     ]);
     let ask = [
         "inbox",
@@ -170,18 +168,12 @@ fn a_question_by_the_way_is_asked_answered_and_told_to_the_next_agent() {
         "it is asked once"
     );
     let id = scratch.json(&ask)["id"].as_str().expect("an id").to_owned();
-    insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
+    insta::assert_snapshot!(scratch.shows(&["inbox"]), @"
     d1  `a` failed: what now?  prd at a: do a
         the agent ended with exit status 1 and printed nothing
         considered:
         - not skip: nothing says that it was done already
-        - not retry: no blocker like it is known to be resolved
-        - not retry: nothing in the memory is about it
-        - not retry: neither the network nor a limit of a service is at fault
-        - not fix-state: nothing is wrong with the workspace that is known
-        - not retry: it did not go in circles
-        - not break-chunks: nothing says that it is too large
-        - not skip: nothing says that it is not needed
+        - manual: it has failed 3 times in a row: somebody should look at it
         piton decide d1 retry
         piton decide d1 answer --why '...'
         piton decide d1 skip

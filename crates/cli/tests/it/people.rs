@@ -65,25 +65,19 @@ mod decisions {
             piton decide d1 skip
         [exit 0]
         ");
-        insta::assert_snapshot!(inbox_of(TWO, FAILS).1, @r"
-        d1  `build` failed: what now?  2026-01-15_demo at build
+        insta::assert_snapshot!(inbox_of(TWO, FAILS).1, @"
+        d1  `build` failed: what now?  2026-01-15_demo at build: build it
             it does not compile (exit status 1)
             considered:
             - not skip: nothing says that it was done already
-            - not retry: no blocker like it is known to be resolved
-            - not retry: nothing in the memory is about it
-            - not retry: neither the network nor a limit of a service is at fault
-            - not fix-state: nothing is wrong with the workspace that is known
-            - not retry: it did not go in circles
-            - not break-chunks: nothing says that it is too large
-            - not skip: nothing says that it is not needed
+            - manual: it has failed 3 times in a row: somebody should look at it
             piton decide d1 retry
             piton decide d1 answer --why '...'
             piton decide d1 skip
         [exit 0]
         ");
-        insta::assert_snapshot!(inbox_of(&with_breakpoint(), "echo fine").1, @r"
-        d1  `build` is finished, and the plan stops here for a look  2026-01-15_demo at build
+        insta::assert_snapshot!(inbox_of(&with_breakpoint(), "echo fine").1, @"
+        d1  `build` is finished, and the plan stops here for a look  2026-01-15_demo at build: build it
             piton decide d1 approve
         [exit 0]
         ");
@@ -127,12 +121,12 @@ mod decisions {
         PROGRESS.yaml: interrupted
         run again: [exit 0] skipped, done
         ");
-        insta::assert_snapshot!(decided(TWO, ASKS, "approve"), @r"
+        insta::assert_snapshot!(decided(TWO, ASKS, "approve"), @"
         error: a human-needed decision cannot be answered with `approve` [decision.wrong_verb]
         hint: what fits is: answer, retry, skip
         [exit 2]
         PROGRESS.yaml: needs-human
-        run again: [exit 3] waiting, ready
+        run again: [exit 3] waiting, pending
         ");
     }
 
@@ -159,12 +153,12 @@ mod decisions {
         PROGRESS.yaml: interrupted
         run again: [exit 0] done, done
         ");
-        insta::assert_snapshot!(decided(TWO, FAILS, "approve"), @r"
+        insta::assert_snapshot!(decided(TWO, FAILS, "approve"), @"
         error: a blocked-node decision cannot be answered with `approve` [decision.wrong_verb]
         hint: what fits is: retry, answer, skip
         [exit 2]
         PROGRESS.yaml: blocked
-        run again: [exit 1] failed, ready
+        run again: [exit 1] failed, pending
         ");
     }
 
@@ -424,8 +418,8 @@ fn nodes_are_named_as_status_shows_them_and_wrong_names_are_explained() {
     hint: near to it: `build`; see the nodes with `piton status 2026-01-15_demo`
     [exit 2]
     ");
-    insta::assert_snapshot!(scratch.shows(&["plan", "retry", "test"]), @r"
-    error: `test` is ready [item.state]
+    insta::assert_snapshot!(scratch.shows(&["plan", "retry", "test"]), @"
+    error: `test` is pending [item.state]
     hint: see where everything stands with `piton status`
     [exit 1]
     ");

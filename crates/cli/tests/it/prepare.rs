@@ -161,10 +161,10 @@ fn of_an_item_of_a_run_what_it_builds_on_is_said() {
         .agent("case $PITON_ITEM in *walls*) echo it leans; exit 1 ;; *) echo laid ;; esac");
     fine(&scratch, SIGN);
     assert_eq!(scratch.run(&[]).exit, 1);
-    insta::assert_snapshot!(scratch.shows(&["prepare", "house/walls/execute"]), @r"
+    insta::assert_snapshot!(scratch.shows(&["prepare", "house/walls/execute"]), @"
     ## Before you begin with house/walls/execute
 
-    This is attempt 2; it failed the last time.
+    This is attempt 4; it has failed 3 times in a row.
 
     ### Keep to this
 
@@ -172,6 +172,8 @@ fn of_an_item_of_a_run_what_it_builds_on_is_said() {
 
     ### This was tried before
 
+    - attempt 3: failed: it leans (exit status 1) [house-walls-execute-3]
+    - attempt 2: failed: it leans (exit status 1) [house-walls-execute-2]
     - attempt 1: failed: it leans (exit status 1) [house-walls-execute-1]
 
     ### Done before

@@ -78,8 +78,11 @@ fn the_output_of_a_gate_that_failed_is_read_everywhere() {
       | 39
       | 40
     ! build failed: gate failed after 1 run: exit status 3
+    0 of 1 node done
+    ! build: Build it - gate failed after 1 run: exit status 3
+        | 40
     run `2026-01-15_demo` is blocked at build
-    hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+    hint: see why, and what to type to go on, with `piton inbox`
 
     SHOW
       check `sh ./check.sh` failed: exit status 3
@@ -118,6 +121,15 @@ fn the_output_of_a_gate_that_failed_is_read_everywhere() {
     INBOX
     d1  `build` failed: what now?  2026-01-15_demo at build: Build it
         gate failed after 1 run: exit status 3
+        considered:
+        - not skip: nothing says that it was done already
+        - not retry: no blocker like it is known to be resolved
+        - not retry: nothing in the memory is about it
+        - not retry: neither the network nor a limit of a service is at fault
+        - not fix-state: nothing is wrong with the workspace that is known
+        - not retry: it did not go in circles
+        - not break-chunks: nothing says that it is too large
+        - not skip: nothing says that it is not needed
         check `sh ./check.sh` failed: exit status 3
           | token [redacted:github-token]
           | 1
@@ -180,8 +192,11 @@ fn the_output_of_a_verification_that_failed_is_read_everywhere() {
       echo 2 tests are red; exit 1
       | 2 tests are red
     ! a-1 failed: gate failed after 3 runs: exit status 1
+    0 of 1 story done
+    ! a-1: Add the login - gate failed after 3 runs: exit status 1
+        | 2 tests are red
     run `prd` is blocked at a-1
-    hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+    hint: see why, and what to type to go on, with `piton inbox`
 
     SHOW
       check `echo 2 tests are red; exit 1` failed: exit status 1
@@ -190,6 +205,15 @@ fn the_output_of_a_verification_that_failed_is_read_everywhere() {
     INBOX
     d1  `a-1` failed: what now?  prd at a-1: Add the login
         gate failed after 3 runs: exit status 1
+        considered:
+        - not skip: nothing says that it was done already
+        - not retry: no blocker like it is known to be resolved
+        - not retry: nothing in the memory is about it
+        - not retry: neither the network nor a limit of a service is at fault
+        - not fix-state: nothing is wrong with the workspace that is known
+        - not retry: it did not go in circles
+        - not break-chunks: nothing says that it is too large
+        - not skip: nothing says that it is not needed
         check `echo 2 tests are red; exit 1` failed: exit status 1
           | 2 tests are red
         piton decide d1 retry
@@ -221,8 +245,11 @@ fn the_output_of_a_test_command_that_failed_is_read_everywhere() {
       echo 2 tests are red; exit 1
       | 2 tests are red
     ! a-1 failed: gate failed after 3 runs: exit status 1
+    0 of 1 criterion done
+    ! a-1: It is open - gate failed after 3 runs: exit status 1
+        | 2 tests are red
     run `RALPH_TASK` is blocked at a-1
-    hint: see why with `piton inbox`; then `piton decide ID retry` or `piton decide ID skip`
+    hint: see why, and what to type to go on, with `piton inbox`
 
     SHOW
       check `echo 2 tests are red; exit 1` failed: exit status 1
@@ -231,6 +258,15 @@ fn the_output_of_a_test_command_that_failed_is_read_everywhere() {
     INBOX
     d1  `a-1` failed: what now?  RALPH_TASK at a-1: It is open
         gate failed after 3 runs: exit status 1
+        considered:
+        - not skip: nothing says that it was done already
+        - not retry: no blocker like it is known to be resolved
+        - not retry: nothing in the memory is about it
+        - not retry: neither the network nor a limit of a service is at fault
+        - not fix-state: nothing is wrong with the workspace that is known
+        - not retry: it did not go in circles
+        - not break-chunks: nothing says that it is too large
+        - not skip: nothing says that it is not needed
         check `echo 2 tests are red; exit 1` failed: exit status 1
           | 2 tests are red
         piton decide d1 retry
@@ -313,12 +349,12 @@ fn an_item_an_attempt_and_a_run_are_shown() {
       last words no disk
     [exit 0]
     ");
-    insta::assert_snapshot!(show("prd"), @r"
+    insta::assert_snapshot!(show("prd"), @"
     prd  blocked
     [x] a-1: Add the login 0s (1 file changed)
-    [!] a-2: Add the logout < - no disk (exit status 1)
+    [!] a-2: Add the logout < - tried again 2 times; no disk (exit status 1)
 
-    1 of 2 stories done, 1 failed, 2 agents started
+    1 of 2 stories done, 1 failed, 4 agents started
     Last activity: 0s ago
     Run `prd` is blocked at a-2
     Why: no disk (exit status 1)
@@ -449,10 +485,10 @@ fn finished_items_fold_unless_each_is_asked_for() {
         let text = scratch.piton(args).out;
         text.lines().take(4).collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(lines(&["status"]), @r"
+    insta::assert_snapshot!(lines(&["status"]), @"
     prd  blocked
     [x] 12 done (each: --all)
-    [!] a-13: Story 13 < - the agent ended with exit status 1 and printed nothing
+    [!] a-13: Story 13 < - tried again 2 times; the agent ended with exit status 1 and printed nothing
     ");
     insta::assert_snapshot!(lines(&["status", "--all"]), @r"
     prd  blocked

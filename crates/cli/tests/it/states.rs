@@ -98,13 +98,14 @@ fn not_started() {
         assert_eq!(scratch.piton(&["plan", "compile", "demo"]).exit, 0);
         (scratch, None)
     };
-    insta::assert_snapshot!(typed_in(compiled), @r"
+    insta::assert_snapshot!(typed_in(compiled), @"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     keeping progress in SCRATCH/.piton
     > build: build it
     x build 0s (agent's word): built
     > test: test it
     x test 0s (agent's word): built
+    2 of 2 nodes done (2 agent's word)
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -140,13 +141,14 @@ fn not_started_though_recorded() {
         Running::start(command).end();
         (scratch, None)
     };
-    insta::assert_snapshot!(typed_in(recorded), @r"
+    insta::assert_snapshot!(typed_in(recorded), @"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     run `2026-01-15_demo` is begun as it was planned before; `--recompile` takes in what has changed since
     > build: build it
     x build 0s (agent's word): built
     > test: test it
     x test 0s (agent's word): built
+    2 of 2 nodes done (2 agent's word)
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -208,7 +210,7 @@ fn in_progress_with_a_dead_runner() {
         assert_eq!(scratch.progress("status").as_deref(), Some("in-progress"));
         (scratch, None)
     };
-    insta::assert_snapshot!(typed_in(dead), @r"
+    insta::assert_snapshot!(typed_in(dead), @"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     = interrupted: its runner died
     warning: ended what outlived an earlier runner
@@ -217,6 +219,7 @@ fn in_progress_with_a_dead_runner() {
     x build 0s (files changed): built
     > test: test it
     x test 0s (agent's word): built
+    2 of 2 nodes done (1 changed, 1 agent's word)
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -251,12 +254,13 @@ fn interrupted_by_a_signal() {
         scratch.write("go", "");
         (scratch, None)
     };
-    insta::assert_snapshot!(typed_in(interrupted), @r"
+    insta::assert_snapshot!(typed_in(interrupted), @"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     > build, attempt 2: build it
     x build 0s (1 file changed): built
     > test: test it
     x test 0s (1 file changed): built
+    2 of 2 nodes done (2 changed)
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -373,11 +377,12 @@ fn paused_by_a_limit() {
         );
         (scratch, None)
     };
-    insta::assert_snapshot!(typed_in(paused), @r"
+    insta::assert_snapshot!(typed_in(paused), @"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     as before, with --max-iterations 1
     > test: test it
     x test 0s (agent's word): built
+    2 of 2 nodes done (2 agent's word)
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -413,9 +418,9 @@ fn paused_at_a_breakpoint() {
         );
         made
     };
-    insta::assert_snapshot!(typed_in(paused), @r"
+    insta::assert_snapshot!(typed_in(paused), @"
     $ piton run demo --agent ./agent.sh --verdict exit-status
-    error: run `2026-01-15_demo` is paused at the breakpoint after build [run.paused]
+    error: run `2026-01-15_demo` waits for a person at the breakpoint after build [run.needs_human]
     hint: look at what was done, then go on with `piton resume 2026-01-15_demo`
     [exit 3]
     PROGRESS.yaml: paused-at-breakpoint
@@ -427,13 +432,13 @@ fn paused_at_a_breakpoint() {
     PROGRESS.yaml: interrupted
 
     $ piton pause demo
-    error: run `2026-01-15_demo` is paused at the breakpoint after build [run.paused]
+    error: run `2026-01-15_demo` waits for a person at the breakpoint after build [run.needs_human]
     hint: look at what was done, then go on with `piton resume 2026-01-15_demo`
     [exit 3]
     PROGRESS.yaml: paused-at-breakpoint
 
     $ piton stop demo
-    error: run `2026-01-15_demo` is paused at the breakpoint after build [run.paused]
+    error: run `2026-01-15_demo` waits for a person at the breakpoint after build [run.needs_human]
     hint: look at what was done, then go on with `piton resume 2026-01-15_demo`
     [exit 3]
     PROGRESS.yaml: paused-at-breakpoint

@@ -65,7 +65,10 @@ pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Fail
             log_scope(story, run, node, "left out", Some(why));
             leave_out(story, run, node, Some(why));
         }
-        (Some((Way::Repair, recovery)), _) => begin(story, Stage::Repair, None, recovery),
+        // What is done after the repair is another try.
+        (Some((Way::Repair, recovery)), _) => {
+            begin(story, Stage::Repair, Some(item.retries + 1), recovery);
+        }
         (Some((Way::Split, recovery)), _) => begin(story, Stage::Split, None, recovery),
         (Some((Way::Remembered, recovery)), None) => {
             begin(story, Stage::Work, Some(item.retries + 1), recovery);
