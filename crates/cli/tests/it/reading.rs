@@ -407,12 +407,12 @@ fn an_unknown_name_is_an_error_that_names_what_there_is() {
     let scratch = half_done();
     insta::assert_snapshot!(scratch.shows(&["show", "nope"]), @r"
     error: there is no item, run or attempt `nope` [item.unknown]
-    hint: there is: prd; see the items of a run with `piton status RUN --all`
+    hint: see the nodes with `piton status prd`
     [exit 2]
     ");
     insta::assert_snapshot!(scratch.shows(&["show", "a-"]), @r"
     error: there is no item, run or attempt `a-` [item.unknown]
-    hint: there is: prd:a-1, prd:a-2
+    hint: near to it: `a-1`, `a-2`; see the nodes with `piton status prd`
     [exit 2]
     ");
     insta::assert_snapshot!(scratch.shows(&["transcript", "prd"]), @r"

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::control::start;
 use super::inbox::{self, Open};
 use super::record::item::asked_about;
+use super::record::unknown::unknown_item;
 use super::status;
 use super::transcript;
 use crate::failure::Failure;
@@ -22,8 +23,6 @@ use crate::run_lock;
 use crate::session::Session;
 use crate::world::World;
 
-/// So many names are proposed in the place of an unknown one.
-const PROPOSED_MAX: usize = 5;
 /// The beginning of an id names an attempt from so many characters on.
 const ID_CHARS_MIN: usize = 6;
 
@@ -272,30 +271,12 @@ fn nothing_recorded(name: &str) -> Failure {
     .hint("begin a run with `piton run PLAN`")
 }
 
-/// Nothing has that name: what has one like it, or else which runs there are.
+/// Nothing has that name: what is near to it, or else which runs there are.
 fn unknown(session: &Session<'_>, name: &str) -> Result<Failure, Failure> {
-    let failure = Failure::new(
-        "item.unknown",
-        format!("there is no item, run or attempt `{name}`"),
-    );
-    let runs = session.runs()?;
-    let mut alike = Vec::new();
-    for run in &runs {
-        let rows = session.load(&[Need::Tree(run.id)])?;
-        let items = rows.tables.tree(run.id);
-        let items = items.filter(|item| item.node.as_str().contains(name));
-        alike.extend(items.map(|item| format!("{}:{}", run.name, item.node)));
-    }
-    alike.truncate(PROPOSED_MAX);
-    let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
-    Ok(failure.hint(match (alike.as_slice(), names.as_slice()) {
-        ([], []) => "see what is recorded with `piton recent`".to_owned(),
-        ([], names) => format!(
-            "there is: {}; see the items of a run with `piton status RUN --all`",
-            names.join(", ")
-        ),
-        (alike, _) => format!("there is: {}", alike.join(", ")),
-    }))
+    Ok(Failure {
+        message: format!("there is no item, run or attempt `{name}`"),
+        ..unknown_item(session, name)?
+    })
 }
 
 fn item(session: &Session<'_>, run: RunId, node: &Node) -> Result<ItemShown, Failure> {
