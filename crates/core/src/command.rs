@@ -450,7 +450,8 @@ impl Command {
             // What people and agents come to with an item is logged as well.
             Self::StartRun { run, .. }
             | Self::ReleaseRun { run, .. }
-            | Self::SkipItem { run, .. } => vec![StreamId::run(*run), StreamId::sessions()],
+            | Self::SkipItem { run, .. }
+            | Self::RetryItem { run, .. } => vec![StreamId::run(*run), StreamId::sessions()],
             // And what it teaches is remembered.
             Self::EndAttempt { run, .. }
             | Self::EndGate { run, .. }
@@ -478,7 +479,6 @@ impl Command {
             | Self::StartBaseline { .. }
             | Self::StartGate { .. }
             | Self::StartCommit { .. }
-            | Self::RetryItem { .. }
             | Self::AskPerson { .. }
             | Self::AskAboutFile { .. }
             | Self::SettleFile { .. } => self.run().map(StreamId::run).into_iter().collect(),

@@ -34,7 +34,8 @@ pub enum Need {
     /// What may be released when this item is finished, or one above it: of the
     /// items that are not finished and stand beside it, or beside one above it,
     /// those up to the second that holds up what stands behind it; each with
-    /// what lies below it.
+    /// what lies below it. And the same of each that depends on one of these,
+    /// without what lies below.
     Successors(RunId, Node),
     /// How many items of the run stand how, and of those that wait for a person,
     /// and of those that are broken, the first.
@@ -254,6 +255,7 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::RetryItem { run, .. } => {
             changing(&mut rows, *run);
+            rows.push(Need::EntryNames);
         }
         Command::Decide {
             decision,

@@ -495,10 +495,12 @@ impl RunLoop {
         let Some(effect) = next else {
             return vec![Effect::Look];
         };
-        let begins = match &*effect {
-            Effect::StartAgent { node, .. } | Effect::RunGate { node, .. } => Some(node),
-            _ => None,
-        };
+        let begins =
+            if let Effect::StartAgent { node, .. } | Effect::RunGate { node, .. } = &*effect {
+                Some(node)
+            } else {
+                None
+            };
         let is_left_out = begins.is_some_and(|node| self.is_to_be_skipped(node));
         if self.stopping.is_some() || is_left_out {
             if let Effect::StartAgent { attempt, node, .. } = *effect {

@@ -129,16 +129,21 @@ impl AccountItem {
         let open = open_question(viewer.tables, item.run, &item.node);
         let next = open.and_then(|row| {
             let verb = row.verbs().into_iter().next()?;
-            let text = match verb {
-                piton_core::Verb::Answer => " --why TEXT",
-                _ => "",
+            let text = if verb == piton_core::Verb::Answer {
+                " --why TEXT"
+            } else {
+                ""
             };
             Some(format!("piton decide d{} {verb}{text}", row.number))
         });
-        let has_failed = item.state.is_broken();
+        let last_lines = if item.state.is_broken() {
+            last_lines(item)
+        } else {
+            Vec::new()
+        };
         Self {
             item: ItemView::of_item(viewer, item),
-            last_lines: has_failed.then(|| last_lines(item)).unwrap_or_default(),
+            last_lines,
             next,
         }
     }

@@ -399,10 +399,7 @@ impl World {
                     .flat_map(|item| {
                         let on = item.depends_on.iter();
                         let on = on.filter_map(|on| get(Key::Item(*run, on.clone())));
-                        let beside = self.tables.beside(*run, &item.node).into_iter();
-                        let beside = beside.chain(item.node.ancestors());
-                        let beside = beside.filter_map(|node| get(Key::Item(*run, node)));
-                        below(run, &item.node).into_iter().chain(on).chain(beside)
+                        below(run, &item.node).into_iter().chain(on)
                     })
                     .collect()
             }
@@ -410,7 +407,19 @@ impl World {
                 let beside = self.tables.beside(*run, node);
                 let others = beside.iter().filter(|other| !node.is_within(other));
                 let mut rows: Vec<Row> = others.flat_map(|other| below(run, other)).collect();
-                let line = beside.iter().cloned().chain(node.ancestors());
+                let waiting = self.tables.tree(*run);
+                let waits = |item: &&ItemRow| item.depends_on.iter().any(|on| node.is_within(on));
+                let waiting = waiting.filter(waits).flat_map(|item| {
+                    let beside = self.tables.beside(*run, &item.node).into_iter();
+                    beside
+                        .chain(item.node.ancestors())
+                        .chain([item.node.clone()])
+                });
+                let line = beside
+                    .iter()
+                    .cloned()
+                    .chain(node.ancestors())
+                    .chain(waiting);
                 rows.extend(line.filter_map(|node| get(Key::Item(*run, node))));
                 let on: Vec<Node> = rows.iter().flat_map(depends_on).collect();
                 rows.extend(on.into_iter().filter_map(|on| get(Key::Item(*run, on))));

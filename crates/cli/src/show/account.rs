@@ -99,9 +99,10 @@ fn list(
 }
 
 fn failed(item: &AccountItem) -> Vec<String> {
-    let (mark, style) = match item.item.state {
-        piton_core::ItemState::Blocked => ("B", RED),
-        _ => ("!", RED),
+    let mark = if item.item.state == piton_core::ItemState::Blocked {
+        "B"
+    } else {
+        "!"
     };
     let why = item.item.error.as_deref().unwrap_or("no reason was given");
     let text = cut(&format!(
@@ -110,7 +111,7 @@ fn failed(item: &AccountItem) -> Vec<String> {
         title(item),
         first_line(why)
     ));
-    let mut lines = vec![format!("{style}{mark}{style:#} {text}")];
+    let mut lines = vec![format!("{RED}{mark}{RED:#} {text}")];
     let last = item.last_lines.last();
     lines.extend(last.map(|line| format!("    {DIM}|{DIM:#} {}", cut(line))));
     lines

@@ -1,13 +1,11 @@
 //! Exactly the rows that are asked for: no decision works in a test because it
 //! happened to see more than it would see of a database.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use piton_core::id::{Node, RunId};
 use piton_core::name::{Space, entry_prefix};
 use piton_core::recall::TableIndex;
-use piton_core::{Key, Need, Tables};
+use piton_core::{ItemRow, Key, Need, Tables};
 
 /// The rows of `all` that `wanted` asks for.
 pub(super) fn pick(all: &Tables, wanted: &[Need], now: Timestamp) -> Tables {
@@ -182,24 +180,21 @@ impl Picked<'_> {
     }
 
     fn dependents(&mut self, run: RunId, node: &Node) {
-        let line: BTreeSet<Node> = std::iter::once(node.clone())
-            .chain(node.ancestors())
-            .collect();
         let all = self.all;
-        for item in all
-            .tree(run)
-            .filter(|item| item.depends_on.iter().any(|on| line.contains(on)))
-        {
+        for item in all.tree(run).filter(|item| waits_for_line(item, node)) {
             self.subtree(run, &item.node);
-            let on = item.depends_on.iter().cloned();
-            let needed = on.chain(item.node.ancestors());
-            let needed = needed.chain(all.beside(run, &item.node));
-            self.keys(needed.map(|on| Key::Item(run, on)));
+            self.keys(item.depends_on.iter().map(|on| Key::Item(run, on.clone())));
         }
     }
 
     fn successors(&mut self, run: RunId, node: &Node) {
         let all = self.all;
+        for item in all.tree(run).filter(|item| waits_for_line(item, node)) {
+            let needed = item.node.ancestors();
+            let needed = needed.chain(all.beside(run, &item.node));
+            let needed = needed.chain([item.node.clone()]);
+            self.keys(needed.map(|on| Key::Item(run, on)));
+        }
         let beside = all.beside(run, node);
         self.keys(beside.iter().map(|node| Key::Item(run, node.clone())));
         let mut needed: Vec<Node> = beside;
@@ -215,4 +210,9 @@ impl Picked<'_> {
             .collect();
         self.keys(on.into_iter().map(|on| Key::Item(run, on)));
     }
+}
+
+/// Whether an item depends on one, or on one above it.
+fn waits_for_line(item: &ItemRow, node: &Node) -> bool {
+    item.depends_on.iter().any(|on| node.is_within(on))
 }

@@ -243,6 +243,20 @@ impl Loader<'_> {
     }
 
     fn dependents(&mut self, run: RunId, node: &Node) -> Result<()> {
+        for node in self.waiting_for(run, node)? {
+            self.subtree(run, &node)?;
+            let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, node)) else {
+                continue;
+            };
+            for on in item.depends_on.clone() {
+                self.key(&Key::Item(run, on))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The items that depend on one, or on one above it.
+    fn waiting_for(&self, run: RunId, node: &Node) -> Result<BTreeSet<Node>> {
         let mut found = BTreeSet::new();
         let mut statement = self
             .connection
@@ -255,20 +269,7 @@ impl Loader<'_> {
                 found.insert(Node::named(node?));
             }
         }
-        for node in found {
-            self.subtree(run, &node)?;
-            let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, node)) else {
-                continue;
-            };
-            let place = item.place.clone();
-            let mut needed = item.depends_on.clone();
-            needed.extend(item.node.ancestors());
-            for on in needed {
-                self.key(&Key::Item(run, on))?;
-            }
-            self.beside(run, &place)?;
-        }
-        Ok(())
+        Ok(found)
     }
 
     fn successors(&mut self, run: RunId, node: &Node) -> Result<()> {
@@ -276,6 +277,13 @@ impl Loader<'_> {
             return Ok(());
         };
         let place = item.place.clone();
+        for waiting in self.waiting_for(run, node)? {
+            self.line(run, &waiting)?;
+            if let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, waiting)) {
+                let place = item.place.clone();
+                self.beside(run, &place)?;
+            }
+        }
         let mut needed: Vec<Node> = self.beside(run, &place)?;
         needed.retain(|other| !node.is_within(other));
         for other in &needed {

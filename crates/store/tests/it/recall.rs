@@ -150,6 +150,10 @@ fn a_store_without_an_index_gets_one_when_it_is_opened() {
     older
         .execute_batch(
             "DROP TABLE documents; DROP TABLE tokens; DROP TABLE postings; DROP TABLE totals; \
+             DROP INDEX items_by_standing; DROP INDEX items_open; \
+             ALTER TABLE items DROP COLUMN standing; \
+             ALTER TABLE items ADD COLUMN actionable INTEGER NOT NULL DEFAULT 0; \
+             CREATE INDEX items_to_do ON items (run, place) WHERE actionable; \
              PRAGMA user_version = 2",
         )
         .expect("good SQL");
