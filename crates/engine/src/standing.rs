@@ -3,11 +3,12 @@
 //! The journal knows what was recorded; a runner that died recorded nothing of
 //! its death. So the word is made of the row and of the lock of the plan.
 
-use piton_core::run::Asked;
+use piton_core::run::{Asked, Request};
 use piton_core::{RunRow, RunState};
 
 use crate::project::Project;
 use crate::run_lock;
+use crate::shell::quote;
 
 /// How a run stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +34,25 @@ impl RunStanding {
                 row.state
             },
             is_live,
-            asked: row.asked.clone(),
+            asked: row.asked.clone().filter(|_| is_live),
+        }
+    }
+
+    /// What was asked of its runner and has not happened yet, in a sentence that
+    /// says how to withdraw it.
+    #[must_use]
+    pub fn asked_in_words(&self, name: &str) -> Option<String> {
+        let asked = self.asked.as_ref()?;
+        let by = &asked.by;
+        let name = quote(name);
+        match asked.request {
+            Request::Pause => Some(format!(
+                "{by} asked for a pause: the run pauses when the attempt under way has ended; `piton resume {name}` withdraws that"
+            )),
+            Request::Stop => Some(format!(
+                "{by} asked it to stop: the attempt under way is being ended"
+            )),
+            Request::GoOn => None,
         }
     }
 }

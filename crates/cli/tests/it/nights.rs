@@ -186,6 +186,20 @@ fn a_pause_that_has_not_happened_is_withdrawn_and_a_finished_item_is_done_again(
                 .any(|kind| kind == "attempt-started")
     });
     assert_eq!(scratch.piton(&["pause"]).exit, 0);
+    for verb in ["status", "next"] {
+        let shown = scratch.piton(&[verb]);
+        let says = "asked for a pause";
+        assert!(
+            shown.out.contains(says) || shown.err.contains(says),
+            "{verb}: {}{}",
+            shown.out,
+            shown.err
+        );
+    }
+    assert_eq!(
+        scratch.json(&["status"])["run"]["asked"]["request"],
+        "pause"
+    );
     let said = scratch.piton(&["resume"]);
     assert_eq!(said.exit, 0, "{}", said.err);
     scratch.write("go", "");

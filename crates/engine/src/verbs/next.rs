@@ -173,7 +173,9 @@ impl<'t> Found<'t> {
         RunNext {
             run: row.name.clone(),
             state,
-            held_up: held_up.then(|| run_state(&row.name, state, row.pause.as_ref(), at).message),
+            held_up: held_up
+                .then(|| run_state(&row.name, state, row.pause.as_ref(), at).message)
+                .or_else(|| standing.asked_in_words(&row.name)),
             waiting: waiting.collect(),
             working: views(self.working),
             ready: views(self.ready),

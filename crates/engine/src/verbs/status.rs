@@ -8,7 +8,7 @@ use piton_core::budget::{self, Spent};
 use piton_core::flags::RunFlags;
 use piton_core::observation::ObservationCategory;
 use piton_core::policy::Limits;
-use piton_core::run::Pause;
+use piton_core::run::{Asked, Pause};
 use piton_core::stuck::signature;
 use piton_core::usage::Spend;
 use piton_core::{DecisionRow, ItemState, Need, Node, Outcome, RunId, RunRow, RunState, Tables};
@@ -39,6 +39,9 @@ pub struct Line {
     pub since: Timestamp,
     /// The plan.
     pub source: String,
+    /// What was asked of its runner and has not happened yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
 }
 
 /// What the items of a plan are called that an agent works on, by its kind.
@@ -216,6 +219,7 @@ fn line(session: &Session<'_>, row: &RunRow) -> Line {
         state: standing.state,
         since: row.since,
         source: row.source.clone(),
+        asked: standing.asked,
     }
 }
 
@@ -317,7 +321,8 @@ fn counters(tables: &Tables, row: &RunRow) -> Counters {
 }
 
 fn warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let standing = RunStanding::of_run(&session.project, row);
+    let mut warnings: Vec<String> = standing.asked_in_words(&row.name).into_iter().collect();
     let folder = session.project.absolute(PlanFile::folder(row));
     if row.state != RunState::Done
         && fs::metadata(folder.join("PAUSE")).is_ok()
