@@ -96,12 +96,13 @@ fn case_16_a_hand_edit_of_a_running_sprint_is_in_effect_and_in_the_file_at_the_e
     }
     desk.show();
     // It failed for good: reset by hand, with a count of retries.
-    let before = "        error: no reason was given\n        status: failed\n";
-    desk.replace(before, "        status: pending\n        retry-count: 2\n");
+    let before =
+        "        error: no reason was given\n        retry-count: 2\n        status: failed\n";
+    desk.replace(before, "        status: pending\n        retry-count: 1\n");
     desk.take_in();
     assert_eq!(desk.left(), Vec::<String>::new());
     let item = desk.tables.item(desk.run, &one).expect("there");
-    assert_eq!((item.state.as_str(), item.retries), ("ready", 2));
+    assert_eq!((item.state.as_str(), item.retries), ("ready", 1));
     assert_eq!(
         desk.tables.run(desk.run).expect("there").state,
         RunState::Interrupted
