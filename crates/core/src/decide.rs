@@ -166,7 +166,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         Command::ResumeRun { run } => people::resume_run(it, *run)?,
         Command::SkipItem { run, node, why } => people::skip_item(it, *run, node, why.as_deref())?,
         Command::RetryItem { run, node, why } => {
-            people::retry_item(it, *run, node, why.as_deref())?
+            people::retry_item(it, *run, node, (why.as_deref(), why.as_deref()))?
         }
         Command::AskPerson {
             run,

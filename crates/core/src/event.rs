@@ -405,8 +405,9 @@ pub struct RunPlanned {
     /// Retries, limits, commits.
     pub policy: Policy,
     /// In which order its items are worked on.
-    #[serde(default, skip_serializing_if = "Order::is_default")]
-    pub order: Order,
+    /// Absent in events of an older version: then the format says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// What only its native format has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Native>,

@@ -25,6 +25,16 @@ pub enum Order {
 }
 
 impl Order {
+    /// That of a plan of this native format, where nobody recorded it: only
+    /// sprints were worked on in turn.
+    #[must_use]
+    pub fn of_format(format: &str) -> Self {
+        match format {
+            "sprint-yaml" => Self::InTurn,
+            _ => Self::Any,
+        }
+    }
+
     /// Whether it is the one of plans that say nothing.
     #[must_use]
     pub fn is_default(&self) -> bool {

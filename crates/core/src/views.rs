@@ -22,6 +22,8 @@ use crate::item::{CommitIntent, Evidence, ItemRow, ItemState, Stage, millis_betw
 use crate::journal::Stamp;
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::name::{NameRow, Named, Space};
+
+use crate::plan::Order;
 use crate::row::{Key, Row};
 use crate::run::{Asked, Holder, Pause, Request, RunRow, RunState};
 use crate::trouble::Trouble;
@@ -359,7 +361,9 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         reason: None,
         since: stamp.time,
         policy: planned.policy.clone(),
-        order: planned.order,
+        order: planned
+            .order
+            .unwrap_or_else(|| Order::of_format(&planned.face)),
         native: planned.native.clone(),
         created_at: stamp.time,
         started_at: past.started_at,

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::evidence::level_of_evidence;
+use piton_core::gate::excerpt;
 use piton_core::usage::Spend;
 use piton_core::{ItemRow, ItemState, RunId, RunState};
 use serde::Serialize;
@@ -162,8 +163,12 @@ fn last_lines(item: &ItemRow) -> Vec<String> {
         .filter(|text| !text.trim().is_empty())
         .or_else(|| error.map(|(_, more)| more))
         .unwrap_or_default();
-    let lines = text.lines().rev().filter(|line| !line.trim().is_empty());
-    let mut lines: Vec<String> = lines.take(LINES_MAX).map(str::to_owned).collect();
+    let printed = excerpt(text).lines();
+    let lines = printed
+        .into_iter()
+        .rev()
+        .filter(|line| !line.trim().is_empty());
+    let mut lines: Vec<String> = lines.take(LINES_MAX).collect();
     lines.reverse();
     lines
 }

@@ -106,7 +106,7 @@ fn tables(plan: &Plan, face: &str, now: Timestamp) -> Tables {
         face: face.to_owned(),
         source: plan.source.clone(),
         policy: plan.policy.clone(),
-        order: plan.order,
+        order: Some(plan.order),
         native: own(plan.native.clone()),
         past: plan.past.clone(),
     }));

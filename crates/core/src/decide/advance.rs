@@ -192,11 +192,13 @@ fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {
     if !stops {
         return;
     }
-    if story
-        .tables
-        .run(run)
-        .is_some_and(|row| row.state == RunState::Running)
-    {
+    if story.tables.run(run).is_some_and(|row| {
+        // Also when a person finishes what the run waited for.
+        matches!(
+            row.state,
+            RunState::Running | RunState::Waiting | RunState::Blocked
+        )
+    }) {
         let about = About {
             at: Some(node.clone()),
             ..About::pause(Pause::Breakpoint { node: node.clone() })

@@ -355,7 +355,12 @@ fn set_pending(story: &mut Story<'_>, run: RunId, by: &By<'_>, row: &ItemRow) ->
         ItemState::Working if !row.is_leaf() && !any_under_way(story, run, row) => Ok(()),
         ItemState::Working => Err(Refusal::BeingWorkedOn(row.node.clone()).into()),
         ItemState::Waiting | ItemState::Failed | ItemState::Blocked | ItemState::Skipped => {
-            Ok(retry_item(story, run, &row.node, Some(&why))?)
+            // That a file says so is no word of a person to the agent.
+            let said = match by.word {
+                Word::Person { why, .. } => why.as_deref(),
+                Word::File | Word::Hand { .. } | Word::MaybeAgent { .. } => None,
+            };
+            Ok(retry_item(story, run, &row.node, (Some(&why), said))?)
         }
     }
 }

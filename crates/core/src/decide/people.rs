@@ -228,9 +228,9 @@ pub(super) fn retry_item(
     story: &mut Story<'_>,
     run: RunId,
     node: &Node,
-    why: Option<&str>,
+    (why, answer): (Option<&str>, Option<&str>),
 ) -> Result<(), Refusal> {
-    try_again(story, run, node, why)?;
+    try_again(story, run, node, answer)?;
     story.settle(run, node, Verb::Retry, why);
     close_emptied(story, run);
     Ok(())
@@ -299,7 +299,15 @@ fn redo_below(
 ) -> Result<(), Refusal> {
     let is_done = |row: &&ItemRow| row.is_leaf() && row.state == ItemState::Done;
     let leaves = story.tables.subtree(run, &top.place).filter(is_done);
-    for leaf in leaves.cloned().collect::<Vec<_>>() {
+    let leaves: Vec<ItemRow> = leaves.cloned().collect();
+    if leaves.is_empty() {
+        return Err(Refusal::ItemState {
+            node: top.node.clone(),
+            state: top.state,
+            until: None,
+        });
+    }
+    for leaf in leaves {
         redo_item(story, run, &leaf, ("a person wants it done again", answer))?;
     }
     Ok(())

@@ -23,7 +23,7 @@ pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal
         face: plan.face.clone(),
         source: plan.source.clone(),
         policy: plan.policy.clone(),
-        order: plan.order,
+        order: Some(plan.order),
         native: plan.native.clone(),
         past: plan.past.clone(),
     })));

@@ -189,7 +189,7 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             face: OWN_FACE.to_owned(),
             source: String::new(),
             policy: Policy::default(),
-            order: Order::default(),
+            order: Some(Order::Any),
             native: None,
             past: None,
         })));

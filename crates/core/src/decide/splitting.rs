@@ -57,7 +57,7 @@ pub(super) fn split(
             past: Past::default(),
             piece_of: Some(item.node.clone()),
             claims: item.claims,
-            turn: crate::plan::Turn::default(),
+            turn: item.turn,
         };
         story.tell(Event::ItemPlanned(Box::new(ItemPlanned {
             run,

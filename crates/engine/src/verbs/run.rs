@@ -13,6 +13,7 @@ use std::rc::Rc;
 use piton_core::evidence::{Baseline, Worth};
 use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
+use piton_core::standing::Standings;
 use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState};
 use piton_formats::plan_file::PlanKind;
 use piton_formats::sprint::{self, Progress};
@@ -184,7 +185,7 @@ fn work(
     // Whoever held the lock until now may have planned, or worked to the end.
     let prepared = prepare(world, request, target, &mut |_| {})?;
     if let Prepared::Known(row) = &prepared {
-        refuse_rest(row)?;
+        refuse_rest(&session, row)?;
     }
     let sharing = if request.same_tree {
         TreeSharing::Wanted
@@ -603,10 +604,10 @@ fn refuse_graph(row: &RunRow) -> Result<(), Failure> {
 fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
     // One that waits for its answer is held all the same.
     refuse_held(world, project, (&row.face, &row.source))?;
-    let refused = refuse_rest(row);
     let Some(session) = Session::read(world, &project.root)? else {
-        return refused;
+        return Ok(());
     };
+    let refused = refuse_rest(&session, row);
     let runs = session.runs()?;
     match replaced_by(&runs, row) {
         Some(newer) => refused.map_err(|failure| {
@@ -636,14 +637,18 @@ fn refuse_held(world: &World, project: &Project, plan: Plan<'_>) -> Result<(), F
 }
 
 /// Whoever waits for somebody, or is paused, is not run.
-fn refuse_rest(row: &RunRow) -> Result<(), Failure> {
+fn refuse_rest(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
     match row.state {
         RunState::New | RunState::Running | RunState::Interrupted | RunState::Done => Ok(()),
         RunState::Paused if matches!(row.pause, Some(piton_core::run::Pause::Limit { .. })) => {
             Ok(())
         }
-        // Without that rule others may be ready: the core says.
-        RunState::Waiting | RunState::Blocked if row.limits.stop_on_failure => Ok(()),
+        // It was left at the first failure, by a flag or an older version.
+        RunState::Waiting | RunState::Blocked
+            if row.pause.is_none() && has_something_to_start(session, row.id)? =>
+        {
+            Ok(())
+        }
         RunState::Paused | RunState::Waiting | RunState::Blocked => Err(run_state(
             &row.name,
             row.state,
@@ -651,6 +656,11 @@ fn refuse_rest(row: &RunRow) -> Result<(), Failure> {
             row.at.as_ref().map(ToString::to_string),
         )),
     }
+}
+
+fn has_something_to_start(session: &Session<'_>, run: RunId) -> Result<bool, Failure> {
+    let rows = session.load(&[Need::Tree(run)])?;
+    Ok(Standings::of_items(rows.tables.tree(run)).active > 0)
 }
 
 /// A plan whose lock another process holds. Of its runs, the one at work is
