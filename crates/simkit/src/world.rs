@@ -178,6 +178,11 @@ impl World {
                 "{command:?} did not ask for all that its decision depends on"
             );
         }
+        let streams = needs(command).streams;
+        for draft in drafts.iter().flatten() {
+            let is_named = streams.contains(&draft.stream);
+            assert!(is_named, "{command:?} does not name {}", draft.stream);
+        }
         let command_id = CommandId(id(4, self.ids));
         let order = StoredCommand {
             id: command_id,
