@@ -398,3 +398,48 @@ fn a_refused_commit_after_a_skip_and_a_retry_shows_above_it() {
     world.make_commit(token, "p0/s0", Err("the hook says no"));
     assert_eq!(world.states(&nodes), ["failed", "failed", "done"]);
 }
+
+/// An input that was found: a retry of what was done logged an entry without
+/// having asked which names entries have.
+#[test]
+fn a_retry_of_what_is_done_asks_for_the_names_of_entries() {
+    let numbers = [53, 12, 0, 11, 12, 0, 29];
+    let acts = [
+        (239, 23_107, 0),
+        (0, 0, 0),
+        (25, 0, 0),
+        (64, 0, 0),
+        (0, 0, 0),
+        (64, 0, 0),
+        (32, 0, 0),
+        (11, 0, 0),
+        (96, 0, 0),
+        (25, 0, 6),
+        (118, 15_194, 28_117),
+        (25, 0, 0),
+        (11, 0, 0),
+        (8, 0, 0),
+        (21, 0, 0),
+        (107, 0, 0),
+        (160, 0, 0),
+        (72, 0, 0),
+        (5, 0, 0),
+        (128, 0, 0),
+        (160, 0, 0),
+        (0, 0, 0),
+        (32, 0, 0),
+        (11, 0, 0),
+        (0, 0, 0),
+        (89, 0, 0),
+        (118, 26, 0),
+        (43, 0, 0),
+        (32, 0, 0),
+        (194, 0, 26_110),
+        (25, 0, 1_089),
+        (3, 0, 0),
+        (25, 0, 0),
+        (25, 0, 0),
+        (208, 43_976, 0),
+    ];
+    carry_out(&numbers, 0, &acts);
+}
