@@ -584,11 +584,21 @@ impl Runner<'_, '_> {
             (Some(signal), ..) => Asked::Wanted(signal.clone()),
             (None, Some(asked), _) => Asked::Wanted(format!("stopped by {}", asked.by)),
             (None, None, Some(stuck)) => stuck,
+            (None, None, None) if self.is_left_out() => {
+                Asked::Wanted("its item is left out".to_owned())
+            }
             (None, None, None) => Asked::Wanted(self.lp.used_up().map_or_else(
                 || "the time box is over".to_owned(),
                 |limit| format!("stopped at a limit: {limit}"),
             )),
         }
+    }
+
+    /// Whether a person wants the item left out that is being worked on.
+    fn is_left_out(&self) -> bool {
+        let node = self.work.as_ref().map(|work| &work.node);
+        let item = node.and_then(|node| self.lp.tables().item(self.row.id, node));
+        item.is_some_and(|item| item.skip_asked)
     }
 
     fn plan_folder(&self) -> PathBuf {

@@ -2,6 +2,7 @@
 
 use piton_core::amount::spoken;
 use piton_engine::account::{Account, AccountItem};
+use piton_engine::item_view::WaitsFor;
 
 use super::costs::used;
 use super::item::behind;
@@ -50,6 +51,7 @@ pub(crate) fn lines(account: &Account) -> Vec<String> {
             .left
             .first()
             .and_then(|item| item.item.waits.as_ref());
+        let first = first.filter(|waits| waits.what == WaitsFor::Dependency);
         let why = first.and_then(|waits| waits.why.as_deref());
         let why = why.map_or_else(String::new, |why| format!(", waiting for {why}"));
         lines.push(cut(&format!("  {count} {} not finished{why}", unit(count))));
@@ -107,7 +109,7 @@ fn failed(item: &AccountItem) -> Vec<String> {
     let why = item.item.error.as_deref().unwrap_or("no reason was given");
     let text = cut(&format!(
         "{}{} - {}",
-        item.item.id,
+        item.item.node,
         title(item),
         first_line(why)
     ));
@@ -124,7 +126,7 @@ fn waiting(item: &AccountItem) -> Vec<String> {
         .as_ref()
         .and_then(|waits| waits.why.as_deref());
     let why = why.map_or_else(String::new, |why| format!(" - {}", first_line(why)));
-    let text = cut(&format!("{}{}{why}", item.item.id, title(item)));
+    let text = cut(&format!("{}{}{why}", item.item.node, title(item)));
     let mut lines = vec![format!("{YELLOW}?{YELLOW:#} {text}")];
     let next = item.next.as_ref();
     lines.extend(next.map(|next| format!("    {GREEN}{next}{GREEN:#}")));

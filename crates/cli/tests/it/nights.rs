@@ -236,4 +236,6 @@ fn to_skip_an_item_at_work_ends_its_attempt() {
     let nodes = status["run"]["nodes"].as_array().expect("nodes").iter();
     let states: Vec<&str> = nodes.filter_map(|node| node["state"].as_str()).collect();
     assert_eq!(states, ["skipped", "done"], "{}", said.err);
+    let says = "one interrupted: its item is left out";
+    assert!(said.err.contains(says), "{}", said.err);
 }

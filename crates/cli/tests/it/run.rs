@@ -744,7 +744,7 @@ mod retries {
         > steps/one/execute, attempt 2: p
         ! steps/one/execute failed: ECONNRESET (exit status 1)
         0 of 1 node done
-        ! execute: p - ECONNRESET (exit status 1)
+        ! steps/one/execute: p - ECONNRESET (exit status 1)
         run `2026-01-15_demo` is blocked at steps/one/execute
         hint: see why, and what to type to go on, with `piton inbox`
         ");

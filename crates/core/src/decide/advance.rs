@@ -193,11 +193,10 @@ fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {
         return;
     }
     if story.tables.run(run).is_some_and(|row| {
-        // Also when a person finishes what the run waited for.
-        matches!(
-            row.state,
-            RunState::Running | RunState::Waiting | RunState::Blocked
-        )
+        // Also when a person finishes what the run waited for, or while it is
+        // interrupted or at a limit. Who paused it lets it go on, past this too.
+        let is_paused = matches!(row.pause, Some(Pause::Person { .. } | Pause::File));
+        !is_paused && !matches!(row.state, RunState::New | RunState::Done)
     }) {
         let about = About {
             at: Some(node.clone()),

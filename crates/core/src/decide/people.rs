@@ -105,7 +105,10 @@ pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusa
             story.move_run(run, RunState::Interrupted, About::default());
         }
         RunState::Interrupted => {}
-        RunState::Paused => story.move_run(run, RunState::Interrupted, About::default()),
+        RunState::Paused => {
+            approve_breakpoints(story, run);
+            story.move_run(run, RunState::Interrupted, About::default());
+        }
         RunState::Waiting if story.run(run)?.pause.is_some() => {
             approve_breakpoints(story, run);
             story.move_run(run, RunState::Interrupted, About::default());

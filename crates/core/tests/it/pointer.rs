@@ -162,9 +162,9 @@ fn an_old_breakpoint_that_is_approved_does_not_end_a_pause_that_a_person_asked_f
     let reason = "stop".to_owned();
     world.ok(Command::InterruptRun { run, token, reason });
     world.ok(Command::ReleaseRun { run, token });
+    world.ok(Command::AskPause { run });
     world.skip("build/s2");
     assert_eq!(world.item("build").state, ItemState::Done);
-    world.ok(Command::AskPause { run });
     world.decide(Verb::Approve, None);
     assert_eq!(world.state(), RunState::Paused);
 }
