@@ -22,7 +22,7 @@ use crate::refusal::Refusal;
 
 /// How well it is shown that an item is done, before anybody is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum ProofStrength {
     /// It only holds others, and has no check of its own.
     NoneNeeded,
     /// A level of proof.
@@ -40,20 +40,20 @@ enum Judgement {
     Refuse(String),
 }
 
-fn standing(story: &Story<'_>, item: &ItemRow) -> Standing {
+fn proof_strength(story: &Story<'_>, item: &ItemRow) -> ProofStrength {
     let checks = item.evidence.iter().rev();
     let checked = checks.filter_map(Evidence::passed_check).next();
     let changed = change_of(story, item).map(|change| change.left());
     match (checked, changed) {
-        (Some(check), _) if check.is_proof => Standing::Level(Level::Check),
+        (Some(check), _) if check.is_proof => ProofStrength::Level(Level::Check),
         (Some(check), changed) if !check.has_tree || changed == Some(Changed::Unknown) => {
-            Standing::NobodyLooked
+            ProofStrength::NobodyLooked
         }
-        (Some(_), _) => Standing::Level(Level::Word),
-        (None, _) if !item.is_leaf() => Standing::NoneNeeded,
-        (None, Some(Changed::Something { .. })) => Standing::Level(Level::Changed),
-        (None, Some(Changed::Nothing)) => Standing::Level(Level::Word),
-        (None, Some(Changed::Unknown) | None) => Standing::NobodyLooked,
+        (Some(_), _) => ProofStrength::Level(Level::Word),
+        (None, _) if !item.is_leaf() => ProofStrength::NoneNeeded,
+        (None, Some(Changed::Something { .. })) => ProofStrength::Level(Level::Changed),
+        (None, Some(Changed::Nothing)) => ProofStrength::Level(Level::Word),
+        (None, Some(Changed::Unknown) | None) => ProofStrength::NobodyLooked,
     }
 }
 
@@ -105,14 +105,13 @@ pub(super) fn evidence_of_check(
 pub(super) fn evidence(story: &Story<'_>, item: &ItemRow) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     let left = change_of(story, item).map(|change| change.left());
-    match (standing(story, item), left) {
-        (Standing::NoneNeeded, _) => {}
-        (Standing::Level(Level::Check | Level::Changed), Some(Changed::Something { files }))
-            if item.is_leaf() =>
-        {
-            evidence.push(Evidence::Changed { files })
-        }
-        (Standing::Level(Level::Check), _) => {}
+    match (proof_strength(story, item), left) {
+        (ProofStrength::NoneNeeded, _) => {}
+        (
+            ProofStrength::Level(Level::Check | Level::Changed),
+            Some(Changed::Something { files }),
+        ) if item.is_leaf() => evidence.push(Evidence::Changed { files }),
+        (ProofStrength::Level(Level::Check), _) => {}
         _ if item.gate.is_none() => evidence.push(Evidence::NoneAsked),
         _ => {}
     }
@@ -141,13 +140,13 @@ fn judgement(story: &Story<'_>, item: &ItemRow) -> Judgement {
             WeakenedProof::Note => {}
         }
     }
-    let standing = standing(story, item);
-    let worth = match standing {
-        Standing::NoneNeeded
-        | Standing::NobodyLooked
-        | Standing::Level(Level::Check | Level::Person) => Worth::Accept,
-        Standing::Level(Level::Changed) => rules.changed,
-        Standing::Level(Level::Word) => rules.word,
+    let strength = proof_strength(story, item);
+    let worth = match strength {
+        ProofStrength::NoneNeeded
+        | ProofStrength::NobodyLooked
+        | ProofStrength::Level(Level::Check | Level::Person) => Worth::Accept,
+        ProofStrength::Level(Level::Changed) => rules.changed,
+        ProofStrength::Level(Level::Word) => rules.word,
     };
     // The given command has passed already.
     let has_passed = item.claim_gate.is_some();
@@ -155,7 +154,7 @@ fn judgement(story: &Story<'_>, item: &ItemRow) -> Judgement {
         (Worth::Accept, _) => Judgement::Finish,
         (Worth::Check, Some(_)) if has_passed => Judgement::Finish,
         (Worth::Check, Some(check)) => Judgement::Check(check),
-        (Worth::Check, None) | (Worth::Ask, _) => Judgement::Ask(question(item, standing)),
+        (Worth::Check, None) | (Worth::Ask, _) => Judgement::Ask(question(item, strength)),
     }
 }
 
@@ -168,9 +167,9 @@ fn weakenings(item: &ItemRow) -> Vec<String> {
         .collect()
 }
 
-fn question(item: &ItemRow, standing: Standing) -> String {
+fn question(item: &ItemRow, strength: ProofStrength) -> String {
     let node = &item.node;
-    if standing == Standing::Level(Level::Changed) {
+    if strength == ProofStrength::Level(Level::Changed) {
         return format!(
             "`{node}` is said to be done and changed files; nothing checks it: is it done?"
         );

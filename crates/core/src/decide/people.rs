@@ -105,16 +105,14 @@ pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusa
             story.move_run(run, RunState::Interrupted, About::default());
         }
         RunState::Interrupted => {}
-        RunState::Paused => {
-            approve_breakpoints(story, run);
-            story.move_run(run, RunState::Interrupted, About::default());
-        }
-        RunState::Waiting if story.run(run)?.pause.is_some() => {
+        // A wait that has a pause is one at a breakpoint.
+        RunState::Paused | RunState::Waiting if story.run(run)?.pause.is_some() => {
             approve_breakpoints(story, run);
             story.move_run(run, RunState::Interrupted, About::default());
         }
         RunState::New
         | RunState::Running
+        | RunState::Paused
         | RunState::Waiting
         | RunState::Blocked
         | RunState::Done => {
