@@ -16,7 +16,7 @@ use piton_core::journal::{GENESIS, Record, Stamp, seal};
 use piton_core::redact::Redactor;
 use piton_core::{RunId, Tables};
 use piton_formats::face::{About, CannotShow, Detected, Shown, Took};
-use piton_formats::format::{FORMATS, Grade};
+use piton_formats::format::{self, Grade};
 use piton_formats::problem::Source;
 use piton_formats::ralph_dir::face::{
     activity_log, errors_log, guardrails_md, iteration, progress_md,
@@ -48,7 +48,7 @@ fn source(text: &str) -> Source<'_> {
 
 /// Judges a text by a format, in both grades.
 fn judge(name: &str, text: &str) {
-    let format = FORMATS.iter().find(|format| format.name == name);
+    let format = format::all().find(|format| format.name == name);
     let format = format.expect("a format of that name");
     for grade in [Grade::Tolerant, Grade::Strict] {
         for problem in format.check(source(text), grade) {

@@ -3,6 +3,7 @@
 //! Everything that is wrong is told at once, with the file and the line.
 
 mod documents;
+mod formats;
 mod layers;
 mod sources;
 
@@ -53,6 +54,7 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
     let files = tree::texts(root).map_err(|error| format!("cannot read the tree: {error}"))?;
     let mut findings = layers::check(root, &files)?;
     findings.extend(sources::check(&files));
+    findings.extend(formats::check(&files));
     findings.extend(documents::check(root, &files));
     let mut told = BTreeSet::new();
     findings.retain(|finding| told.insert(finding.to_string()));

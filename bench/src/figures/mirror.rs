@@ -81,8 +81,7 @@ fn practice(bed: &Bed, folder: PathBuf, entries: usize) -> Subject<'_> {
 pub(super) fn small(bed: &Bed) -> Result<Vec<Figure>> {
     let off = bed.project("mirror-none")?;
     let on = bed.project("mirror-small")?;
-    fs::create_dir_all(on.join(".agent-os/progress"))?;
-    time(&mut bed.piton(&on, &["init", "--yes"]))?;
+    time(&mut bed.piton(&on, &["init", "--yes", "--with", "agent-os"]))?;
     let log = |folder: &Path| {
         let mut command = bed.command(&bed.piton, folder);
         command.args(event::arguments());

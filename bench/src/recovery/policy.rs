@@ -115,6 +115,7 @@ impl Policy {
                     now: world.now(),
                     tokens_max: TOKENS,
                     blockers: BlockersOf::Item,
+                    rule_texts: &[],
                 };
                 let prepared = preparing::prepare(&world.store, &request)?;
                 Ok(Known {

@@ -57,7 +57,7 @@ Exit status: 0 done, 1 no, 2 usage, 3 waits for a person, 4 busy, 5 a limit was 
 pub(crate) enum Command {
     /// Begin to keep progress here; finds what is there, and adopts it
     #[command(
-        after_help = "Nothing else is changed: no commit, no git hook, no file of another tool.\n\nExamples:\n  piton init\n  piton init --dry-run\n  piton init --yes --json | jq '.found[] | {path, intent}'"
+        after_help = "Nothing else is changed: no commit, no git hook, no file of another tool.\n\nExamples:\n  piton init\n  piton init --with ralph-dir\n  piton init --dry-run\n  piton init --yes --json | jq '.found[] | {path, intent}'"
     )]
     Init(InitArgs),
     /// Work through a plan with an agent until it is done, waits for a person, or reaches a limit
@@ -65,7 +65,7 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Show where everything stands
     #[command(
-        after_help = "Examples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --failures\n  piton status --costs\n  piton status --json | jq .run.counters"
+        after_help = "With --failures one count is one attempt that failed or was blocked, or one item that\nfailed or is blocked without such an attempt. A check that says no fails the attempt\nbefore it. Categories count what was noticed; an attempt may notice several things.\n\nExamples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --failures\n  piton status --costs\n  piton status --json | jq .run.counters"
     )]
     Status {
         /// The run: its name, the path of its plan, or the beginning of its id
@@ -389,17 +389,19 @@ pub(crate) enum PlanCommand {
         #[arg(long)]
         strict: bool,
     },
-    /// Say what is wrong with a sprint, and write nothing
+    /// Say what is wrong with a plan, and write nothing
     #[command(
-        after_help = "Examples:\n  piton plan check sprints/2026-01-15_auth\n  piton plan check . --strict --json | jq -r '.problems[].code'"
+        after_help = "Examples:\n  piton plan check sprints/2026-01-15_auth\n  piton plan check prd.json\n  piton plan check . --strict --json | jq -r '.problems[].code'"
     )]
     Check {
-        /// The sprint's folder, or its SPRINT.yaml
+        /// The sprint's folder, its SPRINT.yaml, a prd.json or a task file
+        #[arg(value_name = "PLAN")]
         sprint: PathBuf,
         /// The folder of the workflows [default: .claude/workflows of the work tree]
         #[arg(long, value_name = "DIR")]
         workflows: Option<PathBuf>,
-        /// Take variables that nothing fills in for errors
+        /// Take variables that nothing fills in, and whatever is not to the letter
+        /// of its format, for errors
         #[arg(long)]
         strict: bool,
     },

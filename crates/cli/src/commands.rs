@@ -16,14 +16,16 @@ use clap::CommandFactory as _;
 use piton_core::policy::Limits;
 use piton_core::{RunState, Verb, Way};
 use piton_engine::Notice;
+use piton_engine::account::{Account, account_of_run};
 use piton_engine::caller;
 use piton_engine::config::VerdictBy;
 use piton_engine::item_view::{ItemView, item_of_event, named};
 use piton_engine::runner::exit_of;
-use piton_engine::verbs::compile::{Compiled, Target, check_sprint, compile_sprint, sprint_path};
+use piton_engine::verbs::compile::{Compiled, Target, check_plan, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
 use piton_engine::verbs::inbox::Decided;
 use piton_engine::verbs::journal::Shown;
+use piton_engine::verbs::run::Dry;
 use piton_engine::verbs::{costs, inbox, journal, run, status, store};
 use piton_engine::world::local_time_s;
 use piton_engine::{Exit, Failure, World};
@@ -175,24 +177,27 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
         notify(world, &notice, output)
     })?;
     match answer {
-        run::Answer::Dry(nodes) => {
-            show_dry(&nodes, output);
+        run::Answer::Dry(dry) => {
+            show_dry(&dry, output);
             Ok(Exit::Done)
         }
         run::Answer::Finished(ended) => {
+            // A run that was over before is told of as one that ends now.
+            let account = match &ended.account {
+                Some(account) => Some(account.clone()),
+                None => account_of_run(world, request.plan.as_deref(), ended.row.id)?,
+            };
+            show_account(account.as_ref(), output);
             output.note(&format!("run `{}` is already finished", ended.row.name));
             Ok(exit_of(&ended.row, &ended.asked))
         }
         run::Answer::Ran(ended) => {
-            if output.json {
-                if let Some(account) = &ended.account {
-                    output.json_line(account);
-                }
-            } else {
-                for line in ended.account.iter().flat_map(shows::account::lines) {
-                    output.note(&line);
-                }
+            show_account(ended.account.as_ref(), output);
+            if !output.json {
                 show_end(&ended.row, output);
+                if let Some(next) = &ended.next {
+                    output.hint(&format!("go on with what is ready with `{next}`"));
+                }
                 for asked in ended.asked.iter().filter_map(|row| row.file.as_ref()) {
                     output.hint(&format!(
                         "1 question about {asked} waits, and the file is left as it is; see `piton inbox`"
@@ -201,6 +206,18 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
             }
             Ok(exit_of(&ended.row, &ended.asked))
         }
+    }
+}
+
+/// What came of the items of a run, as text or as the last line of JSON.
+fn show_account(account: Option<&Account>, output: &mut Output) {
+    let Some(account) = account else { return };
+    if output.json {
+        output.json_line(account);
+        return;
+    }
+    for line in shows::account::lines(account) {
+        output.note(&line);
     }
 }
 
@@ -262,15 +279,11 @@ fn show_end(row: &piton_core::RunRow, output: &mut Output) {
             output.note(&format!(
                 "{YELLOW}run `{name}` reached its limit: {limit}{YELLOW:#}"
             ));
-            output.hint(&piton_engine::failure::beyond(name, limit));
+            let failure = piton_engine::failure::state_of_run(row, row.state);
+            output.hint(&failure.hint.unwrap_or_default());
         }
-        (state, pause) => {
-            let failure = piton_engine::failure::run_state(
-                name,
-                state,
-                pause.as_ref(),
-                row.at.as_ref().map(ToString::to_string),
-            );
+        (state, _) => {
+            let failure = piton_engine::failure::state_of_run(row, state);
             output.note(&format!("{YELLOW}{}{YELLOW:#}", failure.message));
             if let Some(hint) = &failure.hint {
                 output.hint(hint);
@@ -279,13 +292,20 @@ fn show_end(row: &piton_core::RunRow, output: &mut Output) {
     }
 }
 
-fn show_dry(items: &[ItemView], output: &mut Output) {
+fn show_dry(dry: &Dry, output: &mut Output) {
     if output.json {
-        output.json(&items);
+        output.json(&dry.items);
+        return;
+    }
+    if let Some(waits) = &dry.waits {
+        output.note(&format!("{}; nothing can be started", waits.message));
+        if let Some(hint) = &waits.hint {
+            output.hint(hint);
+        }
         return;
     }
     let mut text = String::new();
-    for item in items {
+    for item in &dry.items {
         let model = item
             .model
             .as_ref()
@@ -305,8 +325,17 @@ fn show_dry(items: &[ItemView], output: &mut Output) {
     output.data(&text);
     output.note(&format!(
         "{DIM}{} to do; nothing was started{DIM:#}",
-        count(items.len(), "item")
+        count(dry.items.len(), "item")
     ));
+    if dry.held_up > 0 {
+        let (more, verb) = (
+            count(dry.held_up, "more item"),
+            if dry.held_up == 1 { "waits" } else { "wait" },
+        );
+        output.note(&format!(
+            "{DIM}{more} {verb} until a person has done something: see `piton next`{DIM:#}"
+        ));
+    }
 }
 
 fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, word: &str) -> String {
@@ -338,7 +367,10 @@ fn show_status(
             }
         } else if answer.runs.is_empty() {
             output.note("nothing has been run here yet");
-            output.hint("begin with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json or a task file");
+            output.hint(&format!(
+                "begin with `piton run PLAN`, where PLAN is {}",
+                piton_engine::plans_in_words()
+            ));
         } else {
             if watch {
                 output.fresh_screen();
@@ -483,8 +515,8 @@ fn show_outcome(outcome: &Outcome, output: &mut Output) -> Exit {
     for warning in &outcome.warnings {
         output.warning(warning);
     }
-    if let Some(next) = &outcome.next {
-        output.hint(&format!("go on with `{next}`"));
+    if let Some(hint) = &outcome.hint {
+        output.hint(hint);
     }
     Exit::Done
 }
@@ -558,13 +590,20 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
             workflows,
             strict,
         } => {
-            let sprint = sprint_path(world, &sprint)?;
-            let compiled = check_sprint(world, &sprint, workflows.as_deref(), strict);
-            let exit = show_compiled(&compiled, false, output);
-            if !output.json && exit == Exit::Done {
-                output.note(&format!("{} is fine", sprint.shown.display()));
+            let checked = check_plan(world, &sprint, workflows.as_deref(), strict)?;
+            if output.json {
+                output.json(&serde_json::json!({ "problems": checked.findings.problems }));
+            } else {
+                show_findings(&checked.findings, output);
+                if checked.is_fine {
+                    output.note(&format!("{} is fine", checked.shown.display()));
+                }
             }
-            Ok(exit)
+            Ok(if checked.is_fine {
+                Exit::Done
+            } else {
+                Exit::No
+            })
         }
         PlanCommand::Skip { node, why } => {
             let outcome = control::node(world, &node, NodeWish::Skip, why)?;
@@ -602,14 +641,23 @@ fn show_compiled(compiled: &Compiled, to_stdout: bool, output: &mut Output) -> E
     if let Some(written) = &compiled.written {
         output.note(&format!("wrote {}", written.display()));
     }
-    let errors = compiled.findings.errors();
+    show_errors(&compiled.findings, output);
+    exit
+}
+
+fn show_findings(findings: &piton_engine::failure::Findings, output: &mut Output) {
+    output.findings(findings);
+    show_errors(findings, output);
+}
+
+fn show_errors(findings: &piton_engine::failure::Findings, output: &mut Output) {
+    let errors = findings.errors();
     if errors > 0 {
         output.note(&format!(
             "{RED}{}; nothing was written{RED:#}",
             count(errors, "error")
         ));
     }
-    exit
 }
 
 /// What a file says, and what it is called; `-` is stdin.

@@ -470,6 +470,14 @@ impl AttemptRow {
         self.ended_at.is_none() && self.report.is_none()
     }
 
+    /// When it happened, for the order among others: when it was over, else when
+    /// it was started. Its id does not say it, nor when it was stored: one that
+    /// was taken from a file has an id that is made of its words.
+    #[must_use]
+    pub fn time(&self) -> Timestamp {
+        self.ended_at.unwrap_or(self.started_at)
+    }
+
     /// How long it took, in seconds: as somebody said, or from its start to its
     /// end. None where that is nothing.
     #[must_use]

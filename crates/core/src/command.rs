@@ -43,6 +43,14 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
         flags: Box<RunFlags>,
     },
+    /// Take a run whose runner is gone, to settle what it left under way.
+    /// Nothing is begun: the run stays interrupted.
+    TakeRun {
+        /// The run.
+        run: RunId,
+        /// Who settles it, in words.
+        owner: String,
+    },
     /// Go on after a wait for a person that the runner sat out.
     ContinueRun {
         /// The run.
@@ -125,6 +133,9 @@ pub enum Command {
         attempt: AttemptId,
         /// Its item.
         node: Node,
+        /// The token with which the item was taken: an end with another one is
+        /// refused.
+        fence: u64,
         /// What came of it.
         report: Box<Report>,
         /// What to do now, when it did not complete and somebody knows.
@@ -175,6 +186,9 @@ pub enum Command {
         token: u64,
         /// The item.
         node: Node,
+        /// The token with which the item was taken: an end with another one is
+        /// refused.
+        fence: u64,
         /// What came of it.
         report: GateReport,
         /// What to do now, when its runs are used up and somebody looked.
@@ -199,6 +213,9 @@ pub enum Command {
         token: u64,
         /// The item.
         node: Node,
+        /// The token with which the item was taken: an end with another one is
+        /// refused.
+        fence: u64,
         /// The commit (none when nothing had changed), or why there is none.
         result: Result<Option<String>, String>,
     },
@@ -370,6 +387,11 @@ pub struct TakenFile {
     pub found: Vec<Found>,
     /// What to do with a thing that the journal knows with other contents.
     pub known: KnownThings,
+    /// What the file held when piton wrote it last, where a person has changed it
+    /// since: a thing of which the journal still says the same is taken as the
+    /// file has it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<Found>,
 }
 
 /// What to do with a thing in a file that the journal knows with other contents.
@@ -396,6 +418,8 @@ pub enum Found {
     Memory(Box<Memory>),
     /// Something that was worth knowing, and is marked as not to be followed.
     Retired(Box<Memory>),
+    /// Something worth knowing that stands in the file no more.
+    Removed(Box<Memory>),
 }
 
 impl Found {
@@ -404,7 +428,24 @@ impl Found {
         match self {
             Self::Entry(entry) => Some((0, entry.name.as_deref()?)),
             Self::Attempt(told) => Some((1, told.name.as_deref()?)),
-            Self::Memory(memory) | Self::Retired(memory) => Some((2, memory.id.as_deref()?)),
+            Self::Memory(memory) | Self::Retired(memory) | Self::Removed(memory) => {
+                Some((2, memory.id.as_deref()?))
+            }
+        }
+    }
+
+    /// Whether it is the same thing as another, whatever each says of it.
+    #[must_use]
+    pub fn is_same_thing(&self, other: &Self) -> bool {
+        let title = |found: &Self| match found {
+            Self::Memory(memory) | Self::Retired(memory) | Self::Removed(memory) => {
+                memory.title.clone()
+            }
+            Self::Entry(_) | Self::Attempt(_) => None,
+        };
+        match (self.name(), other.name()) {
+            (None, None) => title(self).is_some() && title(self) == title(other),
+            (own, others) => own.is_some() && own == others,
         }
     }
 
@@ -468,6 +509,7 @@ impl Command {
                 StreamId::memory(),
             ],
             Self::PlanRun(_)
+            | Self::TakeRun { .. }
             | Self::ContinueRun { .. }
             | Self::PauseRun { .. }
             | Self::InterruptRun { .. }
@@ -503,6 +545,7 @@ impl Command {
             Self::TellAttempt(told) => Some(told.run),
             Self::AskAboutFile { run, .. } | Self::SettleFile { run, .. } => Some(*run),
             Self::StartRun { run, .. }
+            | Self::TakeRun { run, .. }
             | Self::ContinueRun { run, .. }
             | Self::ReleaseRun { run, .. }
             | Self::PauseRun { run, .. }

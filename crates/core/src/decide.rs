@@ -64,9 +64,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             question,
             details,
             ways,
-        } => it.ask_about_file(*run, path, (question.clone(), details.clone()), || {
-            ways.clone()
-        }),
+        } => it.ask_about_file(
+            *run,
+            path,
+            ((question.clone(), details.clone()), Vec::new()),
+            || ways.clone(),
+        ),
         Command::SettleFile { run, path, why } => it.settle_file(*run, path, why),
         Command::StartRun {
             run,
@@ -83,6 +86,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             };
             runner::start_run(it, *run, &invocation)?;
         }
+        Command::TakeRun { run, owner } => people::take_run(it, *run, owner)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
         Command::PauseRun { run, token, pause } => runner::pause_run(it, *run, *token, pause)?,
@@ -117,6 +121,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             token,
             attempt,
             node,
+            fence,
             report,
             recovery,
             claimed,
@@ -127,7 +132,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
                 recovery: recovery.as_deref(),
                 claimed,
             };
-            runner::end_attempt(it, (*run, *token), node, &ended)?;
+            runner::end_attempt(it, (*run, *token), (node, *fence), &ended)?;
         }
         Command::AnswerAttempt {
             run,
@@ -146,9 +151,13 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             run,
             token,
             node,
+            fence,
             report,
             recovery,
-        } => runner::end_gate(it, (*run, *token), node, (report, recovery.as_deref()))?,
+        } => {
+            let came_of_it = (report, recovery.as_deref());
+            runner::end_gate(it, (*run, *token), (node, *fence), came_of_it)?;
+        }
         Command::StartCommit {
             run,
             token,
@@ -159,8 +168,9 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             run,
             token,
             node,
+            fence,
             result,
-        } => runner::end_commit(it, (*run, *token), node, result)?,
+        } => runner::end_commit(it, (*run, *token), (node, *fence), result)?,
         Command::AskPause { run } => people::ask_pause(it, *run)?,
         Command::AskStop { run } => people::ask_stop(it, *run)?,
         Command::ResumeRun { run } => people::resume_run(it, *run)?,

@@ -4,8 +4,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::attempt::{Outcome, Report};
 use crate::id::EventId;
 use crate::native::Native;
+
+const SECONDS_A_MINUTE: u64 = 60;
 
 /// The types of seed 003, and no others.
 pub const ENTRY_TYPES: [(&str, EntryType); 7] = [
@@ -115,6 +118,63 @@ impl Entry {
     pub fn saying(mut self, key: &str, text: impl Into<String>) -> Self {
         self.data.insert(key.to_owned(), Value::String(text.into()));
         self
+    }
+
+    /// What came of an attempt: see the table in `docs/formats/agent-os.md`. Its
+    /// spec and its task are not known here.
+    #[must_use]
+    pub fn of_attempt(report: &Report, took_s: Option<u64>) -> Self {
+        let kind = match report.outcome {
+            Outcome::Completed => EntryType::TaskCompleted,
+            Outcome::Failed | Outcome::Blocked | Outcome::Partial | Outcome::NeedsHuman => {
+                EntryType::TaskBlocked
+            }
+            Outcome::Interrupted => EntryType::SessionEnded,
+        };
+        let asked = report.human.as_ref().map(|human| human.reason.as_str());
+        let error = report.error.as_deref();
+        let what = report.summary.as_deref().or(error).or(asked);
+        let what = what.unwrap_or(report.outcome.as_str());
+        let notes = match report.outcome {
+            Outcome::Partial => Some("some of it is done"),
+            Outcome::Interrupted => Some("interrupted"),
+            Outcome::NeedsHuman => Some("a person is needed"),
+            Outcome::Completed | Outcome::Failed | Outcome::Blocked => None,
+        };
+        // Of a blocked task the type says it all.
+        let is_told = matches!(report.outcome, Outcome::Completed | Outcome::Blocked);
+        let texts = [
+            ("description", Some(what)),
+            ("status", Some(report.outcome.as_str()).filter(|_| !is_told)),
+            ("issue", error.filter(|_| kind == EntryType::TaskBlocked)),
+            ("notes", report.notes.as_deref().or(notes)),
+        ];
+        let texts = texts.map(|(key, text)| (key, text.map(Value::from)));
+        let whole = took_s.filter(|took| took % SECONDS_A_MINUTE == 0);
+        let list = |texts: &Option<Vec<String>>| {
+            let texts = texts.as_ref().filter(|texts| !texts.is_empty());
+            texts.map(|texts| Value::from(texts.clone()))
+        };
+        let rest = [
+            (
+                "duration_minutes",
+                took_s.map(|took| {
+                    Value::from(took.saturating_add(SECONDS_A_MINUTE / 2) / SECONDS_A_MINUTE)
+                }),
+            ),
+            (
+                "duration_seconds",
+                took_s.filter(|_| whole.is_none()).map(Value::from),
+            ),
+            ("files_modified", list(&report.files)),
+            ("commits", list(&report.commits)),
+        ];
+        let said = texts.into_iter().chain(rest);
+        let said = said.filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        Self {
+            data: said.collect(),
+            ..Self::bare(kind)
+        }
     }
 
     /// The type in a word: one of the seven, or its writer's.

@@ -111,6 +111,10 @@ pub enum Event {
         run: RunId,
         /// Its item.
         node: Node,
+        /// The token with which the item was taken, from 1; 0 in events of
+        /// versions that counted none.
+        #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+        fence: u64,
         /// Which attempt at the item, from 1.
         number: u32,
         /// What for.
@@ -194,6 +198,10 @@ pub enum Event {
         run: RunId,
         /// The item.
         node: Node,
+        /// The token with which the item was taken, from 1; 0 in events of
+        /// versions that counted none.
+        #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+        fence: u64,
         /// Which run of the script, from 1; 0 before the first attempt.
         number: u32,
         /// What the same command is known to have come to before the attempt
@@ -219,6 +227,10 @@ pub enum Event {
         run: RunId,
         /// The item.
         node: Node,
+        /// The token with which the item was taken, from 1; 0 in events of
+        /// versions that counted none.
+        #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+        fence: u64,
         /// What `HEAD` is.
         head: Option<String>,
     },

@@ -30,6 +30,25 @@ words! {
 }
 
 words! {
+    /// What it rests on that an item counts as done: a level of proof, or the
+    /// word of whoever was at work before piton.
+    ///
+    /// Not a level: no rule weighs it, because no attempt of a run reaches it.
+    Basis {
+        /// See [`Level::Check`].
+        Check = "check",
+        /// See [`Level::Person`].
+        Person = "person",
+        /// See [`Level::Changed`].
+        Changed = "changed",
+        /// See [`Level::Word`].
+        Word = "word",
+        /// It was done when its plan was taken over; no agent of piton says so.
+        TakenOver = "taken-over",
+    }
+}
+
+words! {
     /// What a level of proof is worth.
     Worth {
         /// The item is done; its evidence says how little there is.
@@ -435,11 +454,24 @@ pub fn level_of_evidence(evidence: &[Evidence]) -> Option<Level> {
     evidence.iter().filter_map(level).min()
 }
 
+/// What it rests on that a finished item is done; none where there is no
+/// evidence, as of a phase that only holds others.
+#[must_use]
+pub fn basis_of_evidence(evidence: &[Evidence]) -> Option<Basis> {
+    Some(match level_of_evidence(evidence)? {
+        Level::Check => Basis::Check,
+        Level::Person => Basis::Person,
+        Level::Changed => Basis::Changed,
+        Level::Word if evidence.contains(&Evidence::TakenOver) => Basis::TakenOver,
+        Level::Word => Basis::Word,
+    })
+}
+
 /// What shows that a finished item is done, in a few words; none where there is
 /// no evidence, as of a phase that only holds others.
 #[must_use]
 pub fn evidence_in_words(evidence: &[Evidence]) -> Option<String> {
-    let level = level_of_evidence(evidence)?;
+    let basis = basis_of_evidence(evidence)?;
     let files = evidence.iter().find_map(|one| match one {
         Evidence::Changed { files } => Some(*files),
         Evidence::GatePassed
@@ -452,16 +484,14 @@ pub fn evidence_in_words(evidence: &[Evidence]) -> Option<String> {
         | Evidence::Claimed { .. }
         | Evidence::Weakened { .. } => None,
     });
-    let words = match (level, files.flatten()) {
-        (Level::Check, _) => "check passed".to_owned(),
-        (Level::Person, _) => by_person(evidence),
-        (Level::Changed, Some(1)) => "1 file changed".to_owned(),
-        (Level::Changed, Some(files)) => format!("{files} files changed"),
-        (Level::Changed, None) => "files changed".to_owned(),
-        (Level::Word, _) if evidence.contains(&Evidence::TakenOver) => {
-            "done when taken over".to_owned()
-        }
-        (Level::Word, _) => "agent's word".to_owned(),
+    let words = match (basis, files.flatten()) {
+        (Basis::Check, _) => "check passed".to_owned(),
+        (Basis::Person, _) => by_person(evidence),
+        (Basis::Changed, Some(1)) => "1 file changed".to_owned(),
+        (Basis::Changed, Some(files)) => format!("{files} files changed"),
+        (Basis::Changed, None) => "files changed".to_owned(),
+        (Basis::TakenOver, _) => "taken over".to_owned(),
+        (Basis::Word, _) => "agent's word".to_owned(),
     };
     let weakened = evidence
         .iter()
@@ -593,7 +623,17 @@ mod tests {
             by: "prd.json".to_owned(),
         };
         assert_eq!(words(&[by]), "marked in prd.json");
-        assert_eq!(words(&[Evidence::TakenOver]), "done when taken over");
+        assert_eq!(words(&[Evidence::TakenOver]), "taken over");
+    }
+
+    #[test]
+    fn what_was_taken_over_is_nobodys_word_until_something_better_shows_it() {
+        let changed = Evidence::Changed { files: None };
+        let basis = basis_of_evidence;
+        assert_eq!(basis(&[]), None);
+        assert_eq!(basis(&[Evidence::NoneAsked]), Some(Basis::Word));
+        assert_eq!(basis(&[Evidence::TakenOver]), Some(Basis::TakenOver));
+        assert_eq!(basis(&[Evidence::TakenOver, changed]), Some(Basis::Changed));
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub struct GateRuns {
     /// Whether a run is under way.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
+    /// The check was changed since the run under way began: what comes of that
+    /// says nothing of the check as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outdated: bool,
     /// The last run's output, its beginning and its end, at most 10,000 characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,

@@ -38,6 +38,8 @@ pub enum ItemState {
     Skipped,
     /// Somebody claims that it cannot be done.
     Blocked,
+    /// A person took it out of the file of its plan.
+    Dropped,
 }
 
 impl ItemState {
@@ -53,13 +55,20 @@ impl ItemState {
             Self::Failed => "failed",
             Self::Skipped => "skipped",
             Self::Blocked => "blocked",
+            Self::Dropped => "dropped",
         }
     }
 
-    /// Whether nothing more is to be done: done or skipped.
+    /// Whether nothing more is to be done: done, skipped or dropped.
     #[must_use]
     pub fn is_finished(self) -> bool {
-        matches!(self, Self::Done | Self::Skipped)
+        matches!(self, Self::Done | Self::Skipped | Self::Dropped)
+    }
+
+    /// Whether it is not to be done: skipped or dropped.
+    #[must_use]
+    pub fn is_left_out(self) -> bool {
+        matches!(self, Self::Skipped | Self::Dropped)
     }
 
     /// Whether it ended badly: failed or blocked.
@@ -71,19 +80,21 @@ impl ItemState {
     /// Which moves there are at all. Every other one is a defect.
     #[must_use]
     pub fn may_become(self, to: Self) -> bool {
-        use ItemState::{Blocked, Done, Failed, Pending, Ready, Skipped, Waiting, Working};
+        use ItemState::{
+            Blocked, Done, Dropped, Failed, Pending, Ready, Skipped, Waiting, Working,
+        };
         match self {
-            Pending => matches!(to, Ready | Done | Skipped),
-            Ready => matches!(to, Pending | Working | Done | Skipped),
+            Pending => matches!(to, Ready | Done | Skipped | Dropped),
+            Ready => matches!(to, Pending | Working | Done | Skipped | Dropped),
             // Back to pending: it was split, and waits for its pieces.
             Working => matches!(
                 to,
-                Pending | Ready | Waiting | Done | Failed | Skipped | Blocked
+                Pending | Ready | Waiting | Done | Failed | Skipped | Blocked | Dropped
             ),
             Waiting | Failed | Blocked => {
-                matches!(to, Pending | Ready | Working | Done | Skipped)
+                matches!(to, Pending | Ready | Working | Done | Skipped | Dropped)
             }
-            Skipped => matches!(to, Pending | Ready | Working | Done),
+            Skipped | Dropped => matches!(to, Pending | Ready | Working | Done),
             Done => matches!(to, Pending | Ready | Working),
         }
     }
@@ -222,6 +233,9 @@ pub struct ItemRow {
     /// Why it counts as done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
+    /// How often it was taken to be worked on: the token of whoever did so last.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fence: u64,
     /// The attempt that is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<AttemptId>,
@@ -296,18 +310,13 @@ pub struct ItemRow {
     pub at_work_since: Option<Timestamp>,
     /// How long agents and its check were at work on it, in milliseconds:
     /// those that are over. What it waited for is not in it.
-    #[serde(default, skip_serializing_if = "is_zero_ms")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub work_ms: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
-fn is_zero(times: &u32) -> bool {
-    *times == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
-fn is_zero_ms(ms: &u64) -> bool {
-    *ms == 0
+/// Whether a number that is stored only where it says something says nothing.
+pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 impl ItemRow {
@@ -354,6 +363,14 @@ impl ItemRow {
         !self.state.is_finished() && claimed.is_some_and(|by| by.attempt.is_some())
     }
 
+    /// Whether an agent, a gate or a commit is under way on it.
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        self.attempt.is_some()
+            || self.committing.is_some()
+            || self.gate_runs.as_ref().is_some_and(|runs| runs.open)
+    }
+
     /// Whether an agent works on it, rather than on its children.
     #[must_use]
     pub fn is_leaf(&self) -> bool {
@@ -386,7 +403,7 @@ pub fn millis_between(from: Timestamp, to: Timestamp) -> u64 {
 mod tests {
     use super::*;
 
-    const ALL: [ItemState; 8] = [
+    const ALL: [ItemState; 9] = [
         ItemState::Pending,
         ItemState::Ready,
         ItemState::Working,
@@ -395,6 +412,7 @@ mod tests {
         ItemState::Failed,
         ItemState::Skipped,
         ItemState::Blocked,
+        ItemState::Dropped,
     ];
 
     #[test]

@@ -106,6 +106,19 @@ pub fn entry_prefix(time: Timestamp) -> String {
     format!("entry-{}-", civil.strftime("%Y%m%d-%H%M%S"))
 }
 
+/// The second that the name of an entry tells, where it is one that
+/// [`entry_prefix`] begins.
+#[must_use]
+pub fn entry_time(name: &str) -> Option<Timestamp> {
+    const FORM: &str = "%Y%m%d-%H%M%S";
+    const FORM_LEN: usize = 15;
+    let rest = name.strip_prefix("entry-")?;
+    let (time, rest) = rest.split_at_checked(FORM_LEN)?;
+    let civil = jiff::civil::DateTime::strptime(FORM, time).ok()?;
+    let zoned = civil.to_zoned(TimeZone::UTC).ok()?;
+    rest.starts_with('-').then(|| zoned.timestamp())
+}
+
 /// How many characters of chance the name of an entry ends in, unless more are needed.
 const ENTRY_CHANCE: usize = 3;
 /// As many as a UUID has to give.
@@ -145,6 +158,22 @@ fn base36(id: Uuid) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_an_entry_tells_its_second() {
+        let time: Timestamp = "2026-01-15T10:30:09Z".parse().expect("a time");
+        let name = format!("{}k3f", entry_prefix(time));
+        assert_eq!(entry_time(&name), Some(time));
+        for name in [
+            "entry-init-001",
+            "entry-20260115-103009",
+            "auth-1",
+            "entry-2026é",
+            "",
+        ] {
+            assert_eq!(entry_time(name), None, "{name}");
+        }
+    }
 
     fn taken(names: &[&str]) -> BTreeSet<String> {
         names.iter().map(|name| (*name).to_owned()).collect()

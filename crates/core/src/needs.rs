@@ -54,9 +54,9 @@ pub enum Need {
     OpenDecisions(Option<RunId>),
     /// The number that the next decision will have.
     NextDecision,
-    /// The last entries of the sessions, at most so many.
+    /// The last entries of the sessions by time, at most so many.
     RecentEntries(usize),
-    /// The last entry of this type, if there is one.
+    /// The last entry of this type by time, if there is one.
     LastEntry(crate::entry::EntryType),
     /// The blockers of one task.
     Blocker {
@@ -86,7 +86,7 @@ pub enum Need {
     MemoriesNear(Vec<String>),
     /// The number that the next memory of each kind will have.
     NextMemory,
-    /// The last attempts that are over, at most so many.
+    /// The last attempts by time that are over, at most so many.
     RecentAttempts(usize),
     /// Every native file that is or was a face.
     Faces,
@@ -149,6 +149,7 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         | Command::TakeFile(_)
         | Command::AskAboutFile { .. }
         | Command::SettleFile { .. }
+        | Command::TakeRun { .. }
         | Command::ContinueRun { .. }
         | Command::ReleaseRun { .. }
         | Command::PauseRun { .. }
@@ -195,7 +196,9 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::Standings(*run));
         }
         Command::PauseRun { .. } | Command::InterruptRun { .. } => {}
-        Command::AskPause { run } | Command::AskStop { run } => rows.push(Need::LeaseExpiry(*run)),
+        Command::TakeRun { run, .. } | Command::AskPause { run } | Command::AskStop { run } => {
+            rows.push(Need::LeaseExpiry(*run));
+        }
         Command::ResumeRun { run } => {
             rows.push(Need::LeaseExpiry(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
@@ -235,6 +238,8 @@ pub fn needs(command: &Command) -> Needs {
             logging(&mut rows, *run, node);
             // What the attempts below it changed counts for its check.
             rows.push(Need::Subtree(*run, node.clone()));
+            // And what the one did whose outcome waits for it is logged.
+            rows.push(Need::AttemptsAt(*run, node.clone()));
         }
         Command::SkipItem { run, .. } => {
             changing(&mut rows, *run);
@@ -397,7 +402,12 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
     rows.push(Need::LastItem(RunId::PROJECT));
     rows.push(Need::OpenDecisions(Some(RunId::PROJECT)));
     rows.push(Need::NextDecision);
-    let is_memory = |at: &usize| matches!(taken.found[*at], Found::Memory(_) | Found::Retired(_));
+    let is_memory = |at: &usize| {
+        matches!(
+            taken.found[*at],
+            Found::Memory(_) | Found::Retired(_) | Found::Removed(_)
+        )
+    };
     if Found::namesakes(&taken.found)
         .iter()
         .flatten()
@@ -427,7 +437,7 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
                     rows.push(Need::NamedFrom(Space::Attempt, format!("{name}-")));
                 }
             }
-            Found::Memory(memory) | Found::Retired(memory) => {
+            Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => {
                 remembering(rows, memory);
             }
         }

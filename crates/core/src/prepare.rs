@@ -22,7 +22,7 @@ const FRICTION_MANY: usize = 3;
 const ITEM_CHARS_MAX: usize = 60;
 
 /// The longest text of one thing, in characters; what is longer is cut.
-const CHARS_MAX: usize = 1_200;
+pub const CHARS_MAX: usize = 1_200;
 
 /// What is asked for at least: below that not even the item can be named.
 pub const TOKENS_MIN: usize = 200;
@@ -92,6 +92,8 @@ impl Note {
     pub fn of(section: Section, row: &MemoryRow, why: Vec<String>) -> Self {
         let memory = &row.memory;
         let title = memory.title.as_deref().filter(|title| !title.is_empty());
+        // A rule that is one line is called as it says.
+        let title = title.filter(|title| !memory.content.starts_with(title.trim_end_matches('…')));
         let when = memory
             .context
             .as_deref()
@@ -119,10 +121,44 @@ fn cut(text: &str) -> String {
 }
 
 /// The beginning of a text that is too long.
-fn cut_at(text: &str, chars_max: usize) -> String {
+/// A text of at most so many characters: what is longer ends with `…`.
+#[must_use]
+pub fn cut_at(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
+    }
+}
+
+/// Words of a file of rules that could not be read as rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleText {
+    /// Where they stand: the file, and its line.
+    pub place: String,
+    /// The words, as they stand.
+    pub text: String,
+}
+
+impl RuleText {
+    /// The words as notes that are cut nowhere but between lines, if they can be.
+    fn notes(&self) -> Vec<Note> {
+        let lead = format!("{}, as it stands:", self.place);
+        let chars_max = CHARS_MAX.saturating_sub(lead.chars().count() + 1);
+        let mut parts: Vec<String> = Vec::new();
+        for line in self.text.trim_matches('\n').lines() {
+            let fits =
+                |part: &&mut String| part.chars().count() + 1 + line.chars().count() <= chars_max;
+            match parts.last_mut().filter(fits) {
+                Some(part) => {
+                    part.push('\n');
+                    part.push_str(line);
+                }
+                None => parts.push(line.to_owned()),
+            }
+        }
+        let parts = parts.iter().filter(|part| !part.trim().is_empty());
+        let note = |part| Note::bare(Section::Guardrails, format!("{lead}\n{part}"));
+        parts.map(note).collect()
     }
 }
 
@@ -138,6 +174,8 @@ pub struct Situation<'a> {
     pub failures: &'a [&'a AttemptRow],
     /// Guardrails that are followed.
     pub guardrails: &'a [&'a MemoryRow],
+    /// What files say beside them to keep to.
+    pub rule_texts: &'a [RuleText],
     /// Learnings and patterns that help, best first, each with why.
     pub helps: &'a [(&'a MemoryRow, Vec<String>)],
     /// What stands in the way, each in a sentence.
@@ -248,6 +286,7 @@ fn notes(situation: &Situation<'_>) -> Vec<Note> {
             .collect()
     };
     guardrails
+        .chain(situation.rule_texts.iter().flat_map(RuleText::notes))
         .chain(warnings)
         .chain(tried(situation.attempts))
         .chain(helps)
@@ -358,6 +397,37 @@ mod tests {
             "added_at": "2026-01-15T10:30:00Z", "by": "ada",
         }))
         .expect("a memory")
+    }
+
+    #[test]
+    fn rules_that_could_not_be_read_are_quoted_with_their_file() {
+        let long: String = (0..100)
+            .map(|nth| format!("rule {nth} of many\n"))
+            .collect();
+        let texts = [
+            ("GUARD.md, line 3", "| a | b |\n## not mine"),
+            ("GUARD.md, line 9", &long),
+        ];
+        let texts = texts.map(|(place, text)| RuleText {
+            place: place.to_owned(),
+            text: text.to_owned(),
+        });
+        let sign = memory("guardrail", "sign-0001", "Measure twice", "Measure twice");
+        let situation = Situation {
+            item: "keel",
+            guardrails: &[&sign],
+            rule_texts: &texts,
+            ..Situation::default()
+        };
+        let whole = prepare(&situation, 4_000).in_markdown();
+        let begin = "### Keep to this\n\n- Before a cut: Measure twice [sign-0001]\n\
+                     - GUARD.md, line 3, as it stands:\n  > | a | b |\n  > ## not mine\n\
+                     - GUARD.md, line 9, as it stands:\n  > rule 0 of many\n";
+        assert!(whole.contains(begin), "{whole}");
+        let all = (0..100).all(|nth| whole.contains(&format!("  > rule {nth} of many\n")));
+        assert!(all, "{whole}");
+        let small = prepare(&situation, TOKENS_MIN);
+        assert!(tokens(&small.in_markdown()) <= TOKENS_MIN && small.left_out > 0);
     }
 
     #[test]

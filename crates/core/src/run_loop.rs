@@ -11,15 +11,25 @@
 //!                  -> (pause, stop, limits)
 //!                  -> Commit(start) -> Committed -> StartAgent -> AgentEnded -> Commit(end) -> Committed -> Look
 //! ```
+//!
+//! The loop holds what is under way by item, as many at once as there are
+//! workers. It makes one decision at a time: an end that it hears of while a
+//! command of its own is on the way is kept until that has been answered.
 
+mod ends;
 mod spending;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroUsize;
 
 use crate::budget::Spent;
 use crate::gate::GateReport;
 use crate::row::Key;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::attempt::{Context, Outcome, Report, Role};
+use self::ends::{End, UnderWay};
+
+use crate::attempt::{Context, Report, Role};
 use crate::command::Command;
 use crate::event::Event;
 use crate::evidence::{Baseline, BaselineResult};
@@ -35,7 +45,7 @@ use crate::trouble::Trouble;
 use crate::usage::Usage;
 
 /// How this invocation is to behave.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The agent, as recorded with each attempt.
     pub agent: String,
@@ -45,6 +55,20 @@ pub struct Options {
     pub wait: bool,
     /// End after one node.
     pub once: bool,
+    /// How many items are worked on at once.
+    pub workers: NonZeroUsize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            agent: String::new(),
+            model: None,
+            wait: false,
+            once: false,
+            workers: NonZeroUsize::MIN,
+        }
+    }
 }
 
 /// What the world tells the loop.
@@ -103,11 +127,27 @@ pub enum Input {
     },
     /// The commit was stopped on the way; whether it was made is found out by
     /// the next runner.
-    CommitStopped,
-    /// The agent that works goes round in circles.
-    Circling,
-    /// What the agent at work has used so far, at least.
-    Spent(Usage),
+    CommitStopped {
+        /// The item.
+        node: Node,
+    },
+    /// An agent at work leads nowhere: it goes round in circles, or changes nothing.
+    Circling {
+        /// Its item.
+        node: Node,
+    },
+    /// What an agent at work has used so far, at least.
+    Spent {
+        /// Its item.
+        node: Node,
+        /// What it has used.
+        usage: Usage,
+    },
+    /// The time box of this invocation ended while an item was worked on.
+    TimeBoxOver {
+        /// The item.
+        node: Node,
+    },
     /// What all other runs of the project have used: to be told before
     /// [`Input::Looked`] and now and then while an agent works, where the
     /// project has a budget.
@@ -185,8 +225,10 @@ pub enum Effect {
         /// The item.
         node: Node,
     },
-    /// End the agent or the gate that works now: politely first, then not.
+    /// End what works on an item: politely first, then not.
     StopWork {
+        /// The item.
+        node: Node,
         /// At once.
         kill: bool,
     },
@@ -219,9 +261,9 @@ enum Doing {
     Looking,
     /// A command is on its way; what it leads to when it is carried out, if not to a look.
     Committing(Option<Box<Effect>>),
-    /// An agent or a gate works, or a commit is being made, on this item.
-    Working(Node),
-    /// Waiting for a time or a person.
+    /// All that can be started now is under way: the next end is waited for.
+    Busy,
+    /// Nothing is under way: a time or a person is waited for.
     Waiting,
     /// Over.
     Finished,
@@ -238,18 +280,18 @@ pub struct RunLoop {
     /// Items at which a dead runner may have left a gate or a commit open.
     left_open: Vec<Node>,
     stopping: Option<String>,
-    /// The item whose work was asked to end because a person leaves it out.
-    ending: Option<Node>,
+    /// What was started and has not ended, by its item.
+    under_way: BTreeMap<Node, UnderWay>,
+    /// Ends that were heard of while something else was on the way.
+    ended: VecDeque<End>,
+    /// Why the invocation is over as soon as nothing is under way any more.
+    closing: Option<Ending>,
     waited: bool,
     finished_nodes: u32,
     cannot_start: Option<Ending>,
     refusals: u32,
-    /// What the agent at work has used so far; none while none works.
-    live: Option<Usage>,
     /// What all other runs of the project have used.
     elsewhere: Spent,
-    /// The budget for which the agent at work was asked to end.
-    used_up: Option<String>,
     /// The items that attempts under way have marked as done.
     claimed: Vec<(AttemptId, Node)>,
     /// The items that attempts have marked as done which are over: their checks
@@ -319,14 +361,14 @@ impl RunLoop {
             tables,
             doing: Doing::Looking,
             stopping: None,
-            ending: None,
+            under_way: BTreeMap::new(),
+            ended: VecDeque::new(),
+            closing: None,
             waited: false,
             finished_nodes: 0,
             cannot_start: None,
             refusals: 0,
-            live: None,
             elsewhere: Spent::default(),
-            used_up: None,
             claimed,
             to_check,
         }
@@ -371,7 +413,10 @@ impl RunLoop {
                 attempt,
             } => {
                 self.absorb(&events);
-                self.boundary(now, pause_file, attempt)
+                match self.next_end() {
+                    Some(effects) => effects,
+                    None => self.boundary(now, pause_file, attempt),
+                }
             }
             Input::Committed(events) => {
                 self.refusals = 0;
@@ -388,49 +433,37 @@ impl RunLoop {
                 node,
                 report,
                 recovery,
-            } => {
-                let report = self.with_live(report);
-                if report.cannot_start {
-                    let ending = |error| match report.trouble {
-                        Some(trouble) => Ending::TurnedAway(trouble, error),
-                        None => Ending::CannotStart(error),
-                    };
-                    self.cannot_start = report.error.clone().map(ending);
-                }
-                self.end_attempt(attempt, node, report, recovery)
-            }
-            Input::Baseline {
+            } => self.ended(End::Agent {
                 attempt,
                 node,
-                answer,
-            } => self.baseline_answered(attempt, &node, answer),
+                report,
+                recovery,
+            }),
             Input::GateEnded {
                 node,
                 report,
                 recovery,
-            } => self.end_gate(node, report, recovery),
-            Input::CommitEnded { node, result } => {
-                let (run, token) = (self.run, self.token);
-                let command = Command::EndCommit {
-                    run,
-                    token,
-                    node,
-                    result,
-                };
-                self.commit(command, None)
-            }
-            Input::CommitStopped => self.look(),
-            Input::Circling => match self.doing {
-                Doing::Working(_) => vec![Effect::StopWork { kill: false }],
-                Doing::Looking | Doing::Committing(_) | Doing::Waiting | Doing::Finished => {
-                    Vec::new()
-                }
+            } => self.ended(End::Gate {
+                node,
+                report,
+                recovery,
+            }),
+            Input::CommitEnded { node, result } => self.ended(End::Commit { node, result }),
+            Input::CommitStopped { node } => self.ended(End::CommitStopped { node }),
+            Input::Baseline {
+                attempt,
+                node,
+                answer,
+            } => match self.next_end() {
+                // The item is asked about again.
+                Some(effects) => effects,
+                None => self.baseline_answered(attempt, &node, answer),
             },
-            Input::Spent(usage) => self.spent(&usage),
+            Input::Circling { node } | Input::TimeBoxOver { node } => self.stop_work(&node, false),
+            Input::Spent { node, usage } => self.spent(&node, &usage),
             Input::Elsewhere(spent) => self.spent_elsewhere(spent),
             Input::Time => match self.doing {
-                Doing::Working(_) => vec![Effect::StopWork { kill: false }],
-                Doing::Waiting => self.look(),
+                Doing::Busy | Doing::Waiting => self.look(),
                 Doing::Looking | Doing::Committing(_) | Doing::Finished => Vec::new(),
             },
             Input::Stop { reason } => self.stop(reason),
@@ -445,11 +478,6 @@ impl RunLoop {
     fn commit(&mut self, command: Command, next: Option<Box<Effect>>) -> Vec<Effect> {
         self.doing = Doing::Committing(next);
         vec![Effect::Commit(command)]
-    }
-
-    fn finish(&mut self, ending: Ending) -> Vec<Effect> {
-        self.doing = Doing::Finished;
-        vec![Effect::Finish(ending)]
     }
 
     /// Folds events into the rows, and lets go of what is over: the memory of
@@ -488,103 +516,54 @@ impl RunLoop {
         }
     }
 
+    /// A command was carried out: what it was for is begun, or the loop looks
+    /// for what comes next.
     fn carry_on(&mut self) -> Vec<Effect> {
         let Doing::Committing(next) = std::mem::replace(&mut self.doing, Doing::Looking) else {
             return Vec::new();
         };
-        let Some(effect) = next else {
-            return vec![Effect::Look];
+        match next {
+            Some(effect) => self.begin(*effect),
+            None => self.go_on(),
+        }
+    }
+
+    fn begin(&mut self, effect: Effect) -> Vec<Effect> {
+        let (Effect::StartAgent { node, .. }
+        | Effect::RunGate { node, .. }
+        | Effect::MakeCommit { node, .. }) = &effect
+        else {
+            return vec![effect];
         };
-        let begins =
-            if let Effect::StartAgent { node, .. } | Effect::RunGate { node, .. } = &*effect {
-                Some(node)
-            } else {
-                None
-            };
-        let is_left_out = begins.is_some_and(|node| self.is_to_be_skipped(node));
-        if self.stopping.is_some() || is_left_out {
-            if let Effect::StartAgent { attempt, node, .. } = *effect {
+        let is_unwanted = self.stopping.is_some() || self.is_to_be_skipped(node);
+        if is_unwanted {
+            if let Effect::StartAgent { attempt, node, .. } = effect {
                 return self.take_back_attempt(attempt, node);
             }
-            if let Effect::RunGate { node, .. } = *effect {
+            if let Effect::RunGate { node, .. } = effect {
                 return self.take_back_gate(node);
             }
         }
-        if let Effect::StartAgent { node, .. }
-        | Effect::RunGate { node, .. }
-        | Effect::MakeCommit { node, .. } = &*effect
-        {
-            self.doing = Doing::Working(node.clone());
-            self.ending = None;
+        let mut effects = self.under_way(effect);
+        effects.extend(self.start_more());
+        effects
+    }
+
+    /// Work that was started leaves room for more, or an end came meanwhile.
+    fn start_more(&mut self) -> Vec<Effect> {
+        if let Some(effects) = self.next_end() {
+            return effects;
         }
-        if matches!(*effect, Effect::StartAgent { .. }) {
-            self.live = Some(Usage::default());
+        if self.has_room() {
+            return self.look();
         }
-        vec![*effect]
+        Vec::new()
     }
 
-    /// The reason to stop came while the intent was being stored: nothing is
-    /// started any more, and the intent gets its outcome.
-    fn take_back_attempt(&mut self, attempt: AttemptId, node: Node) -> Vec<Effect> {
-        // Nothing was started, so nothing was changed.
-        let row = self.tables.attempt(attempt);
-        let tree = row.and_then(|row| row.tree.clone());
-        let report = Box::new(Report {
-            tree_before: tree.clone(),
-            tree_after: tree,
-            ..Report::bare(Outcome::Interrupted)
-        });
-        self.end_attempt(attempt, node, report, None)
-    }
-
-    fn end_attempt(
-        &mut self,
-        attempt: AttemptId,
-        node: Node,
-        report: Box<Report>,
-        recovery: Option<Box<Recovery>>,
-    ) -> Vec<Effect> {
-        let all = std::mem::take(&mut self.claimed).into_iter();
-        let (own, others) = all.partition(|(by, _)| *by == attempt);
-        self.claimed = others;
-        let own: Vec<(AttemptId, Node)> = own;
-        let claimed = own.into_iter().map(|(_, node)| node).collect();
-        let command = Command::EndAttempt {
-            run: self.run,
-            token: self.token,
-            attempt,
-            node,
-            report,
-            recovery,
-            claimed,
-        };
-        self.commit(command, None)
-    }
-
-    fn end_gate(
-        &mut self,
-        node: Node,
-        report: GateReport,
-        recovery: Option<Box<Recovery>>,
-    ) -> Vec<Effect> {
-        let (run, token) = (self.run, self.token);
-        let command = Command::EndGate {
-            run,
-            token,
-            node,
-            report,
-            recovery,
-        };
-        self.commit(command, None)
-    }
-
-    /// The gate was not run, or nobody knows how it ended: it is run again.
-    fn take_back_gate(&mut self, node: Node) -> Vec<Effect> {
-        let report = GateReport {
-            interrupted: true,
-            ..GateReport::default()
-        };
-        self.end_gate(node, report, None)
+    /// Whether another item could be worked on.
+    fn has_room(&self) -> bool {
+        let stops = self.stopping.is_some() || self.closing.is_some();
+        !stops && self.under_way.len() < self.options.workers.get()
     }
 
     fn refused(&mut self, refusal: Refusal) -> Vec<Effect> {
@@ -596,7 +575,7 @@ impl RunLoop {
             return self.finish(Ending::Refused(refusal));
         }
         // Somebody was quicker: look again and decide anew.
-        self.look()
+        self.go_on()
     }
 
     /// The first reason to stop is polite. The second is not, so that an agent
@@ -604,11 +583,10 @@ impl RunLoop {
     fn stop(&mut self, reason: String) -> Vec<Effect> {
         let again = self.stopping.is_some();
         self.stopping.get_or_insert(reason);
-        match self.doing {
-            Doing::Working(_) => vec![Effect::StopWork { kill: again }],
-            Doing::Waiting => self.look(),
-            Doing::Looking | Doing::Committing(_) | Doing::Finished => Vec::new(),
+        if matches!(self.doing, Doing::Waiting) {
+            return self.look();
         }
+        self.stop_all(again)
     }
 
     fn changed(&mut self) -> Vec<Effect> {
@@ -618,16 +596,16 @@ impl RunLoop {
         {
             return self.stop(format!("stopped by {}", asked.by));
         }
-        match &self.doing {
-            Doing::Waiting => self.look(),
-            Doing::Working(node) if self.ending.is_none() && self.is_to_be_skipped(node) => {
-                self.ending = Some(node.clone());
-                vec![Effect::StopWork { kill: false }]
-            }
-            Doing::Looking | Doing::Committing(_) | Doing::Working(_) | Doing::Finished => {
-                Vec::new()
-            }
+        let mut effects = self.stop_what_is_left_out();
+        let may_start = match self.doing {
+            Doing::Waiting => true,
+            Doing::Busy => self.has_room(),
+            Doing::Looking | Doing::Committing(_) | Doing::Finished => false,
+        };
+        if may_start {
+            effects.extend(self.look());
         }
+        effects
     }
 
     /// Whether a person wants an item left out that is being worked on. A commit
@@ -639,51 +617,90 @@ impl RunLoop {
 
     /// Between two nodes: everything that was asked of the runner takes effect here.
     fn boundary(&mut self, now: Timestamp, pause_file: bool, attempt: AttemptId) -> Vec<Effect> {
-        let left = self
-            .tables
-            .open_attempts()
-            .map(|row| (row.id, row.node.clone()))
-            .next();
-        if let Some((attempt, node)) = left {
-            return vec![Effect::SettleAgent { attempt, node }];
-        }
         if let Some(effects) = self.settle_what_was_left() {
             return effects;
         }
         let Some(row) = self.run().cloned() else {
             return self.finish(Ending::State);
         };
+        if self.under_way.is_empty() {
+            return self.next_step(&row, now, pause_file, attempt);
+        }
+        // Whoever wants an end of all work gets it when the last has ended.
+        let holds = row.state != RunState::Running
+            || self.stopping.is_some()
+            || row.asked.is_some()
+            || pause_file
+            || self.limit_reached(&row, now).is_some();
+        if holds || !self.has_room() {
+            return self.wait_for_end();
+        }
+        self.start_next(&row, now, attempt)
+    }
+
+    /// What comes next while nothing is under way.
+    fn next_step(
+        &mut self,
+        row: &RunRow,
+        now: Timestamp,
+        pause_file: bool,
+        attempt: AttemptId,
+    ) -> Vec<Effect> {
         if row.state != RunState::Running {
-            return self.at_rest(&row);
+            return self.at_rest(row);
         }
         // The run goes on, so nobody misses the agent that was not there.
         self.cannot_start = None;
-        if let Some(effects) = self.asked(&row, pause_file) {
+        if let Some(effects) = self.asked(row, pause_file) {
             return effects;
         }
-        if let Some(limit) = self.limit_reached(&row, now) {
+        if let Some(limit) = self.limit_reached(row, now) {
             return self.pause(Pause::Limit { limit });
         }
+        self.start_next(row, now, attempt)
+    }
+
+    fn start_next(&mut self, row: &RunRow, now: Timestamp, attempt: AttemptId) -> Vec<Effect> {
         if let Some(effects) = self.check_claim() {
             return effects;
         }
-        let Some(item) = self.tables.next_at(self.run, now).cloned() else {
+        match self.next_item(now).cloned() {
+            Some(item) => self.work_on(&item, row, now, attempt),
+            None if !self.under_way.is_empty() => self.wait_for_end(),
             // Whatever is left can only be done by somebody else.
-            return self.interrupt("nothing is left that can be started".to_owned());
-        };
-        self.work_on(&item, &row, now, attempt)
+            None => self.interrupt("nothing is left that can be started".to_owned()),
+        }
     }
 
-    /// A commit that a dead runner may have made is looked for before another
-    /// one can hide it; a gate that nobody saw the end of is run again.
+    fn wait_for_end(&mut self) -> Vec<Effect> {
+        self.doing = Doing::Busy;
+        Vec::new()
+    }
+
+    /// The item to be worked on next, of those that are not under way.
+    fn next_item(&self, now: Timestamp) -> Option<&ItemRow> {
+        let is_free = |item: &ItemRow| !self.under_way.contains_key(&item.node);
+        self.tables.next_at(self.run, now, is_free)
+    }
+
+    /// What a dead runner left is settled before anything else: its agents, the
+    /// commits that it may have made, before another one can hide them, and the
+    /// gates that nobody saw the end of, which run again.
     fn settle_what_was_left(&mut self) -> Option<Vec<Effect>> {
+        let left = self
+            .tables
+            .open_attempts()
+            .find(|row| !self.under_way.contains_key(&row.node))
+            .map(|row| (row.id, row.node.clone()));
+        if let Some((attempt, node)) = left {
+            return Some(self.under_way(Effect::SettleAgent { attempt, node }));
+        }
         while let Some(node) = self.left_open.pop() {
             let Some(item) = self.tables.item(self.run, &node) else {
                 continue;
             };
             if item.committing.is_some() {
-                self.doing = Doing::Working(node.clone());
-                return Some(vec![Effect::MakeCommit { node, settle: true }]);
+                return Some(self.under_way(Effect::MakeCommit { node, settle: true }));
             }
             if is_left_open(item) {
                 return Some(self.take_back_gate(node));
@@ -762,21 +779,24 @@ impl RunLoop {
         if let Some(limit) = of_agents {
             // What needs no further agent is still done: a gate, a commit.
             let needs_agent = self
-                .tables
-                .next_at(self.run, now)
+                .next_item(now)
                 .is_none_or(|item| item.stage.needs_agent());
             if needs_agent {
                 return Some(limit);
             }
         }
-        if let Some(max) = row.limits.tasks_max.filter(|max| row.tasks >= *max) {
+        // What is under way may be done: no more is begun than may be.
+        let at_work = u32::try_from(self.under_way.len()).unwrap_or(u32::MAX);
+        let tasks = row.tasks.saturating_add(at_work);
+        if let Some(max) = row.limits.tasks_max.filter(|max| tasks >= *max) {
             return Some(format!("max-tasks ({max})"));
         }
         if self.time_box_end().is_some_and(|end| now >= end) {
             let seconds = row.limits.time_box_s.unwrap_or(0);
             return Some(format!("time-box ({})", crate::amount::spoken(seconds)));
         }
-        (self.options.once && self.finished_nodes > 0).then(|| "once".to_owned())
+        let has_begun = self.finished_nodes > 0 || at_work > 0;
+        (self.options.once && has_begun).then(|| "once".to_owned())
     }
 
     fn work_on(
@@ -790,7 +810,10 @@ impl RunLoop {
         if item.state == ItemState::Waiting {
             let wait = item.until.filter(|until| *until > now);
             if let Some(until) = wait {
-                self.doing = Doing::Waiting;
+                self.doing = match self.under_way.is_empty() {
+                    true => Doing::Waiting,
+                    false => Doing::Busy,
+                };
                 return vec![Effect::WaitUntil(
                     self.time_box_end().map_or(until, |end| end.min(until)),
                 )];
@@ -824,8 +847,7 @@ impl RunLoop {
                 )
             }
             Stage::Commit if item.committing.is_some() => {
-                self.doing = Doing::Working(node.clone());
-                vec![Effect::MakeCommit { node, settle: true }]
+                self.under_way(Effect::MakeCommit { node, settle: true })
             }
             Stage::Commit => {
                 let effect = Effect::MakeCommit {

@@ -47,7 +47,7 @@ impl ItemRow {
     #[must_use]
     pub fn standing(&self) -> Standing {
         match self.state {
-            ItemState::Done | ItemState::Skipped => Standing::Finished,
+            ItemState::Done | ItemState::Skipped | ItemState::Dropped => Standing::Finished,
             ItemState::Pending => Standing::Open,
             ItemState::Ready if self.is_leaf() => Standing::Active,
             ItemState::Ready => Standing::Open,

@@ -154,20 +154,27 @@ impl Circles {
 /// Longest signature, in characters.
 const SIGNATURE_CHARS_MAX: usize = 300;
 
+/// Behind these words a number says what went wrong, not when or how often: a
+/// check that ends with 127 was not found, one that ends with 1 says no.
+const CODE_WORDS: &[&str] = &["status", "code"];
+
 /// What an error has in common with the same one at another time: words in
-/// lower case, with one mark for each number, time or id in it.
+/// lower case, with one mark for each number, time or id in it. An exit status
+/// or a code is no such number.
 #[must_use]
 pub fn signature(error: &str) -> String {
     let is_number = |word: &str| word.chars().any(|c| c.is_ascii_digit());
     let words = error.split(|c: char| c.is_whitespace() || ",;()[]{}\"'`".contains(c));
-    let words = words.filter(|word| !word.is_empty()).map(|word| {
-        if is_number(word) {
+    let mut text: Vec<String> = Vec::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        let before = text.last().map(|word| word.trim_end_matches([':', '=']));
+        let is_code = before.is_some_and(|word| CODE_WORDS.contains(&word));
+        text.push(if is_number(word) && !is_code {
             "#".to_owned()
         } else {
             word.to_lowercase()
-        }
-    });
-    let text: Vec<String> = words.collect();
+        });
+    }
     text.join(" ").chars().take(SIGNATURE_CHARS_MAX).collect()
 }
 
@@ -209,6 +216,18 @@ mod tests {
             first,
             signature("test tides::low failed after 3.2s (pid 4711)")
         );
+    }
+
+    #[test]
+    fn another_exit_status_has_another_signature() {
+        let check = |exit: i32| signature(&format!("its check failed: exit status {exit}"));
+        assert_ne!(check(1), check(127));
+        assert_eq!(check(1), "its check failed: exit status 1");
+        assert_eq!(
+            signature("Exit code: 2 after 3 s"),
+            signature("exit code: 2 after 41 s")
+        );
+        assert_ne!(signature("exit code: 2"), signature("exit code: 3"));
     }
 
     #[test]

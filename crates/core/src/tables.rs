@@ -308,16 +308,21 @@ impl Tables {
             .find_map(|(_, place)| self.item_at(run, place))
     }
 
-    /// The item that a runner works on next at this time: the first that need
-    /// not wait for a time. Where all have to, or a service has enough, it is
-    /// the one that has to wait least.
-    #[must_use]
-    pub fn next_at(&self, run: RunId, now: Timestamp) -> Option<&ItemRow> {
+    /// The item that a runner works on next at this time, of those that are
+    /// free: the first that need not wait for a time. Where all have to, or a
+    /// service has enough, it is the one that has to wait least.
+    pub fn next_at(
+        &self,
+        run: RunId,
+        now: Timestamp,
+        is_free: impl Fn(&ItemRow) -> bool,
+    ) -> Option<&ItemRow> {
         let items = self
             .actionable
             .range((run, Place::default())..)
             .take_while(|(of, _)| *of == run)
-            .filter_map(|(_, place)| self.item_at(run, place));
+            .filter_map(|(_, place)| self.item_at(run, place))
+            .filter(|item| is_free(item));
         let mut least: Option<&ItemRow> = None;
         for item in items {
             let Some(until) = item.until.filter(|until| *until > now) else {
@@ -378,6 +383,15 @@ impl Tables {
     }
 
     /// All attempts, the oldest first.
+    #[must_use]
+    pub fn attempts_by_time(&self) -> Vec<&AttemptRow> {
+        let mut attempts: Vec<&AttemptRow> = self.attempts().collect();
+        attempts.sort_by_key(|row| (row.time(), row.id));
+        attempts
+    }
+
+    /// All attempts, by id: in no order of time, because those that were taken
+    /// from files have ids that are made of their words.
     pub fn attempts(&self) -> impl Iterator<Item = &AttemptRow> {
         self.rows.values().filter_map(|row| {
             if let Row::Attempt(attempt) = row {
@@ -420,6 +434,15 @@ impl Tables {
     }
 
     /// All entries, the oldest first.
+    #[must_use]
+    pub fn entries_by_time(&self) -> Vec<&EntryRow> {
+        let mut entries: Vec<&EntryRow> = self.entries().collect();
+        entries.sort_by_key(|row| (row.timestamp, row.position));
+        entries
+    }
+
+    /// All entries, in the order in which they were stored: what was taken from
+    /// a file may have happened before what stands before it.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &EntryRow> {
         self.rows.values().filter_map(|row| {
             if let Row::Entry(entry) = row {

@@ -407,8 +407,10 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             memories,
             tree,
             baseline,
+            fence,
             ..
         } => {
+            row.fence = *fence;
             row.attempts += 1;
             row.attempt = Some(*attempt);
             row.at_work_since = Some(stamp.time);
@@ -478,7 +480,13 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                 }
             }
         }
-        Event::GateStarted { number, before, .. } => {
+        Event::GateStarted {
+            number,
+            before,
+            fence,
+            ..
+        } => {
+            row.fence = *fence;
             if let Some(before) = before {
                 set_baseline(&mut row, before.clone());
             }
@@ -516,8 +524,9 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         }
         Event::AttemptJudged { .. } => row.unchecked = None,
         Event::ItemClaimed { by, .. } => row.claimed.clone_from(by),
-        Event::CommitStarted { head, .. } => {
-            row.committing = Some(CommitIntent { head: head.clone() })
+        Event::CommitStarted { head, fence, .. } => {
+            row.fence = *fence;
+            row.committing = Some(CommitIntent { head: head.clone() });
         }
         Event::CommitEnded { commit, .. } => {
             row.committing = None;
@@ -620,8 +629,13 @@ fn set_baseline(row: &mut ItemRow, baseline: BaselineResult) {
 fn gate_ended(runs: &mut GateRuns, report: &GateReport) {
     runs.open = false;
     runs.passed = report.passed;
+    let is_outdated = std::mem::take(&mut runs.outdated);
     if report.interrupted {
-        runs.runs = runs.runs.saturating_sub(1);
+        runs.runs = match is_outdated {
+            // Another check begins anew.
+            true => 0,
+            false => runs.runs.saturating_sub(1),
+        };
         return;
     }
     runs.output.clone_from(&report.output);
@@ -707,7 +721,7 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
             row.answer = None;
             row.evidence.extend(moved.evidence.iter().cloned());
         }
-        ItemState::Skipped => row.completed_at = None,
+        ItemState::Skipped | ItemState::Dropped => row.completed_at = None,
         ItemState::Pending | ItemState::Ready => {
             row.completed_at = None;
             row.gate_runs = None;
@@ -759,6 +773,7 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
             Vec::new()
         },
         attempt: None,
+        fence: 0,
         skip_asked: false,
         carried: Vec::new(),
         recovery: None,
@@ -788,6 +803,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
         attempt,
         run,
         node,
+        fence: _,
         number,
         role,
         agent,

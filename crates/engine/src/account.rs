@@ -3,16 +3,23 @@
 //!
 //! Made of rows alone. An invocation ends with it, as text and as JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use piton_core::evidence::level_of_evidence;
+use piton_core::evidence::{Basis, basis_of_evidence};
 use piton_core::gate::excerpt;
+use piton_core::standing::Standing;
 use piton_core::usage::Spend;
-use piton_core::{ItemRow, ItemState, RunId, RunState};
+use piton_core::{ItemRow, ItemState, Need, Node, RunId, RunState, Tables};
+use piton_formats::plan_file::PlanFile;
+use piton_formats::plan_format::ItemUnit;
+use piton_formats::registry::item_unit;
 use serde::Serialize;
 
-use crate::item_view::{ItemView, Viewer, is_worked_on_itself, open_question};
-use crate::verbs::status::ItemUnit;
+use crate::failure::Failure;
+use crate::item_view::{ItemView, Viewer, is_worked_on_itself, open_question, unfinished_needs};
+use crate::session::Session;
+use crate::verbs::control::start;
+use crate::world::World;
 
 /// So many of the last lines of what failed are told.
 const LINES_MAX: usize = 2;
@@ -26,21 +33,26 @@ pub struct Account {
     pub run: String,
     /// Where it stands.
     pub state: RunState,
+    /// The file of its plan, relative to the project; none for an item of no plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// What its items are called.
     pub unit: ItemUnit,
     /// How many items an agent works on.
     pub total: usize,
-    /// How many of them are done, by what shows it: `check`, `person`, `changed`
-    /// or `word`.
+    /// How many of them are done, by what that rests on: `check`, `person`,
+    /// `changed`, `word` or `taken-over`.
     pub done: BTreeMap<String, usize>,
     /// What failed.
     pub failed: Vec<AccountItem>,
     /// What an agent says cannot be done.
     pub blocked: Vec<AccountItem>,
-    /// What waits for a person.
+    /// What waits for a person or for a time.
     pub waiting: Vec<AccountItem>,
     /// What was left out.
     pub skipped: Vec<AccountItem>,
+    /// What a person took out of the file.
+    pub dropped: Vec<AccountItem>,
     /// What is neither of these: it was not begun, or is not finished.
     pub left: Vec<AccountItem>,
     /// How long agents and checks were at work, in seconds.
@@ -62,6 +74,40 @@ pub struct AccountItem {
     /// What to type for the first way to go on with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// The items that hold it up in the end, each with where it stands and the
+    /// question about it: `a-1 (failed, d3)`. What it waits for itself, which may
+    /// wait for others again, stands in its `waits`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held_up_by: Vec<String>,
+}
+
+/// The account of a run as it stands; none where there is no such run. `plan`
+/// is what was typed for it: a path may lead into another project.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn account_of_run(
+    world: &World,
+    plan: Option<&str>,
+    run: RunId,
+) -> Result<Option<Account>, Failure> {
+    let Some(session) = Session::read(world, &start(world, plan))? else {
+        return Ok(None);
+    };
+    let needs = [
+        Need::Run(run),
+        Need::Tree(run),
+        Need::OpenDecisions(Some(run)),
+    ];
+    let rows = session.load(&needs)?;
+    let viewer = Viewer {
+        tables: &rows.tables,
+        now: world.now(),
+        live: false,
+        current: None,
+    };
+    Ok(Account::of_run(&viewer, run))
 }
 
 impl Account {
@@ -74,19 +120,22 @@ impl Account {
             kind: "account",
             run: row.name.clone(),
             state: row.state,
-            unit: ItemUnit::of_format(&row.face),
+            file: PlanFile::path(row),
+            unit: item_unit(&row.face),
             total: 0,
             done: BTreeMap::new(),
             failed: Vec::new(),
             blocked: Vec::new(),
             waiting: Vec::new(),
             skipped: Vec::new(),
+            dropped: Vec::new(),
             left: Vec::new(),
             work_s: 0,
             spend: row.spend.clone().with_fresh_input(),
         };
+        let mut causes = Causes::default();
         for item in tables.tree(run) {
-            account.add(viewer, item);
+            account.add(viewer, item, &mut causes);
         }
         Some(account)
     }
@@ -97,7 +146,7 @@ impl Account {
         self.done.values().sum()
     }
 
-    fn add(&mut self, viewer: &Viewer<'_>, item: &ItemRow) {
+    fn add(&mut self, viewer: &Viewer<'_>, item: &ItemRow, causes: &mut Causes) {
         if item.place.depth() == 1 {
             self.work_s += viewer.tables.work_ms(item, None) / 1_000;
         }
@@ -105,28 +154,32 @@ impl Account {
         let is_told = item.is_leaf() || is_worked_on_itself(item);
         let list = match item.state {
             ItemState::Done if item.is_leaf() => {
-                let level = level_of_evidence(&item.evidence);
-                let level = level.map_or("word", |level| level.as_str());
-                *self.done.entry(level.to_owned()).or_default() += 1;
+                let basis = basis_of_evidence(&item.evidence).unwrap_or(Basis::Word);
+                *self.done.entry(basis.to_string()).or_default() += 1;
                 return;
             }
             ItemState::Failed => &mut self.failed,
             ItemState::Blocked => &mut self.blocked,
-            ItemState::Waiting if item.human.is_some() => &mut self.waiting,
+            ItemState::Waiting => &mut self.waiting,
             ItemState::Skipped => &mut self.skipped,
-            ItemState::Pending | ItemState::Ready | ItemState::Working | ItemState::Waiting => {
-                &mut self.left
-            }
+            ItemState::Dropped => &mut self.dropped,
+            ItemState::Pending | ItemState::Ready | ItemState::Working => &mut self.left,
             ItemState::Done => return,
         };
         if is_told {
-            list.push(AccountItem::of_item(viewer, item));
+            list.push(AccountItem::of_item(viewer, item, causes));
         }
     }
 }
 
 impl AccountItem {
-    fn of_item(viewer: &Viewer<'_>, item: &ItemRow) -> Self {
+    fn of_item(viewer: &Viewer<'_>, item: &ItemRow, causes: &mut Causes) -> Self {
+        let held_up_by = if item.state == ItemState::Pending {
+            causes.of_item(viewer.tables, item)
+        } else {
+            BTreeSet::new()
+        };
+        let in_words = |node: &Node| cause_in_words(viewer.tables, item.run, node);
         let open = open_question(viewer.tables, item.run, &item.node);
         let next = open.and_then(|row| {
             let verb = row.verbs().into_iter().next()?;
@@ -146,8 +199,60 @@ impl AccountItem {
             item: ItemView::of_item(viewer, item),
             last_lines,
             next,
+            held_up_by: held_up_by.iter().filter_map(in_words).collect(),
         }
     }
+}
+
+/// What holds up the items of a run in the end, as far as it was looked up.
+#[derive(Debug, Default)]
+struct Causes(BTreeMap<Node, BTreeSet<Node>>);
+
+impl Causes {
+    /// The items that one waits for, or those that these wait for, down to what
+    /// waits for no other item.
+    fn of_item(&mut self, tables: &Tables, item: &ItemRow) -> BTreeSet<Node> {
+        if let Some(known) = self.0.get(&item.node) {
+            return known.clone();
+        }
+        // Whatever came back to this item would find no cause in it.
+        self.0.insert(item.node.clone(), BTreeSet::new());
+        let mut causes = BTreeSet::new();
+        for on in unfinished_needs(tables, item) {
+            let below = if on.state == ItemState::Pending {
+                self.of_item(tables, on)
+            } else if on.is_leaf() {
+                BTreeSet::new()
+            } else {
+                // A phase shows what went wrong below it.
+                in_trouble_below(tables, on)
+            };
+            if below.is_empty() {
+                causes.insert(on.node.clone());
+            }
+            causes.extend(below);
+        }
+        self.0.insert(item.node.clone(), causes.clone());
+        causes
+    }
+}
+
+/// What waits for a person, failed or is blocked below an item.
+fn in_trouble_below(tables: &Tables, item: &ItemRow) -> BTreeSet<Node> {
+    let below = tables.subtree(item.run, &item.place);
+    let in_trouble = |row: &&ItemRow| matches!(row.standing(), Standing::Asking | Standing::Broken);
+    below
+        .filter(in_trouble)
+        .map(|row| row.node.clone())
+        .collect()
+}
+
+/// An item that holds others up, with where it stands and the question about it.
+fn cause_in_words(tables: &Tables, run: RunId, node: &Node) -> Option<String> {
+    let state = tables.item(run, node)?.state;
+    let asked = open_question(tables, run, node);
+    let asked = asked.map_or_else(String::new, |row| format!(", d{}", row.number));
+    Some(format!("{node} ({state}{asked})"))
 }
 
 /// The last lines of what its check printed, or of its error where that has more

@@ -15,7 +15,7 @@ use piton_core::gate::Gate;
 use piton_core::policy::Limits;
 use piton_core::standstill::StandstillBounds;
 use piton_core::stuck::Thresholds;
-use piton_formats::plan_file::PlanKind;
+use piton_formats::plan_format::PlanKind;
 use serde::Deserialize;
 
 use crate::failure::{Failure, unreadable};

@@ -6,7 +6,6 @@
 //! the next one.
 
 mod archive;
-mod files;
 mod large;
 mod rows;
 mod secret;
@@ -22,7 +21,6 @@ use piton_formats::face::{About, Detected, Shown, Took};
 use piton_formats::problem::Problem;
 use piton_store::Store as _;
 
-pub use self::files::{FILES, FaceFile, file_at};
 use self::rows::{Behind, behind};
 use crate::exchange::Copied;
 use crate::fail;
@@ -30,6 +28,8 @@ use crate::failure::Failure;
 use crate::keeper::{Keeper, Look, Present, Put, StampIs};
 use crate::mirror::{cannot_be_taken, changed_meanwhile, keep_beside};
 use crate::session::Session;
+pub use piton_formats::project_format::FaceFile;
+pub use piton_formats::registry::{face_file_at as file_at, face_files};
 
 /// How often a file is tried again that others write at the same time.
 const TRIES: u32 = 8;
@@ -126,7 +126,7 @@ pub fn follow_again(session: &Session<'_>, waiting: &mut Waiting) -> Vec<News> {
 /// Brings the faces up to date that show the calls of sessions, as [`follow`]
 /// does. The others have nothing to show of them.
 pub fn follow_calls(session: &Session<'_>) -> Vec<News> {
-    let paths = FILES.iter().filter(|file| file.calls);
+    let paths = face_files().filter(|file| file.calls);
     let needs: Vec<Need> = paths.map(|file| Need::Face(file.path.to_owned())).collect();
     let Ok(rows) = session.load(&needs) else {
         return Vec::new();
@@ -168,7 +168,7 @@ fn key(path: &str) -> String {
 
 /// Whether the stamp that is kept under this is that of a file of the project.
 pub(crate) fn is_key(found: &str) -> bool {
-    FILES.iter().any(|file| key(file.path) == found)
+    face_files().any(|file| key(file.path) == found)
 }
 
 fn cannot_write(file: &FaceFile, error: &io::Error) -> Failure {
@@ -245,7 +245,8 @@ impl Following<'_, '_> {
                 }
                 Present::Foreign(bytes) => {
                     let base = keeper.base();
-                    let taking = self.take(&bytes, base.as_deref(), KnownThings::Ask)?;
+                    let since = Since::of(keeper, base.as_deref());
+                    let taking = self.take(&bytes, since, KnownThings::Ask)?;
                     let is_new = match taking {
                         Taking::Taken(_) => self.asked.is_none(),
                         Taking::Asked(question) => question == Question::New,
@@ -286,6 +287,13 @@ impl Following<'_, '_> {
     /// brought back, is part of the history.
     fn take_archive(&self, news: &mut Vec<News>) -> Result<(), Trouble> {
         for (path, text) in archive::texts(self.session, self.file)? {
+            let text = match text {
+                Ok(text) => text,
+                Err(problem) => {
+                    news.push(News::Behind(path, in_lines(&[problem])));
+                    continue;
+                }
+            };
             let took = self.archived(&path, &text);
             if !took.is_readable() {
                 news.push(News::Behind(path, in_lines(&took.problems)));
@@ -299,6 +307,7 @@ impl Following<'_, '_> {
                 path: path.clone(),
                 found,
                 known: KnownThings::Keep,
+                written: Vec::new(),
             }));
             let committed = self
                 .session
@@ -320,13 +329,16 @@ impl Following<'_, '_> {
             zone: self.session.world.zone(),
             iteration: None,
         };
-        piton_formats::agent_os::take_archive(&text, &about)
+        let archive = self.file.archive;
+        archive.map_or_else(Took::default, |archive| (archive.take)(&text, &about))
     }
 
     /// Without the entries that stand in the archive: they are shown there.
     fn without_archived(&self, mut behind: Behind) -> Result<Behind, Trouble> {
         let mut archived = std::collections::BTreeSet::new();
         for (path, text) in archive::texts(self.session, self.file)? {
+            // What cannot be read was not taken in either.
+            let Ok(text) = text else { continue };
             for found in self.archived(&path, &text).found {
                 if let Found::Entry(entry) = found {
                     let at = entry.at.and_then(|at| at.parse::<jiff::Timestamp>().ok());
@@ -377,7 +389,7 @@ impl Following<'_, '_> {
 
     /// What a crash left of somebody else's version.
     fn take_left(&self, left: &[u8], news: &mut Vec<News>) -> Result<bool, Trouble> {
-        match self.take(left, None, KnownThings::Keep)? {
+        match self.take(left, Since::default(), KnownThings::Keep)? {
             Taking::Taken(count) => {
                 news.extend((count > 0).then(|| self.taken_in(count)));
                 Ok(true)
@@ -426,29 +438,30 @@ impl Following<'_, '_> {
         let redactor = self.session.world.redactor();
         redactor.redact_document(&mut text);
         let name = project_name(self.session);
-        let mut took = (self.file.take)(&text, base, &self.about(&name));
+        let mut took = self.file.found(&text, base, &self.about(&name));
         if let Detected::Foreign(what) = (self.file.detect)(&text) {
             took.problems.push(foreign(self.file.path, &what));
         }
         took
     }
 
-    fn take(
-        &self,
-        bytes: &[u8],
-        base: Option<&str>,
-        known: KnownThings,
-    ) -> Result<Taking, Trouble> {
-        let took = self.read(bytes, base);
+    fn take(&self, bytes: &[u8], since: Since<'_>, known: KnownThings) -> Result<Taking, Trouble> {
+        let base = since.base;
+        let mut took = self.read(bytes, base);
         if !took.is_readable() {
             return Ok(Taking::Asked(self.ask(&took).map_err(Trouble)?));
         }
-        let found = self.unknown(took.found, base)?;
+        if !since.is_on_same_branch {
+            let is_removed = |one: &Found| matches!(one, Found::Removed(_));
+            took.found.retain(|one| !is_removed(one));
+        }
+        let found = self.unknown(took.found.clone(), base)?;
         if found.is_empty() && self.asked.is_none() {
             return Ok(Taking::Taken(0));
         }
         let command = Command::TakeFile(Box::new(TakenFile {
             path: self.file.path.to_owned(),
+            written: self.written(&found, base)?,
             found,
             known,
         }));
@@ -463,7 +476,7 @@ impl Following<'_, '_> {
         // Another process may have asked since this one looked.
         let question = self.session.question_about(RunId::PROJECT, self.file.path);
         if known == KnownThings::Ask && question.map_err(Trouble)?.is_some() {
-            return self.settle_or_wait(bytes, base);
+            return self.settle_or_wait(&took, base);
         }
         Ok(Taking::Taken(count(&committed.events)))
     }
@@ -482,7 +495,7 @@ impl Following<'_, '_> {
             let found = says(found);
             let told = (self.file.told_again)(&shown);
             let is_said = told.is_some_and(|told| says(&told) == found);
-            Some(is_said || written.contains(&found))
+            Some(is_said || self.file.by_name_alone || written.contains(&found))
         };
         let all = found.into_iter().enumerate();
         Ok(all
@@ -492,11 +505,33 @@ impl Following<'_, '_> {
             .collect())
     }
 
+    /// What piton wrote last of what was found, where a person has changed it
+    /// since: while an attempt is open, it may be an agent's.
+    fn written(&self, found: &[Found], base: Option<&str>) -> Result<Vec<Found>, Trouble> {
+        let Some(base) = base else {
+            return Ok(Vec::new());
+        };
+        let rows = self.session.load(&[Need::OpenAttempts(None)]);
+        if rows
+            .map_err(Trouble)?
+            .tables
+            .open_attempts()
+            .next()
+            .is_some()
+        {
+            return Ok(Vec::new());
+        }
+        let is_taken_out = found.iter().any(|one| matches!(one, Found::Removed(_)));
+        let mut written = self.read(base.as_bytes(), None).found;
+        // Of what is taken out it counts how much there was.
+        written.retain(|one| is_taken_out || found.iter().any(|now| now.is_same_thing(one)));
+        Ok(written)
+    }
+
     /// A person was asked about the file. When nothing in it differs any more,
     /// whoever mended it has answered.
-    fn settle_or_wait(&self, bytes: &[u8], base: Option<&str>) -> Result<Taking, Trouble> {
-        let took = self.read(bytes, base);
-        let rows = self.differing(&took, base)?;
+    fn settle_or_wait(&self, took: &Took, base: Option<&str>) -> Result<Taking, Trouble> {
+        let rows = self.differing(took, base)?;
         if rows {
             return Ok(Taking::Asked(Question::Known));
         }
@@ -525,6 +560,7 @@ impl Following<'_, '_> {
             path: self.file.path.to_owned(),
             found: self.unknown(took.found.clone(), base)?,
             known: KnownThings::Take,
+            written: Vec::new(),
         }));
         let needs = piton_core::needs(&command);
         let rows = self.session.load(&needs.rows).map_err(Trouble)?;
@@ -573,7 +609,7 @@ impl Following<'_, '_> {
         } else {
             keeper.stamp().positions.clone()
         };
-        let mut behind = behind(self.session, &positions, self.file.calls).map_err(Trouble)?;
+        let mut behind = behind(self.session, &positions, self.file).map_err(Trouble)?;
         if positions.is_empty() && self.file.archive.is_some() {
             behind = self.without_archived(behind)?;
         }
@@ -679,7 +715,8 @@ impl Following<'_, '_> {
             }
             if let Present::Foreign(bytes) = keeper.present()? {
                 // Nobody reads it but people: what they wrote there is kept for them.
-                let copy = crate::mirror::keep_copy(&target, "before-piton")?;
+                let copy = crate::mirror::keep_copy(&target, COPY)?;
+                forget_copies(&target)?;
                 let copy = copy
                     .file_name()
                     .unwrap_or_default()
@@ -712,7 +749,9 @@ fn need_of(found: &Found) -> Option<Need> {
     match found {
         Found::Entry(entry) => Some(Need::Name(Space::Entry, entry.name.clone()?)),
         Found::Attempt(told) => Some(Need::Name(Space::Attempt, told.name.clone()?)),
-        Found::Memory(memory) | Found::Retired(memory) => Some(Need::Memory(memory.id.clone()?)),
+        Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => {
+            Some(Need::Memory(memory.id.clone()?))
+        }
     }
 }
 
@@ -732,7 +771,7 @@ fn shown_as<'t>(tables: &'t Tables, found: &Found) -> Option<Shown<'t>> {
             };
             tables.attempt(id).map(Shown::Attempt)
         }
-        Found::Memory(memory) | Found::Retired(memory) => {
+        Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => {
             tables.remembered(memory.id.as_deref()?).map(Shown::Memory)
         }
     }
@@ -747,9 +786,29 @@ fn says(found: &Found) -> Found {
             told.native = None;
             told.attempt = piton_core::AttemptId(uuid::Uuid::nil());
         }
-        Found::Memory(memory) | Found::Retired(memory) => memory.native = None,
+        Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => {
+            memory.native = None
+        }
     }
     found
+}
+
+/// Since when a version is looked at.
+#[derive(Clone, Copy, Default)]
+struct Since<'a> {
+    /// What piton wrote last, where that is known.
+    base: Option<&'a str>,
+    /// Whether the same branch is checked out as then.
+    is_on_same_branch: bool,
+}
+
+impl<'a> Since<'a> {
+    fn of(keeper: &Keeper, base: Option<&'a str>) -> Self {
+        Self {
+            base,
+            is_on_same_branch: keeper.is_on_same_branch(),
+        }
+    }
 }
 
 /// What came of taking a version in.
@@ -826,6 +885,39 @@ pub(crate) fn in_lines(problems: &[Problem]) -> String {
         lines.push(format!("and {more} more"));
     }
     lines.join("\n")
+}
+
+/// What the name of a copy of a file that piton makes ends with, before its
+/// number.
+const COPY: &str = "before-piton";
+/// So many copies of such a file are kept: a program that writes it again and
+/// again would leave one for each time.
+const COPIES_MAX: usize = 3;
+
+/// Removes all but the last copies of a file that piton makes.
+fn forget_copies(target: &Path) -> std::io::Result<()> {
+    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
+        return Ok(());
+    };
+    let begin = format!("{}.{COPY}", name.to_string_lossy());
+    let mut copies = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_copy = name.strip_prefix(&begin).is_some_and(|number| {
+            let number = number.strip_prefix('.').unwrap_or(number);
+            number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        if is_copy && entry.file_type()?.is_file() {
+            copies.push((entry.metadata()?.modified()?, entry.path()));
+        }
+    }
+    copies.sort();
+    let too_many = copies.len().saturating_sub(COPIES_MAX);
+    for (_, path) in copies.into_iter().take(too_many) {
+        std::fs::remove_file(path)?;
+    }
+    Ok(())
 }
 
 pub(crate) fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
@@ -915,12 +1007,20 @@ impl Following<'_, '_> {
         // What was offered is done, or nothing: somebody may be writing the file.
         match row.way(verb).or_else(|| way_of(verb, readable)) {
             Some(Way::FileHolds) if readable => {
-                self.take(&bytes, keeper.base().as_deref(), KnownThings::Take)?;
+                self.take(
+                    &bytes,
+                    Since::of(keeper, keeper.base().as_deref()),
+                    KnownThings::Take,
+                )?;
                 keeper.accept(&bytes)?;
             }
             Some(Way::Merged) if readable => {
                 kept = Some(keep_beside(self.session, &target)?);
-                self.take(&bytes, keeper.base().as_deref(), KnownThings::Keep)?;
+                self.take(
+                    &bytes,
+                    Since::of(keeper, keeper.base().as_deref()),
+                    KnownThings::Keep,
+                )?;
                 keeper.accept(&bytes)?;
             }
             Some(Way::FileHolds | Way::Merged) => {
@@ -928,12 +1028,15 @@ impl Following<'_, '_> {
             }
             Some(Way::PitonHolds) => {
                 if readable {
-                    self.take(&bytes, keeper.base().as_deref(), KnownThings::Keep)?;
+                    self.take(
+                        &bytes,
+                        Since::of(keeper, keeper.base().as_deref()),
+                        KnownThings::Keep,
+                    )?;
                 }
                 let kept = keep_beside(self.session, &target)?;
                 keeper.accept(&bytes)?;
-                let behind =
-                    behind(self.session, &BTreeMap::new(), self.file.calls).map_err(Trouble)?;
+                let behind = behind(self.session, &BTreeMap::new(), self.file).map_err(Trouble)?;
                 let behind = self.without_archived(behind)?;
                 self.put(keeper, None, behind, &mut Vec::new())?;
                 for displaced in keeper.take_displaced() {

@@ -6,8 +6,10 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use piton_core::Refusal;
+use piton_core::dollars::Dollars;
 use piton_core::run::{Pause, RunState};
+use piton_core::usage::Spend;
+use piton_core::{Refusal, RunRow};
 use piton_formats::problem::Problem;
 use piton_store::{CommitError, Fault, FaultKind};
 
@@ -67,6 +69,7 @@ pub const CODES: &[(&str, Exit)] = &[
     ("git.dirty", Exit::No),
     ("git.missing", Exit::Fault),
     ("item.being_worked_on", Exit::Busy),
+    ("item.not_planned", Exit::No),
     ("item.state", Exit::No),
     ("item.unknown", Exit::Usage),
     ("memory.known", Exit::No),
@@ -381,15 +384,15 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// What to type to go on where a limit was reached: a budget is not counted anew.
-#[must_use]
-pub fn beyond(name: &str, limit: &str) -> String {
+/// What to type to go on where a limit was reached. A budget is not counted
+/// anew: what was `spent` stays spent; without it no amount can be named.
+fn beyond(name: &str, limit: &str, spent: Option<&Spend>) -> String {
     let typed = format!("piton run {}", quote(name));
     match limit.split_once("budget (") {
         Some(("project ", _)) => {
             "what all runs may use stands under [budget] in .piton/config.toml".to_owned()
         }
-        Some((_, amount)) => match larger_budget(amount) {
+        Some((_, amount)) => match spent.and_then(|spent| larger_budget(amount, spent)) {
             Some(flag) => format!("go on with a larger budget, for example `{typed} {flag}`"),
             None => format!("go on with `{typed}` and a larger budget"),
         },
@@ -397,17 +400,28 @@ pub fn beyond(name: &str, limit: &str) -> String {
     }
 }
 
-/// The flag for twice the budget that is used up: of `$5.00)`, `--budget-usd 10`.
+/// The flag for twice the budget that is used up, or twice what was spent where
+/// that is more: of `$5.00)`, `--budget-usd 10`.
 #[must_use]
-pub fn larger_budget(amount: &str) -> Option<String> {
+pub fn larger_budget(amount: &str, spent: &Spend) -> Option<String> {
     let amount = amount.trim_end_matches(')');
     if let Some(tokens) = amount.strip_suffix(" tokens") {
         let tokens: u64 = tokens.replace(',', "").parse().ok()?;
-        return Some(format!("--budget-tokens {}", tokens.saturating_mul(2)));
+        let used = tokens.max(spent.tokens().unwrap_or(0));
+        return Some(format!("--budget-tokens {}", used.saturating_mul(2)));
     }
     let dollars: f64 = amount.strip_prefix('$')?.parse().ok()?;
-    let twice = (dollars * 2.0).max(0.02);
+    let used = dollars.max(spent.dollars().map_or(0.0, Dollars::usd));
+    // Whole cents, upwards: less than what was spent would end it at once.
+    let twice = ((used * 200.0).ceil() / 100.0).max(0.02);
     Some(format!("--budget-usd {twice}"))
+}
+
+/// [`run_state`] for a run that is in this state.
+#[must_use]
+pub fn state_of_run(row: &RunRow, state: RunState) -> Failure {
+    let at = row.at.as_ref().map(ToString::to_string);
+    in_state((&row.name, state), row.pause.as_ref(), at, Some(&row.spend))
 }
 
 /// What is said when a run is not in a state in which something can be done:
@@ -419,6 +433,16 @@ pub fn run_state(
     pause: Option<&Pause>,
     at: Option<String>,
 ) -> Failure {
+    in_state((name, state), pause, at, None)
+}
+
+/// [`run_state`], where it may be known what was spent.
+pub(crate) fn in_state(
+    (name, state): (&str, RunState),
+    pause: Option<&Pause>,
+    at: Option<String>,
+    spent: Option<&Spend>,
+) -> Failure {
     let at = at.map(|node| format!(" at {node}")).unwrap_or_default();
     let typed = quote(name);
     match (state, pause) {
@@ -429,7 +453,7 @@ pub fn run_state(
             .hint(format!("look at what was done, then go on with `piton resume {typed}`")),
         (RunState::Paused, Some(Pause::Limit { limit })) => {
             Failure::new("run.paused", format!("run `{name}` is paused (limit {limit})"))
-                .hint(beyond(name, limit))
+                .hint(beyond(name, limit, spent))
         }
         (RunState::Paused, pause) => {
             let why = pause.map(|pause| format!(" ({})", pause.reason())).unwrap_or_default();
@@ -445,6 +469,25 @@ pub fn run_state(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_larger_budget_is_one_that_is_not_used_up_already() {
+        let spent = |cost_usd: Option<&str>, output_tokens| Spend {
+            cost_usd: cost_usd.and_then(|said| said.parse().ok()),
+            output_tokens,
+            ..Spend::default()
+        };
+        let nothing = spent(None, None);
+        let of = |amount, spent: &Spend| larger_budget(amount, spent).unwrap_or_default();
+        assert_eq!(of("$5.00)", &nothing), "--budget-usd 10");
+        assert_eq!(
+            of("$0.50)", &spent(Some("1.004"), None)),
+            "--budget-usd 2.01"
+        );
+        assert_eq!(of("1,000 tokens)", &nothing), "--budget-tokens 2000");
+        let spent = spent(None, Some(4_000));
+        assert_eq!(of("1000 tokens)", &spent), "--budget-tokens 8000");
+    }
 
     #[test]
     fn the_codes_are_sorted_and_each_stands_once() {

@@ -6,7 +6,7 @@
 //! `docs/guide/reading.md`.
 
 use jiff::Timestamp;
-use piton_core::evidence::{Evidence, Level, evidence_in_words, level_of_evidence};
+use piton_core::evidence::{Basis, Evidence, basis_of_evidence, evidence_in_words};
 use piton_core::gate::{Excerpt, excerpt};
 use piton_core::item::Stage;
 use piton_core::plan::PlannedItem;
@@ -14,6 +14,7 @@ use piton_core::recover::Followed;
 use piton_core::run::Pause;
 use piton_core::usage::Spend;
 use piton_core::{DecisionKind, DecisionRow, Event, ItemRow, ItemState, Node, RunId, Tables};
+use piton_formats::plan_file::PlanFile;
 use piton_formats::title::title_of_planned;
 use serde::Serialize;
 
@@ -110,8 +111,8 @@ fn is_zero(count: &u32) -> bool {
 /// Why an item counts as done.
 #[derive(Clone, Debug, Serialize)]
 pub struct Proof {
-    /// How well it is proven.
-    pub level: Level,
+    /// How well it is proven, or that it was taken over.
+    pub level: Basis,
     /// The same in a few words.
     pub summary: String,
     /// All that shows it.
@@ -120,13 +121,17 @@ pub struct Proof {
 
 impl Proof {
     /// That of an item which is done; none of one that only holds others.
+    /// `file` is the file of its plan.
     #[must_use]
-    pub fn of_item(item: &ItemRow) -> Option<Self> {
+    pub fn of_item(item: &ItemRow, file: Option<&str>) -> Option<Self> {
         let is_done = item.state == ItemState::Done;
         let evidence = is_done.then_some(item.evidence.as_slice())?;
+        let level = basis_of_evidence(evidence)?;
+        let words = evidence_in_words(evidence)?;
+        let file = file.filter(|_| level == Basis::TakenOver);
         Some(Self {
-            level: level_of_evidence(evidence)?,
-            summary: evidence_in_words(evidence)?,
+            level,
+            summary: file.map_or_else(|| words.clone(), |file| format!("{words} from {file}")),
             all: evidence.to_vec(),
         })
     }
@@ -265,12 +270,13 @@ impl Waits {
                     question.or_else(|| Some(short(&human.reason))),
                 )
             }
-            ItemState::Pending => (WaitsFor::Dependency, unfinished_needs(tables, item)),
+            ItemState::Pending => (WaitsFor::Dependency, needs_in_words(tables, item)),
             ItemState::Ready
             | ItemState::Working
             | ItemState::Done
             | ItemState::Failed
             | ItemState::Skipped
+            | ItemState::Dropped
             | ItemState::Blocked => return None,
         };
         Some(Self { what, why })
@@ -321,7 +327,7 @@ impl ItemView {
             until: item.until,
             decision: open.map(|row| format!("d{}", row.number)),
             being_checked: item.is_being_checked(),
-            evidence: Proof::of_item(item),
+            evidence: Proof::of_item(item, run.and_then(PlanFile::path).as_deref()),
             recovery: item.recovery.as_deref().cloned(),
             piece_of: item.piece_of.as_ref().map(ToString::to_string),
             denied: item.denied,
@@ -446,12 +452,11 @@ pub(crate) fn open_question<'t>(
     open.find(|row| row.node.as_ref() == Some(node) && row.kind != DecisionKind::Question)
 }
 
-/// The items that an item waits for, or that something above it does, each with
-/// where it stands.
-fn unfinished_needs(tables: &Tables, item: &ItemRow) -> Option<String> {
+/// The items that an item waits for, or that something above it does.
+pub(crate) fn unfinished_needs<'t>(tables: &'t Tables, item: &'t ItemRow) -> Vec<&'t ItemRow> {
     let above = item.node.ancestors();
     let above = above.filter_map(|node| tables.item(item.run, &node));
-    let on: Vec<&ItemRow> = std::iter::once(item)
+    std::iter::once(item)
         .chain(above)
         .flat_map(|row| {
             let on = row.depends_on.iter();
@@ -459,7 +464,12 @@ fn unfinished_needs(tables: &Tables, item: &ItemRow) -> Option<String> {
             on.chain(tables.before(row))
         })
         .filter(|row| !row.state.is_finished())
-        .collect();
+        .collect()
+}
+
+/// The items that an item waits for, each with where it stands.
+fn needs_in_words(tables: &Tables, item: &ItemRow) -> Option<String> {
+    let on = unfinished_needs(tables, item);
     let words = on.iter().take(ON_MAX);
     let mut words: Vec<String> = words
         .map(|row| format!("{} ({})", row.node, row.state))

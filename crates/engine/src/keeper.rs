@@ -56,6 +56,10 @@ pub struct Stamp {
     /// The version before, of a large file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare: Option<Spare>,
+    /// The branch that was checked out when this was noted, as
+    /// [`checked_out`] tells it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub head: String,
 }
 
 /// The version before the present one of a large file, kept to make the next
@@ -294,9 +298,7 @@ impl Keeper {
     /// The version that piton wrote last, if it is still known.
     #[must_use]
     pub fn base(&self) -> Option<String> {
-        let bytes = fs::read(&self.base).ok()?;
-        let known = sha256(&bytes) == self.stamp.after;
-        known.then(|| String::from_utf8(bytes).ok())?
+        base_of(&self.base, &self.stamp)
     }
 
     /// Notes that the file is this, which was taken in: it may be replaced.
@@ -321,6 +323,7 @@ impl Keeper {
             tail: None,
             spare: None,
             positions: self.stamp.positions.clone(),
+            head: checked_out(&self.target),
         });
         // There is none, unless somebody was asked about the file.
         fs::remove_file(&self.remembered).ok();
@@ -354,6 +357,7 @@ impl Keeper {
     pub fn note(&mut self, positions: BTreeMap<String, u64>) -> io::Result<()> {
         self.put_stamp(Stamp {
             positions,
+            head: checked_out(&self.target),
             ..self.stamp.clone()
         })
     }
@@ -373,6 +377,7 @@ impl Keeper {
             positions,
             tail,
             spare: None,
+            head: checked_out(&self.target),
             ..self.stamp.clone()
         })
     }
@@ -488,6 +493,7 @@ impl Keeper {
             positions,
             tail,
             spare: None,
+            head: checked_out(&self.target),
         };
         // What is shown whole again is healed by the next write. What is shown
         // row by row must not be said to be shown before it is.
@@ -647,6 +653,13 @@ impl Keeper {
         }
     }
 
+    /// Whether the branch is checked out that was when piton wrote the file: only
+    /// then what is missing in it was taken out of it.
+    #[must_use]
+    pub fn is_on_same_branch(&self) -> bool {
+        self.stamp.head == checked_out(&self.target)
+    }
+
     fn put_stamp(&mut self, stamp: Stamp) -> io::Result<()> {
         if stamp == self.stamp {
             return Ok(());
@@ -688,6 +701,22 @@ fn is_expected(displaced: &Displaced, old: &Stamp, before: &str) -> io::Result<b
     }))
 }
 
+/// Which branch is checked out where a file lies, in eight letters; for a
+/// detached head, which commit. Empty outside of git, which is not started.
+fn checked_out(target: &Path) -> String {
+    let folders = target.ancestors().skip(1);
+    let head = folders.map(|folder| folder.join(".git")).find_map(|found| {
+        if found.is_dir() {
+            return fs::read(found.join("HEAD")).ok();
+        }
+        let text = fs::read_to_string(&found).ok()?;
+        let git_dir = text.strip_prefix("gitdir:")?.trim();
+        fs::read(found.parent()?.join(git_dir).join("HEAD")).ok()
+    });
+    let hash = head.map(|head| sha256(&head)).unwrap_or_default();
+    hash.chars().take(8).collect()
+}
+
 fn write_stamp(mut file: &File, stamp: &Stamp) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(stamp)?;
     bytes.resize(STAMP_BYTES.max(bytes.len()), b' ');
@@ -701,6 +730,21 @@ fn stamp_in(mut file: &File) -> io::Result<Option<Stamp>> {
     file.seek(io::SeekFrom::Start(0))?;
     file.read_to_end(&mut bytes)?;
     Ok(serde_json::from_slice(bytes.trim_ascii()).ok())
+}
+
+fn base_of(path: &Path, stamp: &Stamp) -> Option<String> {
+    let bytes = fs::read(path).ok()?;
+    let known = sha256(&bytes) == stamp.after;
+    known.then(|| String::from_utf8(bytes).ok())?
+}
+
+/// The version that piton wrote last of the file whose stamp is kept under
+/// `key`, if it is still known. For reading: nothing is made or locked.
+#[must_use]
+pub fn last_version(home: &Path, key: &str) -> Option<String> {
+    let folder = folder(home);
+    let stamp = stamp_in(&File::open(folder.join(format!("{key}.json"))).ok()?).ok()??;
+    base_of(&folder.join(format!("{key}.base")), &stamp)
 }
 
 /// Lets every file be written from the beginning of its streams again: the

@@ -18,11 +18,13 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::command::Word;
 use piton_core::{
     Actor, AttemptId, Command, CommandId, DecisionKind, DecisionRow, Edit, Event, Facts,
-    HolderKnown, ItemRow, Need, Recorded, RunId, RunRow, StreamId, Tables, Verb, Way,
+    HolderKnown, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow, RunState, StreamId,
+    Tables, Verb, Way,
 };
 use piton_formats::plan_file::{Changed, PlanFile};
 use piton_formats::problem::Problem;
-use piton_store::{Committed, Store as _};
+use piton_formats::registry::plan_format;
+use piton_store::{CommitError, Committed, Store as _};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -30,9 +32,11 @@ use crate::exchange::{Copied, sha256, sync_folder};
 use crate::faces::{in_lines, is_cut_short};
 use crate::fail;
 use crate::failure::Failure;
-use crate::keeper::{Keeper, Look, Present, Put, StampIs};
+use crate::keeper::{Keeper, Look, Present, Put, StampIs, last_version};
 use crate::lies::Rule;
+use crate::project::Project;
 use crate::session::Session;
+use crate::shell::quote;
 
 /// Up to this size a file follows every change at once.
 const SMALL_BYTES: usize = 256 << 10;
@@ -92,7 +96,8 @@ pub struct Looked {
     pub said: Vec<String>,
     /// What somebody should look at.
     pub warned: Vec<String>,
-    /// A person is asked about the version that is there.
+    /// A person is asked about the version that is there, or it is left alone:
+    /// it is not read again.
     asked: bool,
 }
 
@@ -128,6 +133,9 @@ struct Asked {
     seen: String,
     /// What of it was not taken in.
     left: Vec<Edit>,
+    /// It holds another plan, of which nothing is taken in.
+    #[serde(default)]
+    is_other_plan: bool,
 }
 
 /// Whether an event says that the plan is another one.
@@ -463,11 +471,9 @@ pub(crate) fn decide(
     decided.map_err(|Stopped(failure)| failure)
 }
 
-/// Whether an edit stands in a question as one that could not be taken.
+/// Whether a question is about an edit as one that could not be taken.
 fn names(question: &DecisionRow, edit: &Edit) -> bool {
-    let begin = format!("{edit}: ");
-    let mut lines = question.details.iter().flat_map(|text| text.lines());
-    lines.any(|line| line.starts_with(&begin))
+    question.edits.iter().any(|asked| asked.is_like(edit))
 }
 
 fn names_any(question: &DecisionRow, edits: &[Edit]) -> bool {
@@ -506,6 +512,48 @@ pub(crate) fn settle_superseded(session: &Session<'_>, row: &RunRow) -> Result<(
     Ok(())
 }
 
+/// Whether a version is another plan than the one that piton wrote last.
+fn is_other_plan(keeper: &Keeper, plan: &PlanFile, bytes: &[u8]) -> bool {
+    let versions = keeper.base().zip(std::str::from_utf8(bytes).ok());
+    versions.is_some_and(|(base, now)| plan.format().is_replaced(&base, now))
+}
+
+/// That a person put another plan into the file of a run, and what to type.
+fn holds_another_plan(row: &RunRow, file: &str) -> String {
+    let (name, run) = (&row.name, quote(&row.name));
+    let begin = format!("begin that one with `piton run {}`", quote(file));
+    if row.state == RunState::Done {
+        format!("{file} holds another plan than run `{name}`, which is finished; {begin}")
+    } else {
+        format!(
+            "{file} holds another plan than run `{name}`, which keeps what it has and rests; {begin}, or go on without the file with `piton resume {run}`"
+        )
+    }
+}
+
+/// The run whose plan stands in the file that `source` names: the last one of
+/// that source, unless the file holds another plan than that run had written
+/// into it; then the last one of which it does not. None where it holds a plan
+/// that no run knows. Writes nothing.
+pub(crate) fn run_of_file<'r>(
+    project: &Project,
+    runs: &'r [RunRow],
+    source: &str,
+) -> Option<&'r RunRow> {
+    let mut of_source = runs.iter().rev().filter(|row| row.source == source);
+    of_source.find(|row| !has_other_plan(project, row))
+}
+
+fn has_other_plan(project: &Project, row: &RunRow) -> bool {
+    let Some((format, path)) = plan_format(&row.face).zip(PlanFile::path(row)) else {
+        return false;
+    };
+    let base = last_version(&project.home, &key(row.id));
+    let now = fs::read_to_string(project.absolute(&path)).ok();
+    base.zip(now)
+        .is_some_and(|(base, now)| base != now && format.is_replaced(&base, &now))
+}
+
 /// What ended the taking in of a file.
 struct Stopped(Failure);
 
@@ -542,6 +590,9 @@ impl Taking<'_, '_, '_> {
             (Present::Foreign(bytes), Some(Ok(_))) if is_cut_short(keeper, &bytes) => {
                 self.make_whole(keeper, &bytes)
             }
+            (Present::Foreign(bytes), Some(Ok(_))) if is_other_plan(keeper, plan, &bytes) => {
+                self.leave_other_plan(keeper, &bytes, &word)
+            }
             (Present::Foreign(bytes), Some(Ok(changed))) => {
                 self.take(keeper, &bytes, changed, word)
             }
@@ -566,12 +617,78 @@ impl Taking<'_, '_, '_> {
             _ if !holds => Word::File,
             Some(attempt) => Word::MaybeAgent {
                 attempt,
-                criteria: !matches!(plan, PlanFile::Sprint(_)),
+                criteria: plan.format().is_one_file(),
             },
             None => Word::Hand {
                 by: self.session.world.user().to_owned(),
             },
         })
+    }
+
+    /// Another plan stands in the file: it is left as it is. A person's is the
+    /// plan of another run, and this one pauses: nothing is worked on any more
+    /// that its plan may not want. Of one that may be an agent's a person is
+    /// asked, and the run goes on with the items that it has.
+    fn leave_other_plan(
+        &self,
+        keeper: &Keeper,
+        bytes: &[u8],
+        word: &Word,
+    ) -> Result<Looked, Stopped> {
+        let asked: Option<Asked> = keeper.remembered();
+        let is_known =
+            asked.is_some_and(|asked| asked.is_other_plan && asked.seen.as_bytes() == bytes);
+        if is_known {
+            return Ok(Looked {
+                asked: true,
+                ..Looked::default()
+            });
+        }
+        let row = self.tables.run(self.run);
+        let looked = match (word, row) {
+            (Word::MaybeAgent { .. }, _) => {
+                let command = Command::AskAboutFile {
+                    run: self.run,
+                    path: self.path.to_owned(),
+                    question: format!(
+                        "`{}` holds another plan, perhaps an agent's: which one holds?",
+                        self.path
+                    ),
+                    details: None,
+                    ways: vec![Way::LeftAlone, Way::PitonHolds],
+                };
+                let committed = self.commit(&command, &self.facts())?;
+                Looked::asked(self.path, &committed.events)
+            }
+            (_, Some(row)) => {
+                let settled = self.settle("the file holds another plan")?;
+                let paused = self.pause()?;
+                Looked {
+                    taken: settled.taken || paused,
+                    warned: vec![holds_another_plan(row, self.path)],
+                    asked: true,
+                    ..Looked::default()
+                }
+            }
+            (_, None) => return Ok(Looked::default()),
+        };
+        keeper.remember(&Asked {
+            seen: String::from_utf8_lossy(bytes).into_owned(),
+            left: Vec::new(),
+            is_other_plan: true,
+        });
+        Ok(looked)
+    }
+
+    /// Pauses the run, or asks its runner to. Whether there was anything to pause.
+    fn pause(&self) -> Result<bool, Stopped> {
+        let command = Command::AskPause { run: self.run };
+        match self.session.commit(&command, &self.facts()) {
+            Ok(_) => Ok(true),
+            // It rests already: it waits, or is finished.
+            Err(CommitError::Refused(_)) => Ok(false),
+            Err(error) => Err(Stopped(error.into())),
+        }
     }
 
     /// Whoever wrote only the beginning of what piton wrote last fell: what is
@@ -611,7 +728,8 @@ impl Taking<'_, '_, '_> {
         bytes: &[u8],
     ) -> Result<Changed, Vec<Problem>> {
         let base = keeper.base();
-        let Some(Asked { seen, left }) = keeper.remembered() else {
+        let remembered = keeper.remembered::<Asked>();
+        let Some(Asked { seen, left, .. }) = remembered.filter(|asked| !asked.is_other_plan) else {
             return self.changed(plan, base.as_deref(), bytes);
         };
         if seen.as_bytes() == bytes {
@@ -683,8 +801,11 @@ impl Taking<'_, '_, '_> {
         changed: Changed,
         word: Word,
     ) -> Result<Looked, Stopped> {
-        let edits = self.with_presence(&changed, &word);
-        let problems = changed.problems;
+        let has_base = keeper.base().is_some() && keeper.is_on_same_branch();
+        let edits = self.with_presence(&changed, has_base);
+        let Changed {
+            problems, removed, ..
+        } = changed;
         let may_be_agent = matches!(word, Word::MaybeAgent { .. });
         let asked: Option<Asked> = keeper.remembered();
         let is_known = asked.is_some_and(|asked| asked.seen.as_bytes() == bytes);
@@ -723,7 +844,11 @@ impl Taking<'_, '_, '_> {
         };
         let mut looked = if let Some(left) = left {
             let seen = String::from_utf8_lossy(bytes).into_owned();
-            keeper.remember(&Asked { seen, left });
+            keeper.remember(&Asked {
+                seen,
+                left,
+                is_other_plan: false,
+            });
             Looked::asked(self.path, &events)
         } else {
             keeper.accept(bytes)?;
@@ -739,30 +864,72 @@ impl Taking<'_, '_, '_> {
             several => vec![format!("took {several} edits of {file} in")],
         };
         looked.said.extend(problems.iter().map(ToString::to_string));
+        self.say_removed(&removed, &mut looked)?;
         self.say_agent_edits(&events, &mut looked)?;
         Ok(looked)
     }
 
     /// The edits, with those about items that stand in the file no more or again.
-    /// What a person takes out of the file stays in the plan without a question.
-    fn with_presence(&self, changed: &Changed, word: &Word) -> Vec<Edit> {
+    /// Where it is not known what stood there, nothing was taken out.
+    fn with_presence(&self, changed: &Changed, has_base: bool) -> Vec<Edit> {
         let mut edits = changed.edits.clone();
-        let may_be_agent = matches!(word, Word::MaybeAgent { .. });
-        let removed = changed.removed.iter().filter(|_| may_be_agent);
-        edits.extend(removed.map(|node| Edit::SetPresent {
+        let is_open = |node: &&Node| {
+            let row = self.tables.item(self.run, node);
+            row.is_some_and(|row| !row.state.is_finished())
+        };
+        let removed = changed.removed.iter().filter(|_| has_base);
+        edits.extend(removed.filter(is_open).map(|node| Edit::SetPresent {
             node: node.clone(),
             present: false,
         }));
-        let is_asked = |edit: &Edit| {
+        let is_known_gone = |edit: &Edit| {
             let mut open = self.tables.open_decisions(self.run);
-            open.any(|row| row.edits.iter().any(|asked| asked.is_like(edit)))
+            let row = edit
+                .about()
+                .and_then(|node| self.tables.item(self.run, node));
+            row.is_some_and(|row| row.state == ItemState::Dropped)
+                || open.any(|row| row.edits.iter().any(|asked| asked.is_like(edit)))
         };
         let returned = changed.returned.iter().map(|node| Edit::SetPresent {
             node: node.clone(),
             present: true,
         });
-        edits.extend(returned.filter(is_asked));
+        edits.extend(returned.filter(is_known_gone));
         edits
+    }
+
+    /// What became of items that stand in the file no more.
+    fn say_removed(&self, removed: &[Node], looked: &mut Looked) -> Result<(), Stopped> {
+        let lines = removed
+            .iter()
+            .map(|node| Need::Line(self.run, node.clone()));
+        let rows = self.session.load(&lines.collect::<Vec<_>>());
+        let tables = rows.map_err(Stopped)?.tables;
+        let rows = removed
+            .iter()
+            .filter_map(|node| tables.item(self.run, node));
+        let (dropped, stay): (Vec<&ItemRow>, Vec<&ItemRow>) = rows
+            .filter(|row| row.state == ItemState::Dropped || !row.state.is_finished())
+            .partition(|row| row.state == ItemState::Dropped);
+        let names = |rows: &[&ItemRow]| {
+            let names: Vec<String> = rows.iter().map(|row| format!("`{}`", row.node)).collect();
+            names.join(", ")
+        };
+        let file = self.path;
+        if !dropped.is_empty() {
+            looked.said.push(format!(
+                "dropped, because {file} has them no more: {}; what comes back into the file comes back",
+                names(&dropped)
+            ));
+        }
+        let is_asked = looked.asked || !looked.warned.is_empty();
+        if !stay.is_empty() && !is_asked {
+            looked.said.push(format!(
+                "not in {file} any more, and still in the plan: {}; to leave one out, type `piton plan skip ITEM`",
+                names(&stay)
+            ));
+        }
+        Ok(())
     }
 
     /// What became of edits that may be an agent's.
@@ -842,7 +1009,13 @@ impl Taking<'_, '_, '_> {
             run: self.run,
             path: self.path.to_owned(),
             question: format!("`{}` cannot be read: which version holds?", self.path),
-            details: Some(in_lines(problems)),
+            details: Some(
+                self.session
+                    .world
+                    .redactor()
+                    .redact(&in_lines(problems))
+                    .into_owned(),
+            ),
             ways: can_write.then_some(Way::PitonHolds).into_iter().collect(),
         };
         let committed = self.commit(&command, &self.facts())?;
@@ -884,6 +1057,10 @@ impl Taking<'_, '_, '_> {
         let is_other = asked.is_some_and(|asked| asked.seen.as_bytes() != bytes);
         if is_other && verb != Verb::KeepPiton {
             return Err(Stopped(changed_meanwhile(self.path)));
+        }
+        if is_other_plan(keeper, plan, &bytes) && verb != Verb::KeepPiton {
+            // It is left as it is, for a run of its own.
+            return Ok(None);
         }
         match (verb, self.told(keeper, plan, &bytes)) {
             (Verb::KeepPiton, _) => self.put_own(keeper, plan, &bytes, position).map(Some),

@@ -5,11 +5,16 @@ use jiff::Timestamp;
 use piton_core::attempt::{Outcome, Report};
 use piton_core::entry::BlockerRow;
 use piton_core::memory::{MemoryKind, MemoryRow};
-use piton_core::prepare::{Prepared, Situation, prepare as notes};
+use piton_core::prepare::{Prepared, RuleText, Situation, prepare as notes};
 use piton_core::{AttemptRow, ItemRow, Need, Node, RunId, Tables};
+use piton_formats::project_format::Unread;
+use piton_formats::registry::face_file_at;
 use piton_store::{Fault, Store};
 
+use crate::input;
 use crate::recalling::recall;
+use crate::session::Session;
+use crate::unresolved::unresolved_blockers;
 
 /// So many tokens of what is known go into a prompt.
 pub const TOKENS: usize = 4_000;
@@ -42,6 +47,8 @@ pub struct PrepareRequest<'a> {
     pub tokens_max: usize,
     /// Whose blockers are told.
     pub blockers: BlockersOf,
+    /// Rules that could not be read as such: see [`rule_texts`].
+    pub rule_texts: &'a [RuleText],
 }
 
 /// What somebody who begins with an item should know, in at most so many tokens.
@@ -57,6 +64,7 @@ pub fn prepare(store: &dyn Store, request: &PrepareRequest<'_>) -> Result<Prepar
         now,
         tokens_max,
         blockers: blockers_of,
+        rule_texts,
     } = *request;
     let rows = store.load(&[
         Need::Line(run, node.clone()),
@@ -86,7 +94,10 @@ pub fn prepare(store: &dyn Store, request: &PrepareRequest<'_>) -> Result<Prepar
     let failures = failures(store)?;
     let failures: Vec<&AttemptRow> = failures.iter().collect();
     let blockers = match blockers_of {
-        BlockersOf::Project => blockers(tables, Some((node, !attempts.is_empty()))),
+        BlockersOf::Project => {
+            let open = unresolved_blockers(store, tables)?;
+            blockers(open, Some((node, !attempts.is_empty())))
+        }
         BlockersOf::Item if attempts.is_empty() => own_blockers(tables, node),
         BlockersOf::Item => Vec::new(),
     };
@@ -96,6 +107,7 @@ pub fn prepare(store: &dyn Store, request: &PrepareRequest<'_>) -> Result<Prepar
         attempts: &attempts,
         failures: &failures,
         guardrails: &guardrails,
+        rule_texts,
         helps: &helps,
         blockers: &blockers.iter().map(String::as_str).collect::<Vec<_>>(),
         done: &done.iter().map(String::as_str).collect::<Vec<_>>(),
@@ -109,20 +121,57 @@ pub fn prepare(store: &dyn Store, request: &PrepareRequest<'_>) -> Result<Prepar
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn prepare_any(store: &dyn Store, tokens_max: usize) -> Result<Prepared, Fault> {
+pub fn prepare_any(session: &Session<'_>, tokens_max: usize) -> Result<Prepared, Fault> {
+    let store = &session.store;
     let rows = store.load(&[Need::Memories(Some(MemoryKind::Guardrail)), Need::Blockers])?;
     let mut guardrails: Vec<&MemoryRow> = followed(&rows.tables).collect();
     guardrails.sort_by_key(|row| std::cmp::Reverse(row.position));
-    let blockers = blockers(&rows.tables, None);
+    let blockers = blockers(unresolved_blockers(store, &rows.tables)?, None);
     let failures = failures(store)?;
     let situation = Situation {
         item: "anything here",
         failures: &failures.iter().collect::<Vec<_>>(),
         guardrails: &guardrails,
+        rule_texts: &rule_texts(session)?,
         blockers: &blockers.iter().map(String::as_str).collect::<Vec<_>>(),
         ..Situation::default()
     };
     Ok(notes(&situation, tokens_max))
+}
+
+/// What the files of rules that piton keeps say and could not be read as rules;
+/// of one that is no text, everything.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn rule_texts(session: &Session<'_>) -> Result<Vec<RuleText>, Fault> {
+    let rows = session.store.load(&[Need::Faces])?;
+    let redactor = session.world.redactor();
+    let mut texts = Vec::new();
+    for face in rows.tables.faces().filter(|face| face.on) {
+        let Some((path, unread)) =
+            face_file_at(&face.path).and_then(|file| Some((file.path, file.unread?)))
+        else {
+            continue;
+        };
+        let Ok(bytes) = input::read(&session.project.root.join(path)) else {
+            continue;
+        };
+        let unread = match String::from_utf8(bytes) {
+            Ok(text) => unread(&text),
+            Err(error) => vec![Unread {
+                line: 1,
+                text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+            }],
+        };
+        texts.extend(unread.into_iter().map(|Unread { line, mut text }| {
+            redactor.redact_document(&mut text);
+            let place = format!("{path}, line {line}");
+            RuleText { place, text }
+        }));
+    }
+    Ok(texts)
 }
 
 fn followed(tables: &Tables) -> impl Iterator<Item = &MemoryRow> {
@@ -179,8 +228,9 @@ pub(crate) fn words_of(report: &Report) -> String {
 /// The last attempts of the project that did not complete.
 fn failures(store: &dyn Store) -> Result<Vec<AttemptRow>, Fault> {
     let rows = store.load(&[Need::RecentAttempts(ATTEMPTS_READ)])?;
-    let attempts = rows.tables.attempts();
+    let attempts = rows.tables.attempts_by_time();
     Ok(attempts
+        .into_iter()
         .filter(|row| failure_of(row).is_some())
         .cloned()
         .collect())
@@ -188,11 +238,11 @@ fn failures(store: &dyn Store) -> Result<Vec<AttemptRow>, Fault> {
 
 /// What stands in the way: of the item itself first, if there is one. What came
 /// of an attempt at it, if it was tried, is told of that.
-fn blockers(tables: &Tables, item: Option<(&Node, bool)>) -> Vec<String> {
+fn blockers(open: Vec<&BlockerRow>, item: Option<(&Node, bool)>) -> Vec<String> {
     let name = item.map(|(node, _)| node.as_str());
     let of_item = |row: &&BlockerRow| name.is_some() && row.task_id.as_deref() == name;
     let (mut own, others): (Vec<&BlockerRow>, Vec<&BlockerRow>) =
-        tables.blockers().partition(of_item);
+        open.into_iter().partition(of_item);
     if item.is_some_and(|(_, was_tried)| was_tried) {
         own.clear();
     }

@@ -19,7 +19,7 @@ use piton_core::prepare::Prepared;
 use piton_core::quote::{fenced, shortened};
 use piton_core::{ItemRow, Node};
 use piton_formats::plan_file::About;
-use piton_formats::{prd, task};
+pub use piton_formats::plan_format::Templates;
 
 /// Most characters of shared context that go into a prompt.
 const CONTEXT_CHARS_MAX: usize = 60_000;
@@ -31,56 +31,6 @@ const HEADER: &str = "# Sprint {{sprint-id}}: {{node}}";
 const POSITION: &str = "You work on phase {{phase.index}} of {{phase.total}} (`{{phase.id}}`){{step.position}}{{sub-phase.position}}. Attempt {{attempt}}.";
 const NOBODY_ANSWERS: &str = "Nobody watches and nobody can answer: do not ask and wait. Decide what you can, and say at the end what you decided.";
 const GOES_ON: &str = "## You were interrupted\n\nYou have begun with this already; it was ended from outside. See what is done, and go on from there.";
-const SPRINT_RULES: &str = "Leave `.piton/`, `PROGRESS.yaml` and `SPRINT.yaml` alone.";
-
-/// The templates of a plan, by their names in its `prompts`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Templates {
-    /// Before everything else.
-    pub header: Option<String>,
-    /// Where the agent stands in the plan.
-    pub position: Option<String>,
-    /// What failed before; only after a failure.
-    pub retry_warning: Option<String>,
-    /// Further rules of the plan's author.
-    pub instructions: Option<String>,
-    /// How to say what came of it.
-    pub result_reporting: Option<String>,
-    /// Which files to leave alone, where that depends on the file of the plan.
-    /// No author replaces it.
-    pub files: Option<String>,
-}
-
-impl Templates {
-    /// Those of a plan in one file, at `source`; none for a sprint, which may
-    /// bring its own.
-    #[must_use]
-    pub fn of_file(face: &str, source: &str) -> Option<Self> {
-        match face {
-            prd::FACE => Some(Self {
-                header: Some(format!("# The list in {source}: {{{{node}}}}")),
-                position: Some(
-                    "You work on item {{phase.index}} of {{phase.total}}. Attempt {{attempt}}."
-                        .to_owned(),
-                ),
-                files: Some(format!(
-                    "Leave `.piton/` alone, and `passes` in {source} as it stands: piton sets it when there is evidence that the item is done."
-                )),
-                ..Self::default()
-            }),
-            task::FACE => Some(Self {
-                header: Some(format!("# The task in {source}: {{{{node}}}}")),
-                position: Some("You work on one criterion of it. Attempt {{attempt}}.".to_owned()),
-                files: Some(format!(
-                    "Leave `.piton/` alone, and do not tick the box in {source}: piton ticks it when there is evidence that the criterion is true."
-                )),
-                result_reporting: Some(reporting::TASK.to_owned()),
-                ..Self::default()
-            }),
-            _ => None,
-        }
-    }
-}
 
 /// One level of the place at which an agent works.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -464,9 +414,13 @@ mod tests {
 
     #[test]
     fn a_prompt_holds_no_signal_that_could_be_taken_for_an_answer() {
-        for face in [prd::FACE, task::FACE] {
-            let templates = Templates::of_file(face, "X").expect("a plan in a file");
-            let texts = [templates.files, templates.result_reporting];
+        for format in piton_formats::registry::plan_formats() {
+            let templates = Templates::of_plan(format.name, None, "X");
+            let texts = [
+                templates.files,
+                templates.result_reporting,
+                templates.reporting_by_tool,
+            ];
             for text in texts.into_iter().flatten() {
                 assert_eq!(piton_formats::ralph_dir::signals::signals(&text), []);
             }
@@ -517,7 +471,7 @@ mod tests {
     fn an_agent_that_repeats_its_prompt_has_not_answered() {
         let item = item();
         let of = ingredients(&item);
-        let task = Templates::of_file(task::FACE, "X").expect("a plan in a file");
+        let task = Templates::of_plan(piton_formats::task::FACE, None, "X");
         for templates in [Templates::default(), task] {
             for prompt in [worker(&templates, &of), verdict(&templates, &of)] {
                 assert!(!crate::answer::is_account(&prompt), "{prompt}");

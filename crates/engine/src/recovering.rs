@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 use piton_core::attempt::Report;
 use piton_core::memory::MemoryKind;
+use piton_core::prepare::{CHARS_MAX, cut_at};
 use piton_core::recover::{self, Advice, AdviceKind, Failure as Failed, Recovery};
 use piton_core::{AttemptId, AttemptRow, ItemRow, Need, Node, Role, RunId};
 
@@ -165,10 +166,13 @@ fn text(ended: &EndedAttempt<'_>, lines: usize) -> String {
 
 fn guidance(found: &Remembered) -> String {
     let memory = &found.row.memory;
-    match memory.title.as_deref().map(str::trim) {
-        None | Some("") => memory.content.trim().to_owned(),
-        Some(title) => format!("{title}: {}", memory.content.trim()),
-    }
+    let content = memory.content.trim();
+    let text = match memory.title.as_deref().map(str::trim) {
+        None | Some("") => content.to_owned(),
+        Some(title) => format!("{title}: {content}"),
+    };
+    // It stands in a prompt beside notes of that length.
+    cut_at(&text, CHARS_MAX)
 }
 
 fn kind(found: &Remembered) -> AdviceKind {

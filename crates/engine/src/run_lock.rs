@@ -218,6 +218,14 @@ pub fn is_free(project: &Project, run: &RunRow) -> bool {
     is_free_at(&path(project, &run.face, &run.source))
 }
 
+/// The work tree in which the runner works, or worked last, that took the lock
+/// on the plan of a run; none where that is not known or the tree is gone.
+#[must_use]
+pub fn last_work_tree(project: &Project, run: &RunRow) -> Option<PathBuf> {
+    let holder = holder_at(&path(project, &run.face, &run.source))?;
+    Some(holder.work_tree).filter(|tree| tree.is_dir())
+}
+
 /// Whether the process that took the lock on the plan of a run last is dead.
 #[must_use]
 pub fn holder_has_ended(project: &Project, face: &str, source: &str) -> bool {

@@ -15,6 +15,7 @@ mod verdict;
 mod work;
 
 use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -30,10 +31,11 @@ use piton_core::run::Request;
 use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, DecisionRow, Event, Facts, HolderKnown, ItemRow,
-    ItemState, Need, Recorded, RunId, RunRow, RunState, StreamId, Tables,
+    ItemState, Need, Node, Recorded, RunId, RunRow, RunState, StreamId, Tables,
 };
 use piton_formats::plan_file::PlanFile;
-use piton_formats::sprint::{self, Exporter};
+use piton_formats::plan_format::PlanPlace;
+use piton_formats::registry::plan_format;
 use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
 use self::agent::AgentOver;
@@ -55,7 +57,7 @@ use crate::session::Session;
 use crate::spool::Spool;
 use crate::verbs::run::support::refuse_unsupported;
 
-pub use self::left_behind::{clear_up, clear_up_locked};
+pub use self::left_behind::{clear_up, clear_up_locked, settle};
 
 /// How often the runner looks for events of others while it waits.
 const TICK: SignedDuration = SignedDuration::from_millis(150);
@@ -68,9 +70,20 @@ const WATCH_PAUSE: SignedDuration = SignedDuration::from_secs(3);
 /// How many events are read at once when others were busy.
 const PAGE: usize = 1_000;
 
+/// What a run is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// To work through it.
+    Work,
+    /// To settle what a dead runner left under way, and nothing else.
+    Settle,
+}
+
 /// What a runner is to do.
 #[derive(Clone, Debug)]
 pub struct Job {
+    /// What for.
+    pub aim: Aim,
     /// The run.
     pub run: RunId,
     /// The agent, as recorded.
@@ -177,9 +190,12 @@ fn start(
     let run = job.run;
     let rows = session.load(&[Need::Run(run)])?;
     let row = known(rows.tables.run(run))?;
-    let settings = Exporter::new(&rows.tables, run);
-    refuse_unsupported(settings.settings(), &job.ignore)?;
-    refuse_dirty(session, &row)?;
+    if job.aim == Aim::Work {
+        let format = plan_format(&row.face);
+        let enabled = format.map(|format| (format.unsupported)(row.native.as_ref()));
+        refuse_unsupported(&enabled.unwrap_or_default(), &job.ignore)?;
+        refuse_dirty(session, &row)?;
+    }
     let limits = row.policy.limits.overridden_by(&job.limits);
     let facts = Facts {
         holder: HolderKnown::Excluded,
@@ -187,12 +203,15 @@ fn start(
     };
     let owner = owner();
     let claims = job.claims.clone();
-    let start = Command::StartRun {
-        run,
-        owner,
-        limits,
-        claims,
-        flags: Box::new(job.flags.clone()),
+    let start = match job.aim {
+        Aim::Settle => Command::TakeRun { run, owner },
+        Aim::Work => Command::StartRun {
+            run,
+            owner,
+            limits,
+            claims,
+            flags: Box::new(job.flags.clone()),
+        },
     };
     let started = session.commit(&start, &facts)?;
     fail::point("run.leased");
@@ -205,22 +224,19 @@ fn start(
         model: job.model.clone(),
         wait: job.wait,
         once: job.once,
+        workers: NonZeroUsize::MIN,
     };
     let lp = RunLoop::new(run, token, options, tables);
     let mut mirror = open_mirror(session, &row, lp.tables(), tell);
     left_behind::sweep(session, &row, mirror.as_mut());
-    let templates = Templates::of_file(&row.face, &row.source)
-        .unwrap_or_else(|| templates(settings.settings()));
+    let templates = Templates::of_plan(&row.face, row.native.as_ref(), &row.source);
     let mut clock = RunClock::new(session.world);
     if let Some(last) = started.events.last() {
         clock.saw(session.world, last.record.stamp.time);
     }
     let beat = clock.now(session.world);
-    let sprint_id = if row.face == sprint::FACE {
-        settings.settings().sprint_id.clone()
-    } else {
-        row.name.clone()
-    };
+    let format = plan_format(&row.face);
+    let sprint_id = format.map_or_else(|| row.name.clone(), |format| (format.title)(&row));
     let mut runner = Runner {
         session,
         job,
@@ -293,16 +309,17 @@ fn refuse_dirty(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
     if !row.policy.auto_commit || is_half_done(session, row)? {
         return Ok(());
     }
-    refuse_changes(&session.project, &row.source)
+    refuse_changes(&session.project, &row.face, &row.source)
 }
 
-/// Refuses to commit, for the plan at `source`, what somebody else has changed.
+/// Refuses to commit, for the plan of a format at `source`, what somebody else
+/// has changed.
 ///
 /// # Errors
 ///
 /// When something has changed, git is missing, or this is no work tree of it.
-pub(crate) fn refuse_changes(project: &Project, source: &str) -> Result<(), Failure> {
-    let changes = git::changes(&project.work_tree, &own_files(project, source))?;
+pub(crate) fn refuse_changes(project: &Project, face: &str, source: &str) -> Result<(), Failure> {
+    let changes = git::changes(&project.work_tree, &own_files(project, face, source))?;
     if changes.is_empty() {
         return Ok(());
     }
@@ -336,16 +353,19 @@ fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
 ///
 /// With what it keeps beside them: versions of others, copies, and what a
 /// crash in the middle of a write leaves.
-fn own_files(project: &Project, source: &str) -> Vec<git::Own> {
+fn own_files(project: &Project, face: &str, source: &str) -> Vec<git::Own> {
+    let Some(PlanPlace::Folder(name)) = plan_format(face).map(|format| format.place) else {
+        return Vec::new();
+    };
     let folder = project.absolute(source);
     let Ok(folder) = folder.strip_prefix(&project.work_tree) else {
         return Vec::new();
     };
     let folder = folder.to_string_lossy();
-    ["PROGRESS.yaml", ".PROGRESS.yaml."]
+    [name.to_owned(), format!(".{name}.")]
         .map(|begin| git::Own {
             folder: folder.clone().into_owned(),
-            begin: begin.to_owned(),
+            begin,
         })
         .to_vec()
 }
@@ -383,24 +403,6 @@ fn open_mirror(
             )));
             None
         }
-    }
-}
-
-fn templates(settings: &piton_formats::sprint::Progress) -> Templates {
-    let get = |key: &str| {
-        let prompts = settings.prompts.as_ref()?;
-        prompts
-            .get(key)
-            .and_then(|node| node.as_str())
-            .map(str::to_owned)
-    };
-    Templates {
-        header: get("header"),
-        position: get("position"),
-        retry_warning: get("retry-warning"),
-        instructions: get("instructions"),
-        result_reporting: get("result-reporting"),
-        files: None,
     }
 }
 
@@ -480,9 +482,10 @@ impl Runner<'_, '_> {
                 | Input::Baseline { .. }
                 | Input::GateEnded { .. }
                 | Input::CommitEnded { .. }
-                | Input::CommitStopped
-                | Input::Circling
-                | Input::Spent(_)
+                | Input::CommitStopped { .. }
+                | Input::Circling { .. }
+                | Input::Spent { .. }
+                | Input::TimeBoxOver { .. }
                 | Input::Elsewhere(_)
                 | Input::Time
                 | Input::Stop { .. } => Vec::new(),
@@ -547,10 +550,11 @@ impl Runner<'_, '_> {
                 self.follow(tell);
                 self.make_commit(&node, settle)
             }
-            Effect::StopWork { kill } => {
-                let why = self.why_stopped();
-                tracing::info!(?why, kill, "what works is stopped");
-                if let Some(work) = &mut self.work {
+            Effect::StopWork { node, kill } => {
+                let why = self.why_stopped(&node);
+                tracing::info!(%node, ?why, kill, "what works is stopped");
+                let work = self.work.as_mut();
+                if let Some(work) = work.filter(|work| work.node == node) {
                     work.asked.get_or_insert(why);
                     work.stop(kill);
                 }
@@ -575,8 +579,8 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Why what works now is ended: a signal, somebody's wish, or the time.
-    fn why_stopped(&self) -> Asked {
+    /// Why what works on an item is ended: a signal, somebody's wish, or the time.
+    fn why_stopped(&self, node: &Node) -> Asked {
         let asked = self.lp.run().and_then(|row| row.asked.as_ref());
         let asked = asked.filter(|asked| asked.request == Request::Stop);
         let stuck = self.work.as_ref().and_then(Work::stuck);
@@ -584,20 +588,19 @@ impl Runner<'_, '_> {
             (Some(signal), ..) => Asked::Wanted(signal.clone()),
             (None, Some(asked), _) => Asked::Wanted(format!("stopped by {}", asked.by)),
             (None, None, Some(stuck)) => stuck,
-            (None, None, None) if self.is_left_out() => {
+            (None, None, None) if self.is_left_out(node) => {
                 Asked::Wanted("its item is left out".to_owned())
             }
-            (None, None, None) => Asked::Wanted(self.lp.used_up().map_or_else(
+            (None, None, None) => Asked::Wanted(self.lp.used_up(node).map_or_else(
                 || "the time box is over".to_owned(),
                 |limit| format!("stopped at a limit: {limit}"),
             )),
         }
     }
 
-    /// Whether a person wants the item left out that is being worked on.
-    fn is_left_out(&self) -> bool {
-        let node = self.work.as_ref().map(|work| &work.node);
-        let item = node.and_then(|node| self.lp.tables().item(self.row.id, node));
+    /// Whether a person wants the item left out.
+    fn is_left_out(&self, node: &Node) -> bool {
+        let item = self.lp.tables().item(self.row.id, node);
         item.is_some_and(|item| item.skip_asked)
     }
 
@@ -605,8 +608,9 @@ impl Runner<'_, '_> {
         self.session.project.absolute(PlanFile::folder(&self.row))
     }
 
-    fn is_sprint(&self) -> bool {
-        self.row.face == sprint::FACE
+    /// Whether the plan is a folder, in which more lies than its file.
+    fn has_folder(&self) -> bool {
+        plan_format(&self.row.face).is_some_and(|format| !format.is_one_file())
     }
 
     fn commit(&mut self, command: &Command) -> Result<Vec<Input>, Failure> {
@@ -746,7 +750,8 @@ impl Runner<'_, '_> {
                 asked: mirror.and_then(|mirror| mirror.file_asked_about(self.lp.tables())),
             }));
             if work.deadline.is_some_and(|deadline| now >= deadline) && work.asked.is_none() {
-                inputs.push(Input::Time);
+                let node = work.node.clone();
+                inputs.push(Input::TimeBoxOver { node });
             }
         }
         // A wait ends at its time, or when somebody asks for a pause meanwhile.
@@ -844,7 +849,9 @@ impl Runner<'_, '_> {
                 };
                 let mut inputs = self.last_edits(tell)?;
                 inputs.push(match result {
-                    Ok(Err(_)) | Err(_) if work.asked.is_some() => Input::CommitStopped,
+                    Ok(Err(_)) | Err(_) if work.asked.is_some() => {
+                        Input::CommitStopped { node: work.node }
+                    }
                     result => Input::CommitEnded {
                         node: work.node,
                         result: result?,
@@ -906,11 +913,7 @@ impl Runner<'_, '_> {
 
     /// Commits, beside the runner: a hook may take its time, and the runner
     /// hears of everything else meanwhile.
-    fn make_commit(
-        &mut self,
-        node: &piton_core::Node,
-        settle: bool,
-    ) -> Result<Vec<Input>, Failure> {
+    fn make_commit(&mut self, node: &Node, settle: bool) -> Result<Vec<Input>, Failure> {
         let work_tree = self.session.project.work_tree.clone();
         let Some(item) = self.lp.tables().item(self.row.id, node) else {
             return Ok(vec![Input::CommitEnded {
@@ -925,7 +928,7 @@ impl Runner<'_, '_> {
             .committing
             .as_ref()
             .and_then(|intent| intent.head.clone());
-        let own = own_files(&self.session.project, &self.row.source);
+        let own = own_files(&self.session.project, &self.row.face, &self.row.source);
         let mark = commit_mark(self.row.id);
         self.looked = None;
         let stop = Stop::default();
@@ -1127,7 +1130,7 @@ impl Runner<'_, '_> {
 }
 
 /// The items that were claimed in what was taken in last.
-fn claimed_in(inputs: &[Input]) -> Vec<piton_core::Node> {
+fn claimed_in(inputs: &[Input]) -> Vec<Node> {
     let mut claimed = Vec::new();
     for input in inputs {
         let Input::Changed(events) = input else {

@@ -10,6 +10,7 @@ use piton_store::{
 };
 
 use crate::failure::Failure;
+use crate::mirror::run_of_file;
 use crate::project::Project;
 use crate::run_lock;
 use crate::verbs::record::unknown::unknown_item;
@@ -158,18 +159,23 @@ impl<'w> Session<'w> {
         Ok(open.find(|row| row.file.as_deref() == Some(file)).cloned())
     }
 
-    /// Whether a run is the last one of its plan, so that the file of the plan
-    /// shows it.
+    /// Whether the file of its plan shows a run: it is the one whose plan stands
+    /// there, or the last one where no run knows what stands there.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
     pub fn keeps_its_file(&self, row: &RunRow) -> Result<bool, Failure> {
-        let newest = self
-            .runs()?
-            .into_iter()
-            .rfind(|run| run.source == row.source);
-        Ok(newest.is_some_and(|newest| newest.id == row.id))
+        let runs = self.runs()?;
+        let mut of_source = runs.iter().rev().filter(|run| run.source == row.source);
+        let newest = of_source.next();
+        let is_only = of_source.next().is_none();
+        let shown = if is_only {
+            newest
+        } else {
+            run_of_file(&self.project, &runs, &row.source).or(newest)
+        };
+        Ok(shown.is_some_and(|shown| shown.id == row.id))
     }
 
     /// Carries out a command, asking again when the connection was lost.
@@ -369,8 +375,10 @@ pub(crate) fn replaced_by<'r>(runs: &'r [RunRow], run: &RunRow) -> Option<&'r Ru
 /// Nothing was ever run here.
 #[must_use]
 pub fn no_runs() -> Failure {
-    Failure::new("run.unknown", "there is no run here")
-        .hint("begin one with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json or a task file")
+    Failure::new("run.unknown", "there is no run here").hint(format!(
+        "begin one with `piton run PLAN`, where PLAN is {}",
+        piton_formats::registry::plans_in_words()
+    ))
 }
 
 pub(crate) fn unknown(text: &str, runs: &[RunRow]) -> Failure {

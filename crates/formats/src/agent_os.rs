@@ -10,12 +10,14 @@ use crate::shape::{Field, Named, Pattern, Rest, Shape, Text};
 
 mod archive;
 mod detect;
+mod formats;
 mod markdown;
 mod show;
 mod take;
 
-pub use archive::{Archived, archive, merge_archive, take_archive};
+pub use archive::{archive, merge_archive, take_archive};
 pub use detect::detect;
+pub use formats::PROJECT;
 pub use markdown::markdown;
 pub use show::{element_of, show, told_again};
 pub use take::take;

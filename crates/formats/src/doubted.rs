@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use piton_core::{DecisionKind, Edit, ItemRow, Row, RunId, Tables};
+use piton_core::{DecisionKind, Edit, ItemRow, ItemState, Row, RunId, Tables};
 
 /// What is to become of items that are not in the file any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,14 +18,24 @@ pub(crate) enum Absent {
 }
 
 /// The rows, with what the file says of them in place of what is asked about.
+/// What was dropped stands in no file.
 pub(crate) fn with_doubted(tables: &Tables, run: RunId, absent: Absent) -> Cow<'_, Tables> {
     let is_asked = tables
         .open_decisions(run)
         .any(|row| row.kind == DecisionKind::AgentEdit);
-    if !is_asked {
+    let is_dropped = |row: &&ItemRow| row.state == ItemState::Dropped;
+    let dropped = tables.tree(run).filter(is_dropped);
+    let dropped: Vec<ItemRow> = match absent {
+        Absent::LeftOut => dropped.cloned().collect(),
+        Absent::Kept => Vec::new(),
+    };
+    if !is_asked && dropped.is_empty() {
         return Cow::Borrowed(tables);
     }
     let mut shown = tables.clone();
+    for item in &dropped {
+        leave_out(&mut shown, item);
+    }
     let asked = tables.open_decisions(run);
     let asked = asked.filter(|row| row.kind == DecisionKind::AgentEdit);
     for edit in asked.flat_map(|row| &row.edits) {

@@ -14,6 +14,9 @@ use piton_core::memory::MemoryRow;
 
 use crate::problem::Problem;
 
+/// The agent of attempts that only a file tells of.
+pub const FILE_AGENT: &str = "file";
+
 /// A row that a file is to show.
 #[derive(Clone, Copy, Debug)]
 pub enum Shown<'a> {
@@ -26,6 +29,10 @@ pub enum Shown<'a> {
     /// A call of a tool in a session that piton did not start, with its time.
     Call(&'a Call),
 }
+
+/// Under this key of its data an entry has the words of the criterion that it
+/// tells of, where it is made for a file that shows them. No store keeps it.
+pub const CRITERION: &str = "criterion";
 
 /// What a file is called and shows beside rows.
 #[derive(Clone, Copy, Debug)]

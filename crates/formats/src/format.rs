@@ -3,11 +3,13 @@
 
 use serde_json::Value as Json;
 
+use crate::adoption::{self, Adoption, Count};
 use crate::face::{About, Detected};
 use crate::problem::{Problem, Severity, Source};
-use crate::shape::{self, Shape};
-use crate::tree::{Node, Span};
-use crate::{agent_os, json, prd, ralph_dir, ralph_json, sdlc, sprint, task, yaml};
+use crate::shape::{self, Keys, Shape};
+use crate::tree::Node;
+use crate::understood::adds_keys;
+use crate::{conflict, json, registry, yaml};
 
 /// How strictly a file is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,207 +31,74 @@ pub struct Format {
     pub about: &'static str,
     /// How paths of such files end, the most telling first.
     pub paths: &'static [&'static str],
+    /// The folders in which a file of the first path's name is looked for: from
+    /// the project on where one begins with `/`, else at any depth. Anywhere
+    /// where the list is empty; none for a file that is not looked for.
+    pub folders: Option<&'static [&'static str]>,
+    /// What it is to its plan.
+    pub role: Role,
     /// Tells what a text is.
-    detect: fn(&str) -> Detected,
+    pub(crate) detect: fn(&str) -> Detected,
     /// What is wrong with a text, tolerantly.
-    read: fn(Source<'_>) -> Vec<Problem>,
+    pub(crate) read: fn(Source<'_>) -> Vec<Problem>,
     /// What it must be strictly.
-    strict: Strict,
+    pub(crate) strict: Strict,
+    /// How many things of a text are taken, beside its entries and keys.
+    pub(crate) counts: fn(Source<'_>) -> Vec<Count>,
 }
+
+/// Of a format that has nothing to count but entries and keys.
+pub(crate) const NO_COUNTS: fn(Source<'_>) -> Vec<Count> = |_| Vec::new();
 
 /// What a file must be strictly.
 #[derive(Clone, Copy)]
-enum Strict {
+pub(crate) enum Strict {
     /// JSON of a shape, whose root is called so in paths of problems.
     Json(&'static Shape, &'static str),
     /// YAML of a shape.
     Yaml(&'static Shape, &'static str),
     /// What a function says of the text.
     Text(fn(Source<'_>) -> Vec<Problem>),
+    /// What a function says of the text, which begins with YAML whose keys
+    /// another one compares.
+    Headed(fn(Source<'_>) -> Vec<Problem>, fn(&str) -> Keys),
     /// Nothing more than what reading it says.
     None,
 }
 
-/// Every native format that piton reads.
-pub const FORMATS: &[Format] = &[
-    Format {
-        name: "ralph-json",
-        face: ralph_json::FACE,
-        about: "Ralph's progress: attempts, learnings, patterns",
-        paths: &[".ralph/progress.json"],
-        detect: ralph_json::detect,
-        read: |source| ralph_json::take(source.text, &about(source)).problems,
-        strict: Strict::Json(&ralph_json::SHAPE, ralph_json::ROOT_NAME),
-    },
-    Format {
-        name: "agent-os",
-        face: agent_os::FACE,
-        about: "the progress log of Agent OS",
-        paths: &[".agent-os/progress/progress.json"],
-        detect: agent_os::detect,
-        read: |source| agent_os::take(source.text, &about(source)).problems,
-        strict: Strict::Json(&agent_os::SHAPE, agent_os::ROOT_NAME),
-    },
-    Format {
-        name: "sdlc",
-        face: "sdlc",
-        about: "the state of an Agentic SDLC run",
-        paths: &["state.json"],
-        detect: |text| match sdlc::detect(text) {
-            sdlc::Layout::Current => Detected::Ours,
-            sdlc::Layout::Empty => Detected::Empty,
-            sdlc::Layout::Unreadable => Detected::Unreadable,
-            sdlc::Layout::LowerCase | sdlc::Layout::IssueList | sdlc::Layout::Foreign(_) => {
-                Detected::Foreign(sdlc::detect(text).describe())
-            }
-        },
-        read: |source| sdlc::read(source).1,
-        strict: Strict::Json(&sdlc::SHAPE, "state"),
-    },
-    Format {
-        name: "prd-features",
-        face: "prd-json",
-        about: "a list of features",
-        paths: &["prd.json"],
-        detect: |text| match prd::detect(text) {
-            prd::Layout::Features => Detected::Ours,
-            prd::Layout::Empty => Detected::Empty,
-            prd::Layout::Unreadable => Detected::Unreadable,
-            prd::Layout::UserStories | prd::Layout::Single | prd::Layout::Foreign(_) => {
-                Detected::Foreign(prd::detect(text).describe())
-            }
-        },
-        read: |source| prd::read(source).1,
-        strict: Strict::Json(&prd::FEATURES_SHAPE, "prd"),
-    },
-    Format {
-        name: "prd-user-stories",
-        face: "prd-json",
-        about: "a list of user stories",
-        paths: &["prd.json"],
-        detect: |text| match prd::detect(text) {
-            prd::Layout::UserStories => Detected::Ours,
-            prd::Layout::Empty => Detected::Empty,
-            prd::Layout::Unreadable => Detected::Unreadable,
-            prd::Layout::Features | prd::Layout::Single | prd::Layout::Foreign(_) => {
-                Detected::Foreign(prd::detect(text).describe())
-            }
-        },
-        read: |source| prd::read(source).1,
-        strict: Strict::Json(&prd::USER_STORIES_SHAPE, "prd"),
-    },
-    Format {
-        name: "sprint-progress",
-        face: sprint::FACE,
-        about: "the progress of a sprint",
-        paths: &["PROGRESS.yaml"],
-        detect: |text| match sprint::detect_layout(text) {
-            sprint::Layout::Current => Detected::Ours,
-            sprint::Layout::Empty => Detected::Empty,
-            sprint::Layout::Unreadable => Detected::Unreadable,
-            sprint::Layout::TaskQueue | sprint::Layout::GoalDriven | sprint::Layout::Foreign(_) => {
-                Detected::Foreign(sprint::detect_layout(text).describe())
-            }
-        },
-        read: |source| sprint::parse_progress(source).1,
-        strict: Strict::Yaml(&sprint::PROGRESS_SHAPE, "progress"),
-    },
-    Format {
-        name: "sprint",
-        face: sprint::FACE,
-        about: "the definition of a sprint",
-        paths: &["SPRINT.yaml"],
-        detect: yaml_with("workflow"),
-        read: faults_of_yaml,
-        strict: Strict::Yaml(&sprint::SPRINT_SHAPE, "sprint"),
-    },
-    Format {
-        name: "workflow",
-        face: sprint::FACE,
-        about: "a workflow of sprints",
-        paths: &[".yaml", ".yml"],
-        detect: yaml_with_phases,
-        read: faults_of_yaml,
-        strict: Strict::Yaml(&sprint::WORKFLOW_SHAPE, "workflow"),
-    },
-    Format {
-        name: "sdlc-manifest",
-        face: "sdlc",
-        about: "the manifest of an Agentic SDLC run",
-        paths: &["manifest.yaml"],
-        detect: yaml_with("repos"),
-        read: |source| sdlc::read_manifest(source).1,
-        strict: Strict::None,
-    },
-    Format {
-        name: "sdlc-metrics",
-        face: "sdlc",
-        about: "the metrics of an Agentic SDLC run",
-        paths: &["metrics.jsonl"],
-        detect: ralph_dir::face::detect_words,
-        read: metrics,
-        strict: Strict::None,
-    },
-    Format {
-        name: "ralph-progress",
-        face: "ralph-dir",
-        about: "the sessions of Ralph",
-        paths: &[".ralph/progress.md"],
-        detect: ralph_dir::face::detect_words,
-        read: |source| ralph_dir::progress::read(source).1,
-        strict: Strict::None,
-    },
-    Format {
-        name: "ralph-guardrails",
-        face: "ralph-dir",
-        about: "the signs of Ralph",
-        paths: &[".ralph/guardrails.md", "guardrails.md"],
-        detect: ralph_dir::face::detect_words,
-        read: |source| ralph_dir::guardrails::read(source).1,
-        strict: Strict::Text(ralph_dir::guardrails::check),
-    },
-    Format {
-        name: "ralph-activity",
-        face: "ralph-dir",
-        about: "what Ralph's agents did",
-        paths: &[".ralph/activity.log"],
-        detect: ralph_dir::face::detect_words,
-        read: |_| Vec::new(),
-        strict: Strict::None,
-    },
-    Format {
-        name: "ralph-errors",
-        face: "ralph-dir",
-        about: "what went wrong for Ralph's agents",
-        paths: &[".ralph/errors.log"],
-        detect: ralph_dir::face::detect_words,
-        read: |_| Vec::new(),
-        strict: Strict::None,
-    },
-    Format {
-        name: "ralph-iteration",
-        face: "ralph-dir",
-        about: "how many agents were started",
-        paths: &[".ralph/.iteration"],
-        detect: ralph_dir::face::detect_words,
-        read: |source| ralph_dir::iteration::read(source).1,
-        strict: Strict::None,
-    },
-    Format {
-        name: "task-file",
-        face: "task-file",
-        about: "a task with criteria",
-        paths: &["RALPH_TASK.md", ".md"],
-        detect: ralph_dir::face::detect_words,
-        read: |source| task::read(source).1,
-        strict: Strict::Text(task::check),
-    },
-];
+/// What a document is to its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Not a plan.
+    Other,
+    /// A plan in one file.
+    Plan,
+    /// A plan in one file that is adopted as a run before it can be worked on.
+    Adopted,
+    /// What a plan is compiled from, in a folder of its own.
+    Definition,
+    /// How the plan of a folder stands.
+    Progress,
+}
+
+/// Anywhere, as far as is looked: see [`Format::folders`].
+pub(crate) const ANYWHERE: Option<&[&str]> = Some(&[]);
+
+/// Every native format that piton reads, in the order in which they are asked
+/// about a text.
+pub fn all() -> impl Iterator<Item = &'static Format> {
+    let files = registry::project_formats().iter();
+    let plans = registry::plan_formats().iter().rev();
+    files
+        .map(|family| family.formats)
+        .chain(plans.map(|plan| plan.formats))
+        .flatten()
+}
 
 /// What is wrong with a file is the same everywhere.
 static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
 
-fn about<'a>(source: Source<'a>) -> About<'a> {
+pub(crate) fn about<'a>(source: Source<'a>) -> About<'a> {
     About {
         file: source.name,
         project: "",
@@ -239,15 +108,8 @@ fn about<'a>(source: Source<'a>) -> About<'a> {
     }
 }
 
-/// A YAML mapping that has one key.
-const fn yaml_with(key: &'static str) -> fn(&str) -> Detected {
-    match key.as_bytes() {
-        b"repos" => |text| has_key(text, "repos"),
-        _ => |text| has_key(text, "workflow"),
-    }
-}
-
-fn has_key(text: &str, key: &str) -> Detected {
+/// Whether a YAML mapping has a key.
+pub(crate) fn has_key(text: &str, key: &str) -> Detected {
     let parsed = yaml::parse(text);
     match parsed.root {
         None if parsed.faults.is_empty() => Detected::Empty,
@@ -257,14 +119,8 @@ fn has_key(text: &str, key: &str) -> Detected {
     }
 }
 
-fn yaml_with_phases(text: &str) -> Detected {
-    if has_key(text, "sprint-id") == Detected::Ours {
-        return Detected::Foreign("the progress of a sprint".to_owned());
-    }
-    has_key(text, "phases")
-}
-
-fn faults_of_yaml(source: Source<'_>) -> Vec<Problem> {
+/// What keeps a YAML document from being read.
+pub(crate) fn faults_of_yaml(source: Source<'_>) -> Vec<Problem> {
     faults(source, yaml::parse(source.text).faults)
 }
 
@@ -273,29 +129,6 @@ fn faults(source: Source<'_>, faults: Vec<crate::tree::Fault>) -> Vec<Problem> {
         Problem::error("SYNTAX", source.name, "", fault.span).saying(fault.message, fault.hint)
     };
     faults.into_iter().map(problem).collect()
-}
-
-fn metrics(source: Source<'_>) -> Vec<Problem> {
-    let skipped = sdlc::read_metrics(source.text).skipped;
-    if skipped == 0 {
-        return Vec::new();
-    }
-    let span = Span {
-        line: 1,
-        column: 1,
-        ..Span::default()
-    };
-    let records = if skipped == 1 {
-        "1 record"
-    } else {
-        &format!("{skipped} records")
-    };
-    vec![
-        Problem::warning("RECORDS_SKIPPED", source.name, "", span).saying(
-            format!("{records} cannot be read"),
-            "look at the file with a reader of JSON",
-        ),
-    ]
 }
 
 /// What a file is, by its path and its contents.
@@ -317,7 +150,7 @@ pub enum Recognised {
 pub fn recognise(path: &str, text: &str) -> Result<Recognised, String> {
     let path = path.replace('\\', "/");
     let mut instead = None;
-    let fitting = FORMATS.iter().filter(|format| format.fits(&path));
+    let fitting = all().filter(|format| format.fits(&path));
     for format in fitting {
         match (format.detect)(text) {
             Detected::Ours => return Ok(Recognised::Format(format)),
@@ -326,12 +159,18 @@ pub fn recognise(path: &str, text: &str) -> Result<Recognised, String> {
             Detected::Foreign(what) => drop(instead.get_or_insert(what)),
         }
     }
-    // Contents tell more than a name that nobody expected.
+    // Contents tell more than a name that nobody expected. JSON is YAML as well,
+    // but nobody writes YAML into a file named so.
+    let is_json = path.ends_with(".json");
     let ours = |format: &&Format| {
-        !matches!(format.strict, Strict::Text(_) | Strict::None)
-            && (format.detect)(text) == Detected::Ours
+        let tells = match format.strict {
+            Strict::Json(..) => true,
+            Strict::Yaml(..) => !is_json,
+            Strict::Text(_) | Strict::Headed(..) | Strict::None => false,
+        };
+        tells && (format.detect)(text) == Detected::Ours
     };
-    match FORMATS.iter().find(ours) {
+    match all().find(ours) {
         Some(format) => Ok(Recognised::Format(format)),
         None => Err(instead.unwrap_or_else(|| "a file that piton does not know".to_owned())),
     }
@@ -340,16 +179,15 @@ pub fn recognise(path: &str, text: &str) -> Result<Recognised, String> {
 /// The format that belongs at a path, whatever is there.
 #[must_use]
 pub fn at(path: &str) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| format.fits(path))
+    all().find(|format| format.fits(path))
 }
 
 /// The format of that name; a family stands for its first format.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Format> {
-    FORMATS
-        .iter()
+    all()
         .find(|format| format.name == name)
-        .or_else(|| FORMATS.iter().find(|format| format.face == name))
+        .or_else(|| all().find(|format| format.face == name))
 }
 
 impl Format {
@@ -361,11 +199,27 @@ impl Format {
         })
     }
 
+    /// What a file of this format is called.
+    #[must_use]
+    pub fn file_name(&self) -> &'static str {
+        let path = self.paths.first().copied().unwrap_or_default();
+        path.rsplit('/').next().unwrap_or(path)
+    }
+
     /// What is wrong with a text.
     #[must_use]
     pub fn check(&self, source: Source<'_>, grade: Grade) -> Vec<Problem> {
+        if let Some(problem) = conflict::problem(source) {
+            return vec![problem];
+        }
         let mut problems = (self.read)(source);
+        if self.is_compared() {
+            // The table says it of every key, whatever its reader says of some.
+            problems.retain(|problem| problem.code != "UNKNOWN_KEY");
+            problems.extend(self.unknown_keys(source));
+        }
         if grade == Grade::Strict {
+            problems.retain(|problem| problem.code != "UNKNOWN_KEY" || !self.is_shaped());
             problems.extend(self.check_strictly(source));
             for problem in &mut problems {
                 problem.severity = Severity::Error;
@@ -374,6 +228,42 @@ impl Format {
         problems.sort_by(|a, b| (a.line, a.column, &a.path).cmp(&(b.line, b.column, &b.path)));
         problems.dedup_by(|a, b| (a.line, a.column, &a.path) == (b.line, b.column, &b.path));
         problems
+    }
+
+    /// Whether its documents are compared with a table.
+    fn is_shaped(&self) -> bool {
+        matches!(self.strict, Strict::Json(..) | Strict::Yaml(..))
+    }
+
+    fn is_compared(&self) -> bool {
+        self.is_shaped() || matches!(self.strict, Strict::Headed(..))
+    }
+
+    /// Which keys of a text are known, and which nothing reads.
+    #[must_use]
+    pub fn keys(&self, text: &str) -> Keys {
+        if let Strict::Headed(_, keys) = self.strict {
+            return keys(text);
+        }
+        match self.document(text) {
+            // What a newer version added is nobody's mistake.
+            Some((root, _)) if adds_keys(&root) => Keys::default(),
+            Some((root, shape)) => shape::keys(&root, shape),
+            None => Keys::default(),
+        }
+    }
+
+    /// The keys of a text that nothing reads, as warnings.
+    #[must_use]
+    pub fn unknown_keys(&self, source: Source<'_>) -> Vec<Problem> {
+        let unknown = self.keys(source.text).unknown;
+        unknown.iter().map(|key| key.problem(source.name)).collect()
+    }
+
+    /// What of a text is taken, and what is not.
+    #[must_use]
+    pub fn adoption(&self, source: Source<'_>) -> Adoption {
+        adoption::of_text(self, source)
     }
 
     fn check_strictly(&self, source: Source<'_>) -> Vec<Problem> {
@@ -385,7 +275,7 @@ impl Format {
         match self.strict {
             Strict::Json(shape, name) => shaped(json::parse(source.text).root, shape, name),
             Strict::Yaml(shape, name) => shaped(yaml::parse(source.text).root, shape, name),
-            Strict::Text(check) => check(source),
+            Strict::Text(check) | Strict::Headed(check, _) => check(source),
             Strict::None => Vec::new(),
         }
     }
@@ -395,7 +285,7 @@ impl Format {
         match self.strict {
             Strict::Json(shape, _) => Some((json::parse(text).root?, shape)),
             Strict::Yaml(shape, _) => Some((yaml::parse(text).root?, shape)),
-            Strict::Text(_) | Strict::None => None,
+            Strict::Text(_) | Strict::Headed(..) | Strict::None => None,
         }
     }
 
@@ -450,16 +340,28 @@ mod tests {
         check("w/build.yaml", "name: a\nphases: []\n", Ok("workflow"));
         check("RALPH_TASK.md", "- [ ] one\n", Ok("task-file"));
         check("notes.txt", "words", Err("does not know"));
+        check(
+            "prd.json",
+            r#"[{"id": 1, "passes": false}]"#,
+            Ok("prd-user-stories"),
+        );
+        check(
+            "prd.json",
+            r#"{"tasks": [{"id": 1, "status": "done"}]}"#,
+            Err("another tool"),
+        );
+        let foreign = r#"{"currentPhase": 2, "phases": [{"name": "spec"}]}"#;
+        check(".sdlc/state.json", foreign, Err("another tool"));
+        check("other.json", foreign, Err("does not know"));
     }
 
     #[test]
     fn every_shape_has_a_schema_with_a_name_of_its_own() {
-        let ids: std::collections::BTreeSet<String> = FORMATS
-            .iter()
+        let ids: std::collections::BTreeSet<String> = all()
             .filter_map(Format::schema)
             .map(|schema| schema["$id"].to_string())
             .collect();
-        let shaped = FORMATS.iter().filter(|format| format.schema().is_some());
+        let shaped = all().filter(|format| format.schema().is_some());
         assert_eq!(ids.len(), shaped.count());
     }
 }

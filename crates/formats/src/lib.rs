@@ -5,17 +5,25 @@
 //!   every YAML reader takes for the same strings.
 //! - [`agent_hooks`]: hooks in the settings of agent programs.
 //! - [`agent_os`]: `.agent-os/progress/`, read tolerantly and written in place.
+//! - [`adoption`]: what of a file was taken, and what was not.
+//! - [`conflict`]: a merge that nobody has resolved.
 //! - [`face`]: what a file of the project has to do with the core.
 //! - [`format`]: the native formats as a table.
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
 //! - [`line_diff`]: what changed between two texts, for people.
+//! - [`log_convert`]: a log of one format in the form of another.
 //! - [`plan_convert`]: a plan of one format in the form of another.
 //! - [`plan_file`]: the file of a plan, as a face of its run.
+//! - [`plan_format`]: what is asked of a format of plans.
+//! - [`plan_identity`]: whether a file holds another plan than before.
+//! - [`project_format`]: what is asked of files of the project.
+//! - [`registry`]: which formats there are.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
 //! - [`ralph_json`]: `.ralph/progress.json`, read tolerantly and written in place.
 //! - [`prd`]: `prd.json` in both of its shapes.
 //! - [`sdlc`]: `state.json`, `manifest.yaml` and `metrics.jsonl`.
+//! - [`screenshots`]: how pictures are called.
 //! - [`shape`]: what a format demands strictly, as a table that is checked and
 //!   printed as JSON Schema.
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
@@ -28,26 +36,59 @@
 //! Nothing here opens a file, asks for the time or reads the environment, and
 //! no input makes it panic.
 
+// Named so because rustfmt finds modules in no other macro.
+macro_rules! cfg_if {
+    (if #[cfg(plans)] { $(pub mod $family:ident;)* }) => {
+        $(pub mod $family;)*
+        static PLANS: &[&plan_format::PlanFormat] = &[$(&$family::PLAN),*];
+    };
+    (if #[cfg(project_files)] { $(pub mod $family:ident;)* }) => {
+        $(pub mod $family;)*
+        static PROJECT_FILES: &[&project_format::ProjectFormat] = &[$(&$family::PROJECT),*];
+    };
+}
+
+// The formats of plans, a line each. About a text that may be of several, a
+// later one is asked first.
+cfg_if! {
+    if #[cfg(plans)] {
+        pub mod sprint;
+        pub mod prd;
+        pub mod task;
+        pub mod sdlc;
+    }
+}
+
+// The families of files of the project, a line each.
+cfg_if! {
+    if #[cfg(project_files)] {
+        pub mod ralph_json;
+        pub mod agent_os;
+        pub mod ralph_dir;
+    }
+}
+
+pub mod adoption;
 pub mod agent_hooks;
-pub mod agent_os;
+pub mod conflict;
 mod doubted;
 pub mod face;
 pub mod format;
 mod graph;
 pub mod json;
 pub mod line_diff;
+pub mod log_convert;
 pub mod markdown;
 pub mod plan_convert;
 pub mod plan_file;
-pub mod prd;
+pub mod plan_format;
+pub mod plan_identity;
 pub mod problem;
-pub mod ralph_dir;
-pub mod ralph_json;
+pub mod project_format;
+pub mod registry;
 mod report;
-pub mod sdlc;
+pub mod screenshots;
 pub mod shape;
-pub mod sprint;
-pub mod task;
 pub mod title;
 mod tolerant;
 pub mod tree;

@@ -5,92 +5,253 @@ mod lost;
 use jiff::Timestamp;
 use piton_core::event::{ItemPlanned, RunPlanned};
 use piton_core::journal::Stamp;
-use piton_core::native::Native;
 use piton_core::plan::{Plan, PlannedItem};
-use piton_core::{Actor, Event, EventId, ItemState, Node as CoreNode, Place, RunId, Tables};
+use piton_core::{Actor, Event, EventId, Node as CoreNode, Place, RunId, Tables};
 
-use crate::json;
+use crate::face::Detected;
+use crate::format;
+use crate::plan_format::{Conversion, PlanFormat, PlanName, PlanOf};
 use crate::problem::{Problem, Source};
-use crate::tree::Node;
-use crate::{prd, sdlc, sprint, task};
+use crate::registry;
+use crate::title::{name_of_planned, words_of_planned};
 
-pub use self::lost::{Lost, lost};
+pub use self::lost::Lost;
+pub(crate) use self::lost::{is_said, said_in};
 
-/// A format of plans that can be turned into others.
-pub const NAMES: &[&str] = &["sprint-progress", "prd-features", "task-file", "sdlc"];
+/// A plan, and what its file says in words that other formats have, too.
+#[derive(Clone, Debug)]
+pub struct Outline {
+    /// The plan.
+    pub plan: Plan,
+    /// What the file says of the whole.
+    pub whole: Whole,
+    /// What it says of each item, in the order of the plan.
+    pub words: Vec<Words>,
+}
+
+/// What a file says of the whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Whole {
+    /// The name of the project.
+    pub project: Option<String>,
+    /// The branch to work on.
+    pub branch: Option<String>,
+    /// What it is about.
+    pub description: Option<String>,
+    /// The commands that must succeed for every item.
+    pub checks: Vec<String>,
+}
+
+/// What a file says of an item.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Words {
+    /// What it is called.
+    pub title: Option<String>,
+    /// What it is about.
+    pub description: Option<String>,
+    /// What must be true in the end.
+    pub criteria: Vec<String>,
+    /// What to do, in order.
+    pub steps: Vec<String>,
+    /// What people or agents noted.
+    pub notes: Option<String>,
+    /// Where it comes in the order of work.
+    pub priority: Option<f64>,
+    /// The commands that must succeed for this item alone.
+    pub checks: Vec<String>,
+    /// Who works on it, where that is none of piton's.
+    pub at_work: Option<AtWork>,
+}
+
+/// What is done to an item that piton itself has not begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtWork {
+    /// It is worked on.
+    Implementing,
+    /// The work is looked at.
+    Reviewing,
+}
+
+impl Words {
+    /// What an item is, in a line.
+    pub(crate) fn line(&self, item: &PlannedItem) -> String {
+        let said = [&self.title, &self.description, &item.prompt];
+        let said = said
+            .into_iter()
+            .flatten()
+            .find(|text| !text.trim().is_empty());
+        in_a_line(said.unwrap_or(&item.id))
+    }
+
+    /// All that is said of it but the line: paragraphs, and lists of points.
+    pub(crate) fn blocks(&self, item: &PlannedItem) -> Vec<String> {
+        let line = self.line(item);
+        let texts = [&self.title, &self.description].into_iter().flatten();
+        let texts: Vec<&str> = texts.map(|text| text.trim()).collect();
+        // The first of them begins with the line.
+        let head = texts.first().and_then(|text| text.strip_prefix(&*line));
+        let rest = texts.get(1).filter(|text| **text != line);
+        let blocks = head.into_iter().chain(rest.copied());
+        let mut blocks: Vec<String> = blocks.map(|text| text.trim().to_owned()).collect();
+        blocks.extend(points(&self.criteria));
+        blocks.extend(points(&self.steps));
+        blocks.extend(self.notes.clone());
+        blocks.retain(|block| !block.trim().is_empty());
+        blocks
+    }
+}
+
+/// A list of points, as a paragraph.
+pub(crate) fn points(points: &[String]) -> Option<String> {
+    let lines: Vec<String> = points
+        .iter()
+        .map(|point| format!("- {}", point.trim()))
+        .collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+impl Outline {
+    fn of((conversion, text): (Conversion, &str), plan: &Plan) -> Self {
+        let words = plan.items.iter().map(|item| {
+            let title = name_of_planned(item);
+            let is_words = words_of_planned(item).is_some();
+            let prompt = item.prompt.clone().filter(|_| !is_words);
+            Words {
+                description: prompt.filter(|prompt| Some(prompt) != title.as_ref()),
+                title,
+                ..Words::default()
+            }
+        });
+        let mut outline = Self {
+            words: words.collect(),
+            whole: Whole::default(),
+            plan: plan.clone(),
+        };
+        (conversion.words)(text, &mut outline);
+        outline
+    }
+
+    /// The items, each with its words.
+    pub(crate) fn items(&self) -> impl Iterator<Item = (&PlannedItem, &Words)> {
+        self.plan.items.iter().zip(&self.words)
+    }
+
+    /// The check that every item has that holds no others: a rule for all. What
+    /// only some are checked by is none.
+    pub(crate) fn common_check(&self) -> Option<String> {
+        let leaves = || {
+            self.plan
+                .items
+                .iter()
+                .filter(|item| is_leaf(&self.plan, item))
+        };
+        let script = |item: &PlannedItem| Some(item.gate.as_ref()?.script.trim().to_owned());
+        let first = leaves().next().and_then(script);
+        let common =
+            first.filter(|first| leaves().all(|item| script(item).as_ref() == Some(first)));
+        common.or_else(|| crate::plan_file::script(&self.whole.checks))
+    }
+
+    /// The same work without levels: what only holds others is left out, and what
+    /// it waits for is waited for by what it holds.
+    pub(crate) fn flattened(&self) -> Self {
+        let plan = &self.plan;
+        let leaves = self.items().filter(|(item, _)| is_leaf(plan, item));
+        let (items, words) = leaves
+            .zip(0..)
+            .map(|((item, words), index)| (flat_item(plan, item, index), words.clone()))
+            .unzip();
+        Self {
+            plan: Plan {
+                items,
+                ..plan.clone()
+            },
+            whole: self.whole.clone(),
+            words,
+        }
+    }
+}
+
+fn flat_item(plan: &Plan, item: &PlannedItem, index: u32) -> PlannedItem {
+    let above = |other: &&PlannedItem| item.node.is_within(&other.node);
+    let on = plan.items.iter().filter(above);
+    let on = on
+        .flat_map(|other| &other.depends_on)
+        .flat_map(|on| lost::leaves_within(plan, on));
+    let mut depends_on: Vec<CoreNode> = Vec::new();
+    for node in on.map(|on| CoreNode::child(None, &flat(on), 1)) {
+        if !depends_on.contains(&node) {
+            depends_on.push(node);
+        }
+    }
+    PlannedItem {
+        node: CoreNode::child(None, &flat(item), 1),
+        id: flat(item),
+        place: Place::default().child(index),
+        depends_on,
+        ..item.clone()
+    }
+}
+
+fn conversions() -> impl Iterator<Item = (&'static PlanFormat, Conversion)> {
+    let formats = registry::plan_formats().iter();
+    formats.flat_map(|format| format.conversions.iter().map(|one| (*format, *one)))
+}
+
+/// The formats of plans that can be turned into others.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    conversions().map(|(_, one)| one.name).collect()
+}
+
+fn convertible(name: &str) -> Option<(&'static PlanFormat, Conversion)> {
+    conversions().find(|(_, one)| one.name == name)
+}
 
 /// The plan in a text of that format; none when it cannot be read.
 #[must_use]
 pub fn read(format: &str, source: Source<'_>, run: RunId) -> (Option<Plan>, Vec<Problem>) {
-    let name = "plan";
-    match format {
-        "prd-features" => {
-            let (list, problems) = prd::read(source);
-            let plan = list.map(|list| prd::import(&list, run, name, ""));
-            (sound(plan, &problems), problems)
-        }
-        "task-file" => {
-            let (task, problems) = task::read(source);
-            let plan = Some(task::import(&task, run, &title(&task), ""));
-            (sound(plan, &problems), problems)
-        }
-        "sdlc" => {
-            let (state, problems) = sdlc::read(source);
-            let plan = state.map(|state| {
-                let name = state.run_id.clone().unwrap_or_else(|| name.to_owned());
-                sdlc::import(&state, run, &name, "")
-            });
-            (sound(plan, &problems), problems)
-        }
-        _ => {
-            let (progress, problems) = sprint::parse_progress(source);
-            let plan =
-                progress.map(|progress| sprint::import(&progress, run, &progress.sprint_id, ""));
-            (sound(plan, &problems), problems)
-        }
-    }
+    let of = PlanOf {
+        run,
+        name: PlanName::Own("plan"),
+        source: "",
+    };
+    convertible(format).map_or_else(Default::default, |(format, _)| (format.read)(source, of))
 }
 
-fn sound(plan: Option<Plan>, problems: &[Problem]) -> Option<Plan> {
-    plan.filter(|_| !problems.iter().any(Problem::is_error))
-}
-
-fn title(task: &task::Task) -> String {
-    let front = task.front.as_ref().and_then(|front| front.task.clone());
-    front
-        .or_else(|| task.title.clone())
-        .unwrap_or_else(|| "task".to_owned())
-}
-
-/// The text of a plan in that format.
+/// The text of a plan in another format, given the text that it was read from,
+/// and what of that it does not say. A text that is of that format stays as it is.
 #[must_use]
-pub fn write(format: &str, plan: &Plan, now: Timestamp) -> String {
-    match format {
-        "prd-features" => list_of(&flattened(plan)),
-        "task-file" => task_of(plan),
-        "sdlc" => {
-            let plan = issues_of(&flattened(plan));
-            let tables = tables(&plan, sdlc::FACE, now);
-            let text = sdlc::show(None, &tables, plan.run, now).ok().flatten();
-            text.unwrap_or_default()
-        }
-        _ => {
-            let tables = tables(plan, sprint::FACE, now);
-            let progress = sprint::Exporter::new(&tables, plan.run).export(&tables, now);
-            let text = progress.map(|mut progress| {
-                if progress.sprint_id.is_empty() {
-                    progress.sprint_id.clone_from(&plan.name);
-                }
-                progress.last_activity = None;
-                sprint::render_progress(&progress)
-            });
-            text.unwrap_or_default()
-        }
+pub fn convert(
+    (from, text, plan): (&str, &str, &Plan),
+    to: &str,
+    now: Timestamp,
+) -> (String, Vec<Lost>) {
+    let is_of = format::named(to).is_some_and(|to| (to.detect)(text) == Detected::Ours);
+    let (Some((format, source)), Some((_, target))) = (convertible(from), convertible(to)) else {
+        return (String::new(), Vec::new());
+    };
+    let is_same = convertible(to).is_some_and(|(other, _)| std::ptr::eq(other, format));
+    if is_same && is_of {
+        return (text.to_owned(), Vec::new());
     }
+    let outline = Outline::of((source, text), plan);
+    let written = (target.write)(&outline, now);
+    let read_back = Source {
+        name: "",
+        text: &written,
+    };
+    let again = read(to, read_back, RunId::PROJECT).0;
+    let again = again.map(|plan| Outline::of((target, &written), &plan));
+    let lost = lost::lost(
+        (format::named(from), source, text, &outline),
+        (format::named(to), &written, again.as_ref()),
+    );
+    (written, lost)
 }
 
 /// The rows of a plan as if it had just been planned, in the words of a format.
-fn tables(plan: &Plan, face: &str, now: Timestamp) -> Tables {
+pub(crate) fn tables(plan: &Plan, face: &str, now: Timestamp) -> Tables {
     let stamp = Stamp {
         id: EventId(plan.run.0),
         position: 1,
@@ -131,15 +292,6 @@ fn is_leaf(plan: &Plan, item: &PlannedItem) -> bool {
         .any(|other| other.node.parent().as_ref() == Some(&item.node))
 }
 
-/// The check that every item has that has one.
-fn common_gate(plan: &Plan) -> Option<&str> {
-    let mut gates = plan.items.iter().filter_map(|item| item.gate.as_ref());
-    let first = gates.next()?;
-    gates
-        .all(|gate| gate.script == first.script)
-        .then_some(&*first.script)
-}
-
 /// The name of an item where names have no levels.
 fn flat(item: &PlannedItem) -> String {
     if item.node.parent().is_none() {
@@ -149,255 +301,230 @@ fn flat(item: &PlannedItem) -> String {
     }
 }
 
-/// The same work without levels: what only holds others is left out, and what
-/// it waits for is waited for by what it holds.
-fn flattened(plan: &Plan) -> Plan {
-    let leaves = plan.items.iter().filter(|item| is_leaf(plan, item));
-    let items = leaves.zip(0..).map(|(item, index)| {
-        let above = |other: &&PlannedItem| item.node.is_within(&other.node);
-        let on = plan.items.iter().filter(above);
-        let on = on
-            .flat_map(|other| &other.depends_on)
-            .flat_map(|on| lost::leaves_within(plan, on));
-        let mut depends_on: Vec<CoreNode> = Vec::new();
-        for node in on.map(|on| CoreNode::child(None, &flat(on), 1)) {
-            if !depends_on.contains(&node) {
-                depends_on.push(node);
-            }
-        }
-        PlannedItem {
-            node: CoreNode::child(None, &flat(item), 1),
-            id: flat(item),
-            place: Place::default().child(index),
-            depends_on,
-            ..item.clone()
-        }
-    });
-    Plan {
-        items: items.collect(),
-        ..plan.clone()
-    }
-}
-
-/// The plan with an issue for each item that was none.
-fn issues_of(plan: &Plan) -> Plan {
-    let issue = |item: &PlannedItem| {
-        let is_one = |native: &Native| native.face == sdlc::FACE;
-        if item.native.as_ref().is_some_and(is_one) {
-            return item.clone();
-        }
-        let on = plan.items.iter();
-        let on = on.filter(|other| item.depends_on.contains(&other.node));
-        let blocked_by = on.map(|other| other.id.clone()).collect();
-        PlannedItem {
-            native: Some(sdlc::issue(&item.id, &words_of(item), blocked_by)),
-            ..item.clone()
-        }
-    };
-    Plan {
-        items: plan.items.iter().map(issue).collect(),
-        ..plan.clone()
-    }
-}
-
-fn list_of(plan: &Plan) -> String {
-    let feature = |item: &PlannedItem| {
-        let ids = plan.items.iter();
-        let on = ids.filter(|other| item.depends_on.contains(&other.node));
-        let on = on.map(|other| Node::string(other.id.clone()));
-        let gate = item.gate.as_ref().map(|gate| gate.script.trim().to_owned());
-        let mut pairs = vec![
-            ("id", Node::string(item.id.clone())),
-            (
-                "description",
-                Node::string(item.prompt.clone().unwrap_or_else(|| item.id.clone())),
-            ),
-            ("steps", Node::seq(Vec::new())),
-            ("passes", Node::bool(item.state == ItemState::Done)),
-            ("may_depend_on", Node::seq(on.collect())),
-        ];
-        pairs.extend(gate.map(|gate| ("verification", Node::seq(vec![Node::string(gate)]))));
-        Node::map(pairs)
-    };
-    let features = Node::seq(plan.items.iter().map(feature).collect());
-    json::render(&Node::map([("features", features)]))
-}
-
-/// What an item is, in a line.
-fn words_of(item: &PlannedItem) -> String {
-    let words = task::words_of(item).or_else(|| item.prompt.clone());
-    in_a_line(words.as_deref().unwrap_or(&item.id))
-}
-
-fn task_of(plan: &Plan) -> String {
-    let name = in_a_line(&plan.name);
-    let mut front = Node::map([("task", Node::string(name.clone()))]);
-    if let Some(gate) = common_gate(plan) {
-        let test = Node::string(gate.trim().to_owned());
-        front = Node::map([("task", Node::string(name.clone())), ("test_command", test)]);
-    }
-    let mut text = format!("---\n{}---\n\n# {name}\n\n", crate::yaml::emit(&front));
-    for item in &plan.items {
-        let indent = "   ".repeat(item.place.depth().saturating_sub(1));
-        let number = item.place.0.last().map_or(1, |index| index + 1);
-        let tick = if item.state == ItemState::Done {
-            'x'
-        } else {
-            ' '
-        };
-        let words = words_of(item);
-        text.push_str(&format!("{indent}{number}. [{tick}] {words}\n"));
-    }
-    text
-}
-
 /// The first line of a text that says anything.
-fn in_a_line(text: &str) -> String {
+pub(crate) fn in_a_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     line.unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use piton_core::ItemState;
+
     use super::*;
 
-    const LIST: &str = r#"{"branchName": "feat/a-yard", "features": [
+    const LIST: &str = r#"{"features": [
         {"id": "a", "description": "Lay it", "steps": ["with care"], "passes": true, "may_depend_on": []},
-        {"id": "b", "description": "Build it", "steps": [], "passes": false, "may_depend_on": ["a"],
-         "verification": ["make test"]}
+        {"id": "b", "description": "Build it\n\nBy hand.", "steps": [], "passes": false, "may_depend_on": ["a"],
+         "verification": ["make test"], "notes": "It leaks."}
     ]}"#;
-    const TASK: &str = "---\ntask: A yard\nmax_iterations: 7\n---\n\n# A yard\n\nIn the open.\n\n1. [ ] It stands\n   1. [x] The keel is laid\n   2. [ ] It floats\n";
+    const STORIES: &str = r#"{"project": "Yard", "branchName": "feat/a-yard", "description": "In the open.",
+        "userStories": [
+        {"id": "US-1", "title": "Lay it", "description": "As a smith", "acceptanceCriteria": ["it holds"],
+         "priority": 3, "passes": true},
+        {"id": "US-2", "title": "Build it", "acceptanceCriteria": [], "priority": 7, "passes": false,
+         "dependsOn": ["US-1"], "notes": "It leaks.", "claims": {"changed": "ask"}}
+    ], "verification": ["make test"]}"#;
+    const TASK: &str = "---\ntask: A yard\nmax_iterations: 7\ntest_command: make test\n---\n\n# A yard\n\nIn the open.\n\n1. [ ] It stands\n   1. [x] The keel is laid\n   2. [ ] It floats\n";
     const STATE: &str = r#"{"run_id": "2026-01-15-x", "prd_url": "https://example.org/x", "phase": "EXECUTING",
         "phase_status": "in_progress", "issues": {
-          "X-1": {"repo": "shop", "title": "Lay it", "status": "done", "pr": "org/shop#1", "blocked_by": []},
-          "X-2": {"repo": "shop", "title": "Build it", "status": "blocked", "pr": null, "blocked_by": ["X-1"]}
-        }}"#;
-    const SPRINT: &str = "sprint-id: s\nstatus: in-progress\nphases:\n  - id: dev\n    status: in-progress\n    steps:\n      - {id: one, prompt: Lay it, status: completed, model: opus, phases: []}\n      - {id: two, prompt: Build it, status: pending, break: true, phases: []}\ncurrent: {phase: 0, step: 1, sub-phase: null}\nstats: {}\n";
+          "X-1": {"repo": "shop", "title": "Lay it", "status": "done", "pr": "org/shop#1", "pr_number": 1,
+                  "blocked_by": [], "review_iterations": 2, "human_iterations": 0},
+          "X-2": {"repo": "shop", "title": "Build it", "status": "implementing", "pr": null, "blocked_by": ["X-1"]},
+          "X-3": {"repo": "shop", "title": "Sell it", "status": "reviewing", "pr": null, "blocked_by": []},
+          "X-4": {"repo": "shop", "title": "Burn it", "status": "failed", "pr": null, "blocked_by": []}
+        }, "metrics": {"started_at": "2026-01-15T10:00:00Z", "totals": {"agent_spawns": 9}}}"#;
+    const SPRINT: &str = "sprint-id: s\nstatus: in-progress\nphases:\n  - id: dev\n    status: in-progress\n    steps:\n      - {id: one, prompt: Lay it, status: completed, model: opus, phases: []}\n      - {id: two, prompt: Build it, status: in-progress, break: true, phases: [], gate: {script: make test, on-fail-prompt: Mend it, max-retries: 5, timeout: 60}}\ncurrent: {phase: 0, step: 1, sub-phase: null}\nstats: {}\n";
+
+    const SOURCES: [(&str, &str); 5] = [
+        ("sprint-progress", SPRINT),
+        ("prd-features", LIST),
+        ("prd-user-stories", STORIES),
+        ("task-file", TASK),
+        ("sdlc", STATE),
+    ];
 
     fn source(text: &str) -> Source<'_> {
         Source { name: "x", text }
     }
 
+    #[track_caller]
     fn plan(format: &str, text: &str) -> Plan {
         let (plan, problems) = read(format, source(text), RunId::PROJECT);
         plan.unwrap_or_else(|| panic!("{format}: {problems:?}\n{text}"))
     }
 
-    /// What is lost on the way, one a line.
-    fn on_the_way(from: &str, to: &str, text: &str) -> String {
+    fn converted(from: &str, to: &str, text: &str) -> (String, Vec<Lost>) {
         let plan = plan(from, text);
-        let written = write(to, &plan, Timestamp::UNIX_EPOCH);
-        let lost = lost((from, text, &plan), (to, &written));
-        let lines = lost
+        convert((from, text, &plan), to, Timestamp::UNIX_EPOCH)
+    }
+
+    /// What is lost on the way, in a line.
+    fn on_the_way(from: &str, to: &str, text: &str) -> String {
+        let lost = converted(from, to, text).1;
+        let lost = lost
             .iter()
             .map(|lost| format!("{} {}", lost.count, lost.what));
-        lines.collect::<Vec<_>>().join("\n")
+        lost.collect::<Vec<_>>().join(", ")
     }
 
     #[test]
-    fn a_plan_in_any_other_format_is_a_plan_of_the_same_items() {
-        let plan = plan("prd-features", LIST);
-        for format in NAMES {
-            let text = write(format, &plan, Timestamp::UNIX_EPOCH);
-            let again = self::plan(format, &text);
-            assert_eq!(again.items.len(), plan.items.len(), "{format}: {text}");
-            let done = |plan: &Plan| {
-                plan.items
-                    .iter()
-                    .map(|item| item.state == ItemState::Done)
-                    .collect::<Vec<_>>()
-            };
-            assert_eq!(done(&again), done(&plan), "{format}: {text}");
+    fn every_format_has_a_plan_here() {
+        assert_eq!(names(), SOURCES.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn a_plan_in_any_other_format_is_a_plan_of_the_same_work() {
+        for (from, text) in SOURCES {
+            let was = plan(from, text);
+            let leaves = was.items.iter().filter(|item| is_leaf(&was, item));
+            let done: Vec<bool> = leaves.map(|item| item.state == ItemState::Done).collect();
+            for to in names() {
+                let (written, _) = converted(from, to, text);
+                let again = plan(to, &written);
+                let leaves = again.items.iter().filter(|item| is_leaf(&again, item));
+                let now: Vec<bool> = leaves.map(|item| item.state == ItemState::Done).collect();
+                assert_eq!(now, done, "{from} to {to}:\n{written}");
+            }
         }
     }
 
     #[test]
-    fn a_list_keeps_what_it_says_in_a_list() {
-        insta::assert_snapshot!(on_the_way("prd-features", "prd-features", LIST), @r"
-        1 branchName
-        ");
+    fn what_has_no_place_is_counted_for_each_pair_of_formats() {
+        let mut table = String::new();
+        for (from, text) in SOURCES {
+            for to in names() {
+                let lost = on_the_way(from, to, text);
+                table.push_str(&format!("{from} to {to}: {lost}\n"));
+            }
+        }
+        insta::assert_snapshot!(table, @r"
+    sprint-progress to sprint-progress: 
+    sprint-progress to prd-features: 1 items that hold others, 1 states, 1 models, 1 limits of checks, 1 breaks, 1 on-fail-prompt, 1 sprint-id
+    sprint-progress to prd-user-stories: 1 items that hold others, 1 states, 1 models, 1 limits of checks, 1 breaks, 1 on-fail-prompt
+    sprint-progress to task-file: 1 states, 1 models, 1 checks, 1 breaks, 1 on-fail-prompt
+    sprint-progress to sdlc: 1 items that hold others, 1 models, 1 checks, 1 breaks, 1 on-fail-prompt, 1 sprint-id
+    prd-features to sprint-progress: 
+    prd-features to prd-features: 
+    prd-features to prd-user-stories: 
+    prd-features to task-file: 1 dependencies, 1 checks
+    prd-features to sdlc: 1 checks, 1 description, 1 notes, 1 steps
+    prd-user-stories to sprint-progress: 1 branchName, 1 description, 2 priority
+    prd-user-stories to prd-features: 1 branchName, 1 description, 2 priority, 1 project
+    prd-user-stories to prd-user-stories: 
+    prd-user-stories to task-file: 1 dependencies, 1 changed, 2 priority
+    prd-user-stories to sdlc: 2 checks, 1 acceptanceCriteria, 1 branchName, 1 changed, 2 description, 1 notes, 2 priority, 1 project
+    task-file to sprint-progress: 1 lines
+    task-file to prd-features: 1 items that hold others, 1 settings of retries, limits and commits, 3 lines
+    task-file to prd-user-stories: 1 items that hold others, 1 settings of retries, limits and commits, 2 lines
+    task-file to task-file: 
+    task-file to sdlc: 1 items that hold others, 2 checks, 1 settings of retries, limits and commits, 3 lines
+    sdlc to sprint-progress: 1 states, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 started_at
+    sdlc to prd-features: 3 states, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 run_id, 1 started_at
+    sdlc to prd-user-stories: 3 states, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 started_at
+    sdlc to task-file: 1 dependencies, 3 states, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 started_at
+    sdlc to sdlc:
+    ");
+    }
+
+    /// Whatever a document says stands in the other text, or is told of.
+    #[test]
+    fn nothing_is_lost_without_a_word() {
+        for (from, text) in SOURCES {
+            let Some((root, _)) = format::named(from).and_then(|format| format.document(text))
+            else {
+                continue;
+            };
+            for to in names() {
+                let (written, lost) = converted(from, to, text);
+                for (key, value) in lost::values_of(&root) {
+                    let is_said = written.contains(&value)
+                        || value.split('\n').all(|line| written.contains(line));
+                    let is_told = lost.iter().any(|lost| lost.what == key);
+                    let of_plan = [
+                        "status",
+                        "stats",
+                        "model",
+                        "script",
+                        "max-retries",
+                        "timeout",
+                        "verification",
+                        "totals",
+                        "agent_spawns",
+                        "passes",
+                        "break",
+                        "blocked_by",
+                        "dependsOn",
+                        "may_depend_on",
+                        "step",
+                    ];
+                    assert!(
+                        is_said || is_told || of_plan.contains(&&*key),
+                        "{from} to {to}: {key} {value}\n{lost:?}\n{written}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]
-    fn of_a_list_what_has_no_place_is_counted() {
-        insta::assert_snapshot!(on_the_way("prd-features", "task-file", LIST), @r"
-        1 dependencies
-        1 branchName
-        1 steps
-        ");
-        insta::assert_snapshot!(on_the_way("prd-features", "sdlc", LIST), @r"
-        1 checks
-        1 branchName
-        1 steps
-        1 verification
-        ");
-        insta::assert_snapshot!(on_the_way("prd-features", "sprint-progress", LIST), @r"
-        1 branchName
-        ");
+    fn a_plan_of_the_format_that_is_asked_for_stays_as_it_is() {
+        for (name, text) in SOURCES {
+            assert_eq!(converted(name, name, text), (text.to_owned(), Vec::new()));
+        }
+        assert_eq!(
+            converted("prd-features", "prd-user-stories", STORIES).0,
+            STORIES
+        );
     }
 
     #[test]
-    fn of_a_task_file_what_has_no_place_is_counted() {
-        insta::assert_snapshot!(on_the_way("task-file", "task-file", TASK), @r"
-        1 settings of retries, limits and commits
-        2 lines
-        ");
-        insta::assert_snapshot!(on_the_way("task-file", "prd-features", TASK), @r"
-        1 items that hold others
-        1 settings of retries, limits and commits
-        2 lines
-        ");
-        insta::assert_snapshot!(on_the_way("task-file", "sdlc", TASK), @r"
-        1 items that hold others
-        1 settings of retries, limits and commits
-        5 lines
-        ");
-        insta::assert_snapshot!(on_the_way("task-file", "sprint-progress", TASK), @r"
-        1 settings of retries, limits and commits
-        2 lines
-        ");
+    fn the_check_of_one_story_is_no_rule_for_all() {
+        let check = |from, text| {
+            let (written, _) = converted(from, "task-file", text);
+            let (task, _) = crate::task::read(source(&written));
+            task.front.and_then(|front| front.test_command)
+        };
+        assert_eq!(check("prd-features", LIST), None);
+        assert_eq!(check("sprint-progress", SPRINT), None);
+        let all = LIST.replace(
+            r#""passes": true"#,
+            r#""passes": true, "verification": "make test""#,
+        );
+        assert_eq!(check("prd-features", &all).as_deref(), Some("make test"));
+        // What the list says of all of its stories holds for all.
+        assert_eq!(
+            check("prd-user-stories", STORIES).as_deref(),
+            Some("make test")
+        );
+        let mixed = STORIES.replace(
+            r#""passes": true"#,
+            r#""passes": true, "verification": "make one""#,
+        );
+        assert_eq!(
+            check("prd-user-stories", &mixed).as_deref(),
+            Some("make test")
+        );
+        assert!(on_the_way("prd-user-stories", "task-file", &mixed).contains("1 checks"));
     }
 
     #[test]
-    fn of_a_state_what_has_no_place_is_counted() {
-        insta::assert_snapshot!(on_the_way("sdlc", "sdlc", STATE), @"");
-        insta::assert_snapshot!(on_the_way("sdlc", "prd-features", STATE), @r"
-        1 pr
-        1 prd_url
-        2 repo
-        1 run_id
-        ");
-        insta::assert_snapshot!(on_the_way("sdlc", "task-file", STATE), @r"
-        1 dependencies
-        1 blocked_by
-        1 pr
-        1 prd_url
-        2 repo
-        ");
-        insta::assert_snapshot!(on_the_way("sdlc", "sprint-progress", STATE), @r"
-        1 pr
-        1 prd_url
-        2 repo
-        ");
+    fn what_stories_say_is_kept_where_there_is_a_place_for_it() {
+        let (features, _) = converted("prd-user-stories", "prd-features", STORIES);
+        let (back, lost) = converted("prd-features", "prd-user-stories", &features);
+        assert_eq!(lost, [], "{back}");
+        let (list, _) =
+            crate::prd::read(source(&converted("task-file", "prd-user-stories", TASK).0));
+        let list = list.expect("a list");
+        assert_eq!(list.items[1].title.as_deref(), Some("It floats"));
+        assert_eq!(list.verification, ["make test"]);
     }
 
     #[test]
-    fn of_a_sprint_what_has_no_place_is_counted() {
-        insta::assert_snapshot!(on_the_way("sprint-progress", "sprint-progress", SPRINT), @"");
-        insta::assert_snapshot!(on_the_way("sprint-progress", "prd-features", SPRINT), @r"
-        1 items that hold others
-        1 models
-        1 breaks
-        ");
-        insta::assert_snapshot!(on_the_way("sprint-progress", "task-file", SPRINT), @r"
-        1 models
-        1 breaks
-        2 id
-        ");
-        insta::assert_snapshot!(on_the_way("sprint-progress", "sdlc", SPRINT), @r"
-        1 items that hold others
-        1 models
-        1 breaks
-        ");
+    fn a_box_in_the_words_of_a_story_is_no_criterion() {
+        let text = r#"{"features": [{"id": "a", "description": "Lay it\n- [ ] not this\n```\n", "steps": ["[x] nor this"], "passes": false},
+            {"id": "b", "description": "Build it", "steps": [], "passes": false}]}"#;
+        let (written, _) = converted("prd-features", "task-file", text);
+        assert_eq!(plan("task-file", &written).items.len(), 2, "{written}");
     }
 }

@@ -1,57 +1,38 @@
 //! The file of a plan, as a face of its run.
 //!
 //! `show` makes the text say how the run stands, in place of what it said, and
-//! `edits` tells what somebody changed in it. Which format it is, is the only
-//! thing that differs.
+//! `edits` tells what somebody changed in it. What differs between formats
+//! stands in their [`PlanFormat`].
 
 use jiff::Timestamp;
 use piton_core::gate::Gate;
 use piton_core::plan::PlannedItem;
 use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, Tables};
 
+use crate::conflict;
 use crate::doubted::{Absent, with_doubted};
 use crate::face::CannotShow;
+use crate::plan_format::{PlanDocument, PlanFormat, PlanPlace};
 use crate::problem::{Problem, Source};
-use crate::tree::Span;
-use crate::{prd, sdlc, sprint, task};
+use crate::registry::plan_format;
 
 /// The file of a plan.
 #[derive(Debug)]
-pub enum PlanFile {
-    /// `PROGRESS.yaml` in the folder of a sprint.
-    Sprint(Box<sprint::Exporter>),
-    /// A list of requirements: `prd.json`.
-    Prd(RunId),
-    /// Criteria with boxes: `RALPH_TASK.md`.
-    Task(RunId),
-    /// A graph of issues: `state.json`.
-    Sdlc(RunId),
+pub struct PlanFile {
+    format: &'static PlanFormat,
+    run: RunId,
+    document: Box<dyn PlanDocument>,
 }
 
-/// What kind of plan a run works through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlanKind {
-    /// A sprint: phases, steps, sub-phases.
-    Sprint,
-    /// A list of requirements or features.
-    List,
-    /// A task file with criteria.
-    Task,
-    /// A graph of issues.
-    Issues,
-}
-
-impl PlanKind {
-    /// The kind of a run, by the native format that it came from.
-    #[must_use]
-    pub fn of_format(face: &str) -> Self {
-        match face {
-            prd::FACE => Self::List,
-            task::FACE => Self::Task,
-            sdlc::FACE => Self::Issues,
-            _ => Self::Sprint,
-        }
-    }
+/// The run that a file shows, and what to call the file in problems.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// The file, as the caller wants it shown.
+    pub file: &'a str,
+    /// The rows of the run: the run and all its items.
+    pub tables: &'a Tables,
+    /// The run.
+    pub run: RunId,
 }
 
 /// What the file of a plan says beside its items.
@@ -67,20 +48,8 @@ impl About {
     /// What a file of this format says of its whole and of the item `row`.
     #[must_use]
     pub fn read(face: &str, source: Source<'_>, row: &ItemRow) -> Self {
-        match face {
-            prd::FACE => {
-                let list = prd::read(source).0;
-                let texts = list.map(|list| [list.project, list.description]);
-                let texts = texts.into_iter().flatten().flatten();
-                let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
-                Self {
-                    whole: (!texts.is_empty()).then(|| texts.join("\n\n")),
-                    details: None,
-                }
-            }
-            task::FACE => task::about(source, row),
-            _ => Self::default(),
-        }
+        let format = plan_format(face);
+        format.map_or_else(Self::default, |format| (format.about)(source, row))
     }
 }
 
@@ -91,8 +60,7 @@ pub struct Changed {
     pub edits: Vec<Edit>,
     /// What cannot be taken from a file, and stays as it is.
     pub problems: Vec<Problem>,
-    /// The items that stood in the file before and stand there no more; the
-    /// problems tell a person so.
+    /// The items that stood in the file before and stand there no more.
     pub removed: Vec<Node>,
     /// The items that piton knows, that did not stand in the file before and
     /// stand there again.
@@ -100,47 +68,60 @@ pub struct Changed {
 }
 
 impl PlanFile {
+    pub(crate) fn new(
+        format: &'static PlanFormat,
+        run: RunId,
+        document: Box<dyn PlanDocument>,
+    ) -> Self {
+        Self {
+            format,
+            run,
+            document,
+        }
+    }
+
     /// The file of a run; none for a run that has no plan in a file.
     #[must_use]
     pub fn of(tables: &Tables, run: RunId) -> Option<Self> {
-        let row = tables.run(run)?;
-        match row.face.as_str() {
-            sprint::FACE => Some(Self::Sprint(Box::new(sprint::Exporter::new(tables, run)))),
-            prd::FACE => Some(Self::Prd(run)),
-            task::FACE => Some(Self::Task(run)),
-            sdlc::FACE => Some(Self::Sdlc(run)),
-            _ => None,
-        }
+        let format = plan_format(&tables.run(run)?.face)?;
+        Some(format.open(tables, run))
+    }
+
+    /// Its format.
+    #[must_use]
+    pub fn format(&self) -> &'static PlanFormat {
+        self.format
     }
 
     /// The run that it shows.
     #[must_use]
     pub fn run(&self) -> RunId {
-        match self {
-            Self::Sprint(exporter) => exporter.run(),
-            Self::Prd(run) | Self::Task(run) | Self::Sdlc(run) => *run,
-        }
+        self.run
     }
 
     /// Its path, relative to the project.
     #[must_use]
     pub fn path(row: &RunRow) -> Option<String> {
-        match row.face.as_str() {
-            sprint::FACE if row.source.is_empty() => Some("PROGRESS.yaml".to_owned()),
-            sprint::FACE => Some(format!("{}/PROGRESS.yaml", row.source)),
-            prd::FACE | task::FACE | sdlc::FACE => Some(row.source.clone()),
-            _ => None,
-        }
+        Self::path_of(&row.face, &row.source)
+    }
+
+    /// The path of the file of a plan of this format and source, relative to the
+    /// project.
+    #[must_use]
+    pub fn path_of(face: &str, source: &str) -> Option<String> {
+        Some(match plan_format(face)?.place {
+            PlanPlace::Folder(name) if source.is_empty() => name.to_owned(),
+            PlanPlace::Folder(name) => format!("{source}/{name}"),
+            PlanPlace::File => source.to_owned(),
+        })
     }
 
     /// The folder that the plan lies in, relative to the project.
     #[must_use]
     pub fn folder(row: &RunRow) -> &str {
-        match row.face.as_str() {
-            prd::FACE | task::FACE | sdlc::FACE => {
-                row.source.rsplit_once('/').map_or("", |(folder, _)| folder)
-            }
-            _ => &row.source,
+        match plan_format(&row.face).map(|format| format.place) {
+            Some(PlanPlace::File) => row.source.rsplit_once('/').map_or("", |(folder, _)| folder),
+            Some(PlanPlace::Folder(_)) | None => &row.source,
         }
     }
 
@@ -156,21 +137,8 @@ impl PlanFile {
         tables: &Tables,
         now: Timestamp,
     ) -> Result<Option<String>, CannotShow> {
-        let tables = &*with_doubted(tables, self.run(), Absent::LeftOut);
-        match self {
-            Self::Sprint(exporter) => {
-                Ok(exporter.export(tables, now).map(|progress| match present {
-                    Some(present) => sprint::update_progress(present, &progress),
-                    None => sprint::render_progress(&progress),
-                }))
-            }
-            // What people wrote into these cannot be made anew.
-            Self::Prd(run) => present
-                .map(|present| prd::show(present, tables, *run))
-                .transpose(),
-            Self::Task(run) => Ok(present.map(|present| task::show(present, tables, *run))),
-            Self::Sdlc(run) => sdlc::show(present, tables, *run, now),
-        }
+        let tables = &*with_doubted(tables, self.run, Absent::LeftOut);
+        self.document.show(present, tables, now)
     }
 
     /// What somebody changed since piton wrote `base`, the last version of it
@@ -188,51 +156,17 @@ impl PlanFile {
         run: RunId,
         now: Timestamp,
     ) -> Result<Changed, Vec<Problem>> {
+        if let Some(problem) = conflict::problem(Source {
+            name: file,
+            text: theirs,
+        }) {
+            return Err(vec![problem]);
+        }
         // What is asked about already is not found again.
         let tables = &*with_doubted(tables, run, Absent::Kept);
-        match self {
-            Self::Sprint(exporter) => {
-                sprint_edits(exporter, (file, tables, run, now), base, theirs)
-            }
-            Self::Prd(_) => prd::edits(base, theirs, sprint::Shown { file, tables, run }),
-            Self::Task(_) => task::edits(base, theirs, sprint::Shown { file, tables, run }),
-            Self::Sdlc(_) => sdlc::edits(base, theirs, sprint::Shown { file, tables, run }),
-        }
+        let shown = Shown { file, tables, run };
+        self.document.edits(base, theirs, shown, now)
     }
-}
-
-fn sprint_edits(
-    exporter: &mut sprint::Exporter,
-    (file, tables, run, now): (&str, &Tables, RunId, Timestamp),
-    base: Option<&str>,
-    theirs: &str,
-) -> Result<Changed, Vec<Problem>> {
-    let read = |text| sprint::parse_progress(Source { name: file, text });
-    let (theirs, mut problems) = read(theirs);
-    let Some(theirs) = theirs.filter(|_| !problems.iter().any(Problem::is_error)) else {
-        return Err(problems);
-    };
-    let shown = sprint::Shown { file, tables, run };
-    let base = base.and_then(|base| read(base).0);
-    let ours = exporter.export(tables, now);
-    let mut changed = match (base, ours) {
-        (Some(base), _) => sprint::edits(&base, &theirs, shown),
-        (None, Some(ours)) => sprint::edits_without_base(&ours, &theirs, shown),
-        (None, None) => Changed::default(),
-    };
-    problems.append(&mut changed.problems);
-    changed.problems = problems;
-    Ok(changed)
-}
-
-/// Something in a file that is not taken in, as a warning.
-pub(crate) fn ignored(file: &str, path: impl Into<String>, message: String, hint: &str) -> Problem {
-    let top = Span {
-        line: 1,
-        column: 1,
-        ..Span::default()
-    };
-    Problem::warning("EDIT_IGNORED", file, path, top).saying(message, hint)
 }
 
 /// The items that a file holds which people write: the pieces of an item that
@@ -241,23 +175,13 @@ pub(crate) fn own_items(tables: &Tables, run: RunId) -> impl Iterator<Item = &It
     tables.tree(run).filter(|row| row.piece_of.is_none())
 }
 
-/// That something is not in a file any more.
-pub(crate) fn gone(file: &str, row: &ItemRow) -> Problem {
-    ignored(
-        file,
-        row.node.as_str(),
-        format!(
-            "`{}` is not in the file any more; piton still has it",
-            row.node
-        ),
-        "to leave it out, type `piton plan skip` and its name",
-    )
-}
-
 /// What a box was, is, and is of.
 pub(crate) struct Marked<'a> {
     /// Whether piton's last version had it; none when that is not known.
     pub(crate) before: Option<bool>,
+    /// Whether the item stands in the file again, where that version did not
+    /// have it.
+    pub(crate) is_back: bool,
     /// Whether it is there now.
     pub(crate) now: bool,
     /// Of what.
@@ -278,7 +202,8 @@ impl Marked<'_> {
                 let to = ItemState::Done;
                 into.edits.push(Edit::SetState { node, to });
             }
-            (Some(true), false) if done => {
+            // What comes back without a mark is not done by what was done before.
+            (Some(before), false) if done && (before || self.is_back) => {
                 let to = ItemState::Pending;
                 into.edits.push(Edit::SetState { node, to });
             }
@@ -364,21 +289,29 @@ impl Planned {
 
 /// The check that a list of commands makes, each of which must pass.
 pub(crate) fn gate(commands: &[&str], on_fail_prompt: String) -> Option<Gate> {
-    let script = match commands {
-        [] => return None,
-        [one] => (*one).to_owned(),
-        several => {
-            // Each in a shell of its own: none ends or moves the others.
-            let parts = several.iter().map(|one| format!("(\n{one}\n) || exit\n"));
-            parts.collect()
-        }
-    };
     Some(Gate {
-        script,
+        script: script(commands)?,
         on_fail_prompt,
         runs_max: GATE_RUNS_MAX,
         timeout_s: GATE_TIMEOUT_S,
     })
+}
+
+/// The script of such a check.
+pub(crate) fn script(commands: &[impl AsRef<str>]) -> Option<String> {
+    match commands {
+        [] => None,
+        [one] => Some(one.as_ref().to_owned()),
+        several => {
+            // Each in a shell of its own: none ends or moves the others.
+            let commands = several.iter().map(AsRef::as_ref);
+            Some(
+                commands
+                    .map(|one| format!("(\n{one}\n) || exit\n"))
+                    .collect(),
+            )
+        }
+    }
 }
 
 /// How often a check is run at most, where a format has no word for it.

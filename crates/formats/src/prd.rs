@@ -1,12 +1,15 @@
 //! `prd.json`: what is to be done, in a list, and what of it passes.
 //!
-//! Two shapes are met: `{"features": […]}` and `{"branchName", "userStories":
-//! […]}`. [`read`] takes both as they are met, [`set_passes`] changes the one
+//! Two shapes are known: `{"features": […]}` and `{"branchName", "userStories":
+//! […]}`; and lists of the same items stand under `stories`, under `tasks` or
+//! are the whole document. [`read`] takes all as they are met, [`set_passes`] changes the one
 //! thing in them that a loop may change. [`detect`] tells them from the other
 //! documents of that name. [`import`] makes a plan of a list; [`show`] and
 //! [`edits`] keep the file a face of its run.
 
+mod convert;
 mod face;
+mod formats;
 mod layout;
 mod passes;
 mod plan;
@@ -15,8 +18,11 @@ mod shape;
 
 use piton_core::evidence::ClaimOverrides;
 
+use crate::plan_identity::PlanIdentity;
+
 pub use face::{edits, show};
-pub use layout::{Layout, detect};
+pub use formats::PLAN;
+pub use layout::{ItemsAt, Layout, detect};
 pub use passes::{CannotSetPasses, set_passes};
 pub(crate) use plan::criteria_in_prompt;
 pub use plan::{FACE, import};
@@ -26,7 +32,8 @@ pub use shape::{FEATURES_SHAPE, USER_STORIES_SHAPE};
 /// A list of things to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prd {
-    /// Which of the shapes it has: [`Layout::Features`] or [`Layout::UserStories`].
+    /// Which of the shapes it has: [`Layout::Features`], [`Layout::UserStories`] or
+    /// [`Layout::Requirements`].
     pub layout: Layout,
     /// What it is for, if it says so.
     pub project: Option<String>,
@@ -38,6 +45,21 @@ pub struct Prd {
     pub items: Vec<Item>,
     /// Shell commands that must succeed for any item.
     pub verification: Vec<String>,
+}
+
+impl Prd {
+    /// What the list is known by: its project, its branch, and what its items
+    /// are called.
+    #[must_use]
+    pub fn identity(&self) -> PlanIdentity {
+        let names = [self.project.as_deref(), self.branch_name.as_deref()];
+        let items = self.items.iter();
+        let items = items.map(|item| {
+            let said = item.title.as_deref().or(item.description.as_deref());
+            said.unwrap_or(&item.id)
+        });
+        PlanIdentity::new(names, items)
+    }
 }
 
 /// One thing to do.

@@ -5,20 +5,20 @@
 //! - [`guardrails`]: `guardrails.md`, signs that are read before work begins.
 //! - [`logs`]: `activity.log` and `errors.log`, a line for each thing that ran.
 //! - [`iteration`]: `.iteration`, a number.
-//! - [`screenshots`]: how pictures are called.
 //! - [`signals`]: what an agent says with `<ralph>…</ralph>`.
 //! - [`progress_txt`]: a `progress.txt`, as far as it can be read.
 //!
 //! The task file beside it is [`crate::task`].
 
 pub mod face;
+mod formats;
 pub mod guardrails;
 pub mod iteration;
 pub mod logs;
 pub mod progress;
 pub mod progress_txt;
-pub mod screenshots;
 pub mod signals;
 
 pub use crate::markdown::EditError;
-pub use crate::sprint::Source;
+pub use crate::problem::Source;
+pub use formats::PROJECT;

@@ -13,6 +13,7 @@ use piton_core::observation::{ActionTaken, ObservationCategory, ObservationKind,
 use crate::shape::{Field, Named, Pattern, Rest, Shape, Text};
 
 mod detect;
+mod formats;
 mod migrate;
 mod observed;
 pub mod queries;
@@ -21,11 +22,12 @@ mod signal;
 mod take;
 
 pub use detect::detect;
+pub use formats::PROJECT;
 pub use migrate::from_progress_txt;
 pub use observed::{is_actionable, observations};
 pub use show::{element_of, show, told_again};
 pub use signal::{Failure, Signal, What, signal_of_line, signals};
-pub use take::{AGENT, take};
+pub use take::take;
 
 /// What the format is called where things of several are kept.
 pub const FACE: &str = "ralph-json";

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::problem::Problem;
-use crate::tree::{Map, Span};
+use crate::shape::{Shape, keys};
+use crate::tree::{Node, Span};
 
 /// The way to a value, built without allocating and printed only for a problem.
 #[derive(Clone, Copy)]
@@ -108,25 +109,11 @@ impl Report<'_> {
         );
     }
 
-    /// Warns of keys that are a slip away from a known one.
-    pub(crate) fn misspelt(&mut self, map: &Map, path: Path<'_>, known: &[&str]) {
-        for (key, _) in map.iter() {
-            if known.contains(&key.text.as_str()) {
-                continue;
-            }
-            let Some(meant) = closest(&key.text, known) else {
-                continue;
-            };
-            self.warning(
-                "UNKNOWN_KEY",
-                path.key(&key.text),
-                key.span,
-                (
-                    format!("the key `{}` is not known; `{meant}` is", key.text),
-                    "correct the spelling; nothing reads the key as it stands",
-                ),
-            );
-        }
+    /// Warns of keys that the table of a document does not have.
+    pub(crate) fn unknown_keys(&mut self, root: &Node, shape: &'static Shape) {
+        let unknown = keys(root, shape).unknown;
+        let problems = unknown.iter().map(|key| key.problem(self.file));
+        self.problems.extend(problems);
     }
 }
 

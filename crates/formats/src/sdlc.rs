@@ -10,7 +10,9 @@
 //!
 //! Nothing here moves an issue: what a status may become is not decided here.
 
+mod convert;
 mod face;
+mod formats;
 mod layout;
 mod manifest;
 mod metrics;
@@ -21,12 +23,13 @@ mod state;
 mod tree;
 
 pub use face::{edits, show};
+pub use formats::PLAN;
 pub(crate) use layout::first_keys;
 pub use layout::{Layout, detect};
 pub use manifest::{Manifest, Repo, read_manifest};
 pub use metrics::{AgentRecord, MetricsLog, read_metrics};
+pub(crate) use plan::title_of_native;
 pub use plan::{FACE, import};
-pub(crate) use plan::{issue, title_of_native};
 pub use read::read;
 pub use shape::SHAPE;
 pub use state::{

@@ -5,9 +5,12 @@
 //! the same table as JSON Schema 2020-12; they cannot disagree, because
 //! neither knows anything of a format. Trees from YAML are checked alike.
 //!
-//! What a tolerant reader takes beyond this is its own business.
+//! [`keys()`] tells which keys of a document nothing reads, by the same table:
+//! what a tolerant reader takes beyond the format is a field that is
+//! [tolerated](Field::tolerated), which the other two do not see.
 
 mod check;
+mod keys;
 mod pattern;
 mod schema;
 mod version;
@@ -15,6 +18,7 @@ mod version;
 use piton_core::evidence::{WeakenedProof, Worth};
 
 pub use check::check;
+pub use keys::{Keys, UnknownKey, keys};
 pub use pattern::{Pattern, is_date_time};
 pub use schema::json_schema;
 pub use version::Version;
@@ -87,6 +91,8 @@ pub struct Field {
     pub shape: Shape,
     /// What it is for, in one line; may be empty.
     pub about: &'static str,
+    /// Whether readers take it although the format does not have it.
+    pub tolerated: bool,
 }
 
 /// A shape with a name. Tables that use one are statics, as it is itself.
@@ -130,6 +136,7 @@ impl Field {
             required: true,
             shape,
             about: "",
+            tolerated: false,
         }
     }
 
@@ -138,6 +145,14 @@ impl Field {
         Self {
             required: false,
             ..Self::required(key, shape)
+        }
+    }
+
+    /// A key that the format does not have, and that readers take.
+    pub const fn tolerated(key: &'static str, shape: Shape) -> Self {
+        Self {
+            tolerated: true,
+            ..Self::optional(key, shape)
         }
     }
 

@@ -13,12 +13,14 @@
 
 mod check;
 mod compile;
+mod convert;
 mod dependencies;
 mod edits;
 mod elapsed;
 mod expand;
 mod export;
 mod field;
+mod formats;
 mod import;
 mod layout;
 mod native;
@@ -30,11 +32,14 @@ mod workflow;
 mod worktree;
 mod write;
 
+pub use crate::plan_file::Shown;
 pub use crate::problem::Source;
 pub use compile::{Compilation, Lookup, Options, Workflows, compile};
-pub use edits::{Shown, edits, edits_without_base};
+pub use edits::{edits, edits_without_base};
 pub use elapsed::{format_elapsed, parse_elapsed};
 pub use export::Exporter;
+pub(crate) use formats::FILES;
+pub use formats::{PLAN, done_in_turn, unsupported};
 pub use import::import;
 pub use layout::{Layout, detect_layout};
 pub use native::FACE;

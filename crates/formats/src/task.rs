@@ -9,7 +9,9 @@
 mod about;
 mod boxes;
 mod check;
+mod convert;
 mod face;
+mod formats;
 mod front;
 mod ids;
 mod pair;
@@ -18,18 +20,22 @@ mod plan;
 use std::ops::Range;
 
 use crate::markdown::{Doc, splice};
+use crate::plan_identity::PlanIdentity;
 use crate::problem::Problem;
 use crate::tree::Span;
 
 pub use crate::markdown::EditError;
 pub use crate::sprint::Source;
 pub(crate) use about::about;
+pub(crate) use boxes::is_ticked;
 pub use check::check;
 pub use face::{edits, show};
+pub use formats::PLAN;
 pub use front::Front;
+use front::keys as front_keys;
 pub use pair::match_criteria;
+pub(crate) use plan::words_of_native;
 pub use plan::{FACE, import};
-pub(crate) use plan::{words_of, words_of_native};
 
 /// What a task file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +46,19 @@ pub struct Task {
     pub title: Option<String>,
     /// The criteria, in the order of the file.
     pub criteria: Vec<Criterion>,
+}
+
+impl Task {
+    /// What the task is known by: what its head or its first heading calls it,
+    /// and its criteria.
+    #[must_use]
+    pub fn identity(&self) -> PlanIdentity {
+        let front = self.front.as_ref();
+        let task = front.and_then(|front| front.task.as_deref());
+        let name = task.or(self.title.as_deref());
+        let criteria = self.criteria.iter();
+        PlanIdentity::new([name], criteria.map(|criterion| criterion.text.as_str()))
+    }
 }
 
 /// One box to tick.

@@ -8,8 +8,7 @@ use piton_core::ItemRow;
 use piton_core::native::Native;
 use piton_core::plan::PlannedItem;
 
-use crate::sprint::name_of_node;
-use crate::{prd, sdlc, sprint, task};
+use crate::registry::{plan_format, plan_formats};
 
 /// Longest title, in characters.
 pub const TITLE_CHARS_MAX: usize = 100;
@@ -30,20 +29,39 @@ pub fn title_of_planned(item: &PlannedItem) -> Option<String> {
 /// story, the words of a criterion.
 #[must_use]
 pub fn criteria_of_item(item: &ItemRow) -> Vec<String> {
-    let of_task = item.native.as_ref().and_then(task::words_of_native);
-    match (of_task, &item.prompt) {
+    match (words_of_native(item.native.as_ref()), &item.prompt) {
         (Some(words), _) => vec![words.trim().to_owned()],
-        (None, Some(prompt)) => prd::criteria_in_prompt(prompt),
+        (None, Some(prompt)) => {
+            let formats = plan_formats().iter();
+            let mut criteria = formats.map(|format| (format.criteria_in_prompt)(prompt));
+            criteria.find(|found| !found.is_empty()).unwrap_or_default()
+        }
         (None, None) => Vec::new(),
     }
 }
 
+/// What the file calls an item of a plan that is not stored yet, whole.
+pub(crate) fn name_of_planned(item: &PlannedItem) -> Option<String> {
+    let native = item.native.as_ref()?;
+    let name = (plan_format(&native.face)?.title_of_native)(native);
+    name.filter(|name| !name.trim().is_empty())
+}
+
+/// The words of an item of a plan that is not stored yet, where they say in one
+/// line what is to be true.
+pub(crate) fn words_of_planned(item: &PlannedItem) -> Option<String> {
+    words_of_native(item.native.as_ref())
+}
+
+fn words_of_native(native: Option<&Native>) -> Option<String> {
+    let native = native?;
+    (plan_format(&native.face)?.words_of_native)(native)
+}
+
 fn title(id: &str, prompt: Option<&str>, native: Option<&Native>) -> Option<String> {
-    let named = native.and_then(|native| match native.face.as_str() {
-        task::FACE => task::words_of_native(native),
-        sdlc::FACE => sdlc::title_of_native(native),
-        sprint::FACE => name_of_node(native),
-        _ => None,
+    let named = native.and_then(|native| {
+        let format = plan_format(&native.face)?;
+        (format.title_of_native)(native)
     });
     let named = named.filter(|name| !name.trim().is_empty());
     let text = named.or_else(|| prompt.map(|prompt| without_id(prompt, id).to_owned()))?;
@@ -90,6 +108,7 @@ mod tests {
 
     use super::*;
     use crate::problem::Source;
+    use crate::{prd, sdlc, sprint, task};
 
     #[track_caller]
     fn check(items: &[PlannedItem], expected: &[Option<&str>]) {

@@ -154,7 +154,6 @@ impl Reader<'_> {
         };
         let path = place.path.key("claims");
         let place = Place { map, path };
-        self.report.misspelt(map, path, &CLAIMS_KEYS);
         ClaimOverrides {
             changed: self.word(place, "changed", Worth::parse, Worth::WORDS),
             word: self.word(place, "word", Worth::parse, Worth::WORDS),
@@ -185,27 +184,6 @@ impl Reader<'_> {
             self.mistyped(place, key, node, "a list");
         }
         node.as_seq().unwrap_or_default()
-    }
-
-    /// Warns of every key that the format does not have.
-    pub(crate) fn unknown(&mut self, place: Place<'_>, known: &[&str]) {
-        for (key, _) in place.map.iter() {
-            let text = key.text.as_str();
-            if known.contains(&text) {
-                continue;
-            }
-            let message = match closest(text, known) {
-                Some(meant) => format!("the key `{text}` is not known; `{meant}` is"),
-                None => format!("the key `{text}` is not known"),
-            };
-            let hint = "nothing reads it; it is kept as it stands";
-            self.report.warning(
-                "UNKNOWN_KEY",
-                place.path.key(text),
-                key.span,
-                (message, hint),
-            );
-        }
     }
 
     fn mistyped(&mut self, place: Place<'_>, key: &str, node: &Node, wanted: &str) {

@@ -5,17 +5,19 @@
 //! value that is not as it should be: it is left out of what is understood,
 //! and stays in the file.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use piton_core::AttemptId;
 use piton_core::native::Native;
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
 use crate::face::CannotShow;
 use crate::json::{self, same};
+use crate::log_convert::PROJECT;
 use crate::problem::{Problem, Severity};
 use crate::shape::{Field, Shape, Text, Version, check, is_date_time};
 use crate::tree::{Key, Kind, Map, Node, Span, Value};
@@ -54,10 +56,16 @@ pub(crate) fn warnings(
         }
     }
     // What a newer version added is nobody's mistake.
-    if version(root).is_some_and(|version| version.minor > Version::CURRENT.minor) {
+    if adds_keys(root) {
         problems.retain(|problem| problem.is_error() || problem.code != "UNKNOWN_KEY");
     }
     problems
+}
+
+/// Whether a document is of a version that may have keys which piton does not
+/// know.
+pub(crate) fn adds_keys(root: &Node) -> bool {
+    version(root).is_some_and(|version| version.minor > Version::CURRENT.minor)
 }
 
 /// The version that a document names; a number without quotes counts as well.
@@ -338,11 +346,20 @@ pub(crate) fn id_of(node: &Node) -> Option<String> {
     node.get("id").and_then(Node::as_str).map(str::to_owned)
 }
 
+/// When an element of a log says that it happened.
+pub(crate) fn timestamp_of(node: &Node) -> Option<Timestamp> {
+    node.get("timestamp")
+        .and_then(Node::as_str)
+        .and_then(instant_or_utc)
+}
+
 /// A list of elements with ids, to be shown rows.
 pub(crate) struct Elements {
     list: Vec<Node>,
     by_id: HashMap<String, Vec<usize>>,
     shape: &'static Shape,
+    /// When the thing that an element says happened, where the list is a log.
+    time_of: Option<fn(&Node) -> Option<Timestamp>>,
     changed: bool,
 }
 
@@ -372,8 +389,16 @@ impl Elements {
             list,
             by_id,
             shape,
+            time_of: None,
             changed: false,
         })
+    }
+
+    /// The same list as a log: what is not there yet comes behind the last that
+    /// happened before it or at the same time.
+    pub(crate) fn by_time(mut self, time_of: fn(&Node) -> Option<Timestamp>) -> Self {
+        self.time_of = Some(time_of);
+        self
     }
 
     /// The first element that is called so.
@@ -386,7 +411,8 @@ impl Elements {
         &self.list
     }
 
-    /// Shows a thing called `id`: in its place, or at the end.
+    /// Shows a thing called `id`: in its place; at the end where it has none yet,
+    /// or, in a log, where its time is.
     ///
     /// `fresh` is how it is written where it is not there yet.
     pub(crate) fn show(&mut self, id: &str, native: Option<&Node>, wanted: &Node, fresh: Node) {
@@ -416,10 +442,28 @@ impl Elements {
         {
             map.pairs.insert(0, (Key::new("id"), Node::string(id)));
         }
-        let index = self.list.len();
+        let index = self.place_of(&node);
+        if index < self.list.len() {
+            let behind = self.by_id.values_mut().flatten();
+            behind.filter(|at| **at >= index).for_each(|at| *at += 1);
+        }
         self.by_id.entry(id.to_owned()).or_default().push(index);
-        self.list.push(node);
+        self.list.insert(index, node);
         self.changed = true;
+    }
+
+    /// Where an element that is not there yet belongs.
+    fn place_of(&self, node: &Node) -> usize {
+        let end = self.list.len();
+        let Some(time_of) = self.time_of else {
+            return end;
+        };
+        let Some(time) = time_of(node) else {
+            return end;
+        };
+        let is_later = |other: &Node| time_of(other).is_some_and(|other| other > time);
+        let before = self.list.iter().rposition(|other| !is_later(other));
+        before.map_or(0, |before| before + 1)
     }
 
     /// Whether the thing stands in the file under a name that another one has
@@ -488,6 +532,53 @@ pub(crate) fn digest(parts: &[&str]) -> [u8; 16] {
         .zip(hasher.finalize())
         .for_each(|(out, byte)| *out = byte);
     out
+}
+
+/// An id made of a digest, as UUIDs of version 8 are: the same for the same
+/// entry, whenever it is read.
+pub(crate) fn attempt_id(digest: [u8; 16]) -> AttemptId {
+    const VERSION: u128 = 0xf << 76;
+    const VARIANT: u128 = 0b11 << 62;
+    let bits = u128::from_be_bytes(digest) & !(VERSION | VARIANT);
+    let bits = bits | (8 << 76) | (0b10 << 62);
+    format!("{bits:032x}")
+        .parse()
+        .expect("32 hexadecimal digits are a UUID")
+}
+
+/// What a document says beside these lists, by key, its project under one word
+/// whatever it calls that; of its metadata what is not counted anew.
+pub(crate) fn said_of_whole(text: &str, project: &str, lists: &[&str]) -> BTreeMap<String, String> {
+    const COUNTED: [&str; 4] = ["version", "total_entries", "oldest_entry", "last_updated"];
+    let root = json::parse(text).root;
+    let pairs = root.as_ref().and_then(Node::as_map).map(|map| map.iter());
+    let pairs = pairs.into_iter().flatten();
+    let inner = |(key, node): (&Key, &Node)| match node.as_map().filter(|_| key.text == "metadata")
+    {
+        Some(map) => map
+            .iter()
+            .map(|(key, node)| (key.text.clone(), node.clone()))
+            .collect(),
+        None => vec![(key.text.clone(), node.clone())],
+    };
+    pairs
+        .flat_map(inner)
+        .filter(|(key, node)| {
+            let key = key.as_str();
+            !node.is_null() && !lists.contains(&key) && !COUNTED.contains(&key)
+        })
+        .map(|(key, node)| {
+            let key = if key == project {
+                PROJECT.to_owned()
+            } else {
+                key
+            };
+            let value = node
+                .as_str()
+                .map_or_else(|| json::render(&node), str::to_owned);
+            (key, value)
+        })
+        .collect()
 }
 
 /// A tree as a JSON value. A number that no double holds becomes its text.

@@ -24,14 +24,14 @@ fn draw_edit(world: &World, draw: Draw<'_>) -> Edit {
         };
     }
     let node = items[draw(items.len())].node.clone();
-    match draw(14) {
+    match draw(16) {
         0..=2 => Edit::SetState {
             node,
             to: [ItemState::Pending, ItemState::Skipped, ItemState::Done][draw(3)],
         },
         3 => Edit::SetState {
             node,
-            to: ALL_ITEM_STATES[draw(8)],
+            to: ALL_ITEM_STATES[draw(9)],
         },
         4 if draw(2) > 0 => Edit::SetSummary {
             node,
@@ -61,6 +61,10 @@ fn draw_edit(world: &World, draw: Draw<'_>) -> Edit {
         9 => draw_order(&items, draw),
         10 => Edit::SetRunState {
             to: [RunState::Paused, RunState::Running, RunState::Done][draw(3)],
+        },
+        11 | 12 => Edit::SetPresent {
+            node,
+            present: draw(3) == 0,
         },
         _ => draw_insert(&items, draw),
     }
@@ -126,7 +130,7 @@ fn draw_insert(items: &[&ItemRow], draw: Draw<'_>) -> Edit {
     let state = |draw: Draw<'_>| {
         let likely = [ItemState::Ready, ItemState::Ready, ItemState::Done];
         if draw(8) == 0 {
-            ALL_ITEM_STATES[draw(8)]
+            ALL_ITEM_STATES[draw(9)]
         } else {
             likely[draw(3)]
         }

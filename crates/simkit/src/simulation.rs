@@ -7,6 +7,7 @@
 
 use piton_core::gate::GateReport;
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jiff::{SignedDuration, Timestamp};
@@ -137,6 +138,12 @@ impl Script {
     }
 }
 
+/// Half of the runs are worked on by one, the others by up to four.
+fn workers(rng: &mut Rng) -> NonZeroUsize {
+    let more = if rng.percent(50) { rng.below(4) } else { 0 };
+    NonZeroUsize::MIN.saturating_add(more)
+}
+
 /// How much goes wrong.
 #[derive(Clone, Copy)]
 pub struct Chaos {
@@ -172,6 +179,31 @@ impl Agent {
     }
 }
 
+/// What works on an item, as its runner sees it.
+struct Work {
+    for_: WorkFor,
+    /// When it ends by itself.
+    ends: Timestamp,
+    /// When the time box ends.
+    until: Option<Timestamp>,
+    /// Somebody asked it to end.
+    is_stopped: bool,
+}
+
+enum WorkFor {
+    Agent(AttemptId),
+    Gate,
+}
+
+impl Work {
+    /// When something happens to it.
+    fn next(&self, now: Timestamp) -> Timestamp {
+        let over_time = self.until.filter(|_| !self.is_stopped);
+        let ends = if self.is_stopped { now } else { self.ends };
+        over_time.map_or(ends, |until| until.min(ends))
+    }
+}
+
 /// The machine went down, or the process was killed.
 struct Crash;
 
@@ -183,10 +215,16 @@ pub struct Sim {
     limits: Limits,
     options: Options,
     agents: BTreeMap<AttemptId, Agent>,
+    /// What the runner that lives has started.
+    works: BTreeMap<Node, Work>,
+    /// When the runner wants to be woken.
+    wake: Option<Timestamp>,
     /// Commits in the repository.
     head: u32,
     /// How often something was cut short: by a crash, a signal, or a limit.
     pub cuts: u32,
+    /// How many items were worked on at the same time, at most.
+    pub most_at_once: usize,
     effects: u32,
     seen: usize,
     /// The work tree, where agents may lie; where it is absent nobody looks.
@@ -222,6 +260,7 @@ impl Sim {
             agent: "scripted".to_owned(),
             wait: rng.percent(40),
             once: rng.percent(15),
+            workers: workers(&mut rng),
             ..Options::default()
         };
         let mut world = World::backed(&text, policy, backing);
@@ -234,8 +273,11 @@ impl Sim {
             limits,
             options,
             agents: BTreeMap::new(),
+            works: BTreeMap::new(),
+            wake: None,
             head: 0,
             cuts: 0,
+            most_at_once: 0,
             effects: 0,
             seen: 0,
             work_tree: None,
@@ -266,6 +308,7 @@ impl Sim {
     /// Agents may outlive their runner, or die with it.
     fn crash(&mut self) {
         self.world.restart();
+        self.works.clear();
         let dies = self.rng.percent(40);
         for agent in self.agents.values_mut().filter(|agent| agent.alive) {
             if dies {
@@ -307,13 +350,21 @@ impl Sim {
             rows.into_iter().for_each(|row| tables.put(row));
         }
         self.seen = self.world.journal.len();
-        let mut runner = RunLoop::new(run, token, self.options.clone(), tables);
+        self.wake = None;
+        let options = Options {
+            workers: self.workers(),
+            ..self.options.clone()
+        };
+        let mut runner = RunLoop::new(run, token, options, tables);
         let mut queue = VecDeque::from([Effect::Look]);
         loop {
             self.effects += 1;
             assert!(self.effects < EFFECTS_MAX, "it never ends");
-            let effect = queue.pop_front().expect("the loop waits for nothing");
             self.world.heartbeat(token);
+            let Some(effect) = queue.pop_front() else {
+                queue.extend(self.happens(&mut runner)?);
+                continue;
+            };
             self.may_crash()?;
             self.meddle();
             if let Effect::Finish(ending) = effect {
@@ -341,6 +392,102 @@ impl Sim {
         }
     }
 
+    /// How many items may be worked on at once. Where agents lie about one
+    /// tree, one works at a time.
+    pub fn workers(&self) -> NonZeroUsize {
+        match self.work_tree {
+            Some(_) => NonZeroUsize::MIN,
+            None => self.options.workers,
+        }
+    }
+
+    /// Nothing is left to be carried out: time passes until something happens.
+    fn happens(&mut self, runner: &mut RunLoop) -> Result<Vec<Effect>, Crash> {
+        self.may_crash()?;
+        self.meddle();
+        let news = self.news();
+        if !news.is_empty() {
+            return Ok(runner.step(self.world.now, Input::Changed(news)));
+        }
+        if self.rng.percent(self.chaos.signals) {
+            return Ok(self.signal(runner));
+        }
+        let now = self.world.now;
+        let works = self.works.iter();
+        let first = works
+            .map(|(node, work)| (work.next(now), node.clone()))
+            .min();
+        let wakes = self.wake.map(|wake| (wake, None));
+        let first = first.map(|(time, node)| (time, Some(node)));
+        let (time, node) = first
+            .into_iter()
+            .chain(wakes)
+            .min()
+            .expect("the loop waits for nothing");
+        self.world.now = now.max(time);
+        let input = match node {
+            None => {
+                self.wake = None;
+                Input::Time
+            }
+            Some(node) => self.ends(node),
+        };
+        self.may_crash()?;
+        Ok(runner.step(self.world.now, input))
+    }
+
+    /// Work on an item ends, or the time box ends while it goes on.
+    fn ends(&mut self, node: Node) -> Input {
+        let now = self.world.now;
+        let work = self.works.get_mut(&node).expect("it works");
+        let ends_itself = work.is_stopped || work.ends <= now;
+        if !ends_itself {
+            work.until = None;
+            self.cuts += 1;
+            return Input::TimeBoxOver { node };
+        }
+        let work = self.works.remove(&node).expect("it works");
+        match work.for_ {
+            WorkFor::Agent(attempt) => {
+                let agent = self.agents.get_mut(&attempt).expect("it was started");
+                if work.is_stopped {
+                    agent.report = cut_short(&agent.report);
+                }
+                agent.alive = false;
+                Input::AgentEnded {
+                    attempt,
+                    report: Box::new(agent.report.clone()),
+                    recovery: agent.recovery(),
+                    node,
+                }
+            }
+            WorkFor::Gate => {
+                let turn = self.count(|event| {
+                    matches!(event, Event::GateEnded { node: at, report, .. }
+                        if *at == node && !report.interrupted)
+                });
+                let report = GateReport {
+                    passed: !work.is_stopped && self.script.gate_passes(&node, turn),
+                    interrupted: work.is_stopped,
+                    tree: self.hash(),
+                    ..GateReport::default()
+                };
+                Input::GateEnded {
+                    node,
+                    report,
+                    recovery: None,
+                }
+            }
+        }
+    }
+
+    /// Something is started on an item, on which nothing works.
+    fn start(&mut self, node: &Node, work: Work) {
+        let before = self.works.insert(node.clone(), work);
+        assert!(before.is_none(), "two work on {node}");
+        self.most_at_once = self.most_at_once.max(self.works.len());
+    }
+
     /// What the loop holds in memory is what is stored.
     fn check_picture(&self, runner: &RunLoop) {
         let run = self.world.run;
@@ -358,6 +505,7 @@ impl Sim {
 
     fn finish(&mut self, token: u64, ending: Ending) -> Result<(), Crash> {
         assert_eq!(ending, Ending::State, "nobody else holds the run");
+        assert!(self.works.is_empty(), "something still works");
         assert_ne!(self.world.state(), RunState::Running);
         let run = self.world.run;
         self.world.ok(Command::ReleaseRun { run, token });
@@ -402,7 +550,10 @@ impl Sim {
                 node,
                 role,
                 until,
-            } => self.agent(runner, attempt, &node, role, until)?,
+            } => {
+                self.agent(attempt, &node, role, until)?;
+                return Ok(None);
+            }
             Effect::SettleAgent { attempt, node } => self.settle(attempt, node),
             Effect::AskBaseline { attempt, node } => {
                 let runs = self.script.number("baseline", &node, 0) < 60;
@@ -417,18 +568,31 @@ impl Sim {
                     answer,
                 }
             }
-            Effect::RunGate { node, .. } => self.gate(runner, &node)?,
+            Effect::RunGate { node, .. } => {
+                let work = Work {
+                    for_: WorkFor::Gate,
+                    ends: self.world.now + SignedDuration::from_secs(5),
+                    until: None,
+                    is_stopped: false,
+                };
+                self.start(&node, work);
+                return Ok(None);
+            }
             Effect::MakeCommit { node, settle } => self.make_commit(&node, settle)?,
             Effect::WaitUntil(time) => {
-                self.world.now = self.world.now.max(time);
-                Input::Time
+                self.wake = Some(time);
+                return Ok(None);
             }
             Effect::WaitForPerson => {
                 self.care();
                 Input::Changed(self.news())
             }
-            // Nothing works any more.
-            Effect::StopWork { .. } => return Ok(None),
+            Effect::StopWork { node, .. } => {
+                if let Some(work) = self.works.get_mut(&node) {
+                    work.is_stopped = true;
+                }
+                return Ok(None);
+            }
             Effect::Finish(_) => unreachable!("handled above"),
         }))
     }
@@ -463,14 +627,15 @@ impl Sim {
 
     fn agent(
         &mut self,
-        runner: &mut RunLoop,
         attempt: AttemptId,
         node: &Node,
         role: Role,
         until: Option<Timestamp>,
-    ) -> Result<Input, Crash> {
-        let others = self.agents.values().filter(|agent| agent.alive).count();
-        assert_eq!(others, 0, "two agents at once");
+    ) -> Result<(), Crash> {
+        let alive = self.agents.values().filter(|agent| agent.alive).count();
+        let at_work = self.works.values();
+        let at_work = at_work.filter(|work| matches!(work.for_, WorkFor::Agent(_)));
+        assert_eq!(alive, at_work.count(), "an agent of nobody works on");
         let mut moves = self.world.journal.iter().rev();
         // A person may have said that it is to be done again.
         let done = moves.find_map(|recorded| match &recorded.event {
@@ -493,33 +658,20 @@ impl Sim {
             report,
             recovery: self.script.recovery(node, role, turn),
         };
-        let (done_at, mut report) = (agent.done_at, agent.report.clone());
+        let work = Work {
+            for_: WorkFor::Agent(attempt),
+            ends: agent.done_at,
+            until,
+            is_stopped: false,
+        };
         self.agents.insert(attempt, agent);
+        self.start(node, work);
         self.may_crash()?;
         if self.work_tree.is_some() && self.script.number("writes", node, turn) < 40 {
             self.write_as_agent(attempt);
             self.may_crash()?;
         }
-        if self.interrupted(runner) {
-            report = cut_short(&report);
-        } else if until.is_some_and(|until| until < done_at) {
-            self.world.now = until.map_or(done_at, |until| until.max(self.world.now));
-            self.cuts += 1;
-            let effects = runner.step(self.world.now, Input::Time);
-            assert_eq!(effects, [Effect::StopWork { kill: false }]);
-            report = cut_short(&report);
-        } else {
-            self.world.now = done_at;
-        }
-        let agent = self.agents.get_mut(&attempt).expect("just started");
-        agent.alive = false;
-        agent.report = report.clone();
-        Ok(Input::AgentEnded {
-            attempt,
-            node: node.clone(),
-            report: Box::new(report),
-            recovery: agent.recovery(),
-        })
+        Ok(())
     }
 
     /// The work tree at this moment.
@@ -612,20 +764,6 @@ impl Sim {
         }
     }
 
-    /// Somebody may want what works now to stop; it does.
-    fn interrupted(&mut self, runner: &mut RunLoop) -> bool {
-        self.meddle();
-        let mut effects = Vec::new();
-        let news = self.news();
-        if !news.is_empty() {
-            effects.extend(runner.step(self.world.now, Input::Changed(news)));
-        }
-        if self.rng.percent(self.chaos.signals) {
-            effects.extend(self.signal(runner));
-        }
-        !effects.is_empty()
-    }
-
     /// Finds out what became of an agent whose runner died.
     fn settle(&mut self, attempt: AttemptId, node: Node) -> Input {
         let now = self.world.now;
@@ -655,28 +793,6 @@ impl Sim {
     fn count(&self, of: impl Fn(&Event) -> bool) -> usize {
         let events = self.world.journal.iter();
         events.filter(|recorded| of(&recorded.event)).count()
-    }
-
-    fn gate(&mut self, runner: &mut RunLoop, at: &Node) -> Result<Input, Crash> {
-        let turn = self.count(|event| {
-            matches!(event, Event::GateEnded { node, report, .. }
-                if node == at && !report.interrupted)
-        });
-        self.may_crash()?;
-        let interrupted = self.interrupted(runner);
-        self.world.pass(5);
-        let passed = !interrupted && self.script.gate_passes(at, turn);
-        let report = GateReport {
-            passed,
-            interrupted,
-            tree: self.hash(),
-            ..GateReport::default()
-        };
-        Ok(Input::GateEnded {
-            node: at.clone(),
-            report,
-            recovery: None,
-        })
     }
 
     fn make_commit(&mut self, at: &Node, settle: bool) -> Result<Input, Crash> {
@@ -754,15 +870,18 @@ impl Sim {
             let token = self.rng.percent(30).then(|| self.world.run_row().fence);
             let file = "PROGRESS.yaml".to_owned();
             let by_person = self.rng.percent(30);
+            let by_hand = self.rng.percent(50);
             let command = Command::TakeEdits {
                 run,
                 token,
                 file,
                 edits,
-                word: if by_person {
-                    crate::edits::a_persons(&self.world)
-                } else {
-                    Word::File
+                word: match (by_person, by_hand) {
+                    (true, _) => crate::edits::a_persons(&self.world),
+                    (false, true) => Word::Hand {
+                        by: "ada".to_owned(),
+                    },
+                    (false, false) => Word::File,
                 },
             };
             // A person is refused what cannot be done; a file is asked about.
@@ -915,7 +1034,7 @@ fn cut_short(report: &Report) -> Report {
 }
 
 /// How many seeds are tried: `PITON_SIM_SEEDS`, else as many as the test says.
-fn seeds(usual: u32) -> u32 {
+pub fn seeds_of(usual: u32) -> u32 {
     crate::seed::variable("PITON_SIM_SEEDS")
         .and_then(|text| text.parse().ok())
         .unwrap_or(usual)
@@ -924,7 +1043,7 @@ fn seeds(usual: u32) -> u32 {
 /// Tries so many seeds; the first that fails is named.
 pub fn for_each_seed(usual: u32, claim: impl Fn(u32)) {
     let first = crate::seed::seed();
-    for nth in 0..seeds(usual) {
+    for nth in 0..seeds_of(usual) {
         let seed = first.wrapping_add(nth);
         if let Err(cause) = catch_unwind(AssertUnwindSafe(|| claim(seed))) {
             let why = cause

@@ -437,6 +437,11 @@ impl World {
                 open.map(|row| Row::Attempt(Box::new(row.clone())))
                     .collect()
             }
+            Need::AttemptsAt(run, node) => {
+                let at = self.tables.attempts();
+                let at = at.filter(|row| row.run == *run && row.node == *node);
+                at.map(|row| Row::Attempt(Box::new(row.clone()))).collect()
+            }
             Need::Decision(decision) => get(Key::Decision(*decision)).into_iter().collect(),
             Need::OpenDecisions(Some(run)) => {
                 let open = self.tables.open_decisions(*run);
@@ -493,7 +498,6 @@ impl World {
             | Need::Entry(_)
             | Need::LeaseExpiry(_)
             | Need::Runs
-            | Need::AttemptsAt(..)
             | Need::DecisionNumbered(_)
             | Need::OpenDecisions(None)
             | Need::RecentEntries(_)
@@ -548,16 +552,37 @@ impl World {
         attempt
     }
 
+    /// The token with which the item was taken last; 0 where there is none.
+    pub fn fence(&self, at: &str) -> u64 {
+        let item = self.tables.item(self.run, &node(at));
+        item.map_or(0, |item| item.fence)
+    }
+
+    /// The end of an attempt at an item, by whoever took the item last.
+    pub fn end_attempt(&self, token: u64, attempt: AttemptId, at: &str, report: Report) -> Command {
+        Command::EndAttempt {
+            run: self.run,
+            token,
+            attempt,
+            node: node(at),
+            fence: self.fence(at),
+            report: Box::new(report),
+            recovery: None,
+            claimed: Vec::new(),
+        }
+    }
+
     #[track_caller]
     pub fn end(&mut self, token: u64, at: &str, attempt: AttemptId, report: Report) {
-        self.ok(end_attempt(self.run, token, attempt, at, report));
+        let command = self.end_attempt(token, attempt, at, report);
+        self.ok(command);
     }
 
     /// Ends an attempt, and says what to do now.
     #[track_caller]
     pub fn end_so(&mut self, at: &str, attempt: AttemptId, report: Report, what: Recovery) {
         let token = self.run_row().fence;
-        let mut command = end_attempt(self.run, token, attempt, at, report);
+        let mut command = self.end_attempt(token, attempt, at, report);
         if let Command::EndAttempt { recovery, .. } = &mut command {
             *recovery = Some(Box::new(what));
         }
@@ -598,6 +623,7 @@ impl World {
             run,
             token,
             node,
+            fence: self.fence(at),
             report,
             recovery: None,
         });
@@ -625,6 +651,7 @@ impl World {
             run,
             token,
             node,
+            fence: self.fence(at),
             result,
         });
     }
@@ -855,6 +882,7 @@ impl World {
             | ItemState::Done
             | ItemState::Failed
             | ItemState::Skipped
+            | ItemState::Dropped
             | ItemState::Blocked => {}
         }
     }
@@ -972,24 +1000,6 @@ pub fn start_attempt(run: RunId, token: u64, attempt: AttemptId, at: &str, role:
         role,
         agent: "sh".to_owned(),
         model: None,
-    }
-}
-
-pub fn end_attempt(
-    run: RunId,
-    token: u64,
-    attempt: AttemptId,
-    at: &str,
-    report: Report,
-) -> Command {
-    Command::EndAttempt {
-        run,
-        token,
-        attempt,
-        node: node(at),
-        report: Box::new(report),
-        recovery: None,
-        claimed: Vec::new(),
     }
 }
 
@@ -1187,7 +1197,7 @@ fn furnish(item: &mut PlannedItem, word: &str) {
     }
 }
 
-pub const ALL_ITEM_STATES: [ItemState; 8] = [
+pub const ALL_ITEM_STATES: [ItemState; 9] = [
     ItemState::Pending,
     ItemState::Ready,
     ItemState::Working,
@@ -1196,4 +1206,5 @@ pub const ALL_ITEM_STATES: [ItemState; 8] = [
     ItemState::Failed,
     ItemState::Skipped,
     ItemState::Blocked,
+    ItemState::Dropped,
 ];

@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::entry::EntryType;
+use piton_core::attempt::{Report, ToldAttempt};
+use piton_core::entry::{Entry, EntryType};
 use piton_core::evidence::Claims;
 use piton_core::id::{CommandId, Node, RunId, StreamId};
 use piton_core::journal::{GENESIS, Record};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
-use piton_core::{Command, Event, Key, Need, Refusal};
+use piton_core::{AttemptId, Command, Event, Key, Need, Outcome, Refusal};
 use piton_store::{CommitError, Committed, Cursor, MemoryStore, Store};
 use tempfile::TempDir;
 
@@ -505,6 +506,50 @@ pub fn entries_are_loaded_as_they_are_asked_for(subject: &mut Subject) {
     subject.assert_whole();
 }
 
+/// The last ones are the last by time: neither the order in which things were
+/// stored nor their ids say when they happened.
+pub fn the_last_ones_go_by_time(subject: &mut Subject) {
+    let told = |id: u128, at: &str| {
+        Command::TellAttempt(Box::new(ToldAttempt {
+            attempt: AttemptId(uuid::Uuid::from_u128(id)),
+            run: RunId::PROJECT,
+            node: Node::named("login"),
+            item: "login".to_owned(),
+            number: None,
+            name: None,
+            agent: "file".to_owned(),
+            ended_at: at.parse().ok(),
+            report: Box::new(Report::bare(Outcome::Failed)),
+            native: None,
+        }))
+    };
+    for (id, at) in [(7, "12:00"), (9, "10:00"), (3, "11:00")] {
+        let command = told(id, &format!("2020-01-15T{at}:00Z"));
+        subject.commit(&command).expect("never refused");
+        let logged = Entry {
+            at: Some(format!("2019-01-15T{at}:00Z")),
+            ..entry(EntryType::MilestoneReached, at)
+        };
+        subject.commit(&log(logged)).expect("never refused");
+    }
+    let attempt = |id| Key::Attempt(AttemptId(uuid::Uuid::from_u128(id)));
+    for (count, ids) in [(1, &[7][..]), (2, &[7, 3]), (9, &[7, 3, 9])] {
+        let wanted: BTreeSet<Key> = ids.iter().map(|id| attempt(*id)).collect();
+        assert_eq!(subject.keys(Need::RecentAttempts(count)), wanted);
+    }
+    let milestones = |rows: piton_core::Rows| -> Vec<String> {
+        let entries = rows.tables.entries_by_time().into_iter();
+        let logged = entries.filter(|row| row.entry.kind == EntryType::MilestoneReached);
+        logged.map(|row| row.entry.title()).collect()
+    };
+    let last = |subject: &Subject, need| milestones(subject.store.load(&[need]).expect("readable"));
+    let kind = EntryType::MilestoneReached;
+    assert_eq!(last(subject, Need::LastEntry(kind)), ["12:00"]);
+    // What the attempts left in the log happened a year later.
+    assert_eq!(last(subject, Need::RecentEntries(5)), ["11:00", "12:00"]);
+    subject.assert_whole();
+}
+
 /// Nothing is loaded of a store in which nothing is.
 pub fn an_empty_store_has_no_rows(subject: &mut Subject) {
     let run = RunId(uuid::Uuid::from_u128(1));
@@ -697,6 +742,7 @@ macro_rules! store_contract {
             items_are_loaded_as_they_are_asked_for
             runs_are_loaded_as_they_are_asked_for
             entries_are_loaded_as_they_are_asked_for
+            the_last_ones_go_by_time
             an_empty_store_has_no_rows
             a_secret_is_stored_nowhere
             a_heartbeat_without_a_lease_is_refused

@@ -211,6 +211,7 @@ impl History {
             now: self.world.now(),
             tokens_max: TOKENS,
             blockers: BlockersOf::Project,
+            rule_texts: &[],
         };
         let piton = preparing::prepare(store, &request).expect("in memory");
         assert_eq!(piton.left_out, 0);

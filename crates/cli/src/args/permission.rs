@@ -109,7 +109,7 @@ fn of_learn(command: &LearnCommand) -> Permission {
 
 fn of_files(command: &FilesCommand) -> Permission {
     match command {
-        FilesCommand::List => Permission::new("piton files list", Access::Read),
+        FilesCommand::List { .. } => Permission::new("piton files list", Access::Read),
         FilesCommand::Check { .. } => Permission::new("piton files check", Access::Read),
         FilesCommand::Schema { .. } => Permission::new("piton files schema", Access::Read),
         FilesCommand::Sync => Permission::new("piton files sync", Access::Person),

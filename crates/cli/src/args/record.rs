@@ -7,7 +7,8 @@ use piton_core::observation::Observation;
 
 pub(crate) const EXAMPLES: &str =
     "ITEM is a node as `piton status` shows it, with RUN: before it where more than one run has
-it; in a task file, a criterion's number. What no run knows becomes an item of no plan.
+it; in a task file, a criterion's number. Where there is no plan, any name is taken; where
+there is one, project:NAME is an item of no plan.
 
 JSON is read with `-` or --from, and at no other time. It is an object like an entry of
 .ralph/progress.json without its id; all keys may be left out:

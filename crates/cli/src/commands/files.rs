@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
-use piton_engine::verbs::files::{self, Grade, Listed, Standing};
+use piton_engine::verbs::files::{self, Adoption, Count, Grade, Listed, Standing};
 use piton_engine::verbs::init::{self, Init, Intent};
 use piton_engine::{Exit, Failure, Findings, World};
 
@@ -13,17 +13,22 @@ use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW};
 use crate::show::table;
 
 pub(super) fn init(world: &World, args: &InitArgs, output: &mut Output) -> Result<Exit, Failure> {
-    let looked = init::look(world)?;
+    let looked = init::look(world, &args.with)?;
     if !output.json {
         show_found(&looked, output);
     }
+    let exit = if args.strict && !looked.is_whole() {
+        Exit::No
+    } else {
+        Exit::Done
+    };
     if args.dry_run {
         if output.json {
             output.json(&looked);
         } else {
             output.note("nothing was done");
         }
-        return Ok(Exit::Done);
+        return Ok(exit);
     }
     let asks = looked.adopts() && !args.yes && !output.json;
     let is_asked = asks && std::io::stdin().is_terminal();
@@ -34,12 +39,12 @@ pub(super) fn init(world: &World, args: &InitArgs, output: &mut Output) -> Resul
     if asks && !is_asked {
         output.note("stdin is no terminal, so nobody is asked: this goes on as with `--yes`; `--dry-run` only looks");
     }
-    let done = init::init(world, &mut |text| {
+    let done = init::init(world, &args.with, &mut |text| {
         output.note(&format!("{DIM}{text}{DIM:#}"))
     })?;
     if output.json {
         output.json(&done);
-        return Ok(Exit::Done);
+        return Ok(exit);
     }
     for said in &done.said {
         output.note(said);
@@ -53,8 +58,13 @@ pub(super) fn init(world: &World, args: &InitArgs, output: &mut Output) -> Resul
             output.note(&format!("  {line}"));
         }
     }
+    for name in &done.could_begin {
+        output.hint(&format!(
+            "some files of {name} are not there, and none is made; `piton init --with {name}` begins them"
+        ));
+    }
     output.note(&next(&done));
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 fn is_agreed(output: &mut Output) -> bool {
@@ -91,6 +101,51 @@ fn show_found(looked: &Init, output: &mut Output) {
         ]
     });
     output.data(&table::render(rows));
+    for found in &looked.found {
+        if let Some(adoption) = &found.adoption {
+            show_adoption(&found.path, adoption, output);
+        }
+    }
+}
+
+/// Says what of a file is taken, and names the first things that are not.
+fn show_adoption(file: &str, adoption: &Adoption, output: &mut Output) {
+    let counts = &adoption.counts;
+    if counts.is_empty() {
+        return;
+    }
+    let taken: Vec<String> = counts.iter().map(taken).collect();
+    output.note(&format!("{file}: took {}", taken.join(", ")));
+    for count in adoption.lacking() {
+        for left in &count.first {
+            let nearest = left.nearest;
+            let nearest = nearest.map(|nearest| format!(", perhaps meant as `{nearest}`"));
+            output.note(&format!(
+                "  {YELLOW}not taken{YELLOW:#}: line {}: {}{}",
+                left.line,
+                left.text,
+                nearest.unwrap_or_default()
+            ));
+        }
+        let more = count.left - count.first.len();
+        if more > 0 {
+            let more = format!("and {more} more {}", count.what.words(more));
+            output.note(&format!("  {YELLOW}not taken{YELLOW:#}: {more}"));
+        }
+        if let Some(hint) = count.hint {
+            output.note(&format!("  {hint}"));
+        }
+    }
+}
+
+/// `3 rules`, or `0 of 41 ticked boxes` where not all were taken.
+fn taken(count: &Count) -> String {
+    let all = count.taken + count.left;
+    let words = count.what.words(all);
+    match count.left {
+        0 => format!("{all} {words}"),
+        _ => format!("{} of {all} {words}", count.taken),
+    }
 }
 
 fn next(done: &Init) -> String {
@@ -108,7 +163,7 @@ pub(super) fn files(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     match command {
-        FilesCommand::List => list(world, output),
+        FilesCommand::List { strict } => list(world, strict, output),
         FilesCommand::Check { strict, files } => {
             let grade = if strict {
                 Grade::Strict
@@ -129,17 +184,29 @@ pub(super) fn files(
             to,
             input,
             output: target,
-        } => convert(world, (&from, &to), input.as_ref(), &target, output),
+            strict,
+        } => {
+            let converted = files::convert(world, &from, &to, input.as_ref())?;
+            let is_no = strict && !converted.lost.is_empty();
+            show_converted(world, &to, &converted, &target, output)?;
+            Ok(if is_no { Exit::No } else { Exit::Done })
+        }
         FilesCommand::Migrate => migrate(world, output),
     }
 }
 
-fn list(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+fn list(world: &World, strict: bool, output: &mut Output) -> Result<Exit, Failure> {
     let mut listed = files::list(world)?;
     let older = older_layouts(world, &mut listed)?;
+    let is_whole = listed.iter().all(|file| file.adoption.is_whole());
+    let exit = if strict && !is_whole {
+        Exit::No
+    } else {
+        Exit::Done
+    };
     if output.json {
         output.json(&listed);
-        return Ok(Exit::Done);
+        return Ok(exit);
     }
     let rows = listed.iter().map(|file| {
         let standing = match (file.standing, &file.run) {
@@ -164,10 +231,12 @@ fn list(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         };
         let link = file.link.as_ref();
         let link = link.map(|to| format!(" -> {}", to.display()));
+        let counts: Vec<String> = file.adoption.counts.iter().map(taken).collect();
         [
             format!("{BOLD}{}{BOLD:#}{}", file.path, link.unwrap_or_default()),
             standing,
             problems,
+            counts.join(", "),
             format!("{DIM}{}{DIM:#}", file.about),
         ]
     });
@@ -175,7 +244,10 @@ fn list(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     if listed.is_empty() {
         output.note("no native files were found here");
     }
-    Ok(Exit::Done)
+    for file in listed.iter().filter(|file| !file.adoption.is_whole()) {
+        show_adoption(&file.path, &file.adoption, output);
+    }
+    Ok(exit)
 }
 
 /// What happens to a file of an older layout.
@@ -191,7 +263,7 @@ fn older_layouts(world: &World, listed: &mut [Listed]) -> Result<Vec<String>, Fa
     if foreign.peek().is_none() {
         return Ok(Vec::new());
     }
-    let mut older = init::look(world)?.found;
+    let mut older = init::look(world, &[])?.found;
     older.retain(|found| found.intent == Intent::Migrate);
     for file in foreign {
         if let Some(found) = older.iter().find(|found| found.path == file.path) {
@@ -209,12 +281,22 @@ fn check(world: &World, paths: &[std::path::PathBuf], grade: Grade, output: &mut
         output.json(&serde_json::json!({
             "files": checked.files,
             "problems": checked.findings.problems,
+            "adopted": checked.adopted,
             "unread": unread,
         }));
     } else if checked.files > 0 {
         output.findings(&with_places(&checked.findings));
+        for file in &checked.adopted {
+            show_adoption(&file.file, &file.counts, output);
+        }
         let warnings = checked.findings.problems.len() - errors;
         let said = match (errors, warnings) {
+            (0, 0) if !checked.is_whole() => {
+                format!(
+                    "{}: no errors, and not all is taken",
+                    count(checked.files, "file")
+                )
+            }
             (0, 0) => format!(
                 "{GREEN}{}: all is well{GREEN:#}",
                 count(checked.files, "file")
@@ -234,7 +316,7 @@ fn check(world: &World, paths: &[std::path::PathBuf], grade: Grade, output: &mut
     for (_, failure) in &checked.unread {
         output.failure(failure);
     }
-    checked.exit()
+    checked.exit(grade)
 }
 
 /// The problems, each with its place in the document: in a long file a line does
@@ -283,14 +365,13 @@ fn sync(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn convert(
+fn show_converted(
     world: &World,
-    (from, to): (&str, &str),
-    input: Option<&std::path::PathBuf>,
+    to: &str,
+    converted: &files::Converted,
     target: &Path,
     output: &mut Output,
-) -> Result<Exit, Failure> {
-    let converted = files::convert(world, from, to, input)?;
+) -> Result<(), Failure> {
     output.findings(&converted.findings);
     if target == Path::new("-") {
         if output.json {
@@ -299,7 +380,7 @@ fn convert(
                 "lost": converted.lost,
                 "problems": converted.findings.problems,
             }));
-            return Ok(Exit::Done);
+            return Ok(());
         }
         output.data(&converted.text);
     } else {
@@ -318,7 +399,7 @@ fn convert(
             .map(|lost| [format!("  {}", lost.count), lost.what.clone()]);
         output.note(table::render(rows).trim_end());
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
 fn migrate(world: &World, output: &mut Output) -> Result<Exit, Failure> {
@@ -331,8 +412,12 @@ fn migrate(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     }
     for file in &migrated {
         let what = if file.said_something {
+            let kept = match file.learnings {
+                1 => "learning-0000".to_owned(),
+                several => format!("{several} learnings, from learning-0000 on,"),
+            };
             format!(
-                "what {} said is kept as learning-0000 and shown in {}",
+                "what {} said is kept as {kept} and shown in {}",
                 file.from, file.to
             )
         } else {

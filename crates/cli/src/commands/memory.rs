@@ -6,6 +6,7 @@ use piton_core::usage::Spend;
 use piton_engine::verbs::recent::{Noticed, Past, Recent};
 use piton_engine::verbs::{issue, log, recent, session, status};
 use piton_engine::{Exit, Failure, World};
+use serde::Serialize;
 
 use super::{count, notify};
 use crate::args::{LogArgs, RecentArgs, SessionCommand};
@@ -52,13 +53,22 @@ pub(super) fn session(
 ) -> Result<Exit, Failure> {
     let told = &mut |notice: piton_engine::Notice<'_>| notify(world, &notice, output);
     let joined = |words: Vec<String>| Some(words.join(" ")).filter(|text| !text.is_empty());
+    // Whoever begins is told where things stand, as it was before this session.
+    let before = match &command {
+        SessionCommand::Start { .. } => Some(recent::recent(world, &world.cwd, RECENT)?),
+        SessionCommand::End { .. } | SessionCommand::Focus { .. } => None,
+    };
     let row = match command {
         SessionCommand::Start { focus, spec } => session::start(world, joined(focus), spec, told)?,
         SessionCommand::End { notes } => session::end(world, joined(notes), told)?,
         SessionCommand::Focus { text } => session::focus(world, &text.join(" "), told)?,
     };
     if output.json {
-        return Ok(recorded(&row, output));
+        output.json(&Begun { row: &row, before });
+        return Ok(Exit::Done);
+    }
+    if let Some(before) = &before {
+        output.data(&lately(world, before));
     }
     let minutes = row.entry.data.get("duration_minutes");
     let after = minutes
@@ -66,6 +76,15 @@ pub(super) fn session(
         .unwrap_or_default();
     output.note(&format!("recorded {}{after}", describe(&row)));
     Ok(Exit::Done)
+}
+
+/// An entry of a session, with what happened before it where it begins one.
+#[derive(Serialize)]
+struct Begun<'r> {
+    #[serde(flatten)]
+    row: &'r EntryRow,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<Recent>,
 }
 
 fn describe(row: &EntryRow) -> String {
@@ -130,8 +149,9 @@ pub(super) fn recent(
             return Ok(Exit::Done);
         }
         let past = item.attempts.iter().map(|attempt| past(world, attempt));
-        output.data(&past.collect::<String>());
-        if item.attempts.is_empty() {
+        let logged = item.entries.iter().map(|row| entry_line(world, row));
+        output.data(&past.chain(logged).collect::<String>());
+        if item.attempts.is_empty() && item.entries.is_empty() {
             output.note(&format!("no attempt was made at `{}`", item.node));
         }
         return Ok(Exit::Done);
@@ -148,16 +168,18 @@ pub(super) fn recent(
     Ok(Exit::Done)
 }
 
+fn entry_line(world: &World, row: &EntryRow) -> String {
+    format!(
+        "{DIM}{}{DIM:#}  {}\n",
+        world.local_time(row.timestamp),
+        in_words(row)
+    )
+}
+
 fn lately(world: &World, recent: &Recent) -> String {
     let mut text = format!("{}\n", recent.summary);
-    let entries = recent.entries.iter().map(|row| {
-        let line = format!(
-            "{DIM}{}{DIM:#}  {}\n",
-            world.local_time(row.timestamp),
-            in_words(row)
-        );
-        ((false, Some(row.timestamp)), line)
-    });
+    let entries = recent.entries.iter();
+    let entries = entries.map(|row| ((false, Some(row.timestamp)), entry_line(world, row)));
     let attempts = recent.attempts.iter();
     let attempts = attempts.map(|attempt| {
         let order = (attempt.ended_at.is_none(), attempt.ended_at);
@@ -183,8 +205,29 @@ fn unresolved(blockers: &[EntryRow]) -> String {
         return String::new();
     }
     let mut text = "Unresolved blockers:\n".to_owned();
+    // A task that was blocked again and again is one line, with the last of its
+    // reasons.
+    let task = |row: &EntryRow| (row.entry.spec.clone(), row.entry.task_id.clone());
+    let mut tasks: Vec<(&EntryRow, usize)> = Vec::new();
     for row in blockers {
-        text.push_str(&format!("{YELLOW}!{YELLOW:#} {}\n", in_words(row)));
+        let named = row.entry.task_id.is_some();
+        let known = tasks
+            .iter_mut()
+            .find(|(known, _)| named && task(known) == task(row));
+        match known {
+            Some((last, times)) => {
+                *last = row;
+                *times += 1;
+            }
+            None => tasks.push((row, 1)),
+        }
+    }
+    for (row, times) in tasks {
+        let times = match times {
+            1 => String::new(),
+            times => format!(" {DIM}({times} times){DIM:#}"),
+        };
+        text.push_str(&format!("{YELLOW}!{YELLOW:#} {}{times}\n", in_words(row)));
     }
     text
 }
@@ -211,7 +254,8 @@ fn blockers(world: &World, output: &mut Output) -> Result<Exit, Failure> {
 /// An attempt in a line.
 fn past_line(world: &World, attempt: &Past) -> String {
     let name = attempt.name.as_deref().unwrap_or(&attempt.node);
-    let said = attempt.summary.as_deref().or(attempt.error.as_deref());
+    // What an agent says of its work is no reason why that failed.
+    let said = attempt.error.as_deref().or(attempt.summary.as_deref());
     let said = said.map(|said| format!(": {}", first_line(said)));
     let when = world.local_time(attempt.ended_at.unwrap_or(attempt.started_at));
     format!(
@@ -277,7 +321,7 @@ pub(super) fn failures(
         output.json(&failures);
         return Ok(Exit::Done);
     }
-    if failures.attempts == 0 {
+    if failures.attempts == 0 && failures.items == 0 {
         output.note("no attempt failed or was blocked");
         return Ok(Exit::Done);
     }
@@ -297,8 +341,12 @@ pub(super) fn failures(
         .iter()
         .map(|one| [format!("{:>4}", one.count), one.category.to_string()]);
     output.data(&table::render(rows));
+    let untried = match failures.items {
+        0 => String::new(),
+        items => format!(", and {} without one", count(items, "item")),
+    };
     output.note(&format!(
-        "{DIM}in {}{DIM:#}",
+        "{DIM}in {}{untried}{DIM:#}",
         count(failures.attempts, "failed or blocked attempt")
     ));
     for warning in &failures.warnings {
@@ -337,7 +385,7 @@ pub(super) fn issues(
             ItemState::Done => GREEN,
             ItemState::Failed | ItemState::Blocked => RED,
             ItemState::Waiting => YELLOW,
-            ItemState::Skipped | ItemState::Pending => DIM,
+            ItemState::Skipped | ItemState::Dropped | ItemState::Pending => DIM,
             ItemState::Ready | ItemState::Working => BOLD,
         };
         let file = issue.file_state.as_deref();

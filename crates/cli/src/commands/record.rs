@@ -4,7 +4,8 @@ use std::path::Path;
 
 use piton_core::Outcome;
 use piton_core::attempt::{Context, RecoveryAction, Report, Spend, Usage};
-use piton_engine::verbs::record::{self, Account, Recorded, Request};
+use piton_engine::shell::quote;
+use piton_engine::verbs::record::{self, Account, NotDone, Recorded, Request};
 use piton_engine::{Exit, Failure, World};
 
 use super::{notify, read_text};
@@ -109,6 +110,9 @@ fn show(recorded: &Recorded, output: &mut Output) {
             first_line(&recorded.node)
         ));
     }
+    if let Some(not_done) = &recorded.not_done {
+        output.hint(&still_open(&recorded.node, not_done));
+    }
     if let Some(used) = used(&Spend::of(&recorded.usage)) {
         output.note(&format!("{DIM}used {used}{DIM:#}"));
     }
@@ -118,6 +122,31 @@ fn show(recorded: &Recorded, output: &mut Output) {
     if let Some(blocker) = &recorded.resolved {
         output.note(&format!("resolved the blocker of `{blocker}`"));
     }
+}
+
+/// Why an item of a plan is not done although somebody says so.
+fn still_open(node: &str, not_done: &NotDone) -> String {
+    let node = first_line(node);
+    let proof = if not_done.has_check {
+        "its check completes it"
+    } else {
+        "its run completes it"
+    };
+    let mark = not_done
+        .file
+        .as_ref()
+        .map(|file| format!(", or mark it in {file} yourself"));
+    let go_on = if not_done.state.is_broken() {
+        let item = format!("{}:{node}", not_done.run);
+        format!("Try it again with `piton plan retry {}`", quote(&item))
+    } else {
+        format!("Go on with `piton run {}`", quote(&not_done.run))
+    };
+    format!(
+        "`{node}` stays {}: a record is a report, and {proof}. {go_on}{}",
+        not_done.state,
+        mark.unwrap_or_default()
+    )
 }
 
 impl From<OutcomeArg> for Outcome {

@@ -59,6 +59,18 @@ pub(super) fn transcript(
     })?;
     if !output.json {
         let what = format!("attempt {} at {}", read.number, first_line(&read.item));
+        if let Some(next) = &read.next {
+            let printed = if read.is_empty {
+                ", and had printed nothing"
+            } else {
+                ""
+            };
+            output.note(&format!(
+                "{DIM}{what} was under way when its runner died{printed}{DIM:#}"
+            ));
+            output.hint(&format!("go on with `{next}`"));
+            return Ok(Exit::Done);
+        }
         match (read.is_empty, read.under_way) {
             (true, true) => output.note(&format!("{DIM}{what} has printed nothing yet{DIM:#}")),
             (true, false) => output.note(&format!("{DIM}{what} printed nothing{DIM:#}")),

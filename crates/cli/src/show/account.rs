@@ -1,8 +1,10 @@
 //! The account with which an invocation ends: one screen.
 
+use piton_core::ItemState;
 use piton_core::amount::spoken;
 use piton_engine::account::{Account, AccountItem};
-use piton_engine::item_view::WaitsFor;
+use piton_engine::item_view::{ItemView, WaitsFor};
+use piton_engine::world::local_time_s;
 
 use super::costs::used;
 use super::item::behind;
@@ -12,23 +14,25 @@ use crate::output::{DIM, GREEN, RED, YELLOW};
 /// So many items of a list are shown: what failed, what waits, and the others.
 const SHOWN: usize = 6;
 const OTHERS_SHOWN: usize = 4;
+/// So many of the items that hold others up are named in a line.
+const CAUSES_SHOWN: usize = 2;
 /// A line is cut here.
 const WIDTH: usize = 78;
 /// Shorter work is no news.
 const WORK_S_MIN: u64 = 60;
 
-/// The levels of evidence, best first, as they are shown.
-const LEVELS: &[(&str, &str)] = &[
+/// What it rests on that items are done, the best first, as it is shown.
+const BASES: &[(&str, &str)] = &[
     ("check", "check passed"),
     ("person", "by a person"),
     ("changed", "changed"),
     ("word", "agent's word"),
+    ("taken-over", "taken over"),
 ];
 
 /// The account, a line each.
 pub(crate) fn lines(account: &Account) -> Vec<String> {
     let mut lines = vec![done(account)];
-    let unit = |count: usize| account.unit.word(count);
     list(&mut lines, ("failed", SHOWN), &account.failed, failed);
     list(
         &mut lines,
@@ -42,20 +46,12 @@ pub(crate) fn lines(account: &Account) -> Vec<String> {
         &account.waiting,
         waiting,
     );
-    if !account.skipped.is_empty() {
-        lines.push(format!("{DIM}~{DIM:#} skipped {}", account.skipped.len()));
+    for (word, items) in [("skipped", &account.skipped), ("dropped", &account.dropped)] {
+        if !items.is_empty() {
+            lines.push(format!("{DIM}~{DIM:#} {word} {}", items.len()));
+        }
     }
-    if !account.left.is_empty() {
-        let count = account.left.len();
-        let first = account
-            .left
-            .first()
-            .and_then(|item| item.item.waits.as_ref());
-        let first = first.filter(|waits| waits.what == WaitsFor::Dependency);
-        let why = first.and_then(|waits| waits.why.as_deref());
-        let why = why.map_or_else(String::new, |why| format!(", waiting for {why}"));
-        lines.push(cut(&format!("  {count} {} not finished{why}", unit(count))));
-    }
+    lines.extend(left(account));
     let work =
         (account.work_s >= WORK_S_MIN).then(|| format!("{} of work", spoken(account.work_s)));
     let spent: Vec<String> = work.into_iter().chain(used(&account.spend)).collect();
@@ -66,9 +62,11 @@ pub(crate) fn lines(account: &Account) -> Vec<String> {
 }
 
 fn done(account: &Account) -> String {
-    let known = LEVELS.iter().filter_map(|(level, words)| {
-        let count = account.done.get(*level)?;
-        Some(format!("{count} {words}"))
+    let known = BASES.iter().filter_map(|(basis, words)| {
+        let count = account.done.get(*basis)?;
+        let file = account.file.as_ref().filter(|_| *basis == "taken-over");
+        let from = file.map_or_else(String::new, |file| format!(" from {file}"));
+        Some(format!("{count} {words}{from}"))
     });
     let by: Vec<String> = known.collect();
     let by = match by.as_slice() {
@@ -80,6 +78,67 @@ fn done(account: &Account) -> String {
         account.done_count(),
         account.total,
         account.unit.word(account.total)
+    )
+}
+
+/// What is left, in a line for each cause that several have in common: the
+/// items that hold it up, each with the question about it.
+fn left(account: &Account) -> Vec<String> {
+    let mut causes: Vec<(String, usize)> = Vec::new();
+    for item in &account.left {
+        let cause = cause(item);
+        match causes.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, count)) => *count += 1,
+            None => causes.push((cause, 1)),
+        }
+    }
+    let unit = |count: usize| account.unit.word(count);
+    let shown = causes.iter().take(SHOWN);
+    let shown = shown.map(|(cause, count)| cut(&format!("  {count} {} {cause}", unit(*count))));
+    let mut lines: Vec<String> = shown.collect();
+    let more: usize = causes.iter().skip(SHOWN).map(|(_, count)| count).sum();
+    if more > 0 {
+        let unit = unit(more);
+        lines.push(format!(
+            "  {DIM}{more} more {unit} held up by others{DIM:#}"
+        ));
+    }
+    lines
+}
+
+/// Why an item is left.
+fn cause(item: &AccountItem) -> String {
+    let view = &item.item;
+    if let Some(waits) = view.waits.as_ref().filter(|_| item.held_up_by.is_empty()) {
+        return match waits.what {
+            WaitsFor::Time => put_off(view),
+            WaitsFor::Breakpoint => "held at a breakpoint".to_owned(),
+            WaitsFor::Person | WaitsFor::Dependency => "not reached".to_owned(),
+        };
+    }
+    match (view.state, item.held_up_by.as_slice()) {
+        (ItemState::Working, _) => "begun and not finished".to_owned(),
+        (_, []) => "not reached".to_owned(),
+        (_, by) => format!("held up by {}", some_of(by)),
+    }
+}
+
+/// The first of the items that hold one up, and how many there are besides.
+fn some_of(by: &[String]) -> String {
+    let shown = by.iter().take(CAUSES_SHOWN).map(String::as_str);
+    let shown: Vec<&str> = shown.collect();
+    match by.len().saturating_sub(CAUSES_SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// When an item that waits for a time is tried again.
+fn put_off(item: &ItemView) -> String {
+    let until = item.until.map(local_time_s);
+    until.map_or_else(
+        || "put off".to_owned(),
+        |until| format!("put off until {until}"),
     )
 }
 
@@ -101,7 +160,7 @@ fn list(
 }
 
 fn failed(item: &AccountItem) -> Vec<String> {
-    let mark = if item.item.state == piton_core::ItemState::Blocked {
+    let mark = if item.item.state == ItemState::Blocked {
         "B"
     } else {
         "!"
@@ -120,14 +179,16 @@ fn failed(item: &AccountItem) -> Vec<String> {
 }
 
 fn waiting(item: &AccountItem) -> Vec<String> {
-    let why = item
-        .item
-        .waits
-        .as_ref()
-        .and_then(|waits| waits.why.as_deref());
+    let waits = item.item.waits.as_ref();
+    // Its time may have come while nobody worked on the run.
+    let is_put_off = waits.is_none_or(|waits| waits.what == WaitsFor::Time);
+    let why = waits.map_or(item.item.error.as_deref(), |waits| waits.why.as_deref());
     let why = why.map_or_else(String::new, |why| format!(" - {}", first_line(why)));
     let text = cut(&format!("{}{}{why}", item.item.node, title(item)));
     let mut lines = vec![format!("{YELLOW}?{YELLOW:#} {text}")];
+    if is_put_off {
+        lines.push(format!("    {}", put_off(&item.item)));
+    }
     let next = item.next.as_ref();
     lines.extend(next.map(|next| format!("    {GREEN}{next}{GREEN:#}")));
     lines

@@ -41,7 +41,7 @@ fn mark(item: &ItemView) -> String {
         ItemState::Working => ("[>]", CYAN),
         ItemState::Failed => ("[!]", RED),
         ItemState::Blocked => ("[B]", RED),
-        ItemState::Skipped => ("[~]", DIM),
+        ItemState::Skipped | ItemState::Dropped => ("[~]", DIM),
         ItemState::Waiting => ("[?]", YELLOW),
         ItemState::Pending | ItemState::Ready => ("[ ]", anstyle::Style::new()),
     };

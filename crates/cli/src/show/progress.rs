@@ -194,6 +194,9 @@ fn moved_line(
             "{RED}!{RED:#} {node} is blocked{calls}{}",
             dash(moved.error.as_deref())
         )),
+        ItemState::Dropped => Some(format!(
+            "{DIM}~ {node} is dropped: it is not in the file any more{DIM:#}"
+        )),
         ItemState::Skipped => Some(format!(
             "{DIM}~ {node} is left out{}{DIM:#}",
             dash(moved.summary.as_deref())

@@ -147,14 +147,13 @@ fn items(run: &Report, now: Timestamp, finished: Finished) -> String {
 fn in_one_line(items: &[ItemView]) -> String {
     let leaves = || items.iter().filter(|item| item.children == 0);
     let of_state = |state| leaves().filter(|item| item.state == state).count();
-    let (done, skipped) = (of_state(ItemState::Done), of_state(ItemState::Skipped));
-    let mut parts = Vec::new();
-    if done > 0 {
-        parts.push(format!("{done} done"));
-    }
-    if skipped > 0 {
-        parts.push(format!("{skipped} skipped"));
-    }
+    let states = [ItemState::Done, ItemState::Skipped, ItemState::Dropped];
+    let counts = states.map(|state| (of_state(state), state));
+    let parts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, state)| format!("{count} {state}"))
+        .collect();
     format!(
         "{GREEN}[x]{GREEN:#} {} {DIM}(each: --all){DIM:#}",
         parts.join(", ")
@@ -176,12 +175,15 @@ fn counters(run: &Report) -> String {
         counters.nodes,
         counters.unit.word(counters.nodes)
     ));
-    if counters.nodes_skipped > 0 {
-        parts.push(format!("{} skipped", counters.nodes_skipped));
-    }
-    if counters.nodes_failed > 0 {
-        parts.push(format!("{} failed", counters.nodes_failed));
-    }
+    let others = [
+        (counters.nodes_skipped, "skipped"),
+        (counters.nodes_dropped, "dropped"),
+        (counters.nodes_failed, "failed"),
+        (counters.nodes_blocked, "blocked"),
+        (counters.nodes_waiting, "waiting"),
+    ];
+    let others = others.iter().filter(|(count, _)| *count > 0);
+    parts.extend(others.map(|(count, word)| format!("{count} {word}")));
     let agents = if counters.iterations == 1 {
         "agent"
     } else {

@@ -328,6 +328,8 @@ fn what_the_formats_do_not_allow_is_said_with_its_place_and_taken_as_far_as_it_g
 fn markdown_that_is_no_text_is_left_alone_and_asked_about_once() {
     for file in [PROGRESS_MD, GUARDRAILS] {
         let scratch = project(&["RALPH_TASK.md"]);
+        let begun = scratch.piton(&["init", "--yes", "--with", "ralph-dir"]);
+        assert_eq!(begun.exit, 0, "{}", begun.err);
         assert_eq!(
             scratch
                 .piton(&[
@@ -373,12 +375,10 @@ fn markdown_that_is_no_text_is_left_alone_and_asked_about_once() {
         for text in ["\u{feff}# \u{fffd}\r\n", "", "- [ ] x\r\n### Sign: \r\n"] {
             put(&scratch, file, text.as_bytes());
             let said = scratch.piton(&["session", "focus", "x"]);
-            assert_eq!(
-                (said.exit, open_questions(&scratch)),
-                (0, 0),
-                "{text}: {}",
-                said.err
-            );
+            assert_eq!(said.exit, 0, "{text}: {}", said.err);
+            // Where every sign is gone, that may be meant otherwise.
+            let asked_max = usize::from(file == GUARDRAILS);
+            assert!(open_questions(&scratch) <= asked_max, "{text}");
         }
     }
 }
@@ -476,6 +476,11 @@ fn an_entry_that_was_edited_is_asked_about_once_and_each_verb_does_what_it_says(
         let scratch = project(&[RALPH]);
         let edited = scratch.read(RALPH).replace("the first", "the second");
         put(&scratch, RALPH, edited.as_bytes());
+        // What piton wrote last is not known any more: the journal may be newer.
+        let base = scratch
+            .path()
+            .join(".piton/mirrors/_ralph_progress_json.base");
+        fs::remove_file(base).expect("it is there");
         for _ in 0..3 {
             assert_eq!(scratch.piton(&["record", "more"]).exit, 0);
             assert_eq!(open_questions(&scratch), 1);
@@ -489,6 +494,18 @@ fn an_entry_that_was_edited_is_asked_about_once_and_each_verb_does_what_it_says(
         assert!(file.contains(shown), "{verb}: {file}");
         assert_eq!(file.matches("\"more-").count(), 3, "{verb}: {file}");
     }
+}
+
+#[test]
+fn an_entry_that_only_a_person_changed_is_taken_as_the_file_has_it() {
+    let scratch = project(&[RALPH]);
+    let edited = scratch.read(RALPH).replace("the first", "the second");
+    put(&scratch, RALPH, edited.as_bytes());
+    assert_eq!(scratch.piton(&["record", "more"]).exit, 0);
+    assert_eq!(open_questions(&scratch), 0);
+    let file = scratch.read(RALPH);
+    assert!(file.contains("the second"), "{file}");
+    assert_eq!(file.matches("\"more-").count(), 1, "{file}");
 }
 
 #[test]

@@ -24,8 +24,8 @@ mod sums {
             r#"{"input_tokens":1200,"output_tokens":300,"cache_read_tokens":5000,"cost_usd":0.62}"#,
         ));
         assert_eq!(scratch.run(&["--model", "opus"]).exit, 0);
-        scratch.piton(&["record", "notes", "--cost-usd", "0.5"]);
-        scratch.piton(&["record", "notes"]);
+        scratch.piton(&["record", "project:notes", "--cost-usd", "0.5"]);
+        scratch.piton(&["record", "project:notes"]);
         insta::assert_snapshot!(scratch.shows(&["status", "--costs"]), @r"
         2026-01-15_demo
           build          1 attempt   1200 in, 300 out, 5000 from cache                       $0.62 said
@@ -147,7 +147,7 @@ mod budgets {
             "{}",
             said.err
         );
-        let hint = format!("`piton run {DEMO} --budget-usd 5`");
+        let hint = format!("`piton run {DEMO} --budget-usd 6`");
         assert!(said.err.contains(&hint), "{}", said.err);
         // It counts for all invocations together, and starts nothing.
         let said = scratch.run(&["--budget-usd", "3"]);
@@ -171,7 +171,7 @@ mod budgets {
             "{}",
             said.err
         );
-        scratch.piton(&["record", "notes", "--input-tokens", "4000"]);
+        scratch.piton(&["record", "project:notes", "--input-tokens", "4000"]);
         let said = scratch.run(&["--budget-tokens", "9000"]);
         assert_eq!(said.exit, 5);
         assert!(

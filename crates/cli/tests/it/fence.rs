@@ -421,7 +421,7 @@ fn a_scratch_project_of_an_agent_is_a_project_as_any_other() {
         ("run", "run prd.json --agent ./inner.sh"),
         ("ask", "inbox ask 'which port?'"),
         ("decide", "decide d1 answer --why 5433"),
-        ("record", "record something --summary x"),
+        ("record", "record project:something --summary x"),
     ];
     scratch.script("inner.sh", &format!("echo x >>made\n{COMPLETED}"));
     let mut lines = "out=$PWD; mkdir inner; cd inner; git init --quiet; unset PITON_PROJECT\n\
@@ -459,7 +459,7 @@ fn a_person_whose_shell_started_the_run_is_a_person() {
         "while ! [ -e works ]; do sleep 0.01; done\n".to_owned(),
         attempt("decide", "$PITON decide d1 answer --why tabs"),
         attempt("pause", "$PITON pause"),
-        attempt("record", "$PITON record else --summary x"),
+        attempt("record", "$PITON record project:else --summary x"),
         "touch go; wait\n".to_owned(),
     ];
     scratch.script("person.sh", &person.concat());

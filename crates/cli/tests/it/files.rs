@@ -52,6 +52,7 @@ mod check {
         fs::create_dir(scratch.path().join("folder")).expect("made");
         pipe(&scratch, "pipe.json");
         insta::assert_snapshot!(scratch.shows(&["files", "check", "nope.json", "prd.json"]), @r"
+        prd.json: took 1 entry, 5 keys
         1 file: all is well
         error: there is no file nope.json [file.missing]
         hint: see that the path is right; it is seen from the present folder
@@ -94,6 +95,7 @@ mod check {
           |
           = help: write a time with its zone, such as "2026-01-15T10:30:00Z"
 
+        .ralph/progress.json: took 1 entry, 10 keys
         1 error
         [exit 1]
         "#);
@@ -187,18 +189,17 @@ mod list {
         ");
         let init = scratch.shows(&["init", "--yes"]);
         insta::assert_snapshot!(init, @r"
-        .ralph/.iteration     kept up to date as soon as there is something to show  how many agents were started
-        .ralph/activity.log   adopted, and kept up to date                           what Ralph's agents did
-        .ralph/errors.log     left alone                                             it is no regular file
-        .ralph/guardrails.md  adopted, and kept up to date                           the signs of Ralph
-        .ralph/progress.json  left alone                                             it is a folder
-        .ralph/progress.md    left alone                                             a JSON document
-        RALPH_TASK.md         left alone                                             a binary file
-        prd.json              left alone                                             it is a link to nowhere, where nothing is
+        .ralph/activity.log   adopted, and kept up to date  what Ralph's agents did
+        .ralph/errors.log     left alone                    it is no regular file
+        .ralph/guardrails.md  adopted, and kept up to date  the signs of Ralph
+        .ralph/progress.json  left alone                    it is a folder
+        .ralph/progress.md    left alone                    a JSON document
+        RALPH_TASK.md         left alone                    a binary file
+        prd.json              left alone                    it is a link to nowhere, where nothing is
         keeping progress in SCRATCH/.piton
         git need not see these; add them to .gitignore if you agree:
           .ralph/activity.log
-          .ralph/.iteration
+        hint: some files of ralph-dir are not there, and none is made; `piton init --with ralph-dir` begins them
         next: `piton log session_started`, or `piton run PLAN`
         [exit 0]
         ");
@@ -353,6 +354,7 @@ fn in_a_second_work_tree_it_is_said_whose_files_are_kept() {
     };
     insta::assert_snapshot!(shows("second", &["init", "--yes"]), @r"
     .ralph/progress.json  adopted, and kept up to date  Ralph's progress: attempts, learnings, patterns
+    .ralph/progress.json: took 3 keys
     keeping progress in SCRATCH/main/.piton
     warning: the native files of SCRATCH/main are kept; those of this work tree, SCRATCH/second, are neither read nor written: .ralph/progress.json
     next: `piton log session_started`, or `piton run PLAN`
@@ -513,22 +515,38 @@ mod convert {
         insta::assert_snapshot!(to("task-file"), @r"
         task-file has no place for:
           1  dependencies
-          2  acceptanceCriteria
-          1  branchName
+          2  priority
         ");
         insta::assert_snapshot!(to("sdlc"), @r"
         sdlc has no place for:
           2  acceptanceCriteria
           1  branchName
+          2  priority
         ");
         insta::assert_snapshot!(to("sprint-progress"), @r"
         sprint-progress has no place for:
           1  branchName
+          2  priority
         ");
         insta::assert_snapshot!(to("prd-features"), @r"
         prd-features has no place for:
           1  branchName
+          2  priority
         ");
+        assert_eq!(to("prd-user-stories"), "");
+        let strict = |format: &str| {
+            let args = [
+                "files",
+                "convert",
+                "--from",
+                "prd-features",
+                "--strict",
+                "--to",
+                format,
+            ];
+            scratch.piton(&args).exit
+        };
+        assert_eq!((strict("sdlc"), strict("prd-user-stories")), (1, 0));
     }
 
     #[test]
@@ -538,7 +556,7 @@ mod convert {
             |from: &str, to: &str| scratch.shows(&["files", "convert", "--from", from, "--to", to]);
         insta::assert_snapshot!(shows("sdlc", "agent-os"), @r"
         error: `sdlc` is a plan, and `agent-os` keeps a log: a plan becomes a plan, a log a log [usage]
-        hint: `sdlc` can become one of: sprint-progress, prd-features, task-file, sdlc
+        hint: `sdlc` can become one of: sprint-progress, prd-features, prd-user-stories, task-file, sdlc
         [exit 2]
         ");
         insta::assert_snapshot!(shows("ralph-progress", "task-file"), @r"
@@ -548,12 +566,12 @@ mod convert {
         ");
         insta::assert_snapshot!(shows("sdlc", "guardrails"), @r"
         error: `guardrails` cannot be converted [usage]
-        hint: the logs are: ralph-json, agent-os, ralph-progress; the plans are: sprint-progress, prd-features, task-file, sdlc
+        hint: the logs are: ralph-json, agent-os, ralph-progress; the plans are: sprint-progress, prd-features, prd-user-stories, task-file, sdlc
         [exit 2]
         ");
         insta::assert_snapshot!(shows("sprint", "sdlc"), @r"
         error: `sprint` cannot be converted [usage]
-        hint: the logs are: ralph-json, agent-os, ralph-progress; the plans are: sprint-progress, prd-features, task-file, sdlc
+        hint: the logs are: ralph-json, agent-os, ralph-progress; the plans are: sprint-progress, prd-features, prd-user-stories, task-file, sdlc
         [exit 2]
         ");
     }

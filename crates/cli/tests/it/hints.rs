@@ -182,6 +182,11 @@ const SITUATIONS: &[Situation] = &[
         exits: &[0],
     },
     Situation {
+        page: "item.not_planned",
+        make: || Made::of(after(FAILS, &[]), &["record", "biuld"]),
+        exits: &[0, 0],
+    },
+    Situation {
         page: "item.state",
         make: || Made::of(after(FAILS, &[]), &["plan", "retry", "test"]),
         exits: &[0],
@@ -430,6 +435,111 @@ fn what_pages_about_agents_and_memory_print_can_be_typed() {
 fn what_pages_about_plans_and_runs_print_can_be_typed() {
     for situation in SITUATIONS.iter().filter(|one| one.page > "plan") {
         check(situation);
+    }
+}
+
+const LIST: &str = r#"{"features": [{"id": "a", "description": "do a", "steps": [], "passes": false}, {"id": "b", "description": "do b", "steps": [], "passes": false}, {"id": "c", "description": "do c", "steps": [], "passes": false}]}"#;
+
+const RUN_LIST: &[&str] = &[
+    "run",
+    "prd.json",
+    "--agent",
+    "./agent.sh",
+    "--verdict",
+    "exit-status",
+];
+
+/// A run of a list, each of whose items asks or fails until it is told to go on.
+fn list(agent: &str, more: &[&str]) -> Made {
+    let scratch = Scratch::new();
+    let agent = agent.replace("echo built", "echo x >>made; echo built");
+    scratch.write("prd.json", LIST).agent(&agent);
+    Made::of(scratch, &[RUN_LIST, more].concat())
+}
+
+fn died() -> Scratch {
+    let (scratch, runner) = at_work();
+    runner.kill();
+    scratch
+}
+
+/// What was typed, how, and how what it prints ends when that is typed.
+type Printed = (&'static str, fn() -> Made, &'static [i32]);
+
+const PRINTED: &[Printed] = &[
+    (
+        "decide skip, and another item waits",
+        || Made::of(list(ASKS, &[]).scratch, &["decide", "d1", "skip"]),
+        &[0],
+    ),
+    (
+        "plan skip, and another item failed",
+        || Made::of(list(FAILS, &[]).scratch, &["plan", "skip", "a"]),
+        &[0],
+    ),
+    (
+        "plan retry, and two others failed",
+        || Made::of(list(FAILS, &[]).scratch, &["plan", "retry", "b"]),
+        &[1],
+    ),
+    (
+        "run --stop-on-failure, at a question",
+        || list(ASKS, &["--stop-on-failure"]),
+        &[0, 3],
+    ),
+    (
+        "run --stop-on-failure, at a failure",
+        || list(FAILS, &["--stop-on-failure"]),
+        &[0, 1],
+    ),
+    (
+        "plan retry after a death",
+        || Made::of(died(), &["plan", "retry", "build"]),
+        &[0],
+    ),
+    (
+        "plan skip after a death",
+        || Made::of(died(), &["plan", "skip", "build"]),
+        &[0],
+    ),
+    (
+        "transcript after a death",
+        || Made::of(died(), &["transcript", "build", "--follow"]),
+        &[0],
+    ),
+    (
+        "a dry run where all waits",
+        || Made::of(list(ASKS, &[]).scratch, &["run", "prd", "--dry-run"]),
+        &[0],
+    ),
+    (
+        "a dry run of a paused run",
+        || {
+            let scratch = project("echo built");
+            scratch.write("demo/PAUSE", "");
+            scratch.run(&[]);
+            Made::of(scratch, &["run", DEMO, "--dry-run"])
+        },
+        &[0],
+    ),
+    (
+        "a dry run of a finished run",
+        || Made::of(after("echo built", &[]), &["run", DEMO, "--dry-run"]),
+        &[0, 0],
+    ),
+];
+
+#[test]
+fn what_steering_a_run_prints_can_be_typed() {
+    for (name, make, exits) in PRINTED {
+        for (at, exit) in exits.iter().enumerate() {
+            let made = make();
+            let said = &made.said.err;
+            let typed = commands(&hint(&made.said));
+            assert_eq!(typed.len(), exits.len(), "{name}: {said}");
+            let then = made.types(&typed[at]);
+            assert_eq!(then.exit, *exit, "{name}: {}: {}", typed[at], then.err);
+        }
     }
 }
 

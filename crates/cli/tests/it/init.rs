@@ -212,13 +212,37 @@ fn a_program_is_told_what_was_found_and_done() {
         {
           "path": ".ralph/progress.json",
           "about": "Ralph's progress: attempts, learnings, patterns",
-          "intent": "adopt"
+          "intent": "adopt",
+          "adoption": [
+            {
+              "what": "entries",
+              "taken": 1,
+              "left": 0
+            },
+            {
+              "what": "keys",
+              "taken": 10,
+              "left": 0
+            }
+          ]
         },
         {
           "path": "prd.json",
           "about": "a list of user stories",
           "intent": "run",
-          "command": "piton run prd.json"
+          "command": "piton run prd.json",
+          "adoption": [
+            {
+              "what": "entries",
+              "taken": 1,
+              "left": 0
+            },
+            {
+              "what": "keys",
+              "taken": 9,
+              "left": 0
+            }
+          ]
         }
       ],
       "ignore": [],
@@ -248,44 +272,30 @@ fn what_is_found_is_offered_only_where_it_can_be_used_and_typed_from_here() {
         Said::of(&output.expect("piton starts")).shown(&scratch)
     };
     insta::assert_snapshot!(shows(&["init"]), @r"
-    .ralph/.iteration     kept up to date as soon as there is something to show  how many agents were started
-    .ralph/activity.log   kept up to date as soon as there is something to show  what Ralph's agents did
-    .ralph/errors.log     kept up to date as soon as there is something to show  what went wrong for Ralph's agents
-    .ralph/guardrails.md  kept up to date as soon as there is something to show  the signs of Ralph
-    .ralph/progress.json  cannot be read, and is asked about                     Ralph's progress: attempts, learnings, patterns
-    .ralph/progress.md    kept up to date as soon as there is something to show  the sessions of Ralph
-    RALPH_TASK.md         left alone                                             a task with criteria: an empty file
-    demo/SPRINT.yaml      left alone: `piton plan check ../demo`                 the definition of a sprint, which has errors
-    prd.json              left alone                                             a list of features, with nothing to do in it
-    state.json            left alone: `piton files check ../state.json`          the state of an Agentic SDLC run, which cannot be read
-    web/prd.json          a plan: `piton run prd.json`                           a list of user stories
-    stdin is no terminal, so nobody is asked: this goes on as with `--yes`; `--dry-run` only looks
-    keeping progress in SCRATCH/.piton
-    .ralph/progress.json cannot be taken in and is left as it is; see `piton inbox`
-    git need not see these; add them to .gitignore if you agree:
-      .ralph/activity.log
-      .ralph/errors.log
-      .ralph/.iteration
-    next: `piton run prd.json`
-    [exit 0]
-    ");
-    // What was adopted is not adopted again, and nothing is to be asked.
-    insta::assert_snapshot!(shows(&["init"]), @r"
-    .ralph/.iteration     kept up to date already                        how many agents were started
-    .ralph/activity.log   kept up to date already                        what Ralph's agents did
-    .ralph/errors.log     kept up to date already                        what went wrong for Ralph's agents
-    .ralph/guardrails.md  kept up to date already                        the signs of Ralph
     .ralph/progress.json  cannot be read, and is asked about             Ralph's progress: attempts, learnings, patterns
-    .ralph/progress.md    kept up to date already                        the sessions of Ralph
     RALPH_TASK.md         left alone                                     a task with criteria: an empty file
     demo/SPRINT.yaml      left alone: `piton plan check ../demo`         the definition of a sprint, which has errors
     prd.json              left alone                                     a list of features, with nothing to do in it
     state.json            left alone: `piton files check ../state.json`  the state of an Agentic SDLC run, which cannot be read
     web/prd.json          a plan: `piton run prd.json`                   a list of user stories
-    git need not see these; add them to .gitignore if you agree:
-      .ralph/activity.log
-      .ralph/errors.log
-      .ralph/.iteration
+    web/prd.json: took 1 entry, 9 keys
+    stdin is no terminal, so nobody is asked: this goes on as with `--yes`; `--dry-run` only looks
+    keeping progress in SCRATCH/.piton
+    .ralph/progress.json cannot be taken in and is left as it is; see `piton inbox`
+    hint: some files of ralph-dir are not there, and none is made; `piton init --with ralph-dir` begins them
+    next: `piton run prd.json`
+    [exit 0]
+    ");
+    // What was adopted is not adopted again, and nothing is to be asked.
+    insta::assert_snapshot!(shows(&["init"]), @r"
+    .ralph/progress.json  cannot be read, and is asked about             Ralph's progress: attempts, learnings, patterns
+    RALPH_TASK.md         left alone                                     a task with criteria: an empty file
+    demo/SPRINT.yaml      left alone: `piton plan check ../demo`         the definition of a sprint, which has errors
+    prd.json              left alone                                     a list of features, with nothing to do in it
+    state.json            left alone: `piton files check ../state.json`  the state of an Agentic SDLC run, which cannot be read
+    web/prd.json          a plan: `piton run prd.json`                   a list of user stories
+    web/prd.json: took 1 entry, 9 keys
+    hint: some files of ralph-dir are not there, and none is made; `piton init --with ralph-dir` begins them
     next: `piton run prd.json`
     [exit 0]
     ");

@@ -6,13 +6,19 @@
 )]
 #![expect(clippy::print_stderr, reason = "what is skipped is said aloud")]
 
+mod adoption;
+mod another_plan;
 mod archive;
+mod at_work;
 mod bad_input;
+mod clones;
 mod compile;
 mod conformance;
 mod control;
 mod costs;
 mod crash;
+mod died;
+mod dropped;
 mod faults;
 mod fence;
 mod files;
@@ -24,6 +30,7 @@ mod hostile_agents;
 mod init;
 mod large;
 mod last_words;
+mod lately;
 mod learn;
 mod liveness;
 mod logging;
@@ -31,6 +38,7 @@ mod many;
 mod marks;
 mod mcp;
 mod memory;
+mod morning;
 mod next;
 mod nights;
 mod old_writers;
@@ -45,5 +53,6 @@ mod record;
 mod remembered;
 mod run;
 mod session;
+mod signs;
 mod states;
 mod takeover;

@@ -239,3 +239,28 @@ fn to_skip_an_item_at_work_ends_its_attempt() {
     let says = "one interrupted: its item is left out";
     assert!(said.err.contains(says), "{}", said.err);
 }
+
+#[test]
+fn a_dry_run_lists_what_can_be_started_and_says_what_the_rest_waits_for() {
+    let scratch = Scratch::new();
+    let phases = "  - id: one\n    prompt: Fail.\n    parallel: true\n  - id: two\n    prompt: Do.\n  - id: three\n    prompt: Do.\n    wait-for-parallel: true\n";
+    let body = "cat >prompt; grep -q Fail. prompt && exit 1; exit 0";
+    scratch.sprint(phases).agent(body);
+    assert_eq!(scratch.run(&["--stop-on-failure"]).exit, 1);
+    insta::assert_snapshot!(scratch.shows(&["run", "demo", "--dry-run"]), @r"
+    two: Do.
+    1 item to do; nothing was started
+    2 more items wait until a person has done something: see `piton next`
+    [exit 0]
+    ");
+    assert_eq!(scratch.piton(RUN).exit, 1);
+    insta::assert_snapshot!(scratch.shows(&["run", "demo", "--dry-run"]), @r"
+    run `2026-01-15_demo` is blocked at one; nothing can be started
+    hint: see why, and what to type to go on, with `piton inbox`
+    [exit 0]
+    ");
+    assert_eq!(
+        scratch.json(&["run", "demo", "--dry-run"]),
+        serde_json::json!([])
+    );
+}

@@ -417,6 +417,9 @@ fn what_one_process_asks_about_another_does_not_write_over() {
     );
     let edited = scratch.read(FILE).replace("one", "two");
     scratch.write(FILE, &edited);
+    // What piton wrote last is not known any more, so that a person is asked.
+    let base = ".piton/mirrors/_ralph_progress_json.base";
+    std::fs::remove_file(scratch.path().join(base)).expect("it is there");
     let stamp = scratch
         .path()
         .join(".piton/mirrors/_ralph_progress_json.json");

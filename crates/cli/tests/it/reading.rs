@@ -390,16 +390,18 @@ fn every_verb_describes_an_item_with_the_same_object() {
     let of_status = scratch.json(&["status"])["run"]["nodes"][1].clone();
     assert_eq!(of_status["title"], "Add the logout");
     assert_eq!(scratch.json(&["next"])["runs"][0]["stuck"][0], of_status);
-    assert_eq!(
-        scratch.json(&[RUN_LIST, &["--dry-run"]].concat())[0],
-        of_status
-    );
     assert_eq!(scratch.json(&["show", "a-2"])["item"], of_status);
     // The question is asked after the item moved.
     let asked = serde_json::json!("d1");
     let mut of_run = of_run;
     of_run["decision"] = asked;
     assert_eq!(of_run, of_status);
+    // A dry run lists what can be started.
+    assert_eq!(scratch.piton(&["plan", "retry", "a-2"]).exit, 0);
+    assert_eq!(
+        scratch.json(&[RUN_LIST, &["--dry-run"]].concat())[0],
+        scratch.json(&["status"])["run"]["nodes"][1]
+    );
 }
 
 #[test]
@@ -492,9 +494,9 @@ fn finished_items_fold_unless_each_is_asked_for() {
     ");
     insta::assert_snapshot!(lines(&["status", "--all"]), @r"
     prd  blocked
-    [x] a-1: Story 1 (done when taken over)
-    [x] a-2: Story 2 (done when taken over)
-    [x] a-3: Story 3 (done when taken over)
+    [x] a-1: Story 1 (taken over from prd.json)
+    [x] a-2: Story 2 (taken over from prd.json)
+    [x] a-3: Story 3 (taken over from prd.json)
     ");
 }
 

@@ -359,9 +359,9 @@ mod items {
         ");
         // What names no run is part of the item's name.
         insta::assert_snapshot!(scratch.shows(&["record", "another:deploy"]), @r"
-        recorded another-deploy-1: completed, attempt 1 at `another:deploy`
-        `another:deploy` is a new item, of no plan
-        [exit 0]
+        error: no plan here has an item `another:deploy`; nothing was recorded [item.not_planned]
+        hint: see the nodes with `piton status 2026-01-15_demo`; for work of no plan type `piton record project:another:deploy`
+        [exit 1]
         ");
         let own = scratch.json(&["record", "project:build"]);
         assert_eq!(
@@ -373,7 +373,7 @@ mod items {
     #[test]
     fn items_of_no_plan_are_no_run_to_go_on_with() {
         let scratch = ran("exit 1");
-        fine(&scratch.piton(&["record", "auth", "--outcome", "failed"]));
+        fine(&scratch.piton(&["record", "project:auth", "--outcome", "failed"]));
         let status = scratch.json(&["status"]);
         assert_eq!(status["runs"].as_array().map(Vec::len), Some(1));
         assert_eq!(status["run"]["run"], DEMO);
@@ -470,7 +470,7 @@ mod blockers {
         scratch.run(&[]);
         let args = [
             "record",
-            "toolchain",
+            "project:toolchain",
             "--resolves",
             "d1",
             "--resolution",
@@ -603,7 +603,7 @@ mod queries {
            4  tooling-friction
            1  bug
         in 2 failed or blocked attempts
-        warning: 4 failures are tooling-friction: mend the infrastructure first
+        warning: tooling-friction was noticed 4 times: mend the infrastructure first
         [exit 0]
         ");
         let failures = scratch.json(&["status", "--failures"]);
@@ -632,8 +632,7 @@ mod queries {
         ");
         insta::assert_snapshot!(scratch.shows(&["recent", "--blockers"]), @r"
         Unresolved blockers:
-        ! task_blocked auth: no luck
-        ! task_blocked auth: no luck
+        ! task_blocked auth: no luck (2 times)
         Noticed in attempts:
         done-1  blocker  no key
         [exit 0]
@@ -668,5 +667,57 @@ mod queries {
                 "{args:?}"
             );
         }
+    }
+}
+
+mod of_a_plan {
+    use super::*;
+
+    const LIST: &str = r#"{"features": [{"id": "login", "description": "d", "steps": [], "passes": false}, {"id": "logout", "description": "d", "steps": [], "passes": false}]}"#;
+
+    fn planned() -> Scratch {
+        let scratch = Scratch::new().with_fixed_clock();
+        scratch.write("prd.json", LIST).agent("exit 1");
+        let said = scratch.piton(&[
+            "run",
+            "prd.json",
+            "--agent",
+            "./agent.sh",
+            "--max-iterations",
+            "1",
+        ]);
+        assert_ne!(said.exit, 0, "{}", said.err);
+        scratch
+    }
+
+    #[test]
+    fn a_record_of_an_item_says_why_it_is_not_done() {
+        let scratch = planned();
+        insta::assert_snapshot!(scratch.shows(&["record", "logout", "--summary", "by hand"]), @r"
+        recorded logout-1: completed, attempt 1 at `logout` of run `prd`
+        hint: `logout` stays ready: a record is a report, and its run completes it. Go on with `piton run prd`, or mark it in prd.json yourself
+        [exit 0]
+        ");
+        let recorded = scratch.json(&["record", "logout", "--summary", "again"]);
+        assert_eq!(recorded["not_done"]["state"], "ready");
+        let failed = scratch.json(&["record", "logout", "--outcome", "failed", "--error", "no"]);
+        assert!(failed.get("not_done").is_none());
+    }
+
+    #[test]
+    fn an_item_that_no_plan_has_is_refused_with_the_nearest() {
+        let scratch = planned();
+        let events = scratch.event_kinds();
+        insta::assert_snapshot!(scratch.shows(&["record", "logn", "--summary", "x"]), @r"
+        error: no plan here has an item `logn`; nothing was recorded [item.not_planned]
+        hint: near to it: `login`; see the nodes with `piton status prd`; for work of no plan type `piton record project:logn`
+        [exit 1]
+        ");
+        assert_eq!(scratch.event_kinds(), events);
+        let meant = scratch.piton(&["record", "project:logn", "--summary", "x"]);
+        assert_eq!(meant.exit, 0, "{}", meant.err);
+        // It is known now.
+        let again = scratch.piton(&["record", "logn", "--summary", "more"]);
+        assert_eq!(again.exit, 0, "{}", again.err);
     }
 }

@@ -20,6 +20,7 @@ fn at(scratch: &Scratch, time: &str, args: &[&str]) -> serde_json::Value {
 fn a_session_begins_has_a_focus_and_ends() {
     let scratch = Scratch::new().with_fixed_clock();
     insta::assert_snapshot!(scratch.shows(&["session", "start", "finish", "the", "login", "--spec", "auth"]), @r"
+    No previous progress recorded.
     keeping progress in SCRATCH/.piton
     recorded session_started [auth] Focus: finish the login
     [exit 0]
@@ -50,6 +51,46 @@ fn a_session_begins_has_a_focus_and_ends() {
         &serde_json::json!({"description": "Focus: the refresh comes first", "focus": "the refresh comes first"})
     );
     assert_eq!(data[2]["notes"], "login works");
+}
+
+#[test]
+fn whoever_begins_a_session_is_told_where_things_stand() {
+    let scratch = Scratch::new().with_fixed_clock();
+    let before = [
+        "log",
+        "task_blocked",
+        "--description",
+        "no key for the API",
+        "--task",
+        "login",
+    ];
+    assert_eq!(scratch.piton(&before).exit, 0);
+    let done = [
+        "log",
+        "task_completed",
+        "--description",
+        "the parser reads",
+        "--task",
+        "parser",
+    ];
+    assert_eq!(scratch.piton(&done).exit, 0);
+    insta::assert_snapshot!(scratch.shows(&["session", "start"]), @r"
+    Last 2 entries: 1 task completed, 1 blocker. Most recent: parser: the parser reads.
+    2026-01-15 09:00 UTC  task_blocked login: no key for the API
+    2026-01-15 09:00 UTC  task_completed parser: the parser reads
+    Last task: parser
+    Unresolved blockers:
+    ! task_blocked login: no key for the API
+    recorded session_started
+    [exit 0]
+    ");
+    let begun = scratch.json(&["session", "start"]);
+    assert_eq!(begun["type"], "session_started");
+    assert_eq!(begun["before"]["last_task"], "parser");
+    assert_eq!(
+        begun["before"]["unresolved_blockers"][0]["task_id"],
+        "login"
+    );
 }
 
 #[test]
@@ -188,7 +229,7 @@ mod issues {
         assert_eq!(ids(&["payments", "--state", "done"]), ["LIN-3"]);
         insta::assert_snapshot!(scratch.shows(&["issue", "list", "--state", "open"]), @r"
         error: there is no state `open` [usage]
-        hint: the states are: pending, ready, working, waiting, done, failed, skipped, blocked; in the file: blocked, ready, implementing, reviewing, awaiting_human, done, failed
+        hint: the states are: pending, ready, working, waiting, done, failed, skipped, blocked, dropped; in the file: blocked, ready, implementing, reviewing, awaiting_human, done, failed
         [exit 2]
         ");
     }

@@ -161,6 +161,7 @@ fn not_started_though_recorded() {
 
     $ piton pause demo
     run `2026-01-15_demo` is paused
+    hint: let it go on with `piton resume 2026-01-15_demo`
     [exit 0]
     PROGRESS.yaml: paused
 
@@ -232,6 +233,7 @@ fn in_progress_with_a_dead_runner() {
 
     $ piton pause demo
     run `2026-01-15_demo` is paused
+    hint: let it go on with `piton resume 2026-01-15_demo`
     [exit 0]
     PROGRESS.yaml: paused
 
@@ -273,6 +275,7 @@ fn interrupted_by_a_signal() {
 
     $ piton pause demo
     run `2026-01-15_demo` is paused
+    hint: let it go on with `piton resume 2026-01-15_demo`
     [exit 0]
     PROGRESS.yaml: paused
 
@@ -517,6 +520,7 @@ fn completed() {
     let done = || ended(project("echo built", PHASES), 0, "completed");
     insta::assert_snapshot!(typed_in(done), @r"
     $ piton run demo --agent ./agent.sh --verdict exit-status
+    2 of 2 nodes done (2 agent's word)
     run `2026-01-15_demo` is already finished
     [exit 0]
     PROGRESS.yaml: completed

@@ -55,6 +55,11 @@ fn sha256(text: &str) -> String {
     piton_engine::exchange::sha256(text.as_bytes())
 }
 
+/// The same without a key that nothing reads, which is warned of.
+fn without_odd_key() -> String {
+    HALF.replace("odd-key: kept\n", "")
+}
+
 #[test]
 fn what_the_original_left_half_done_goes_on_where_it_stands() {
     let scratch = left(HALF);
@@ -106,8 +111,9 @@ fn case_13_a_stale_checksum_is_explained_and_put_aside() {
 
 #[test]
 fn case_13_a_checksum_that_fits_is_put_aside_without_a_warning() {
-    let scratch = left(HALF);
-    scratch.write("demo/PROGRESS.yaml.checksum", &sha256(HALF));
+    let text = without_odd_key();
+    let scratch = left(&text);
+    scratch.write("demo/PROGRESS.yaml.checksum", &sha256(&text));
     let said = scratch.run(&[]);
     assert_eq!(said.exit, 0, "{}", said.err);
     assert!(!said.err.contains("warning"), "{}", said.err);
@@ -228,7 +234,7 @@ fn case_14_a_binary_file_is_not_text_and_left_alone() {
 
 #[test]
 fn case_15_a_status_of_paused_written_by_hand_is_a_pause() {
-    let scratch = left(&HALF.replace(
+    let scratch = left(&without_odd_key().replace(
         "status: in-progress\nphases",
         "status: paused\npause-reason: lunch\nphases",
     ));
@@ -262,14 +268,17 @@ fn case_15_a_pause_file_beside_what_is_taken_over_pauses_it() {
 
 #[test]
 fn case_17_counters_are_derived_and_a_pointer_beyond_the_end_of_a_completed_sprint_is_read() {
-    let done = HALF.replace("in-progress", "completed").replace(
-        "  phase: 1\n  step: 1\n  sub-phase: 1\n",
-        "  phase: 2\n  step: null\n  sub-phase: null\n",
-    );
+    let done = without_odd_key()
+        .replace("in-progress", "completed")
+        .replace(
+            "  phase: 1\n  step: 1\n  sub-phase: 1\n",
+            "  phase: 2\n  step: null\n  sub-phase: null\n",
+        );
     let scratch = left(&done);
     insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
     keeping progress in SCRATCH/.piton
     the present PROGRESS.yaml is kept as SCRATCH/demo/PROGRESS.yaml.before-piton
+    4 of 4 nodes done (4 taken over from demo/PROGRESS.yaml)
     run `2026-01-15_demo` is already finished
     [exit 0]
     ");
@@ -287,7 +296,8 @@ fn case_17_counters_are_derived_and_a_pointer_beyond_the_end_of_a_completed_spri
 #[test]
 fn case_18_elapsed_is_read_in_its_four_forms() {
     for elapsed in ["1h 2m 3s", "45m", "\"00:45:00\"", "40805"] {
-        let scratch = left(&HALF.replace("elapsed: 10m", &format!("elapsed: {elapsed}")));
+        let scratch =
+            left(&without_odd_key().replace("elapsed: 10m", &format!("elapsed: {elapsed}")));
         let said = scratch.run(&[]);
         assert_eq!(said.exit, 0, "{elapsed}: {}", said.err);
         assert!(!said.err.contains("warning"), "{elapsed}: {}", said.err);
@@ -620,4 +630,28 @@ fn a_definition_that_changed_since_is_told_of() {
     let told = scratch.run(&[]);
     assert!(told.err.contains("has changed since run"), "{}", told.err);
     assert_eq!(told.exit, 0);
+}
+
+#[test]
+fn a_breakpoint_at_which_another_tool_stopped_is_asked_about() {
+    let scratch = Scratch::new();
+    scratch
+        .sprint("  - id: build\n    prompt: build it\n    break: true\n  - id: test\n    prompt: test it\n")
+        .agent("echo built");
+    assert_eq!(scratch.run(&[]).exit, 3);
+    let progress = scratch.read("demo/PROGRESS.yaml");
+    assert!(progress.contains("status: paused-at-breakpoint"));
+    let scratch = left(&progress);
+    scratch.agent("echo built");
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    let asked = scratch.json(&["inbox"]);
+    assert_eq!(asked[0]["kind"], "breakpoint", "{asked}");
+    // Whatever else is decided, the run stays there.
+    assert_eq!(scratch.piton(&["plan", "skip", "test"]).exit, 0);
+    assert_eq!(scratch.json(&["status"])["run"]["state"], "waiting");
+    assert_eq!(scratch.piton(&["plan", "retry", "test"]).exit, 0);
+    assert_eq!(scratch.piton(&["decide", "d1", "approve"]).exit, 0);
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.run(&[]).exit, 0);
 }

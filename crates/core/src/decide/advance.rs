@@ -75,6 +75,13 @@ pub(super) fn leave_out(story: &mut Story<'_>, run: RunId, node: &Node, why: Opt
     after_finish(story, run, node);
 }
 
+/// `node` leaves the plan, with all that this brings about: it stands in the
+/// file no more.
+pub(super) fn leave_plan(story: &mut Story<'_>, run: RunId, node: &Node) {
+    story.move_item(run, node, ItemState::Dropped, |_| {});
+    after_finish(story, run, node);
+}
+
 fn after_finish(story: &mut Story<'_>, run: RunId, node: &Node) {
     credit_whole(story, run, node);
     release_dependents(story, run, node);
@@ -128,7 +135,11 @@ fn close_parent(story: &mut Story<'_>, run: RunId, parent: &Node) {
         ItemState::Failed | ItemState::Blocked if row.skip_asked => {
             leave_out(story, run, parent, None);
         }
-        ItemState::Done | ItemState::Failed | ItemState::Skipped | ItemState::Blocked => {}
+        ItemState::Done
+        | ItemState::Failed
+        | ItemState::Skipped
+        | ItemState::Dropped
+        | ItemState::Blocked => {}
     }
 }
 
@@ -204,6 +215,11 @@ fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {
         };
         story.move_run(run, RunState::Waiting, about);
     }
+    ask_for_a_look(story, run, node);
+}
+
+/// Asks whether to go on after a breakpoint.
+pub(super) fn ask_for_a_look(story: &mut Story<'_>, run: RunId, node: &Node) {
     let question = format!("`{node}` is finished, and the plan stops here for a look");
     story.ask(DecisionKind::Breakpoint, run, node, question, None);
 }

@@ -141,6 +141,7 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
             | ItemState::Waiting
             | ItemState::Failed
             | ItemState::Skipped
+            | ItemState::Dropped
             | ItemState::Blocked => Treatment::Doubt,
         },
         // A check that an agent gives to an item would stand for its verdict.

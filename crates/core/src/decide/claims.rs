@@ -292,7 +292,7 @@ pub(super) fn judge_by_move(story: &mut Story<'_>, item: &ItemRow, moved: &ItemM
         // It is still being checked, or a person is asked about it.
         ItemState::Working | ItemState::Waiting => return,
         ItemState::Done => (Outcome::Completed, None),
-        ItemState::Skipped => (
+        ItemState::Skipped | ItemState::Dropped => (
             Outcome::Interrupted,
             Some("the item was left out before its check was done"),
         ),
@@ -324,6 +324,6 @@ pub(super) fn judge_attempt(
         error: error.map(str::to_owned),
     });
     if outcome == Outcome::Completed {
-        log_completed(story, item);
+        log_completed(story, item, attempt);
     }
 }

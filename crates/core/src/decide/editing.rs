@@ -9,8 +9,8 @@ use super::advance::{after_work, must_wait, release_dependents};
 use super::agent_edits::{Agent, forget_answered, take_agent_edits};
 use super::claims::judge_attempt;
 use super::people::{
-    ask_pause, bury_runner, close_emptied, is_under_way, open_question, redo_item, reopen_above,
-    resume_run, retry_item, skip_item,
+    ask_pause, bury_runner, close_emptied, drop_item, is_under_way, open_question, redo_item,
+    reopen_above, resume_run, retry_item, skip_item,
 };
 use super::planning::{check_order, index, with_inherited};
 use super::story::Story;
@@ -59,11 +59,22 @@ pub(super) fn take_edits(
         ask_about_file(story, run, file, &left);
         return Ok(());
     }
-    let left = take_all(story, run, &by, edits);
+    let (gone, edits): (Vec<&Edit>, Vec<&Edit>) = edits
+        .iter()
+        .partition(|edit| matches!(word, Word::Hand { .. }) && takes_out(edit).is_some());
+    let mut left = take_all(story, run, &by, edits.iter().copied());
+    // Who takes all out that is open may have meant something else.
+    if leaves_open(story, run, &gone) {
+        left.extend(take_all(story, run, &by, gone.iter().copied()));
+    } else {
+        let why = || "no open item would be left".to_owned();
+        left.extend(gone.iter().map(|edit| (*edit, why())));
+    }
     match word {
         Word::File | Word::Hand { .. } | Word::MaybeAgent { .. } => {
-            let is_taken = |edit: &&Edit| !left.iter().any(|(one, _)| one.is_like(edit));
-            let taken: Vec<Edit> = edits.iter().filter(is_taken).cloned().collect();
+            let is_taken = |edit: &&&Edit| !left.iter().any(|(one, _)| one.is_like(edit));
+            let all = edits.iter().chain(&gone);
+            let taken: Vec<Edit> = all.filter(is_taken).map(|edit| (*edit).clone()).collect();
             forget_answered(story, run, &taken);
             ask_about_file(story, run, file, &left);
             Ok(())
@@ -77,6 +88,32 @@ pub(super) fn take_edits(
             why: in_lines(&left),
         }),
     }
+}
+
+/// The item that an edit takes out of the file.
+fn takes_out(edit: &Edit) -> Option<&Node> {
+    if let Edit::SetPresent {
+        node,
+        present: false,
+    } = edit
+    {
+        Some(node)
+    } else {
+        None
+    }
+}
+
+/// Whether something open is left in the plan when these items are taken out of
+/// it; also where nothing open is taken out.
+fn leaves_open(story: &Story<'_>, run: RunId, gone: &[&Edit]) -> bool {
+    let open = story.tables.tree(run);
+    let open = open.filter(|row| row.is_leaf() && !row.state.is_finished());
+    let is_gone = |row: &&ItemRow| {
+        let mut nodes = gone.iter().filter_map(|edit| takes_out(edit));
+        nodes.any(|node| row.node.is_within(node))
+    };
+    let (gone, left): (Vec<&ItemRow>, Vec<&ItemRow>) = open.partition(is_gone);
+    gone.is_empty() || !left.is_empty()
 }
 
 /// A person's word holds for the file that was asked about, as long as it is
@@ -188,7 +225,9 @@ fn ask_about_file(story: &mut Story<'_>, run: RunId, file: &str, left: &[(&Edit,
             .chain([Way::PitonHolds, Way::Merged])
             .collect()
     };
-    story.ask_about_file(run, file, (question, Some(in_lines(left))), ways);
+    let edits = left.iter().map(|(edit, _)| (*edit).clone()).collect();
+    let words = (question, Some(in_lines(left)));
+    story.ask_about_file(run, file, (words, edits), ways);
 }
 
 fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(), Unfit> {
@@ -208,7 +247,14 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             if gate.is_none() && at_gate && row.gate.is_some() {
                 return unfit("it is at its gate");
             }
-            change(story, run, node, Change::Gate(gate.clone()))
+            let is_to_be_mended = row.stage == Stage::Fix && !is_under_way(row);
+            let is_another = row.gate != *gate;
+            change(story, run, node, Change::Gate(gate.clone()))?;
+            // What another check found is not to be mended for this one.
+            if is_another && is_to_be_mended {
+                story.stage(run, node, Stage::Gate);
+            }
+            Ok(())
         }
         Edit::SetBreakpoint { node, breakpoint } => {
             change(story, run, node, Change::Breakpoint(*breakpoint))
@@ -217,9 +263,6 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             let row = story.item(run, node)?;
             if row.summary == *summary {
                 return Ok(());
-            }
-            if is_under_way(row) {
-                return Err(Refusal::BeingWorkedOn(node.clone()).into());
             }
             tell_change(story, run, node, Change::Summary(summary.clone()));
             Ok(())
@@ -236,16 +279,20 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             unfit("what it waits for is told when it is planned")
         }
         Edit::SetClaims { node, claims } => change(story, run, node, Change::Claims(*claims)),
-        // What a person takes out of the file stays in the plan, unless they were
-        // asked.
-        Edit::SetPresent { node, present } => match by.word {
-            Word::Person { why, .. } if !present => {
-                Ok(skip_item(story, run, node, why.as_deref())?)
-            }
-            Word::File | Word::Hand { .. } | Word::MaybeAgent { .. } | Word::Person { .. } => {
-                Ok(())
-            }
+        Edit::SetPresent {
+            node,
+            present: false,
+        } => match by.word {
+            Word::Person { .. } | Word::Hand { .. } => Ok(drop_item(story, run, node)?),
+            Word::File | Word::MaybeAgent { .. } => Ok(()),
         },
+        Edit::SetPresent { node, .. } => {
+            let row = story.item(run, node)?.clone();
+            if row.state != ItemState::Dropped {
+                return Ok(());
+            }
+            set_pending(story, run, by, &row)
+        }
         Edit::Insert {
             parent,
             after,
@@ -296,6 +343,8 @@ pub(super) fn tell_change(story: &mut Story<'_>, run: RunId, node: &Node, change
     })));
 }
 
+/// Changes what the plan says of an item. What is under way on it goes on with
+/// what it was started with; the change is in force from the next start.
 fn change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) -> Result<(), Unfit> {
     let row = story.item(run, node)?;
     let mut changed = row.clone();
@@ -305,9 +354,6 @@ fn change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) -> Res
     }
     if row.state.is_finished() {
         return unfit(format!("it is {}", row.state));
-    }
-    if is_under_way(row) {
-        return Err(Refusal::BeingWorkedOn(node.clone()).into());
     }
     tell_change(story, run, node, change);
     Ok(())
@@ -331,9 +377,14 @@ fn set_state(
         ItemState::Skipped => Ok(skip_item(story, run, node, None)?),
         ItemState::Pending | ItemState::Ready => set_pending(story, run, by, &row),
         ItemState::Done => mark_done(story, run, by, &row),
-        ItemState::Working | ItemState::Waiting | ItemState::Failed | ItemState::Blocked => unfit(
-            format!("it is {}, and a file cannot make it {to}", row.state),
-        ),
+        ItemState::Working
+        | ItemState::Waiting
+        | ItemState::Failed
+        | ItemState::Blocked
+        | ItemState::Dropped => unfit(format!(
+            "it is {}, and a file cannot make it {to}",
+            row.state
+        )),
     }
 }
 
@@ -354,7 +405,11 @@ fn set_pending(story: &mut Story<'_>, run: RunId, by: &By<'_>, row: &ItemRow) ->
         // What holds others shows what they came to.
         ItemState::Working if !row.is_leaf() && !any_under_way(story, run, row) => Ok(()),
         ItemState::Working => Err(Refusal::BeingWorkedOn(row.node.clone()).into()),
-        ItemState::Waiting | ItemState::Failed | ItemState::Blocked | ItemState::Skipped => {
+        ItemState::Waiting
+        | ItemState::Failed
+        | ItemState::Blocked
+        | ItemState::Skipped
+        | ItemState::Dropped => {
             // That a file says so is no word of a person to the agent.
             let said = match by.word {
                 Word::Person { why, .. } => why.as_deref(),
@@ -414,7 +469,7 @@ fn mark(story: &Story<'_>, by: &By<'_>) -> Evidence {
 fn mark_done(story: &mut Story<'_>, run: RunId, by: &By<'_>, top: &ItemRow) -> Result<(), Unfit> {
     let mark = mark(story, by);
     let evidence = || vec![mark.clone()];
-    if top.state == ItemState::Skipped {
+    if top.state.is_left_out() {
         story.move_item(run, &top.node, ItemState::Done, |moved| {
             moved.evidence = evidence();
         });
@@ -476,6 +531,7 @@ fn close_above(story: &mut Story<'_>, run: RunId, node: &Node, evidence: &[Evide
         | ItemState::Done
         | ItemState::Failed
         | ItemState::Skipped
+        | ItemState::Dropped
         | ItemState::Blocked => {}
     }
 }
@@ -641,7 +697,7 @@ fn is_closed(story: &Story<'_>, run: RunId, node: &Node) -> bool {
     std::iter::once(node.clone())
         .chain(node.ancestors())
         .filter_map(|node| story.tables.item(run, &node))
-        .any(|row| row.skip_asked || row.state == ItemState::Skipped)
+        .any(|row| row.skip_asked || row.state.is_left_out())
 }
 
 /// The items with the nodes and places that they get: a sibling that repeats

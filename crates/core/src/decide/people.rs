@@ -1,8 +1,9 @@
 //! What people may do, from any process, while a runner works or none does.
 
-use super::advance::{after_work, leave_out, must_wait};
+use super::advance::{after_work, leave_out, leave_plan, must_wait};
 use super::agent_edits;
 use super::claims;
+use super::editing::tell_change;
 use super::recording::{about, log};
 use super::remembering;
 use super::story::{About, Story};
@@ -13,6 +14,7 @@ use crate::id::{DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::refusal::Refusal;
 use crate::run::{Asked, Pause, Request, RunState};
+use crate::standing::Standing;
 
 /// Notes that the runner is gone, if the run says otherwise.
 pub(super) fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
@@ -31,6 +33,25 @@ pub(super) fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refus
         story.move_run(run, RunState::Interrupted, About::reason("its runner died"));
         ask_again(story, run, row.asked);
     }
+    Ok(())
+}
+
+/// Takes a run whose runner is gone, so that what it left under way can be
+/// ended: a person steers the run before another runner comes.
+pub(super) fn take_run(story: &mut Story<'_>, run: RunId, owner: &str) -> Result<(), Refusal> {
+    bury_runner(story, run)?;
+    let row = story.run(run)?.clone();
+    if let Some(holder) = row.holder {
+        return Err(Refusal::Busy {
+            name: row.name,
+            holder,
+        });
+    }
+    story.tell(Event::LeaseTaken {
+        run,
+        owner: owner.to_owned(),
+        token: row.fence + 1,
+    });
     Ok(())
 }
 
@@ -156,9 +177,7 @@ fn approve_breakpoints(story: &mut Story<'_>, run: RunId) {
 
 /// Whether an agent, a gate or a commit is under way on the item.
 pub(super) fn is_under_way(item: &ItemRow) -> bool {
-    item.attempt.is_some()
-        || item.committing.is_some()
-        || item.gate_runs.as_ref().is_some_and(|runs| runs.open)
+    item.is_under_way()
 }
 
 pub(super) fn skip_item(
@@ -210,6 +229,28 @@ pub(super) fn skip_item(
     Ok(())
 }
 
+/// A person took an item out of the file of its plan: it leaves the plan with
+/// all below it that is open. What is under way stays until it has ended.
+pub(super) fn drop_item(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<(), Refusal> {
+    let top = story.item(run, node)?.clone();
+    let below = || story.tables.subtree(run, &top.place);
+    if top.state.is_finished() || below().any(is_under_way) {
+        return Ok(());
+    }
+    let below: Vec<Node> = below().map(|item| item.node.clone()).collect();
+    reopen_above(story, run, node);
+    for node in below.iter().rev() {
+        let row = story.item(run, node)?;
+        if !row.state.is_finished() && row.open_children == 0 {
+            leave_plan(story, run, node);
+        }
+    }
+    log_scope(story, run, node, "dropped", None);
+    story.settle(run, node, Verb::Skip, None);
+    close_emptied(story, run);
+    Ok(())
+}
+
 pub(super) fn log_scope(
     story: &mut Story<'_>,
     run: RunId,
@@ -246,7 +287,10 @@ fn try_again(
 ) -> Result<(), Refusal> {
     bury_runner(story, run)?;
     let top = story.item(run, node)?.clone();
-    if is_under_way(&top) {
+    // A runner goes on with it in a moment.
+    let is_next = top.state == ItemState::Working && top.standing() == Standing::Active;
+    let is_between = is_next && story.is_held(run);
+    if is_under_way(&top) || is_between {
         return Err(Refusal::BeingWorkedOn(node.clone()));
     }
     if top.state == ItemState::Done {
@@ -255,13 +299,10 @@ fn try_again(
     let broken: Vec<ItemRow> = story
         .tables
         .subtree(run, &top.place)
-        .filter(|item| item.is_leaf() && may_restart(item, &top))
+        .filter(|item| may_restart(item, &top))
         .cloned()
         .collect();
-    let own_stage = !top.is_leaf()
-        && top.open_children == 0
-        && (top.state.is_broken() || top.state == ItemState::Waiting)
-        && top.stage != Stage::Work;
+    let own_stage = top.state == ItemState::Working && is_at_own_stage(&top);
     if broken.is_empty() && !own_stage {
         return Err(Refusal::ItemState {
             node: node.clone(),
@@ -314,20 +355,42 @@ fn redo_below(
     Ok(())
 }
 
-/// Whether trying `top` again tries this leaf again.
-fn may_restart(leaf: &ItemRow, top: &ItemRow) -> bool {
-    match leaf.state {
+/// Whether an item holds others that are all finished, and is at what comes
+/// after them: its gate, or its commit.
+fn is_at_own_stage(item: &ItemRow) -> bool {
+    !item.is_leaf() && item.open_children == 0 && item.stage != Stage::Work
+}
+
+/// Whether trying `top` again tries this item again, `top` itself or one below it.
+fn may_restart(item: &ItemRow, top: &ItemRow) -> bool {
+    if !item.is_leaf() {
+        let ended = item.state.is_broken() || item.state == ItemState::Waiting;
+        return ended && is_at_own_stage(item);
+    }
+    match item.state {
         ItemState::Failed | ItemState::Blocked | ItemState::Waiting => true,
         // What somebody left out comes back only by its own name, or with the
         // whole of what was left out.
-        ItemState::Skipped => leaf.node == top.node || top.state == ItemState::Skipped,
-        ItemState::Pending | ItemState::Ready | ItemState::Working | ItemState::Done => false,
+        ItemState::Skipped | ItemState::Dropped => item.node == top.node || top.state.is_left_out(),
+        // Its runner died, or was stopped: nobody works on it now.
+        ItemState::Working => item.node == top.node,
+        ItemState::Ready => item.node == top.node && item.attempts > 0,
+        ItemState::Pending | ItemState::Done => false,
     }
 }
 
 /// Starts an item again: at its work, or at the stage at which it failed when
 /// its work was done before.
 fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
+    let is_next = match (item.is_leaf(), item.state) {
+        (true, ItemState::Ready) => Some(Stage::Work),
+        (false, ItemState::Working) if item.stage == Stage::Fix => Some(Stage::Gate),
+        (false, ItemState::Working) => Some(item.stage),
+        _ => None,
+    };
+    if let Some(stage) = is_next {
+        return begin_at(story, run, item, (stage, answer));
+    }
     let again_at = match (item.is_leaf(), item.state, item.stage) {
         (_, ItemState::Failed | ItemState::Blocked, Stage::Commit) => Some(Stage::Commit),
         (false, ItemState::Failed | ItemState::Blocked, Stage::Gate | Stage::Fix) => {
@@ -343,6 +406,22 @@ fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&st
             moved.answer = words_of_people(item, answer);
         }),
         None => begin_again(story, run, item, answer),
+    }
+}
+
+/// Lets an item that is next anyway begin at a stage, with all of its retries.
+fn begin_at(
+    story: &mut Story<'_>,
+    run: RunId,
+    item: &ItemRow,
+    (stage, answer): (Stage, Option<&str>),
+) {
+    story.stage(run, &item.node, stage);
+    if item.retries > 0 {
+        tell_change(story, run, &item.node, Change::Retries(0));
+    }
+    if let Some(words) = words_of_people(item, answer) {
+        tell_change(story, run, &item.node, Change::Answer(Some(words)));
     }
 }
 
@@ -420,13 +499,18 @@ pub(super) fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
             ItemState::Failed | ItemState::Blocked if another_is_broken(story, &above, node) => {
                 continue;
             }
-            ItemState::Skipped if must_wait(story, run, &above) => ItemState::Pending,
+            ItemState::Skipped | ItemState::Dropped if must_wait(story, run, &above) => {
+                ItemState::Pending
+            }
             ItemState::Done if !is_begun && must_wait(story, run, &above) => ItemState::Pending,
-            ItemState::Done | ItemState::Skipped if !is_begun => ItemState::Ready,
+            ItemState::Done | ItemState::Skipped | ItemState::Dropped if !is_begun => {
+                ItemState::Ready
+            }
             ItemState::Waiting
             | ItemState::Done
             | ItemState::Failed
             | ItemState::Skipped
+            | ItemState::Dropped
             | ItemState::Blocked => ItemState::Working,
         };
         is_begun &= to == ItemState::Working;

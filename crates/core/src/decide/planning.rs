@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::advance::ask_about_stuck;
+use super::advance::{ask_about_stuck, ask_for_a_look};
 use super::settling::{giving_way_in, is_held_back};
 use super::story::Story;
 use crate::event::{Event, ItemPlanned, RunPlanned};
@@ -10,6 +10,7 @@ use crate::id::Node;
 use crate::item::ItemState;
 use crate::plan::{Plan, PlannedItem, Turn};
 use crate::refusal::Refusal;
+use crate::run::Pause;
 
 pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal> {
     if story.tables.runs().any(|run| run.name == plan.name) {
@@ -46,6 +47,13 @@ pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal
     }
     if let Some(node) = plan.past.as_ref().and_then(|past| past.stuck.as_ref()) {
         ask_about_stuck(story, plan.run, node, None);
+    }
+    // Another tool had stopped there when the plan was taken over.
+    let pause = story.run(plan.run)?.pause.clone();
+    if let Some(Pause::Breakpoint { node }) = pause
+        && story.tables.item(plan.run, &node).is_some()
+    {
+        ask_for_a_look(story, plan.run, &node);
     }
     Ok(())
 }

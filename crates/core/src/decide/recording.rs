@@ -6,11 +6,11 @@ use uuid::Uuid;
 
 use super::remembering::{keep_resolution, learn_from_report};
 use super::story::Story;
-use crate::attempt::{Outcome, Report, ToldAttempt};
+use crate::attempt::{AttemptRow, Outcome, Report, ToldAttempt};
 use crate::entry::{Entry, EntryType};
 use crate::event::{Event, ItemPlanned, RunPlanned};
 use crate::evidence::ClaimOverrides;
-use crate::id::{Node, Place, RunId};
+use crate::id::{AttemptId, Node, Place, RunId};
 use crate::item::{Evidence, ItemRow, ItemState};
 use crate::name::{Space, entry_name, free, slug};
 use crate::plan::{Order, Past, PlannedItem};
@@ -67,50 +67,34 @@ pub(super) fn log_attempt(
     story: &mut Story<'_>,
     (run, node): (RunId, &Node),
     report: &Report,
-    at: Option<String>,
+    (at, took_s): (Option<String>, Option<u64>),
 ) {
-    let kind = match report.outcome {
-        Outcome::Completed => EntryType::TaskCompleted,
-        Outcome::Failed | Outcome::Blocked | Outcome::Partial | Outcome::NeedsHuman => {
-            EntryType::TaskBlocked
-        }
-        Outcome::Interrupted => EntryType::SessionEnded,
+    let entry = Entry {
+        at,
+        ..Entry::of_attempt(report, took_s)
     };
-    let what = report.summary.as_deref().or(report.error.as_deref());
-    let mut entry = about(
-        story,
-        run,
-        node,
-        kind,
-        what.unwrap_or(report.outcome.as_str()),
-    );
-    if let Some(error) = report
-        .error
-        .as_deref()
-        .filter(|_| kind == EntryType::TaskBlocked)
-    {
-        entry = entry.saying("issue", error);
-    }
-    let notes = match report.outcome {
-        Outcome::Partial => Some("some of it is done"),
-        Outcome::Interrupted => Some("interrupted"),
-        Outcome::NeedsHuman => Some("a person is needed"),
-        Outcome::Completed | Outcome::Failed | Outcome::Blocked => None,
-    };
-    if let Some(notes) = report.notes.as_deref().or(notes) {
-        entry = entry.saying("notes", notes);
-    }
-    entry.at = at;
+    let entry = about_item(story, (run, node), entry);
     log(story, entry);
 }
 
 /// Logs among the sessions that an item was done whose attempt waited for its
 /// check or for a person.
-pub(super) fn log_completed(story: &mut Story<'_>, item: &ItemRow) {
-    let what = item.summary.as_deref().unwrap_or("completed");
-    let kind = EntryType::TaskCompleted;
-    let entry = about(story, item.run, &item.node, kind, what);
-    log(story, entry);
+pub(super) fn log_completed(story: &mut Story<'_>, item: &ItemRow, attempt: AttemptId) {
+    let is_asked_for = story.attempts_at.as_ref() == Some(&item.node);
+    let row = story.tables.attempt(attempt).filter(|_| is_asked_for);
+    let took_s = row.and_then(AttemptRow::duration_s);
+    let did = row.and_then(|row| row.report.clone());
+    let report = Report {
+        summary: Some(
+            item.summary
+                .clone()
+                .unwrap_or_else(|| "completed".to_owned()),
+        ),
+        files: did.as_ref().and_then(|did| did.files.clone()),
+        commits: did.and_then(|did| did.commits),
+        ..Report::bare(Outcome::Completed)
+    };
+    log_attempt(story, (item.run, &item.node), &report, (None, took_s));
 }
 
 /// An entry about an item, named by its run and node.
@@ -121,12 +105,17 @@ pub(super) fn about(
     kind: EntryType,
     what: &str,
 ) -> Entry {
+    let entry = Entry::bare(kind).saying("description", what);
+    about_item(story, (run, node), entry)
+}
+
+fn about_item(story: &Story<'_>, (run, node): (RunId, &Node), entry: Entry) -> Entry {
     let own = run == RunId::PROJECT;
     let name = story.tables.run(run).map(|row| row.name.clone());
     Entry {
         spec: name.filter(|_| !own),
         task_id: Some(node.as_str().to_owned()),
-        ..Entry::bare(kind).saying("description", what)
+        ..entry
     }
 }
 
@@ -136,7 +125,8 @@ pub(super) fn tell_attempt(story: &mut Story<'_>, told: &ToldAttempt) -> Result<
     let name = name.map(|name| free(&name, &taken));
     let told = keep_attempt(story, told, name, Learns::Yes)?;
     let at = told.ended_at.map(|at| at.to_string());
-    log_attempt(story, (told.run, &told.node), &told.report, at);
+    let took_s = told.report.duration_s;
+    log_attempt(story, (told.run, &told.node), &told.report, (at, took_s));
     Ok(())
 }
 

@@ -190,7 +190,7 @@ pub(super) fn learn_from(
         _ if before.stage == Stage::Commit => None,
         ItemState::Failed | ItemState::Blocked => Some(false),
         ItemState::Waiting | ItemState::Ready => is_retry.then_some(false),
-        ItemState::Pending | ItemState::Working | ItemState::Skipped => None,
+        ItemState::Pending | ItemState::Working | ItemState::Skipped | ItemState::Dropped => None,
     };
     // What every prompt carries is not to blame for what came of one.
     let advice = |id: &&String| MemoryKind::Guardrail.number(id).is_none();

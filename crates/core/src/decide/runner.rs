@@ -9,7 +9,7 @@ use super::remembering;
 use super::settling::settle_order;
 use super::splitting::split;
 use super::story::{About, Story};
-use crate::attempt::{Context, Outcome, Report, Role};
+use crate::attempt::{AttemptRow, Context, Outcome, Report, Role};
 use crate::classify::Category;
 use crate::decision::DecisionKind;
 use crate::entry::{Entry, EntryType};
@@ -54,6 +54,20 @@ fn guard(story: &Story<'_>, (run, token): Held) -> Result<(), Refusal> {
         Some(_) | None => Err(Refusal::Fenced {
             name: row.name.clone(),
         }),
+    }
+}
+
+/// An item, and the token with which it was taken.
+pub(super) type Taken<'a> = (&'a Node, u64);
+
+/// The item whose work has ended. Refused where somebody has taken it since:
+/// whoever took it decides what becomes of it.
+fn taken(story: &Story<'_>, run: RunId, (node, fence): Taken<'_>) -> Result<ItemRow, Refusal> {
+    let item = story.item(run, node)?;
+    if item.fence == fence {
+        Ok(item.clone())
+    } else {
+        Err(wrong_item(item))
     }
 }
 
@@ -259,6 +273,7 @@ pub(super) fn start_attempt(
         attempt: started.attempt,
         run,
         node: node.clone(),
+        fence: item.fence + 1,
         number: item.attempts + 1,
         role,
         agent: started.agent.to_owned(),
@@ -280,7 +295,11 @@ fn begin_above(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<(), Ref
             ItemState::Ready => story.move_item(run, &above.node, ItemState::Working, |_| {}),
             // Something else below it is in trouble, which holds up nothing here.
             ItemState::Working | ItemState::Failed | ItemState::Blocked => {}
-            ItemState::Pending | ItemState::Waiting | ItemState::Done | ItemState::Skipped => {
+            ItemState::Pending
+            | ItemState::Waiting
+            | ItemState::Done
+            | ItemState::Skipped
+            | ItemState::Dropped => {
                 return Err(wrong_item(&above));
             }
         }
@@ -317,6 +336,7 @@ pub(super) fn start_baseline(
     story.tell(Event::GateStarted {
         run,
         node: node.clone(),
+        fence: item.fence + 1,
         number: 0,
         before: before.cloned(),
     });
@@ -335,13 +355,13 @@ pub(super) struct EndedAttempt<'a> {
 pub(super) fn end_attempt(
     story: &mut Story<'_>,
     held: Held,
-    node: &Node,
+    at: Taken<'_>,
     ended: &EndedAttempt<'_>,
 ) -> Result<(), Refusal> {
     let (attempt, report, recovery) = (ended.attempt, ended.report, ended.recovery);
     guard(story, held)?;
-    let run = held.0;
-    let item = story.item(run, node)?.clone();
+    let (run, node) = (held.0, at.0);
+    let item = taken(story, run, at)?;
     if item.attempt != Some(attempt) {
         return Err(wrong_item(&item));
     }
@@ -376,7 +396,9 @@ pub(super) fn end_attempt(
         note_claims(story, &item, attempt, ended.claimed, &change);
     }
     if matches!(role, Role::Worker | Role::Verdict) && !unchecked {
-        log_attempt(story, (run, node), report, None);
+        let row = story.tables.attempt(attempt);
+        let took_s = row.and_then(AttemptRow::duration_s);
+        log_attempt(story, (run, node), report, (None, took_s));
     }
     if item.skip_asked {
         leave_out(story, run, node, None);
@@ -681,6 +703,7 @@ pub(super) fn start_gate(story: &mut Story<'_>, held: Held, node: &Node) -> Resu
     story.tell(Event::GateStarted {
         run,
         node: node.clone(),
+        fence: item.fence + 1,
         number,
         before: None,
     });
@@ -703,18 +726,34 @@ fn is_no_check(item: &ItemRow, report: &GateReport) -> bool {
     cannot_run(report.exit) && ((own && cannot_run(before)) || cannot_run(last))
 }
 
+/// What came of a check; nothing where it was changed while it ran.
+fn counted(report: &GateReport, item: &ItemRow) -> GateReport {
+    let is_outdated = item.gate_runs.as_ref().is_some_and(|runs| runs.outdated);
+    if !is_outdated {
+        return report.clone();
+    }
+    GateReport {
+        passed: false,
+        interrupted: true,
+        error: Some("its check was changed while it ran".to_owned()),
+        ..report.clone()
+    }
+}
+
 pub(super) fn end_gate(
     story: &mut Story<'_>,
     held: Held,
-    node: &Node,
+    at: Taken<'_>,
     (report, recovery): (&GateReport, Option<&Recovery>),
 ) -> Result<(), Refusal> {
     guard(story, held)?;
-    let run = held.0;
-    let item = story.item(run, node)?.clone();
+    let (run, node) = (held.0, at.0);
+    story.attempts_at = Some(node.clone());
+    let item = taken(story, run, at)?;
     if !item.gate_runs.as_ref().is_some_and(|runs| runs.open) {
         return Err(wrong_item(&item));
     }
+    let report = &counted(report, &item);
     let runs = item.gate_runs.as_ref().map_or(0, |runs| runs.runs);
     let is_baseline = item.stage == Stage::Baseline;
     let checks_claim = is_baseline && proves_claim(&item);
@@ -754,6 +793,8 @@ pub(super) fn end_gate(
         let script = item.gate_to_pass().map_or("", |gate| gate.script.as_str());
         let exit = report.exit.unwrap_or_default();
         let error = format!("its check cannot be run (exit status {exit}): {script}");
+        let entry = about(story, run, node, EntryType::TaskBlocked, &error);
+        log(story, entry);
         give_up(story, run, node, ItemState::Failed, &error);
     } else if runs < item.gate_to_pass().map_or(0, |gate| gate.runs_max) {
         story.stage(run, node, Stage::Fix);
@@ -793,9 +834,11 @@ pub(super) fn start_commit(
     {
         return Err(wrong_item(item));
     }
+    let fence = item.fence + 1;
     story.tell(Event::CommitStarted {
         run,
         node: node.clone(),
+        fence,
         head,
     });
     Ok(())
@@ -804,12 +847,13 @@ pub(super) fn start_commit(
 pub(super) fn end_commit(
     story: &mut Story<'_>,
     held: Held,
-    node: &Node,
+    at: Taken<'_>,
     result: &Result<Option<String>, String>,
 ) -> Result<(), Refusal> {
     guard(story, held)?;
-    let run = held.0;
-    let item = story.item(run, node)?;
+    let (run, node) = (held.0, at.0);
+    story.attempts_at = Some(node.clone());
+    let item = &taken(story, run, at)?;
     if item.committing.is_none() {
         return Err(wrong_item(item));
     }
@@ -827,13 +871,12 @@ pub(super) fn end_commit(
     match error {
         None => finish_or_ask(story, run, node),
         Some(_) if skip_asked => leave_out(story, run, node, None),
-        Some(error) => give_up(
-            story,
-            run,
-            node,
-            ItemState::Failed,
-            &format!("commit failed: {error}"),
-        ),
+        Some(error) => {
+            let error = format!("commit failed: {error}");
+            let entry = about(story, run, node, EntryType::TaskBlocked, &error);
+            log(story, entry);
+            give_up(story, run, node, ItemState::Failed, &error);
+        }
     }
     Ok(())
 }

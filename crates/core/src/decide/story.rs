@@ -43,6 +43,8 @@ pub(super) struct Story<'a> {
     pub(super) facts: &'a Facts,
     /// The token of the runner that asks, which is therefore not gone.
     pub(super) asker: Option<u64>,
+    /// The attempts at this item were asked for: what they did can be said.
+    pub(super) attempts_at: Option<Node>,
     /// Where events go that no other stream is for.
     home: StreamId,
     next_decision: u64,
@@ -56,6 +58,7 @@ impl<'a> Story<'a> {
             rows,
             facts,
             asker: None,
+            attempts_at: None,
             home,
             next_decision: rows.next_decision,
             drafts: Vec::new(),
@@ -251,26 +254,32 @@ impl<'a> Story<'a> {
         self.open(kind, about, (question, details), None);
     }
 
-    /// Asks about a native file, unless somebody is asked the same already. What
-    /// was asked about another version of it is settled: whoever answers has
-    /// read what is asked.
+    /// Asks about a native file, unless the same is asked already. What was asked
+    /// about another version of it is settled: a person who answers has read what
+    /// is asked. Whether it is the same is told by the edits where there are any:
+    /// stored words may be redacted.
     pub(super) fn ask_about_file(
         &mut self,
         run: RunId,
         file: &str,
-        words: (String, Option<String>),
+        (words, edits): ((String, Option<String>), Vec<Edit>),
         ways: impl FnOnce() -> Vec<Way>,
     ) {
-        let is_asked = self
-            .open_about(run, file)
-            .any(|row| (&row.question, &row.details) == (&words.0, &words.1));
+        let is_asked = self.open_about(run, file).any(|row| {
+            let all = || row.edits.iter().zip(&edits);
+            let is_same = row.edits.len() == edits.len()
+                && all().all(|(asked, edit)| asked.is_like(edit))
+                && (!edits.is_empty() || row.details == words.1);
+            row.question == words.0 && is_same
+        });
         if is_asked {
             return;
         }
         let ways = Some(ways());
         self.settle_file(run, file, "the file was changed again");
         let about = Asked::File(file.to_owned());
-        self.open(DecisionKind::FileConflict, (run, about), words, ways);
+        let ways = Ways { ways, edits };
+        self.open_with(DecisionKind::FileConflict, (run, about), words, ways);
     }
 
     /// Asks whether something remembered is to be followed on.

@@ -12,7 +12,7 @@ use super::story::Story;
 use crate::attempt::{AttemptRow, ToldAttempt};
 use crate::command::{Found, KnownThings, TakenFile};
 use crate::decision::Way;
-use crate::entry::{Entry, EntryRow};
+use crate::entry::{BlockerRow, Entry, EntryRow, EntryType};
 use crate::event::Event;
 use crate::memory::{Memory, MemoryKind, MemoryRow};
 use crate::name::{Named, Space, free};
@@ -28,7 +28,11 @@ pub(super) fn take_file(story: &mut Story<'_>, taken: &TakenFile) -> Result<(), 
         } else {
             Is::ItOrNew
         };
-        let known = taken.known;
+        let known = if may_be_taken(story, taken, found) {
+            KnownThings::Take
+        } else {
+            taken.known
+        };
         match found {
             Found::Entry(entry) => take_entry(story, (found, entry, is), known, &mut changed),
             Found::Attempt(told) => take_attempt(story, (found, told, is), known, &mut changed)?,
@@ -39,12 +43,53 @@ pub(super) fn take_file(story: &mut Story<'_>, taken: &TakenFile) -> Result<(), 
             }
             Found::Memory(memory) => take_memory(story, memory, known, false, &mut changed),
             Found::Retired(memory) => take_memory(story, memory, known, true, &mut changed),
+            Found::Removed(memory) => {
+                take_removal(story, memory, (known, &taken.path), &mut changed);
+            }
         }
     }
     if !changed.is_empty() && taken.known == KnownThings::Ask {
         ask(story, &taken.path, &changed);
     }
     Ok(())
+}
+
+/// Whether only the file has changed a thing since piton wrote it: the journal
+/// still says of it what piton wrote. A person who takes out all that is
+/// followed may have meant something else.
+fn may_be_taken(story: &Story<'_>, taken: &TakenFile, found: &Found) -> bool {
+    if taken.known != KnownThings::Ask || taken.written.is_empty() {
+        return false;
+    }
+    let is_removed = |found: &&Found| matches!(found, Found::Removed(_));
+    let is_followed = |found: &&Found| matches!(found, Found::Memory(_));
+    let count_removed = taken.found.iter().filter(is_removed).count();
+    let count_followed = taken.written.iter().filter(is_followed).count();
+    if is_removed(&found) && count_removed >= count_followed {
+        return false;
+    }
+    let mut written = taken.written.iter();
+    let written = written.find(|written| written.is_same_thing(found));
+    match (written, found) {
+        (Some(written), _) => is_as_written(story, written),
+        // What piton had not written because it is retired came back.
+        (None, Found::Memory(memory)) => {
+            find_memory(story, memory).is_some_and(|row| row.retired.is_some())
+        }
+        (None, _) => false,
+    }
+}
+
+/// Whether the journal says of a thing what piton wrote of it.
+fn is_as_written(story: &Story<'_>, written: &Found) -> bool {
+    match written {
+        Found::Memory(memory) => find_memory(story, memory)
+            .is_some_and(|row| row.retired.is_none() && says_the_same(row, memory)),
+        Found::Retired(memory) => find_memory(story, memory)
+            .is_some_and(|row| row.retired.is_some() && says_the_same(row, memory)),
+        Found::Removed(_) => false,
+        Found::Entry(_) | Found::Attempt(_) => is_known(story, written),
+    }
 }
 
 /// What a thing is to the one that the journal knows by its name.
@@ -81,7 +126,7 @@ fn is_known(story: &Story<'_>, found: &Found) -> bool {
             .named(space, name)
             .is_some_and(|row| says_it(story, &row.of, found)),
         None => match found {
-            Found::Memory(memory) | Found::Retired(memory) => {
+            Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => {
                 find_memory(story, memory).is_some_and(|row| says_the_same(row, memory))
             }
             Found::Entry(_) | Found::Attempt(_) => false,
@@ -92,7 +137,7 @@ fn is_known(story: &Story<'_>, found: &Found) -> bool {
 /// Whether it was kept before under another name, because the one that the file
 /// gives it was taken.
 fn told_before(story: &Story<'_>, found: &Found) -> bool {
-    if let Found::Memory(memory) | Found::Retired(memory) = found {
+    if let Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) = found {
         let is_it = |row: &MemoryRow| row.memory.kind == memory.kind && says_the_same(row, memory);
         return story.tables.memory().any(is_it);
     }
@@ -110,7 +155,7 @@ fn named(found: &Found) -> Option<(Space, &String)> {
     match found {
         Found::Entry(entry) => Some((Space::Entry, entry.name.as_ref()?)),
         Found::Attempt(told) => Some((Space::Attempt, told.name.as_ref()?)),
-        Found::Memory(_) | Found::Retired(_) => None,
+        Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => None,
     }
 }
 
@@ -134,7 +179,7 @@ fn ask(story: &mut Story<'_>, path: &str, changed: &[String]) {
     let details = format!("differs: {}", changed.join(", "));
     let ways = || vec![Way::FileHolds, Way::PitonHolds, Way::Merged];
     let run = crate::id::RunId::PROJECT;
-    story.ask_about_file(run, path, (question, Some(details)), ways);
+    story.ask_about_file(run, path, ((question, Some(details)), Vec::new()), ways);
 }
 
 /// A name for a thing of somebody else who used one that is taken.
@@ -156,6 +201,7 @@ fn take_entry(
     }
     let Some(name) = &entry.name else {
         log(story, entry.clone());
+        resolve_what_blocked(story, entry);
         return;
     };
     let named = story
@@ -164,6 +210,7 @@ fn take_entry(
         .map(|row| row.of.clone());
     let Some(Named::Entry(position)) = named else {
         tell_entry(story, entry.clone());
+        resolve_what_blocked(story, entry);
         return;
     };
     let Some(row) = story.tables.entry(position) else {
@@ -189,6 +236,31 @@ fn take_entry(
             ..entry.clone()
         };
         tell_entry(story, entry);
+    }
+}
+
+/// A file that tells how the very thing was resolved that blocks a task tells
+/// that nothing blocks it any more.
+fn resolve_what_blocked(story: &mut Story<'_>, entry: &Entry) {
+    let Some(resolution) = entry.text("resolution") else {
+        return;
+    };
+    let problem = |entry: &Entry| {
+        let said = entry.text("issue").or_else(|| entry.text("description"));
+        said.map(str::to_owned)
+    };
+    let is_it = |row: &&BlockerRow| {
+        let last = row.entries.last().map(|row| &row.entry);
+        row.spec == entry.spec
+            && row.task_id == entry.task_id
+            && last.is_some_and(|last| problem(last) == problem(entry))
+    };
+    if entry.kind == EntryType::DebugResolved && story.tables.blockers().any(|row| is_it(&row)) {
+        story.tell(Event::BlockerResolved {
+            spec: entry.spec.clone(),
+            task_id: entry.task_id.clone(),
+            resolution: resolution.to_owned(),
+        });
     }
 }
 
@@ -333,6 +405,28 @@ fn take_memory(
             why: Some("marked in the file".to_owned()),
             superseded_by: None,
         });
+    }
+}
+
+/// What stands in the file no more is followed no more.
+fn take_removal(
+    story: &mut Story<'_>,
+    memory: &Memory,
+    (known, path): (KnownThings, &str),
+    changed: &mut Vec<String>,
+) {
+    let Some(row) = find_memory(story, memory).filter(|row| row.retired.is_none()) else {
+        return;
+    };
+    let id = row.id.clone();
+    match known {
+        KnownThings::Ask => changed.push(id),
+        KnownThings::Keep => {}
+        KnownThings::Take => story.tell(Event::MemoryRetired {
+            id,
+            why: Some(format!("taken out of {path}")),
+            superseded_by: None,
+        }),
     }
 }
 

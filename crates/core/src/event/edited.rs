@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::ClaimOverrides;
-use crate::gate::Gate;
+use crate::gate::{Gate, GateRuns};
 use crate::id::{Node, Place, RunId};
 use crate::item::ItemRow;
 use crate::native::Native;
@@ -82,12 +82,7 @@ impl Change {
         match self {
             Self::Prompt(prompt) => row.prompt.clone_from(prompt),
             Self::Model(model) => row.model.clone_from(model),
-            Self::Gate(gate) => {
-                row.gate.clone_from(gate);
-                // What another check showed says nothing of this one.
-                row.baseline = None;
-                row.seen_to_fail = false;
-            }
+            Self::Gate(gate) => change_gate(row, gate.as_ref()),
             Self::Breakpoint(breakpoint) => row.breakpoint = *breakpoint,
             Self::Retries(retries) => row.retries = *retries,
             Self::Summary(summary) => row.summary.clone_from(summary),
@@ -98,6 +93,23 @@ impl Change {
             Self::Turn(turn) => row.turn = *turn,
         }
     }
+}
+
+fn change_gate(row: &mut ItemRow, gate: Option<&Gate>) {
+    let script = |gate: Option<&Gate>| gate.map(|gate| gate.script.clone());
+    let is_same = script(gate) == script(row.gate.as_ref());
+    row.gate = gate.cloned();
+    // What another check showed says nothing of this one.
+    row.baseline = None;
+    row.seen_to_fail = false;
+    if is_same || row.claim_gate.is_some() {
+        return;
+    }
+    let runs = row.gate_runs.take().filter(|runs| runs.open);
+    row.gate_runs = runs.map(|runs| GateRuns {
+        outdated: true,
+        ..runs
+    });
 }
 
 impl RunChanged {

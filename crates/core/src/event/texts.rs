@@ -60,12 +60,14 @@ impl Event {
             | Self::GateStarted {
                 run: _,
                 node: _,
+                fence: _,
                 number: _,
                 before: _,
             }
             | Self::CommitStarted {
                 run: _,
                 node: _,
+                fence: _,
                 head: _,
             }
             | Self::ItemSkipAsked { run: _, node: _ }
@@ -107,6 +109,7 @@ impl Event {
                 attempt: _,
                 run: _,
                 node: _,
+                fence: _,
                 number: _,
                 role: _,
                 agent,

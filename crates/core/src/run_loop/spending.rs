@@ -1,31 +1,39 @@
 //! What the loop does about budgets: no agent is started when one is used up,
 //! and the agent at work is stopped as soon as that is known.
 
-use super::{Doing, Effect, RunLoop};
+use super::{Effect, RunLoop, UnderWay};
 use crate::attempt::{Outcome, Report};
 use crate::budget::{self, Left, Spent};
+use crate::id::Node;
 use crate::run::RunRow;
 use crate::usage::Usage;
 
 impl RunLoop {
-    /// What the next agent, or the one at work, may still use: for a program
-    /// that can be told.
+    /// What the next agent may still use: for a program that can be told.
     #[must_use]
     pub fn left(&self) -> Left {
         let Some(row) = self.run() else {
             return Left::default();
         };
-        let live = self.live.clone().unwrap_or_default();
-        budget::left(&row.limits, &row.spend, &live, self.elsewhere)
+        budget::left(&row.limits, &row.spend, &self.live(None), self.elsewhere)
     }
 
-    /// What the agent at work could still use when it was started.
+    /// What the agent at work on an item could still use, by what is known now,
+    /// when it was started.
     #[must_use]
-    pub fn left_at_start(&self) -> Left {
+    pub fn left_at_start(&self, node: &Node) -> Left {
         let Some(row) = self.run() else {
             return Left::default();
         };
-        budget::left(&row.limits, &row.spend, &Usage::default(), self.elsewhere)
+        let others = self.live(Some(node));
+        budget::left(&row.limits, &row.spend, &others, self.elsewhere)
+    }
+
+    /// What all agents at work have used so far, or all but one.
+    fn live(&self, but: Option<&Node>) -> Usage {
+        let counted = self.under_way.iter().filter(|(node, _)| Some(*node) != but);
+        let used = counted.filter_map(|(_, work)| work.live.as_ref());
+        used.fold(Usage::default(), |sum, live| sum.plus(live))
     }
 
     /// What somebody should know who trusts in the budget of this run.
@@ -51,13 +59,13 @@ impl RunLoop {
     /// The budget that is used up, in words.
     pub(super) fn budget_reached(&self) -> Option<String> {
         let row = self.run()?;
-        let live = self.live.clone().unwrap_or_default();
-        budget::reached(&row.limits, &row.spend, &live, self.elsewhere)
+        budget::reached(&row.limits, &row.spend, &self.live(None), self.elsewhere)
     }
 
-    pub(super) fn spent(&mut self, usage: &Usage) -> Vec<Effect> {
+    pub(super) fn spent(&mut self, node: &Node, usage: &Usage) -> Vec<Effect> {
         // What comes after the end of the agent stands in its report.
-        let Some(live) = &mut self.live else {
+        let work = self.under_way.get_mut(node);
+        let Some(live) = work.and_then(|work| work.live.as_mut()) else {
             return Vec::new();
         };
         *live = usage.at_least(live);
@@ -69,40 +77,50 @@ impl RunLoop {
         self.stop_at_budget()
     }
 
-    /// Asks the agent at work to end, once. A gate or a commit uses nothing.
+    /// Asks each agent at work to end, once. A gate or a commit uses nothing.
     fn stop_at_budget(&mut self) -> Vec<Effect> {
-        let works = self.live.is_some() && matches!(self.doing, Doing::Working(_));
-        if !works || self.used_up.is_some() {
+        let Some(limit) = self.budget_reached() else {
             return Vec::new();
-        }
-        self.used_up = self.budget_reached();
-        match (&self.used_up, &self.stopping) {
+        };
+        let is_wanted = self.stopping.is_some();
+        let mut effects = Vec::new();
+        for (node, work) in &mut self.under_way {
+            if work.live.is_none() || work.used_up.is_some() {
+                continue;
+            }
+            work.used_up = Some(limit.clone());
             // Whoever wants it to stop has asked it already.
-            (Some(_), None) => vec![Effect::StopWork { kill: false }],
-            (Some(_), Some(_)) | (None, _) => Vec::new(),
+            if !is_wanted {
+                effects.push(Effect::StopWork {
+                    node: node.clone(),
+                    kill: false,
+                });
+            }
         }
+        effects
     }
 
-    /// The budget for which the agent at work was asked to end, in words.
+    /// The budget for which the agent at work on an item was asked to end, in
+    /// words.
     #[must_use]
-    pub fn used_up(&self) -> Option<&str> {
-        self.used_up.as_deref()
+    pub fn used_up(&self, node: &Node) -> Option<&str> {
+        self.under_way.get(node)?.used_up.as_deref()
     }
+}
 
-    /// The report of the agent at work, with what was seen of it: whoever is
-    /// stopped says less of what it used than it has said before, or nothing.
-    pub(super) fn with_live(&mut self, report: Box<Report>) -> Box<Report> {
-        let mut report = report;
-        if let Some(live) = self.live.take().filter(|_| !report.cannot_start) {
-            report.usage = more_of(&report.usage, &live);
-        }
-        if let Some(limit) = self.used_up.take()
-            && report.outcome == Outcome::Interrupted
-        {
-            report.error = Some(format!("stopped at a limit: {limit}"));
-        }
-        report
+/// The report of an agent, with what was seen of it while it worked: whoever is
+/// stopped says less of what it used than it has said before, or nothing.
+pub(super) fn with_live(report: Box<Report>, work: UnderWay) -> Box<Report> {
+    let mut report = report;
+    if let Some(live) = work.live.filter(|_| !report.cannot_start) {
+        report.usage = more_of(&report.usage, &live);
     }
+    if let Some(limit) = work.used_up
+        && report.outcome == Outcome::Interrupted
+    {
+        report.error = Some(format!("stopped at a limit: {limit}"));
+    }
+    report
 }
 
 /// What an attempt used: as its end says, unless more of it was seen before. An

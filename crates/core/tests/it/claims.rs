@@ -102,6 +102,7 @@ fn end_check(world: &World, token: u64, at: &str, (passed, tree): (bool, Option<
         run: world.run,
         token,
         node: node(at),
+        fence: world.fence(at),
         report: GateReport {
             passed,
             exit: Some(i32::from(!passed)),

@@ -8,7 +8,7 @@ use piton_core::native::Native;
 use piton_core::plan::PlannedItem;
 use piton_core::run::Pause;
 use piton_core::{
-    Command, DecisionId, DecisionKind, Edit, Event, ItemState, Node, Refusal, RunState, Verb,
+    Command, DecisionId, DecisionKind, Edit, Event, ItemState, Node, Refusal, RunState, Stage, Verb,
 };
 
 use crate::edits::new_item;
@@ -165,7 +165,7 @@ fn an_edit_does_what_the_same_wish_of_a_person_does() {
             "another prompt",
             prompt(a, "otherwise"),
             [
-                "ready", "ready", "-working", "failed", "waiting", "-skipped", "-done", "-skipped",
+                "ready", "ready", "working", "failed", "waiting", "-skipped", "-done", "-skipped",
             ],
         ),
         (
@@ -175,7 +175,7 @@ fn an_edit_does_what_the_same_wish_of_a_person_does() {
                 retries: 2,
             },
             [
-                "ready", "ready", "-working", "failed", "waiting", "-skipped", "-done", "-skipped",
+                "ready", "ready", "working", "failed", "waiting", "-skipped", "-done", "-skipped",
             ],
         ),
     ];
@@ -203,11 +203,12 @@ fn an_edit_does_what_the_same_wish_of_a_person_does() {
 fn what_does_not_fit_is_asked_about_and_stops_nothing() {
     let (mut world, token) = World::running(PLAN);
     let attempt = world.begin(token, "build/s1/a");
-    let both = vec![prompt("build/s1/a", "x"), prompt("build/s1/b", "y")];
+    let again = set("build/s1/a", ItemState::Pending);
+    let both = vec![again, prompt("build/s1/b", "y")];
     edits(&mut world, both.clone());
     assert_eq!(
         left(&world),
-        ["another prompt for `build/s1/a`: `build/s1/a` is being worked on"]
+        ["`build/s1/a` is to be pending: `build/s1/a` is being worked on"]
     );
     assert_eq!(world.item("build/s1/b").prompt.as_deref(), Some("y"));
     assert_eq!(world.state(), RunState::Running);
@@ -244,7 +245,7 @@ fn what_does_not_fit_is_asked_about_and_stops_nothing() {
 fn a_file_that_fits_again_closes_its_question() {
     let (mut world, token) = World::running(PLAN);
     world.begin(token, "build/s1/a");
-    edit(&mut world, prompt("build/s1/a", "x"));
+    edit(&mut world, set("build/s1/a", ItemState::Pending));
     assert_eq!(left(&world).len(), 1);
     let question = world.question();
     edits(&mut world, vec![]);
@@ -423,7 +424,13 @@ fn nothing_is_offered_that_would_be_refused() {
     let both = [Verb::KeepPiton, Verb::Merge];
     for (situation, edit) in [
         ("a phase alone", set("build/s1", ItemState::Pending)),
-        ("another prompt", prompt("build/s1/a", "x")),
+        (
+            "something else to wait for",
+            Edit::SetDependsOn {
+                node: node("build/s1/a"),
+                depends_on: vec![node("build/s1/b")],
+            },
+        ),
         ("by hand at work", set("build/s1/b", ItemState::Working)),
     ] {
         let (mut world, token) = World::running(PLAN);
@@ -810,4 +817,72 @@ fn new_items_must_hang_together() {
     edit(&mut world, insert(None, None, turned));
     assert_eq!(left(&world).len(), 1);
     assert_eq!(order_of(&world, None), ["build", "test", "release"]);
+}
+
+// What is at work.
+
+#[test]
+fn what_a_person_changes_of_an_item_at_work_is_in_force_from_the_next_start() {
+    let (mut world, token) = World::running("build gate=2");
+    let attempt = world.begin(token, "build");
+    let gate = |script: &str| Gate {
+        script: script.to_owned(),
+        on_fail_prompt: "mend it".to_owned(),
+        runs_max: 2,
+        timeout_s: 60,
+    };
+    let another = |script: &str| Edit::SetGate {
+        node: node("build"),
+        gate: Some(gate(script)),
+    };
+    edits(&mut world, vec![prompt("build", "better"), another("true")]);
+    assert_eq!(left(&world), [""; 0]);
+    let item = world.item("build");
+    assert_eq!(
+        (item.state, item.attempt),
+        (ItemState::Working, Some(attempt))
+    );
+    assert_eq!(item.prompt.as_deref(), Some("better"));
+    let completed = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+    world.end(token, "build", attempt, completed);
+
+    // What came of the check before is told neither of the new one nor to an agent.
+    let start = Command::StartGate {
+        run: world.run,
+        token,
+        node: node("build"),
+    };
+    world.ok(start.clone());
+    edits(&mut world, vec![another("test -e done")]);
+    let end = |world: &World, passed| Command::EndGate {
+        run: world.run,
+        token,
+        node: node("build"),
+        fence: world.fence("build"),
+        report: piton_core::gate::GateReport {
+            passed,
+            exit: Some(i32::from(!passed)),
+            ..Default::default()
+        },
+        recovery: None,
+    };
+    let ended = end(&world, true);
+    world.ok(ended);
+    let item = world.item("build");
+    assert_eq!((item.state, item.stage), (ItemState::Working, Stage::Gate));
+    assert_eq!(item.evidence, []);
+    assert_eq!(item.gate_runs.as_ref().map(|runs| runs.runs), Some(0));
+
+    // An agent is not asked to mend what another check found.
+    world.ok(start.clone());
+    let ended = end(&world, false);
+    world.ok(ended);
+    assert_eq!(world.item("build").stage, Stage::Fix);
+    edits(&mut world, vec![another("true")]);
+    let item = world.item("build");
+    assert_eq!((item.stage, item.gate_runs.is_some()), (Stage::Gate, false));
+    world.ok(start);
+    let ended = end(&world, true);
+    world.ok(ended);
+    assert_eq!(world.item("build").state, ItemState::Done);
 }

@@ -98,6 +98,7 @@ fn case_20_a_gate_that_runs_out_of_time_says_so() {
         run,
         token,
         node: node("build"),
+        fence: world.fence("build"),
         report,
         recovery: None,
     });
@@ -133,6 +134,7 @@ fn a_gate_whose_runner_died_is_run_again_and_not_counted() {
         run,
         token,
         node: node("build"),
+        fence: world.fence("build"),
         report,
         recovery: None,
     });
@@ -425,6 +427,7 @@ fn a_commit_that_fails_on_what_somebody_wants_to_leave_out_asks_nobody() {
         run,
         token,
         node: node("build"),
+        fence: world.fence("build"),
         result: Err("the hook says no".to_owned()),
     });
     assert_eq!(world.item("build").state, ItemState::Skipped);
@@ -446,6 +449,7 @@ fn not_found(world: &mut World, token: u64, at: &str) {
         run: world.run,
         token,
         node: node(at),
+        fence: world.fence(at),
         report,
         recovery: None,
     });
@@ -512,4 +516,24 @@ fn an_attempt_whose_runner_died_counts_as_long_as_its_agent_was_seen() {
     };
     world.end(token, "build", attempt, report);
     assert_eq!(world.item("build").work_ms, 120_000);
+}
+
+#[test]
+fn what_a_phase_is_tried_again_with_is_all_that_failed_below_it() {
+    let (mut world, token) = committing("build\n  s1\n    x\n  s2 parallel\n    y\nrelease");
+    world.complete(token, "build/s1/x");
+    world.make_commit(token, "build/s1", Err("the hook says no"));
+    assert_eq!(world.item("build/s1").state, ItemState::Failed);
+    assert_eq!(world.item("build").state, ItemState::Failed);
+    world.retry("build");
+    let step = world.item("build/s1");
+    assert_eq!(
+        (step.state, step.stage),
+        (ItemState::Working, Stage::Commit)
+    );
+    assert_eq!(world.item("build").state, ItemState::Working);
+    let run = world.run;
+    world.ok(Command::ContinueRun { run, token });
+    world.make_commit(token, "build/s1", Ok("6673e79"));
+    assert_eq!(world.item("build/s1").state, ItemState::Done);
 }

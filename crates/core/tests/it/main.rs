@@ -12,6 +12,7 @@ mod before;
 mod claims;
 mod dependencies;
 mod doctor;
+mod dropping;
 mod editing;
 mod gates;
 mod leases;

@@ -211,6 +211,7 @@ fn end_with_claims(
         token,
         attempt,
         node: node("a"),
+        fence: world.fence("a"),
         report: Box::new(report),
         recovery: None,
         claimed: claimed.iter().map(|at| node(at)).collect(),
@@ -235,6 +236,7 @@ fn run_gate(world: &mut World, token: u64, at: &str, passed: bool) {
         run,
         token,
         node,
+        fence: world.fence(at),
         report,
         recovery: None,
     });
@@ -265,6 +267,7 @@ fn a_claimed_item_is_proven_by_a_check_that_failed_before_and_passes_now() {
             run,
             token,
             node: node("b"),
+            fence: world.fence("b"),
             report: GateReport {
                 passed: passes,
                 exit: Some(i32::from(!passes)),
@@ -303,6 +306,7 @@ fn a_check_that_merely_passes_before_the_first_attempt_proves_no_claim() {
         run,
         token,
         node: node("b"),
+        fence: world.fence("b"),
         report: GateReport {
             passed: true,
             tree: Some("t1".to_owned()),

@@ -10,7 +10,7 @@ use piton_core::observation::{ActionTaken, Observation, ObservationKind};
 use piton_core::policy::Policy;
 use piton_core::{Command, Event, Recorded, Role, RunId, Verb};
 
-use crate::world::{World, end_attempt, failure, needs_human, node, start_attempt, tried_once};
+use crate::world::{World, failure, needs_human, node, start_attempt, tried_once};
 
 const CONTENT: &str = "The importer of lots needs `make gen` before its tests run";
 const SAME: &str = "the importer of lots needs make gen, before its tests run!";
@@ -142,7 +142,8 @@ fn attempt_with(world: &mut World, token: u64, report: Report) -> Vec<Recorded> 
         *memories = vec!["learning-0001".to_owned(), "sign-0001".to_owned()];
     }
     world.ok(start);
-    world.ok(end_attempt(world.run, token, attempt, "a", report))
+    let command = world.end_attempt(token, attempt, "a", report);
+    world.ok(command)
 }
 
 fn world_with_advice() -> (World, u64) {
@@ -357,6 +358,7 @@ fn a_resolution_in_a_file_that_is_known_is_not_remembered_again() {
             path: ".agent-os/progress/progress.json".to_owned(),
             found: vec![Found::Entry(Box::new(resolved(name)))],
             known: KnownThings::Ask,
+            written: Vec::new(),
         })));
     }
     assert_eq!(world.tables.memory().count(), 1);

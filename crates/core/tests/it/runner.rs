@@ -2,6 +2,7 @@
 //! what a dead runner left.
 
 mod budgets;
+mod several;
 
 use jiff::SignedDuration;
 use piton_core::attempt::{Conversation, Report};
@@ -123,6 +124,13 @@ impl Bench {
 
 fn over() -> Effect {
     Effect::Finish(Ending::State)
+}
+
+fn stop(at: &str) -> Effect {
+    Effect::StopWork {
+        node: node(at),
+        kill: false,
+    }
 }
 
 fn gate_ended(at: &str, passed: bool) -> Input {
@@ -290,7 +298,8 @@ fn the_first_reason_to_stop_is_polite_and_the_second_is_not() {
     for kill in [false, true, true] {
         let reason = "SIGINT".to_owned();
         let effects = bench.step(Input::Stop { reason });
-        assert_eq!(effects, [Effect::StopWork { kill }]);
+        let node = node("build");
+        assert_eq!(effects, [Effect::StopWork { node, kill }]);
     }
     let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
     assert_eq!(effect, over());
@@ -330,10 +339,7 @@ fn a_stop_that_somebody_asks_for_ends_the_agent() {
     let run = bench.world.run;
     bench.world.ok(Command::AskStop { run });
     let news = bench.news();
-    assert_eq!(
-        bench.step(Input::Changed(news)),
-        [Effect::StopWork { kill: false }]
-    );
+    assert_eq!(bench.step(Input::Changed(news)), [stop("build")]);
     let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
     assert_eq!(effect, over());
     assert_eq!(
@@ -480,7 +486,8 @@ fn a_time_box_ends_the_agent_that_outlasts_it_and_pauses_the_run() {
     };
     assert_eq!(until, Some(bench.world.now + SignedDuration::from_secs(90)));
     bench.world.pass(90);
-    assert_eq!(bench.step(Input::Time), [Effect::StopWork { kill: false }]);
+    let over_time = Input::TimeBoxOver { node: node("a") };
+    assert_eq!(bench.step(over_time), [stop("a")]);
     let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
     assert_eq!(effect, over());
     assert_eq!(limit_of(&bench), "time-box (1m 30s)");
@@ -735,7 +742,9 @@ fn an_agent_that_goes_in_circles_is_stopped() {
     let effect = bench.first();
     bench.agent_on(effect, "build");
     assert_eq!(
-        bench.step(Input::Circling),
-        [Effect::StopWork { kill: false }]
+        bench.step(Input::Circling {
+            node: node("build")
+        }),
+        [stop("build")]
     );
 }

@@ -18,9 +18,7 @@ use proptest::prelude::*;
 
 use crate::edits::draw_edits;
 use crate::plans::draw_plan;
-use crate::world::{
-    RECOVERIES, World, end_attempt, needs_human, node, pieces, start_attempt, start_run,
-};
+use crate::world::{RECOVERIES, World, needs_human, node, pieces, start_attempt, start_run};
 
 /// One thing that somebody does: what, and two numbers to choose by.
 type Act = (u8, u16, u16);
@@ -118,7 +116,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
     }
     let open = world.tables.open_attempts().next();
     if let Some((attempt, at)) = open.map(|row| (row.id, row.node.clone())) {
-        let mut end = end_attempt(run, token, attempt, at.as_str(), report(by));
+        let mut end = world.end_attempt(token, attempt, at.as_str(), report(by));
         if let Command::EndAttempt { recovery, .. } = &mut end {
             let drawn = RECOVERIES.get(usize::from(by >> 4) % 12);
             *recovery =
@@ -128,7 +126,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
     }
     let attempt = world.fresh_attempt();
     let item = world.tables.next(run)?;
-    let node = item.node.clone();
+    let (node, fence) = (item.node.clone(), item.fence);
     let start = |role| start_attempt(run, token, attempt, node.as_str(), role);
     Some(match item.stage {
         Stage::Repair => start(Role::Repair),
@@ -138,6 +136,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
             run,
             token,
             node,
+            fence,
             report: gate_report(by),
             recovery: None,
         },
@@ -156,6 +155,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
             run,
             token,
             node,
+            fence,
             report: gate_report(by),
             recovery: None,
         },
@@ -164,6 +164,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
             run,
             token,
             node,
+            fence,
             result: commit_result(by),
         },
         Stage::Commit => Command::StartCommit {
@@ -173,6 +174,11 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
             head: None,
         },
     })
+}
+
+/// The token with which an item was taken, or the one before.
+fn an_old_one_at_times(fence: u64, by: u16) -> u64 {
+    fence.saturating_sub(u64::from(by.is_multiple_of(5)))
 }
 
 fn commit_result(by: u16) -> Result<Option<String>, String> {
@@ -236,7 +242,7 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
         }
         10 => {
             let (attempt, at) = any_attempt(world, a);
-            end_attempt(run, token, attempt, at.as_str(), report(b))
+            world.end_attempt(token, attempt, at.as_str(), report(b))
         }
         11 => Command::StartGate {
             run,
@@ -246,6 +252,7 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
         12 => Command::EndGate {
             run,
             token,
+            fence: an_old_one_at_times(world.fence(at.as_str()), b),
             node: at,
             report: gate_report(b),
             recovery: None,
@@ -259,6 +266,7 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
         14 => Command::EndCommit {
             run,
             token,
+            fence: an_old_one_at_times(world.fence(at.as_str()), b),
             node: at,
             result: commit_result(b),
         },
@@ -299,10 +307,12 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
                 token: (b % 2 == 0).then_some(token),
                 file: "PROGRESS.yaml".to_owned(),
                 edits,
-                word: if b % 3 == 0 {
-                    crate::edits::a_persons(world)
-                } else {
-                    Word::File
+                word: match b % 3 {
+                    0 => crate::edits::a_persons(world),
+                    1 => Word::Hand {
+                        by: "ada".to_owned(),
+                    },
+                    _ => Word::File,
                 },
             }
         }
@@ -314,6 +324,10 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
             world.holder_gone = !world.holder_gone;
             return None;
         }
+        25 if b % 2 == 0 => Command::TakeRun {
+            run,
+            owner: "process 9 on ada".to_owned(),
+        },
         _ => return proper(world, b),
     })
 }

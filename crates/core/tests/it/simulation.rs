@@ -2,12 +2,13 @@
 //! drawn by `piton_simkit::seed`.
 
 use piton_core::ItemState;
-use piton_simkit::simulation::{CALM, Chaos, Sim, for_each_seed};
+use piton_simkit::simulation::{CALM, Chaos, Sim, for_each_seed, seeds_of};
 
 const SEEDS: u32 = 1_000;
 
 #[test]
 fn a_run_that_is_cut_short_anywhere_ends_as_the_undisturbed_one_does() {
+    let at_once = std::cell::Cell::new(0);
     for_each_seed(SEEDS, |seed| {
         let calm = Sim::new(seed, CALM).carried_through();
         calm.check_end();
@@ -24,14 +25,19 @@ fn a_run_that_is_cut_short_anywhere_ends_as_the_undisturbed_one_does() {
         for ((node, calm), (_, after)) in calm.attempts().into_iter().zip(cut.attempts()) {
             assert!(after <= calm + cut.cuts, "{node}: {after} attempts");
         }
-        let (calm, after) = (calm.world.run_row(), cut.world.run_row());
-        let repeated = after.iterations_total.saturating_sub(calm.iterations_total);
-        assert!(
-            repeated <= cut.cuts,
-            "{repeated} repeated, {} cuts",
-            cut.cuts
-        );
+        let agents = |sim: &Sim| sim.world.run_row().iterations_total;
+        let repeated = agents(&cut).saturating_sub(agents(&calm));
+        // A cut interrupts all that work at that moment.
+        let workers = u32::try_from(cut.workers().get()).expect("few");
+        let cuts = cut.cuts * workers;
+        assert!(repeated <= cuts, "{repeated} repeated, {cuts} interrupted");
+        let most = calm.most_at_once.max(cut.most_at_once);
+        assert!(most <= cut.workers().get(), "{most} at once");
+        at_once.set(at_once.get().max(most));
     });
+    if seeds_of(SEEDS) >= SEEDS {
+        assert_eq!(at_once.get(), 4, "no run had four at work at once");
+    }
 }
 
 #[test]

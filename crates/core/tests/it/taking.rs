@@ -14,6 +14,7 @@ fn take(world: &mut World, found: Vec<Found>) -> Vec<Recorded> {
         path: ".ralph/progress.json".to_owned(),
         found,
         known: KnownThings::Ask,
+        written: Vec::new(),
     })))
 }
 
@@ -252,6 +253,7 @@ fn of_two_things_of_one_name_the_one_that_was_edited_is_revised_wherever_it_stan
         path: ".ralph/progress.json".to_owned(),
         found: edited.clone(),
         known: KnownThings::Take,
+        written: Vec::new(),
     }));
     let events = world.ok(command);
     let kinds: Vec<_> = events.iter().map(|recorded| &recorded.event).collect();
@@ -301,6 +303,7 @@ fn what_is_followed_again_in_the_file_is_asked_about() {
         path: ".ralph/progress.json".to_owned(),
         found: vec![learning("learning-0001", "use make")],
         known: KnownThings::Take,
+        written: Vec::new(),
     }));
     world.ok(command);
     let rows: Vec<_> = world
@@ -352,6 +355,7 @@ fn what_one_source_cannot_say_of_a_memory_the_other_does_not_lose() {
         path: ".ralph/progress.json".to_owned(),
         found: vec![Found::Memory(Box::new(found))],
         known: KnownThings::Take,
+        written: Vec::new(),
     })));
     let row = |world: &World| {
         let row = world.tables.remembered("learning-0001");
@@ -387,6 +391,7 @@ fn what_an_attempt_used_is_not_taken_back_by_a_file_that_says_nothing_of_it() {
         path: ".ralph/progress.json".to_owned(),
         found: edited,
         known: KnownThings::Take,
+        written: Vec::new(),
     })));
     assert!(matches!(events[0].event, Event::AttemptRevised(_)));
     let report = world.tables.attempts().find_map(|row| row.report.clone());

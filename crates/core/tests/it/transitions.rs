@@ -7,9 +7,7 @@ use piton_core::policy::Limits;
 use piton_core::run::Pause;
 use piton_core::{Command, ItemState, Outcome, Refusal, Role, RunState};
 
-use crate::world::{
-    World, end_attempt, needs_human, node, retry_item, skip_item, start_attempt, start_run,
-};
+use crate::world::{World, needs_human, node, retry_item, skip_item, start_attempt, start_run};
 
 const PLAN: &str = "
 build break
@@ -108,6 +106,89 @@ fn case_11_a_run_is_started_when_it_is_new_or_stopped_or_at_a_limit() {
         let start = start_run(run, Limits::default());
         assert_eq!(outcome(&mut world, &start), expected, "{stand}");
     }
+}
+
+fn take_run(world: &World) -> Command {
+    Command::TakeRun {
+        run: world.run,
+        owner: "process 9 on ada".to_owned(),
+    }
+}
+
+#[test]
+fn case_11_a_run_without_a_runner_is_taken_to_settle_it_and_stays_as_it_is() {
+    let heard = [
+        "new",
+        "busy",
+        "interrupted",
+        "interrupted",
+        "paused",
+        "paused",
+        "waiting",
+        "paused",
+        "waiting",
+        "blocked",
+        "done",
+    ];
+    for (stand, expected) in STANDS.into_iter().zip(heard) {
+        let (mut world, token) = standing(stand);
+        let run = world.run;
+        if world.state() != RunState::Running && token > 0 {
+            let take = take_run(&world);
+            assert_eq!(outcome(&mut world, &take), "busy", "{stand}");
+            world.ok(Command::ReleaseRun { run, token });
+        }
+        let take = take_run(&world);
+        assert_eq!(outcome(&mut world, &take), expected, "{stand}");
+    }
+}
+
+#[test]
+fn case_11_what_a_dead_runner_left_is_ended_by_whoever_took_the_run_and_steered_at_once() {
+    for wish in [skip_item, retry_item] {
+        let (mut world, token) = World::running(&PLAN.replace(" break", ""));
+        let run = world.run;
+        let attempt = world.fresh_attempt();
+        let start = start_attempt(run, token, attempt, "build/s1", Role::Worker);
+        world.ok(start);
+        world.holder_gone = true;
+        let take = take_run(&world);
+        world.ok(take);
+        world.holder_gone = false;
+        // A late word of the runner that was thought dead changes nothing.
+        let done = Report::bare(Outcome::Completed);
+        let late = world.end_attempt(token, attempt, "build/s1", done);
+        assert_eq!(outcome(&mut world, &late), "fenced");
+        let token = token + 1;
+        let again = world.fresh_attempt();
+        let begin = start_attempt(run, token, again, "release/s1", Role::Worker);
+        assert_eq!(outcome(&mut world, &begin), "no", "nothing is begun");
+        let report = Report::bare(Outcome::Interrupted);
+        let end = world.end_attempt(token, attempt, "build/s1", report);
+        assert_eq!(outcome(&mut world, &end), "interrupted");
+        world.ok(Command::ReleaseRun { run, token });
+        let steered = wish(run, "build/s1");
+        assert_eq!(outcome(&mut world, &steered), "interrupted");
+        assert!(world.item("build/s1").attempt.is_none());
+    }
+}
+
+#[test]
+fn case_11_what_was_broken_off_is_tried_again_and_what_nobody_began_is_not() {
+    let (mut world, token) = World::running(PLAN);
+    let run = world.run;
+    world.work(token, "build/s1", Report::bare(Outcome::Interrupted));
+    assert_eq!(world.item("build/s1").state, ItemState::Ready);
+    let again = Command::RetryItem {
+        run,
+        node: node("build/s1"),
+        why: Some("use port 5433".to_owned()),
+    };
+    assert_eq!(outcome(&mut world, &again), "running");
+    let answer = world.item("build/s1").answer.clone();
+    assert_eq!(answer.as_deref(), Some("use port 5433"));
+    let untried = retry_item(run, "release/s1");
+    assert_eq!(outcome(&mut world, &untried), "no");
 }
 
 #[test]
@@ -247,6 +328,7 @@ fn runner_commands(world: &mut World, token: u64) -> Vec<(Command, &'static [&'s
                 run,
                 token,
                 node: at.clone(),
+                fence: 0,
                 report: GateReport::default(),
                 recovery: None,
             },
@@ -266,18 +348,13 @@ fn runner_commands(world: &mut World, token: u64) -> Vec<(Command, &'static [&'s
                 run,
                 token,
                 node: at,
+                fence: 0,
                 result: Ok(None),
             },
             &[],
         ),
         (
-            end_attempt(
-                run,
-                token,
-                attempt,
-                "build/s1",
-                Report::bare(Outcome::Completed),
-            ),
+            world.end_attempt(token, attempt, "build/s1", Report::bare(Outcome::Completed)),
             &[],
         ),
     ]
@@ -306,18 +383,11 @@ fn a_runner_with_an_old_token_is_refused_whatever_it_says() {
     world.holder_gone = true;
     let new = world.start();
     assert!(new > old);
-    let run = world.run;
     let mut commands: Vec<_> = runner_commands(&mut world, old)
         .into_iter()
         .map(|(command, _)| command)
         .collect();
-    commands.push(end_attempt(
-        run,
-        old,
-        attempt,
-        "build/s1",
-        Report::bare(Outcome::Completed),
-    ));
+    commands.push(world.end_attempt(old, attempt, "build/s1", Report::bare(Outcome::Completed)));
     for command in commands {
         assert_eq!(outcome(&mut world, &command), "fenced", "{command:?}");
     }
@@ -353,6 +423,22 @@ fn with_item(state: ItemState) -> (World, u64) {
         ItemState::Failed => world.fail(token, "build/s1"),
         ItemState::Blocked => world.work(token, "build/s1", Report::bare(Outcome::Blocked)),
         ItemState::Skipped => world.skip("build/s1"),
+        ItemState::Dropped => {
+            let edit = piton_core::Edit::SetPresent {
+                node: node("build/s1"),
+                present: false,
+            };
+            let run = world.run;
+            world.ok(Command::TakeEdits {
+                run,
+                token: None,
+                file: "PROGRESS.yaml".to_owned(),
+                edits: vec![edit],
+                word: piton_core::command::Word::Hand {
+                    by: "ada".to_owned(),
+                },
+            });
+        }
     }
     assert_eq!(world.item("build/s1").state, state);
     (world, token)
@@ -362,7 +448,7 @@ fn with_item(state: ItemState) -> (World, u64) {
 fn check_item(
     what: &str,
     command: impl Fn(&World) -> Command,
-    expected: [(ItemState, Option<ItemState>); 8],
+    expected: [(ItemState, Option<ItemState>); 9],
 ) {
     for (before, after) in expected {
         let (mut world, _) = with_item(before);
@@ -375,7 +461,7 @@ fn check_item(
 
 #[test]
 fn case_11_only_what_is_not_finished_can_be_left_out() {
-    use ItemState::{Blocked, Done, Failed, Pending, Ready, Skipped, Waiting, Working};
+    use ItemState::{Blocked, Done, Dropped, Failed, Pending, Ready, Skipped, Waiting, Working};
     check_item(
         "skip",
         |world| skip_item(world.run, "build/s1"),
@@ -387,6 +473,7 @@ fn case_11_only_what_is_not_finished_can_be_left_out() {
             (Failed, Some(Skipped)),
             (Blocked, Some(Skipped)),
             (Skipped, None),
+            (Dropped, None),
             (Done, None),
         ],
     );
@@ -394,7 +481,7 @@ fn case_11_only_what_is_not_finished_can_be_left_out() {
 
 #[test]
 fn case_11_what_failed_waits_was_left_out_or_is_done_is_tried_again() {
-    use ItemState::{Blocked, Done, Failed, Pending, Ready, Skipped, Waiting, Working};
+    use ItemState::{Blocked, Done, Dropped, Failed, Pending, Ready, Skipped, Waiting, Working};
     check_item(
         "retry",
         |world| retry_item(world.run, "build/s1"),
@@ -406,6 +493,7 @@ fn case_11_what_failed_waits_was_left_out_or_is_done_is_tried_again() {
             (Failed, Some(Ready)),
             (Blocked, Some(Ready)),
             (Skipped, Some(Ready)),
+            (Dropped, Some(Ready)),
             (Done, Some(Ready)),
         ],
     );
@@ -413,9 +501,9 @@ fn case_11_what_failed_waits_was_left_out_or_is_done_is_tried_again() {
 
 #[test]
 fn case_11_only_what_is_ready_is_started() {
-    use ItemState::{Blocked, Done, Failed, Pending, Ready, Skipped, Waiting, Working};
+    use ItemState::{Blocked, Done, Dropped, Failed, Pending, Ready, Skipped, Waiting, Working};
     for state in [
-        Pending, Ready, Working, Waiting, Done, Failed, Skipped, Blocked,
+        Pending, Ready, Working, Waiting, Done, Failed, Skipped, Blocked, Dropped,
     ] {
         let (mut world, token) = with_item(state);
         let attempt = world.fresh_attempt();

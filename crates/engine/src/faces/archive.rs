@@ -7,9 +7,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use piton_formats::agent_os;
+use piton_formats::problem::Problem;
+use piton_formats::project_format::{Archive, FaceFile};
 
-use super::files::FaceFile;
+use super::not_utf8;
 use crate::config::Config;
 use crate::exchange::{leftovers, stage, sync_folder};
 use crate::fail;
@@ -23,19 +24,19 @@ pub(super) fn part(
     file: &FaceFile,
     text: String,
 ) -> Result<String, Failure> {
-    let Some(folder) = file.archive else {
+    let Some(archive) = file.archive else {
         return Ok(text);
     };
     let settings = Config::load(&session.project)?.archive;
     let now = session.world.now();
-    let parted = agent_os::archive(&text, now, settings.entries, settings.days);
+    let parted = (archive.part)(&text, now, settings.entries, settings.days);
     let Some(parted) = parted else {
         return Ok(text);
     };
-    let folder = session.project.root.join(folder);
+    let folder = session.project.root.join(archive.folder);
     for (month, entries) in &parted.months {
         let path = folder.join(format!("{month}.json"));
-        write_month(&path, entries).map_err(|error| {
+        write_month(archive, &path, entries).map_err(|error| {
             Failure::new("file.unwritable", format!("{}: {error}", path.display()))
         })?;
     }
@@ -43,12 +44,18 @@ pub(super) fn part(
     Ok(parted.keep)
 }
 
+/// The text of a month of the archive, or why it is none.
+pub(super) type MonthText = Result<String, Problem>;
+
 /// The texts of the archive, by where each is; none for a file without one.
-pub(super) fn texts(session: &Session<'_>, file: &FaceFile) -> io::Result<Vec<(String, String)>> {
-    let Some(name) = file.archive else {
+pub(super) fn texts(
+    session: &Session<'_>,
+    file: &FaceFile,
+) -> io::Result<Vec<(String, MonthText)>> {
+    let Some(archive) = file.archive else {
         return Ok(Vec::new());
     };
-    let listed = match fs::read_dir(session.project.root.join(name)) {
+    let listed = match fs::read_dir(session.project.root.join(archive.folder)) {
         Ok(listed) => listed,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -58,17 +65,20 @@ pub(super) fn texts(session: &Session<'_>, file: &FaceFile) -> io::Result<Vec<(S
         let path = entry?.path();
         if path.extension().is_some_and(|end| end == "json") {
             let shown = session.project.relative(&path);
-            // What is no text is not the archive's, and stays.
-            if let Ok(text) = String::from_utf8(fs::read(&path)?) {
-                texts.push((shown, text));
-            }
+            let text = String::from_utf8(fs::read(&path)?);
+            let text = text.map_err(|error| not_utf8(&shown, error.as_bytes()));
+            texts.push((shown, text));
         }
     }
-    texts.sort();
+    texts.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(texts)
 }
 
-fn write_month(path: &Path, entries: &[piton_formats::tree::Node]) -> io::Result<()> {
+fn write_month(
+    archive: Archive,
+    path: &Path,
+    entries: &[piton_formats::tree::Node],
+) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let before = match fs::read(path) {
@@ -76,7 +86,7 @@ fn write_month(path: &Path, entries: &[piton_formats::tree::Node]) -> io::Result
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let after = agent_os::merge_archive(before.as_deref(), entries).map_err(io::Error::other)?;
+    let after = (archive.merge)(before.as_deref(), entries).map_err(io::Error::other)?;
     if before.as_ref() != Some(&after) {
         // What a crash left here was never the only copy of anything.
         for left in leftovers(path)? {

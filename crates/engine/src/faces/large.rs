@@ -3,35 +3,15 @@
 
 use std::io;
 
-use piton_formats::face::Shown;
 use piton_formats::json;
+use piton_formats::project_format::{Element, FaceFile};
 use piton_formats::tree::Node;
 
-use super::files::FaceFile;
 use super::rows::Behind;
 use crate::keeper::{Keeper, Put, Tail};
 
 /// From this size on a file is spliced.
 const LARGE_BYTES: usize = 1 << 20;
-
-/// What a row is in the list of a file.
-pub(super) enum Element {
-    /// An element.
-    New(Node),
-    /// Nothing.
-    None,
-    /// A change of something else in the file.
-    Other,
-}
-
-/// The list of a large file.
-#[derive(Clone, Copy)]
-pub(super) struct List {
-    /// The key of the list at the top of the document.
-    pub(super) key: &'static str,
-    /// What a row is in it.
-    pub(super) element: fn(Shown<'_>) -> Element,
-}
 
 /// Where the list of a large file ends; none for a small one.
 pub(super) fn tail(file: &FaceFile, text: &str) -> Option<Tail> {

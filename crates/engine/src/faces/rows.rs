@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use piton_core::call::Call;
 use piton_core::entry::EntryRow;
 use piton_core::memory::MemoryRow;
-use piton_core::{AttemptRow, Event, Need, RunId, StreamId, Tables};
-use piton_formats::face::Shown;
+use piton_core::{AttemptRow, Event, Need, Node, RunId, StreamId, Tables};
+use piton_formats::face::{CRITERION, Shown};
+use piton_formats::plan_format::PlanKind;
+use piton_formats::project_format::FaceFile;
+use piton_formats::registry::plan_kind;
+use piton_formats::title::criteria_of_item;
 use piton_store::Store as _;
 
 use crate::config::{Attempts, Config};
@@ -54,12 +58,14 @@ impl Fresh {
 }
 
 /// What moved since a file showed the streams up to `positions`; everything
-/// when it shows none. Calls are rows only for a file that shows them.
+/// when it shows none. Calls are rows only for a file that shows them, and so
+/// are the words of criteria.
 pub(super) fn behind(
     session: &Session<'_>,
     positions: &BTreeMap<String, u64>,
-    with_calls: bool,
+    file: &FaceFile,
 ) -> Result<Behind, Failure> {
+    let with_calls = file.calls;
     let mut now = BTreeMap::new();
     let mut wanted = Wanted {
         with_calls,
@@ -92,11 +98,45 @@ pub(super) fn behind(
     };
     let rows = session.load(&needs)?;
     let attempts = Config::load(&session.project)?.faces.attempts;
+    let mut fresh = fresh(&rows.tables, attempts, calls);
+    if file.criteria {
+        say_criteria(session, &mut fresh)?;
+    }
     Ok(Behind {
-        rows: fresh(&rows.tables, attempts, calls),
+        rows: fresh,
         positions: now,
         iteration: latest_iteration(&rows.tables),
     })
+}
+
+/// Says in each entry about a criterion of a task file what its words are: its
+/// node is only made of them.
+fn say_criteria(session: &Session<'_>, fresh: &mut [Fresh]) -> Result<(), Failure> {
+    let runs = session.runs()?;
+    let task_files = runs
+        .iter()
+        .filter(|run| plan_kind(&run.face) == PlanKind::Task);
+    let by_name: BTreeMap<&str, RunId> = task_files.map(|run| (&*run.name, run.id)).collect();
+    let item = |row: &EntryRow| -> Option<(RunId, Node)> {
+        let run = by_name.get(row.entry.spec.as_deref()?)?;
+        Some((*run, Node::named(row.entry.task_id.as_deref()?)))
+    };
+    let entries = fresh.iter().filter_map(|one| match one {
+        Fresh::Entry(row) => item(row),
+        Fresh::Attempt(_) | Fresh::Memory(_) | Fresh::Call(_) => None,
+    });
+    let wanted: BTreeSet<(RunId, Node)> = entries.collect();
+    let needs = wanted.into_iter().map(|(run, node)| Need::Line(run, node));
+    let rows = session.load(&needs.collect::<Vec<_>>())?;
+    for one in fresh {
+        let Fresh::Entry(row) = one else { continue };
+        let found = item(row).and_then(|(run, node)| rows.tables.item(run, &node));
+        let words = found.and_then(|item| criteria_of_item(item).into_iter().next());
+        if let Some(words) = words {
+            row.entry.data.insert(CRITERION.to_owned(), words.into());
+        }
+    }
+    Ok(())
 }
 
 fn latest_iteration(tables: &Tables) -> Option<u64> {

@@ -69,12 +69,14 @@ fn of_node(
     called: &str,
     blockers: BlockersOf,
 ) -> Result<String, Failure> {
+    let rule_texts = preparing::rule_texts(session)?;
     let request = PrepareRequest {
         run,
         node,
         now: session.world.now(),
         tokens_max: TOKENS,
         blockers,
+        rule_texts: &rule_texts,
     };
     let mut prepared = preparing::prepare(&session.store, &request)?;
     prepared.item = cut(called, 60);
@@ -121,7 +123,7 @@ pub fn of_project(session: &Session<'_>) -> Result<Option<String>, Failure> {
             )
         })
         .collect();
-    let prepared = preparing::prepare_any(&session.store, TOKENS)?;
+    let prepared = preparing::prepare_any(session, TOKENS)?;
     let lately = lately(session)?;
     if lines.is_empty() && prepared.notes.is_empty() && lately.is_empty() {
         return Ok(None);
@@ -144,7 +146,8 @@ fn lately(session: &Session<'_>) -> Result<Vec<String>, Failure> {
         let kind = row.entry.kind;
         !matches!(kind, EntryType::SessionStarted | EntryType::SessionEnded)
     };
-    let latest = rows.tables.entries().rev().filter(told).take(ENTRIES_TOLD);
+    let entries = rows.tables.entries_by_time();
+    let latest = entries.into_iter().rev().filter(told).take(ENTRIES_TOLD);
     let mut lines: Vec<String> = latest
         .map(|row| {
             let title = row.entry.title();

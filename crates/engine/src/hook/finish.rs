@@ -66,7 +66,11 @@ pub fn of_item(
     ])?;
     let row = rows.tables.item(meant.run, &meant.node);
     let is_over = row.is_some_and(|row| match row.state {
-        ItemState::Done | ItemState::Skipped | ItemState::Failed | ItemState::Blocked => true,
+        ItemState::Done
+        | ItemState::Skipped
+        | ItemState::Dropped
+        | ItemState::Failed
+        | ItemState::Blocked => true,
         // An agent of a run works on it: nothing can be recorded now.
         ItemState::Working => row.attempt.is_some(),
         ItemState::Pending | ItemState::Ready | ItemState::Waiting => false,

@@ -9,7 +9,7 @@ use piton_core::prepare::{Note, Section};
 use piton_core::quote::{fenced, first_line, indented, listed, quoted, shortened};
 
 use super::recovery;
-use super::{CommitBy, DoneItem, GOES_ON, Ingredients, SPRINT_RULES, Templates};
+use super::{CommitBy, DoneItem, GOES_ON, Ingredients, Templates};
 
 /// Most characters of the last failure, and of the output of a check.
 pub(super) const ERROR_CHARS_MAX: usize = 6_000;
@@ -275,7 +275,7 @@ pub(super) fn person(of: &Ingredients<'_>) -> Option<String> {
 
 /// What to leave alone.
 pub(super) fn rules(templates: &Templates, of: &Ingredients<'_>) -> String {
-    let files = templates.files.as_deref().unwrap_or(SPRINT_RULES);
+    let files = templates.files();
     let commit = match of.commit_by {
         CommitBy::Nobody => "",
         CommitBy::Agent => {
@@ -289,7 +289,7 @@ pub(super) fn rules(templates: &Templates, of: &Ingredients<'_>) -> String {
 /// The same for an agent that puts the workspace in order. What it finds there
 /// may be the work of others, which is not its to commit.
 pub(super) fn rules_of_repair(templates: &Templates, of: &Ingredients<'_>) -> String {
-    let files = templates.files.as_deref().unwrap_or(SPRINT_RULES);
+    let files = templates.files();
     let commit = match of.commit_by {
         CommitBy::Nobody | CommitBy::Agent => "",
         CommitBy::Piton => " Do not commit: piton does.",

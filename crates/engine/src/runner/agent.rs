@@ -194,10 +194,13 @@ impl Runner<'_, '_> {
             let asked = item.and_then(|item| self.lp.model(item));
             let model = self.job.program.model(asked);
             self.job.prices.fill(&mut said, model.as_deref());
-            inputs.push(Input::Spent(said.usage));
+            inputs.push(Input::Spent {
+                node: node.clone(),
+                usage: said.usage,
+            });
         }
         if asked.is_none() && feed.circling().is_some() {
-            inputs.push(Input::Circling);
+            inputs.push(Input::Circling { node: node.clone() });
         }
         inputs
     }
@@ -223,7 +226,8 @@ impl Runner<'_, '_> {
         let is_same = tree.is_some() && tree == known;
         if is_same {
             work.no_progress = Some(why);
-            return vec![Input::Circling];
+            let node = work.node.clone();
+            return vec![Input::Circling { node }];
         }
         if let Some(feed) = feed {
             feed.note_change(now);
@@ -301,7 +305,7 @@ impl Runner<'_, '_> {
             let known = report.trouble.filter(|_| is_late);
             report.trouble = known.or(Some(trouble));
         }
-        self.end_at_budget(exit, &mut report);
+        self.end_at_budget(&node, exit, &mut report);
         report.process = Some(ProcessEnd {
             code: exit.code,
             signal: exit.signal,

@@ -41,7 +41,7 @@ impl Runner<'_, '_> {
         goes_on: bool,
     ) -> Result<String, Failure> {
         let is_work = matches!(role, Role::Worker | Role::GateFix);
-        let context = if self.is_sprint() {
+        let context = if self.has_folder() {
             prompt::read_context(&self.plan_folder())
         } else {
             Vec::new()
@@ -144,7 +144,7 @@ impl Runner<'_, '_> {
 
     /// What the file of the plan says beside its items.
     fn about(&self, item: &ItemRow) -> About {
-        let Some(path) = PlanFile::path(&self.row).filter(|_| !self.is_sprint()) else {
+        let Some(path) = PlanFile::path(&self.row).filter(|_| !self.has_folder()) else {
             return About::default();
         };
         let mut text = String::new();
@@ -213,12 +213,14 @@ impl Runner<'_, '_> {
         };
         self.before = self.look_before(tell);
         *tree = self.before.as_ref().map(|before| before.tree());
+        let rule_texts = preparing::rule_texts(self.session)?;
         let request = PrepareRequest {
             run: *run,
             node,
             now: self.clock.now(self.session.world),
             tokens_max: TOKENS,
             blockers: BlockersOf::Item,
+            rule_texts: &rule_texts,
         };
         let prepared = preparing::prepare(&self.session.store, &request)?;
         memories.extend(prepared.carried().map(str::to_owned));

@@ -2,11 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
-use piton_core::{Command, Need, RunId, RunRow, Tables};
+use piton_core::evidence::Claims;
+use piton_core::flags::RunFlags;
+use piton_core::policy::Limits;
+use piton_core::{AttemptRow, Command, ItemRow, Need, RunId, RunRow, Tables};
 
-use super::{Notice, commit_mark, count, facts, known, open_mirror, picture};
+use super::{Aim, Job, Notice, commit_mark, count, facts, known, open_mirror, picture, work};
+use crate::agents::prices::Prices;
+use crate::agents::{self, Agent};
+use crate::config::Config;
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::mirror::Mirror;
@@ -186,4 +193,73 @@ pub fn clear_up_locked(
     let (run, token) = (row.id, row.fence);
     session.commit(&Command::ReleaseRun { run, token }, &facts(session))?;
     Ok(())
+}
+
+/// Ends what a dead runner left under way in a run, as the next one would: what
+/// still works is ended, and what is known of its attempts, its checks and its
+/// commits is recorded. Nothing is started. The lock of the plan, so that
+/// nobody takes the run before whoever asked has done what they came for; none
+/// where nothing is under way, or another runner is at work.
+///
+/// # Errors
+///
+/// When the store fails, or an agent still works and cannot be ended.
+pub fn settle(
+    session: &Session<'_>,
+    run: RunId,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Option<RunLock>, Failure> {
+    let (tables, _) = picture(session, run)?;
+    let row = known(tables.run(run))?;
+    if !is_left_under_way(&tables, run) || !run_lock::is_free(&session.project, &row) {
+        return Ok(None);
+    }
+    // Read before the lock is taken, and names this process.
+    let work_tree = run_lock::last_work_tree(&session.project, &row);
+    let mut pause = |time| session.world.pause(time);
+    let lock = run_lock::take_patiently(&session.project, &row.face, &row.source, &mut pause)?;
+    let Some(lock) = lock else {
+        return Ok(None);
+    };
+    // Somebody else may have settled it until now.
+    let (tables, _) = picture(session, run)?;
+    if is_left_under_way(&tables, run) {
+        let config = Config::load(&session.project)?;
+        let world = session.world.knowing(&config);
+        if let Some(mut session) = Session::write(&world, &session.project.root)? {
+            session.project.work_tree = work_tree.unwrap_or(session.project.work_tree);
+            let attempt = tables.open_attempts().next();
+            work(&session, settling_job(run, &config, attempt)?, tell)?;
+        }
+    }
+    Ok(Some(lock))
+}
+
+fn is_left_under_way(tables: &Tables, run: RunId) -> bool {
+    tables.open_attempts().next().is_some() || tables.tree(run).any(ItemRow::is_under_way)
+}
+
+/// What settles a run: nothing of it is used to start anything.
+fn settling_job(run: RunId, config: &Config, attempt: Option<&AttemptRow>) -> Result<Job, Failure> {
+    let agent = attempt.map_or_else(String::new, |attempt| attempt.agent.clone());
+    // One that is not configured any more is read as a program unknown to piton.
+    let program = agents::named(config, &agent).or_else(|_| agents::named(config, "sh:true"))?;
+    let program: Rc<dyn Agent> = program.into();
+    Ok(Job {
+        aim: Aim::Settle,
+        run,
+        verdict: agents::verdict_by(config, &agent, None)?,
+        agent_limits: config.limits(&agent),
+        agent,
+        program,
+        prices: Prices::new(&config.prices),
+        config: config.clone(),
+        model: attempt.and_then(|attempt| attempt.model.clone()),
+        limits: Limits::default(),
+        claims: Claims::default(),
+        flags: RunFlags::default(),
+        wait: false,
+        once: false,
+        ignore: Vec::new(),
+    })
 }

@@ -11,7 +11,7 @@ use piton_core::weakening::ProofChange;
 use piton_core::{AttemptId, Need, Node};
 
 use super::{Runner, own_files};
-use crate::faces::FILES;
+use crate::faces::face_files;
 use crate::file_stamps::FileStamps;
 use crate::git::{Changed, Missed, Moment, Own, ProofSources, Trees};
 use crate::notice::Notice;
@@ -211,7 +211,7 @@ impl Runner<'_, '_> {
     /// What piton writes into the work tree while an agent works.
     pub(super) fn not_the_agents(&self) -> Vec<Own> {
         let project = &self.session.project;
-        let mut own = own_files(project, &self.row.source);
+        let mut own = own_files(project, &self.row.face, &self.row.source);
         let source = project.absolute(&self.row.source);
         if !source.is_dir() {
             own.extend(file(project, &source));
@@ -220,7 +220,7 @@ impl Runner<'_, '_> {
             return own;
         };
         for row in rows.tables.faces().filter(|row| row.on) {
-            let known = FILES.iter().find(|file| file.path == row.path);
+            let known = face_files().find(|file| file.path == row.path);
             let derived = known.and_then(|file| file.derived_path());
             for path in std::iter::once(row.path.as_str()).chain(derived) {
                 own.extend(file(project, &project.root.join(path)));

@@ -5,7 +5,7 @@ use piton_core::budget::Spent;
 use piton_core::dollars::Dollars;
 use piton_core::run_loop::Input;
 use piton_core::trouble::Trouble;
-use piton_core::{Need, Outcome};
+use piton_core::{Need, Node, Outcome};
 
 use super::Runner;
 use crate::failure::Failure;
@@ -40,11 +40,11 @@ impl Runner<'_, '_> {
 
     /// A program that ended itself at the dollars that were left of the budget
     /// did what piton would have done: nothing counts against the item.
-    pub(super) fn end_at_budget(&self, exit: &Exit, report: &mut Report) {
+    pub(super) fn end_at_budget(&self, node: &Node, exit: &Exit, report: &mut Report) {
         if exit.stopped_by.is_some() {
             return;
         }
-        let left = self.lp.left_at_start().usd.map(Dollars::usd);
+        let left = self.lp.left_at_start(node).usd.map(Dollars::usd);
         let used = report.usage.dollars();
         let used_up = left.zip(used).is_some_and(|(left, used)| used >= left);
         if report.trouble == Some(Trouble::Limit) && report.outcome == Outcome::Failed && used_up {

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use piton_formats::format::Grade;
 use piton_formats::problem::Problem;
 use piton_formats::sprint::{
     Lookup, Options, PhaseStatus, Progress, Source, SprintStatus, Workflows, compile,
@@ -14,6 +15,8 @@ use piton_formats::sprint::{
 };
 use piton_formats::yaml::Span;
 
+use super::files;
+use super::run::plan_path::PlanPath;
 use crate::exchange::{stage, sync_folder, write_through};
 use crate::failure::{Failure, Findings, unwritable};
 use crate::project::Project;
@@ -47,6 +50,64 @@ pub struct Compiled {
     pub written: Option<PathBuf>,
 }
 
+/// What is wrong with a plan.
+#[derive(Clone, Debug)]
+pub struct CheckedPlan {
+    /// What was looked at, as the user named it.
+    pub shown: PathBuf,
+    /// What is wrong.
+    pub findings: Findings,
+    /// Whether it can be run.
+    pub is_fine: bool,
+}
+
+/// Says what is wrong with the plan at a path: a sprint, or a plan in one file.
+/// Of a folder without a sprint, the first plan in one file that lies in it.
+/// Writes nothing.
+///
+/// # Errors
+///
+/// When nothing is there, or no plan.
+pub fn check_plan(
+    world: &World,
+    typed: &Path,
+    workflows: Option<&Path>,
+    strict: bool,
+) -> Result<CheckedPlan, Failure> {
+    let folder = world.path(typed);
+    let in_folder = || {
+        let is_sprint = folder.join("SPRINT.yaml").exists();
+        let mut among = PlanPath::among(world, typed).into_iter();
+        among.next().filter(|_| folder.is_dir() && !is_sprint)
+    };
+    let Some(file) = PlanPath::at(world, typed).or_else(in_folder) else {
+        let sprint = sprint_path(world, typed)?;
+        let compiled = check_sprint(world, &sprint, workflows, strict);
+        return Ok(CheckedPlan {
+            shown: sprint.shown,
+            is_fine: compiled.progress.is_some(),
+            findings: compiled.findings,
+        });
+    };
+    let grade = if strict {
+        Grade::Strict
+    } else {
+        Grade::Tolerant
+    };
+    let findings = match file.check() {
+        Ok(()) => files::check(world, std::slice::from_ref(&file.shown), grade).findings,
+        Err(failure) => match failure.findings {
+            Some(findings) => *findings,
+            None => return Err(failure),
+        },
+    };
+    Ok(CheckedPlan {
+        is_fine: findings.errors() == 0,
+        shown: file.shown,
+        findings,
+    })
+}
+
 /// The folder and the definition that a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SprintPath {
@@ -74,6 +135,11 @@ impl SprintPath {
             .to_string_lossy()
             .into_owned()
     }
+}
+
+/// Whether the definition of a sprint lies in a folder.
+pub(crate) fn has_definition(folder: &Path) -> bool {
+    folder.join("SPRINT.yaml").is_file()
 }
 
 /// What a sprint's folder or its `SPRINT.yaml` is, as typed.

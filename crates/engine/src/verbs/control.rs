@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use piton_core::{Command, Need, RunRow, StreamId};
+use piton_core::{Command, ItemState, Need, RunId, RunRow, StreamId};
 use piton_formats::plan_file::PlanFile;
 use piton_store::Store as _;
 use serde::Serialize;
@@ -12,15 +12,15 @@ use serde::Serialize;
 use super::compile::sprint_path;
 use super::run::plan_path::PlanPath;
 use super::run::start_command;
+use super::status::what_next;
 use crate::config::Config;
 use crate::faces;
-use crate::failure::{Failure, run_state, unwritable};
+use crate::failure::{Failure, run_state, state_of_run, unwritable};
 use crate::mirror::{Mirror, settle_superseded};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::runner;
 use crate::session::{Session, no_runs};
-use crate::shell::quote;
 use crate::standing::RunStanding;
 use crate::world::World;
 
@@ -46,8 +46,11 @@ pub struct Outcome {
     pub asked: bool,
     /// A runner works on it.
     pub live: bool,
-    /// What to type to see the run at work.
+    /// What to type to see the run at work, or what it waits for.
     pub next: Option<String>,
+    /// The same in a sentence.
+    #[serde(skip)]
+    pub hint: Option<String>,
     /// What somebody should look at.
     pub warnings: Vec<String>,
 }
@@ -101,11 +104,13 @@ pub fn control(world: &World, run: Option<&str>, wish: Wish) -> Result<Outcome, 
         // Of a runner that died an agent may still be at work. Nothing is done
         // to one that lives: it holds the lock.
         let grace = Config::load(&session.project)?.agent.limits().grace;
-        runner::clear_up(&session, row.id, grace, &mut |notice| {
+        let mut tell = |notice: Notice<'_>| {
             if let Notice::Warning(text) = notice {
                 said.push(text.to_owned());
             }
-        })?;
+        };
+        drop(runner::settle(&session, row.id, &mut tell)?);
+        runner::clear_up(&session, row.id, grace, &mut tell)?;
     }
     let mut outcome = outcome(&session, &row)?;
     outcome.warnings.splice(0..0, said);
@@ -170,14 +175,52 @@ pub fn node(
         NodeWish::Skip => Command::SkipItem { run, node, why },
         NodeWish::Retry => Command::RetryItem { run, node, why },
     };
-    session.tell(&command)?;
+    let mut said = Vec::new();
+    steer(&session, &command, &mut |notice| {
+        if let Notice::Warning(text) = notice {
+            said.push(text.to_owned());
+        }
+    })?;
     let row = session
         .load(&[Need::Run(run)])?
         .tables
         .run(run)
         .cloned()
         .ok_or_else(no_runs)?;
-    outcome(&session, &row)
+    let mut outcome = outcome(&session, &row)?;
+    outcome.warnings.splice(0..0, said);
+    Ok(outcome)
+}
+
+/// Carries out what a person wants of the items of a run. What a dead runner
+/// left under way there is settled first, so that it takes effect at once; a
+/// living runner is told, as ever.
+pub(super) fn steer(
+    session: &Session<'_>,
+    command: &Command,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    // Held until the command is stored: no runner begins anything in between.
+    let lock = match command.run().filter(|run| *run != RunId::PROJECT) {
+        Some(run) => runner::settle(session, run, tell)?,
+        None => None,
+    };
+    if lock.is_some() && is_met(session, command)? {
+        return Ok(());
+    }
+    session.tell(command)?;
+    Ok(())
+}
+
+/// Whether what is wanted has come with what was settled: that an item is left
+/// out may have been asked while its runner lived.
+fn is_met(session: &Session<'_>, command: &Command) -> Result<bool, Failure> {
+    let Command::SkipItem { run, node, .. } = command else {
+        return Ok(false);
+    };
+    let rows = session.load(&[Need::Line(*run, node.clone())])?;
+    let item = rows.tables.item(*run, node);
+    Ok(item.is_some_and(|item| item.state == ItemState::Skipped))
 }
 
 /// What came of bringing the file of a run up to date.
@@ -252,10 +295,6 @@ pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome,
     let row = rows.tables.run(before.id).cloned().ok_or_else(no_runs)?;
     let standing = RunStanding::of_run(&session.project, &row);
     let live = standing.is_live;
-    let goes_on = matches!(
-        standing.state,
-        piton_core::RunState::Interrupted | piton_core::RunState::New
-    );
     let shown = if live {
         Shown::default()
     } else {
@@ -265,10 +304,14 @@ pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome,
     warnings.extend(shown.asked);
     warnings.extend(shown.behind);
     warnings.extend(faces::follow(session).iter().map(ToString::to_string));
+    // A runner that lives goes on by itself.
+    let next = what_next(&row, &standing).filter(|_| !live);
+    let way_on = state_of_run(&row, standing.state);
     Ok(Outcome {
         warnings,
         asked: standing.asked.is_some(),
-        next: (goes_on && !live).then(|| format!("piton run {}", quote(&row.name))),
+        hint: way_on.hint.filter(|_| next.is_some()),
+        next,
         live,
         state: standing.state,
         run: row.name,

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use piton_core::{Need, RunId};
+pub use piton_formats::adoption::{Adoption, Count};
 pub use piton_formats::format::Grade;
 use piton_formats::format::{self, Format, Recognised};
 use piton_formats::plan_file::PlanFile;
@@ -75,6 +76,13 @@ pub struct Listed {
     pub errors: usize,
     /// How many warnings it has.
     pub warnings: usize,
+    /// What of it is taken, and what is not.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub adoption: Adoption,
+}
+
+fn is_nothing(adoption: &Adoption) -> bool {
+    adoption.counts.is_empty()
 }
 
 /// Every native file of the project.
@@ -156,6 +164,7 @@ fn bare(path: &str, known: &Known) -> Listed {
         link: None,
         errors: 0,
         warnings: 0,
+        adoption: Adoption::default(),
     }
 }
 
@@ -208,13 +217,12 @@ fn listed(project: &Project, path: &str, known: &Known) -> Option<Listed> {
             (format, standing)
         }
     };
-    let problems = format.check(
-        Source {
-            name: path,
-            text: &text,
-        },
-        Grade::Tolerant,
-    );
+    let source = Source {
+        name: path,
+        text: &text,
+    };
+    let problems = format.check(source, Grade::Tolerant);
+    listed.adoption = format.adoption(source);
     listed.format = Some(format.name);
     listed.about = format.about.to_owned();
     listed.errors = problems.iter().filter(|problem| problem.is_error()).count();
@@ -224,6 +232,15 @@ fn listed(project: &Project, path: &str, known: &Known) -> Option<Listed> {
     Some(listed)
 }
 
+/// What of a file is taken.
+#[derive(Clone, Debug, Serialize)]
+pub struct Adopted {
+    /// The file, as it was named.
+    pub file: String,
+    /// What is taken, and what is not.
+    pub counts: Adoption,
+}
+
 /// What is wrong with files.
 #[derive(Debug, Default)]
 pub struct Checked {
@@ -231,21 +248,31 @@ pub struct Checked {
     pub files: usize,
     /// What is wrong, with the texts.
     pub findings: Findings,
+    /// What of each file is taken, and what is not.
+    pub adopted: Vec<Adopted>,
     /// The files that could not be read at all, and why.
     pub unread: Vec<(String, Failure)>,
 }
 
 impl Checked {
-    /// What to end with: the worst that was met.
+    /// What to end with: the worst that was met. Strictly, nothing may be left in
+    /// a file without being taken.
     #[must_use]
-    pub fn exit(&self) -> Exit {
-        let judged = if self.findings.errors() == 0 {
+    pub fn exit(&self, grade: Grade) -> Exit {
+        let is_whole = grade == Grade::Tolerant || self.is_whole();
+        let judged = if self.findings.errors() == 0 && is_whole {
             Exit::Done
         } else {
             Exit::No
         };
         let unread = self.unread.iter().map(|(_, failure)| failure.exit());
         unread.chain([judged]).max().unwrap_or(judged)
+    }
+
+    /// Whether everything in the files is taken.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.adopted.iter().all(|file| file.counts.is_whole())
     }
 }
 
@@ -295,14 +322,18 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
                 continue;
             }
         };
-        let problems = format.check(
-            Source {
-                name: &shown,
-                text: &text,
-            },
-            grade,
-        );
-        checked.findings.problems.extend(problems);
+        let source = Source {
+            name: &shown,
+            text: &text,
+        };
+        checked
+            .findings
+            .problems
+            .extend(format.check(source, grade));
+        checked.adopted.push(Adopted {
+            file: shown.clone(),
+            counts: format.adoption(source),
+        });
         checked.findings.sources.insert(shown, text);
     }
     checked
@@ -314,8 +345,7 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
 ///
 /// When there is no such format, or it is neither JSON nor YAML.
 pub fn schema(name: &str) -> Result<serde_json::Value, Failure> {
-    let known: Vec<&str> = format::FORMATS
-        .iter()
+    let known: Vec<&str> = format::all()
         .filter(|format| format.schema().is_some())
         .map(|format| format.name)
         .collect();

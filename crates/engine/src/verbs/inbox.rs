@@ -4,10 +4,10 @@ use piton_core::{
     Command, DecisionId, DecisionKind, DecisionRow, ItemRow, Need, Node, Refusal, RunId, RunRow,
     Verb, Way,
 };
-use piton_formats::plan_file::PlanKind;
+use piton_formats::registry::plan_format;
 use serde::Serialize;
 
-use super::control::{Outcome, outcome};
+use super::control::{Outcome, outcome, steer};
 use super::record::item::asked_about;
 use super::record::unknown::known_item;
 use super::{Told, follow_faces, one_line, said, session, shown};
@@ -306,12 +306,18 @@ pub fn decide(
     }
     // Keeping the file may have settled it.
     if !is_decided(&session, &row)? {
-        session.tell(&Command::Decide {
+        let command = Command::Decide {
             decision: row.id,
             run: row.run,
             verb,
             why,
-        })?;
+        };
+        // The answer to what was asked by the way waits for nobody's work.
+        if row.kind == DecisionKind::Question {
+            session.tell(&command)?;
+        } else {
+            steer(&session, &command, told)?;
+        }
     }
     follow_faces(&session, told);
     let way = row.way(verb);
@@ -393,13 +399,10 @@ fn looked_at_again(session: &Session<'_>, row: DecisionRow) -> Result<DecisionRo
     Ok(rows.tables.decision(row.id).cloned().unwrap_or(row))
 }
 
-/// That the file of a list or a task still says what a person refused: the check
+/// That the file of a plan still says what a person refused: the check
 /// that piton keeps is made of several places of it.
 fn still_said(run: &RunRow, refused: Option<&str>) -> Option<String> {
-    let kind = PlanKind::of_format(&run.face);
-    if !matches!(kind, PlanKind::List | PlanKind::Task) {
-        return None;
-    }
+    plan_format(&run.face).filter(|format| format.keeps_what_was_refused)?;
     let (file, refused) = (&run.source, refused.unwrap_or_default().replace('\n', "; "));
     Some(format!(
         "{file} still says what was refused, and a new run of it would take it; this run goes by the old value. Put it right by hand: {refused}"

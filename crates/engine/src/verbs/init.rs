@@ -9,30 +9,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton_core::Command;
+use piton_formats::adoption::Adoption;
 use piton_formats::face::Detected;
-use piton_formats::format::{self, Format, Grade, Recognised};
+use piton_formats::format::{self, Format, Grade, Recognised, Role};
 use piton_formats::problem::{Problem, Source};
+use piton_formats::project_format::Ignored;
+use piton_formats::registry::{old_files, plan_format, project_formats};
 use serde::Serialize;
 
 use super::compile::{check_sprint, sprint_path};
 use super::files::look::{There, look_for, there};
 use super::files::{Elsewhere, elsewhere};
 use super::run::plan_path::PlanPath;
-use crate::faces::{self, FILES, FaceFile};
+use crate::faces::{self, FaceFile, face_files};
 use crate::failure::Failure;
 use crate::input;
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
-
-/// What git should not see of the faces, and why each is not worth it: tables of
-/// seeds 002 and 003.
-const IGNORED: [(&str, &str); 4] = [
-    (".ralph/", ".ralph/activity.log"),
-    (".ralph/", ".ralph/errors.log"),
-    (".ralph/", ".ralph/.iteration"),
-    (".agent-os/", ".agent-os/progress/"),
-];
 
 /// What is done with a file that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -40,7 +34,8 @@ const IGNORED: [(&str, &str); 4] = [
 pub enum Intent {
     /// It is taken in, and kept up to date from now on.
     Adopt,
-    /// It is not there yet, and is made when there is something to show.
+    /// It is empty, or not there and asked for; it is written when there is
+    /// something to show.
     Begin,
     /// It is kept up to date already.
     Kept,
@@ -66,6 +61,9 @@ pub struct Finding {
     /// What to type for it, seen from the present folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// What of it is taken, and what is not, where it is taken in or run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adoption: Option<Adoption>,
     /// It was adopted before.
     #[serde(skip)]
     known: bool,
@@ -80,6 +78,9 @@ pub struct Init {
     pub found: Vec<Finding>,
     /// Lines for `.gitignore` that are not in it yet.
     pub ignore: Vec<&'static str>,
+    /// The formats of which files are missing that could be begun.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub could_begin: Vec<&'static str>,
     /// What happened when they were adopted.
     pub said: Vec<String>,
     /// The work tree whose files are kept, where that is another one.
@@ -90,6 +91,16 @@ pub struct Init {
 }
 
 impl Init {
+    /// Whether everything in the files that are taken in or run is taken.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let mut found = self
+            .found
+            .iter()
+            .filter_map(|found| found.adoption.as_ref());
+        found.all(Adoption::is_whole)
+    }
+
     /// Whether there is something to adopt that is not adopted yet.
     #[must_use]
     pub fn adopts(&self) -> bool {
@@ -99,25 +110,80 @@ impl Init {
     }
 }
 
-/// What there is, and what would be done. Writes nothing.
+/// What there is, and what would be done: what is not there is begun for the
+/// formats of these names alone. Writes nothing.
 ///
 /// # Errors
 ///
-/// When there is a store that cannot be read.
-pub fn look(world: &World) -> Result<Init, Failure> {
+/// When no format has that name, or there is a store that cannot be read.
+pub fn look(world: &World, with: &[String]) -> Result<Init, Failure> {
     let project = Project::find(world, &world.cwd);
     let kept = kept(world)?;
-    let mut found = project_files(&project, &kept);
+    let with = with
+        .iter()
+        .map(|name| family(name))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut found = project_files(&project, &kept, &with);
     found.extend(other_files(world, &project, &kept));
     found.sort_by(|a, b| a.path.cmp(&b.path));
+    for finding in &mut found {
+        finding.adoption = adoption(&project, finding);
+    }
     Ok(Init {
         home: project.home.display().to_string(),
         ignore: ignore(&project, &found),
+        could_begin: could_begin(&project, &found),
         found,
         said: Vec::new(),
         elsewhere: elsewhere(&project),
         done: false,
     })
+}
+
+/// What of a file is taken that is taken in or run.
+fn adoption(project: &Project, finding: &Finding) -> Option<Adoption> {
+    let taken = [Intent::Adopt, Intent::Kept, Intent::Run];
+    let There::Text(text) = there(&project.absolute(&finding.path)) else {
+        return None;
+    };
+    let known = format::recognise(&finding.path, &text).ok();
+    let known = known.filter(|_| taken.contains(&finding.intent));
+    let Some(Recognised::Format(format)) = known else {
+        return None;
+    };
+    Some(format.adoption(Source {
+        name: &finding.path,
+        text: &text,
+    }))
+}
+
+/// The family of formats of that name.
+fn family(name: &str) -> Result<&'static str, Failure> {
+    let mut families: Vec<&str> = face_files().map(|file| file.face).collect();
+    families.dedup();
+    let known = families.iter().find(|family| **family == name).copied();
+    known.ok_or_else(|| {
+        let message = format!("there is no format `{name}` to begin files of");
+        Failure::new("usage", message).hint(format!("name one of: {}", families.join(", ")))
+    })
+}
+
+/// The formats of which files belong to what is there and are missing.
+fn could_begin(project: &Project, found: &[Finding]) -> Vec<&'static str> {
+    let is_missing = |file: &&FaceFile| {
+        let is_found = found.iter().any(|found| found.path == file.path);
+        !is_found
+            && file
+                .belongs_to
+                .iter()
+                .any(|path| project.root.join(path).exists())
+    };
+    let mut families: Vec<&str> = face_files()
+        .filter(is_missing)
+        .map(|file| file.face)
+        .collect();
+    families.dedup();
+    families
 }
 
 /// The files that are faces already.
@@ -132,14 +198,14 @@ fn kept(world: &World) -> Result<Vec<String>, Failure> {
     Ok(kept)
 }
 
-/// The files that can be faces of the project: those that are there, and those
-/// that belong to what is there.
-fn project_files(project: &Project, kept: &[String]) -> Vec<Finding> {
-    FILES
-        .iter()
+/// The files that can be faces of the project: those that are there, are kept
+/// already, or belong to the families that somebody asked for.
+fn project_files(project: &Project, kept: &[String], with: &[&str]) -> Vec<Finding> {
+    face_files()
         .filter_map(|file| {
-            let (about, intent) = intent(project, file)?;
             let is_kept = kept.iter().any(|path| path == file.path);
+            let is_wanted = is_kept || with.contains(&file.face) || has_archive(project, file);
+            let (about, intent) = intent(project, file, is_wanted)?;
             // What piton itself made large is left alone by nobody.
             let is_fine = [Intent::Adopt, Intent::Begin].contains(&intent)
                 || (intent == Intent::LeaveAlone && is_large(project, file));
@@ -152,6 +218,7 @@ fn project_files(project: &Project, kept: &[String]) -> Vec<Finding> {
                     intent
                 },
                 command: None,
+                adoption: None,
                 known: is_kept,
             })
         })
@@ -163,16 +230,13 @@ fn is_large(project: &Project, file: &FaceFile) -> bool {
     found.is_ok_and(|found| found.len() > input::BYTES_MAX)
 }
 
-fn intent(project: &Project, file: &FaceFile) -> Option<(String, Intent)> {
+fn intent(project: &Project, file: &FaceFile, is_wanted: bool) -> Option<(String, Intent)> {
     let about = || {
         let format = format::at(file.path).or_else(|| format::named(file.face));
         format.map_or(file.face, |format| format.about).to_owned()
     };
     let text = match there(&project.root.join(file.path)) {
-        There::Nothing => {
-            let wanted = is_wanted(project, file);
-            return wanted.then(|| (about(), Intent::Begin));
-        }
+        There::Nothing => return is_wanted.then(|| (about(), Intent::Begin)),
         There::Unfit(what) => return Some((what, Intent::LeaveAlone)),
         There::Text(text) => text,
     };
@@ -184,10 +248,12 @@ fn intent(project: &Project, file: &FaceFile) -> Option<(String, Intent)> {
     })
 }
 
-/// Whether a file that is not there belongs to what is.
-fn is_wanted(project: &Project, file: &FaceFile) -> bool {
-    let has = |path: &str| project.root.join(path).exists();
-    file.belongs_to.iter().any(|path| has(path))
+/// Whether a part of the file is there: what was archived of it.
+fn has_archive(project: &Project, file: &FaceFile) -> bool {
+    let archive = file
+        .archive
+        .map(|archive| project.root.join(archive.folder));
+    archive.is_some_and(|path| path.is_dir())
 }
 
 /// Plans, and what older layouts left.
@@ -212,6 +278,7 @@ fn other(world: &World, project: &Project, path: &str) -> Option<Finding> {
         about,
         intent,
         command: None,
+        adoption: None,
         known: false,
     };
     let left_alone = |about| Some(finding(about, Intent::LeaveAlone));
@@ -220,7 +287,7 @@ fn other(world: &World, project: &Project, path: &str) -> Option<Finding> {
         There::Text(text) => text,
         There::Unfit(what) => return left_alone(what),
     };
-    if path.ends_with("progress.txt") {
+    if old_files().any(|old| path.ends_with(old.name)) {
         let about = "a progress file of earlier times".to_owned();
         return Some(finding(about, Intent::Migrate));
     }
@@ -246,20 +313,19 @@ fn other(world: &World, project: &Project, path: &str) -> Option<Finding> {
     // A sprint is run by its folder.
     let folder = full.parent().unwrap_or(Path::new("/"));
     let has_errors = || errors(format, path, &text) > 0;
-    Some(match format.name {
-        "sprint" if is_sprint(world, folder) => to_run(folder),
-        "sprint" => Finding {
+    Some(match format.role {
+        Role::Definition if is_sprint(world, folder) => to_run(folder),
+        Role::Definition => Finding {
             command: typed_as("plan check", folder),
             ..to_check(format, "has errors")
         },
-        "sprint-progress" | "sdlc" | "prd-features" | "prd-user-stories" | "task-file"
-            if has_errors() =>
-        {
+        Role::Other => return None,
+        Role::Progress | Role::Adopted | Role::Plan if has_errors() => {
             to_check(format, "has errors")
         }
-        "sprint-progress" => to_run(folder),
-        "sdlc" => finding(about(), Intent::Adopt),
-        "prd-features" | "prd-user-stories" | "task-file" => {
+        Role::Progress => to_run(folder),
+        Role::Adopted => finding(about(), Intent::Adopt),
+        Role::Plan => {
             let plan = PlanPath::at(world, &full);
             if plan.is_some_and(|plan| plan.is_plan()) {
                 to_run(&full)
@@ -268,7 +334,6 @@ fn other(world: &World, project: &Project, path: &str) -> Option<Finding> {
                 finding(about, Intent::LeaveAlone)
             }
         }
-        _ => return None,
     })
 }
 
@@ -320,12 +385,16 @@ fn ignore(project: &Project, found: &[Finding]) -> Vec<&'static str> {
         let mut adopted = found.iter().filter(adopted);
         adopted.any(|finding| finding.path.starts_with(line))
     };
-    IGNORED
+    let files = project_formats()
         .iter()
-        .filter(|(folder, line)| {
+        .rev()
+        .flat_map(|family| family.files);
+    files
+        .filter_map(|file| file.ignored)
+        .filter(|Ignored { line, folder }| {
             concerns(line) && !has(line) && !has(folder.trim_end_matches('/')) && !has(folder)
         })
-        .map(|(_, line)| *line)
+        .map(|ignored| ignored.line)
         .collect()
 }
 
@@ -333,9 +402,10 @@ fn ignore(project: &Project, found: &[Finding]) -> Vec<&'static str> {
 ///
 /// # Errors
 ///
-/// When the store cannot be made, read or written.
-pub fn init(world: &World, told: &mut dyn FnMut(&str)) -> Result<Init, Failure> {
-    let mut looked = look(world)?;
+/// When no format has one of the names, or the store cannot be made, read or
+/// written.
+pub fn init(world: &World, with: &[String], told: &mut dyn FnMut(&str)) -> Result<Init, Failure> {
+    let mut looked = look(world, with)?;
     let project = Project::find(world, &world.cwd);
     let session = Session::create(world, project, told)?;
     for finding in &looked.found {
@@ -360,15 +430,6 @@ pub fn init(world: &World, told: &mut dyn FnMut(&str)) -> Result<Init, Failure> 
     Ok(looked)
 }
 
-/// Which faces of the project belong to a run of a plan of that format.
-const OF_PLANS: [(&str, &str); 2] = [
-    (piton_formats::prd::FACE, piton_formats::ralph_json::FACE),
-    (
-        piton_formats::task::FACE,
-        piton_formats::ralph_dir::face::FACE,
-    ),
-];
-
 /// Turns the faces on that belong to a run of this format, where their folder is
 /// there: nobody who only runs a plan asked for one. Unless somebody has turned
 /// one off, or another tool's file is in its place. Which are new.
@@ -377,10 +438,11 @@ const OF_PLANS: [(&str, &str); 2] = [
 ///
 /// When the store fails.
 pub(super) fn begin_faces(session: &Session<'_>, plan: &str) -> Result<Vec<&'static str>, Failure> {
-    let belongs = |file: &&FaceFile| OF_PLANS.contains(&(plan, file.face));
+    let companions = plan_format(plan).map_or(&[][..], |format| format.companions);
+    let belongs = |file: &&FaceFile| companions.contains(&file.face);
     let rows = session.load(&[piton_core::Need::Faces])?;
     let mut begun = Vec::new();
-    for file in FILES.iter().filter(belongs) {
+    for file in face_files().filter(belongs) {
         let known = rows.tables.faces().any(|face| face.path == file.path);
         let path = session.project.root.join(file.path);
         let is_ours = match fs::read_to_string(&path) {

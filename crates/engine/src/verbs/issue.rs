@@ -1,8 +1,9 @@
 //! `piton issue`: the issues of a run that came from a `state.json`.
 
 use piton_core::{ItemRow, ItemState, Need, RunRow, Tables};
+use piton_formats::plan_format::Issues as IssuesOf;
+use piton_formats::registry::{plan_format, plan_formats};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::control::start;
 use super::in_words;
@@ -10,22 +11,8 @@ use crate::failure::Failure;
 use crate::session::{Session, open_runs};
 use crate::world::World;
 
-/// The native format whose items are issues.
-use piton_formats::sdlc::FACE;
-
-/// The states of an issue in the file's words.
-const FILE_STATES: [&str; 7] = [
-    "blocked",
-    "ready",
-    "implementing",
-    "reviewing",
-    "awaiting_human",
-    "done",
-    "failed",
-];
-
 /// The states of an item.
-const STATES: [ItemState; 8] = [
+const STATES: [ItemState; 9] = [
     ItemState::Pending,
     ItemState::Ready,
     ItemState::Working,
@@ -34,6 +21,7 @@ const STATES: [ItemState; 8] = [
     ItemState::Failed,
     ItemState::Skipped,
     ItemState::Blocked,
+    ItemState::Dropped,
 ];
 
 /// An issue, as it is told.
@@ -107,14 +95,16 @@ pub fn list(world: &World, run: Option<&str>, state: Option<&str>) -> Result<Iss
 
 fn check_state(state: &str) -> Result<(), Failure> {
     let own = STATES.map(ItemState::as_str);
-    if own.contains(&state) || FILE_STATES.contains(&state) {
+    let formats = plan_formats().iter().filter_map(|format| format.issues);
+    let of_files: Vec<&str> = formats.flat_map(|issues| issues.states).copied().collect();
+    if own.contains(&state) || of_files.contains(&state) {
         return Ok(());
     }
     Err(
         Failure::new("usage", format!("there is no state `{state}`")).hint(format!(
             "the states are: {}; in the file: {}",
             in_words(&own),
-            in_words(&FILE_STATES)
+            in_words(&of_files)
         )),
     )
 }
@@ -127,7 +117,7 @@ fn no_issues() -> Failure {
 fn run_meant(session: &Session<'_>, text: Option<&str>) -> Result<RunRow, Failure> {
     if let Some(text) = text {
         let run = session.run_named(text)?;
-        if run.face == FACE {
+        if of_run(&run).is_some() {
             return Ok(run);
         }
         return Err(
@@ -136,11 +126,13 @@ fn run_meant(session: &Session<'_>, text: Option<&str>) -> Result<RunRow, Failur
         );
     }
     let runs = session.runs()?;
-    let open: Vec<&RunRow> = open_runs(&runs).filter(|run| run.face == FACE).collect();
+    let open: Vec<&RunRow> = open_runs(&runs)
+        .filter(|run| of_run(run).is_some())
+        .collect();
     match open.as_slice() {
         [run] => Ok((*run).clone()),
         [] => {
-            let last = runs.iter().rfind(|run| run.face == FACE);
+            let last = runs.iter().rfind(|run| of_run(run).is_some());
             last.cloned().ok_or_else(no_issues)
         }
         several => {
@@ -151,13 +143,15 @@ fn run_meant(session: &Session<'_>, text: Option<&str>) -> Result<RunRow, Failur
     }
 }
 
+/// How the items of a run are issues, if they are.
+fn of_run(run: &RunRow) -> Option<IssuesOf> {
+    plan_format(&run.face)?.issues
+}
+
 /// The item as an issue, if it is one.
 fn issue(tables: &Tables, item: &ItemRow) -> Option<Issue> {
-    let native = item.native.as_ref().filter(|native| native.face == FACE)?;
-    let body: Value = serde_json::from_str(&native.body).unwrap_or_default();
-    let text = |key| body.get(key).and_then(Value::as_str).map(str::to_owned);
-    let status = text("status");
-    let blocked_by = body.get("blocked_by").and_then(Value::as_array);
+    let native = item.native.as_ref()?;
+    let words = (plan_format(&native.face)?.issues?.words)(item)?;
     let waits_for = item.depends_on.iter().filter_map(|on| {
         let row = tables.item(item.run, on)?;
         (!row.state.is_finished()).then(|| WaitsFor {
@@ -169,48 +163,11 @@ fn issue(tables: &Tables, item: &ItemRow) -> Option<Issue> {
         id: item.id.clone(),
         node: item.node.to_string(),
         state: item.state,
-        file_state: file_state(item.state, status.as_deref()).map(str::to_owned),
-        title: text("title"),
-        repo: text("repo"),
-        pr: text("pr"),
-        blocked_by: blocked_by.map_or_else(Vec::new, |ids| {
-            let ids = ids.iter().filter_map(Value::as_str);
-            ids.map(str::to_owned).collect()
-        }),
+        file_state: words.state.map(str::to_owned),
+        title: words.title,
+        repo: words.repo,
+        pr: words.pr,
+        blocked_by: words.blocked_by,
         waits_for: waits_for.collect(),
     })
-}
-
-/// The state of an item in the file's word. The word that the file has last
-/// holds as long as it fits: only it tells a review from the work before it.
-fn file_state(state: ItemState, written: Option<&str>) -> Option<&'static str> {
-    let words: &[&'static str] = match state {
-        ItemState::Pending => &["blocked"],
-        ItemState::Ready => &["ready"],
-        ItemState::Working => &["implementing", "reviewing"],
-        ItemState::Waiting => &["awaiting_human"],
-        ItemState::Done => &["done"],
-        ItemState::Failed => &["failed"],
-        ItemState::Skipped | ItemState::Blocked => &[],
-    };
-    let fitting = words.iter().find(|word| Some(**word) == written);
-    fitting.or(words.first()).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_word_of_the_file_holds_as_long_as_it_fits() {
-        for (state, written, expect) in [
-            (ItemState::Working, Some("reviewing"), Some("reviewing")),
-            (ItemState::Working, Some("ready"), Some("implementing")),
-            (ItemState::Pending, Some("done"), Some("blocked")),
-            (ItemState::Waiting, None, Some("awaiting_human")),
-            (ItemState::Skipped, Some("ready"), None),
-        ] {
-            assert_eq!(file_state(state, written), expect, "{state} {written:?}");
-        }
-    }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::control::start;
 use super::inbox::open_questions;
 use super::status::what_next;
-use crate::failure::{Failure, run_state};
+use crate::failure::{Failure, state_of_run};
 use crate::item_view::{ItemView, Viewer, Waits, WaitsFor, is_worked_on_itself, open_question};
 use crate::session::{Session, open_runs};
 use crate::standing::RunStanding;
@@ -141,7 +141,7 @@ impl<'t> Found<'t> {
                 None => self.ready.push(item),
             },
             ItemState::Failed | ItemState::Blocked => self.stuck.push(item),
-            ItemState::Done | ItemState::Skipped => {}
+            ItemState::Done | ItemState::Skipped | ItemState::Dropped => {}
         }
     }
 
@@ -161,7 +161,6 @@ impl<'t> Found<'t> {
             state,
             RunState::Paused | RunState::Waiting | RunState::Blocked
         );
-        let at = row.at.as_ref().map(ToString::to_string);
         let views = |items: Vec<&ItemRow>| -> Vec<ItemView> {
             let views = items.into_iter();
             views.map(|item| ItemView::of_item(viewer, item)).collect()
@@ -174,7 +173,7 @@ impl<'t> Found<'t> {
             run: row.name.clone(),
             state,
             held_up: held_up
-                .then(|| run_state(&row.name, state, row.pause.as_ref(), at).message)
+                .then(|| state_of_run(row, state).message)
                 .or_else(|| standing.asked_in_words(&row.name)),
             waiting: waiting.collect(),
             working: views(self.working),

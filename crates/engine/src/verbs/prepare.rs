@@ -54,12 +54,14 @@ fn of_item(
     tokens_max: Option<usize>,
 ) -> Result<Prepared, Failure> {
     let tokens_max = tokens_max.unwrap_or(TOKENS);
+    let rule_texts = preparing::rule_texts(session)?;
     let request = PrepareRequest {
         run: meant.run,
         node: &meant.node,
         now: world.now(),
         tokens_max,
         blockers: BlockersOf::Project,
+        rule_texts: &rule_texts,
     };
     Ok(preparing::prepare(&session.store, &request)?)
 }

@@ -7,7 +7,7 @@ use piton_core::entry::{EntryRow, EntryType};
 use piton_core::observation::{Observation, ObservationKind};
 use piton_core::usage::Usage;
 use piton_core::{AttemptRow, Need, Outcome, RunId, Tables};
-use piton_formats::ralph_json;
+use piton_formats::face::FILE_AGENT;
 use serde::Serialize;
 
 use super::record::item::Meant;
@@ -15,6 +15,7 @@ use super::record::unknown::known_item;
 use super::show::outcome;
 use crate::failure::Failure;
 use crate::session::Session;
+use crate::unresolved::unresolved_blockers;
 use crate::world::World;
 
 /// What happened lately.
@@ -31,7 +32,8 @@ pub struct Recent {
     pub last_spec: Option<String>,
     /// The last completed task.
     pub last_task: Option<String>,
-    /// Blocked tasks that nothing has completed since, the oldest first.
+    /// Blocked tasks that nothing has completed since and that were not left
+    /// out, the oldest first.
     pub unresolved_blockers: Vec<EntryRow>,
 }
 
@@ -54,7 +56,7 @@ pub fn recent(world: &World, start: &Path, count: usize) -> Result<Recent, Failu
         Need::Blockers,
         Need::Runs,
     ])?;
-    let entries: Vec<&EntryRow> = rows.tables.entries().collect();
+    let entries = rows.tables.entries_by_time();
     let attempts = without_entry(&known(&rows.tables), &entries);
     if entries.is_empty() && attempts.is_empty() {
         return Ok(nothing());
@@ -68,10 +70,10 @@ pub fn recent(world: &World, start: &Path, count: usize) -> Result<Recent, Failu
     let last_task = completed.and_then(|one| one.task());
     let last = &lately[lately.len().saturating_sub(count)..];
     Ok(Recent {
-        summary: summary(last),
+        summary: summary(last, &rows.tables),
         last_spec,
         last_task,
-        unresolved_blockers: unresolved(&rows.tables),
+        unresolved_blockers: unresolved(&session, &rows.tables)?,
         entries: last.iter().filter_map(|one| one.entry().cloned()).collect(),
         attempts: last
             .iter()
@@ -89,7 +91,7 @@ fn without_entry<'t>(attempts: &[&'t AttemptRow], entries: &[&EntryRow]) -> Vec<
         .collect();
     let has_entry = |row: &AttemptRow| {
         let at = row.ended_at.map_or(0, jiff::Timestamp::as_second);
-        row.agent != ralph_json::AGENT || logged.contains(&(row.node.as_str(), at))
+        row.agent != FILE_AGENT || logged.contains(&(row.node.as_str(), at))
     };
     let attempts = attempts.iter();
     let attempts = attempts.filter(|row| row.is_open() || !has_entry(row));
@@ -183,7 +185,7 @@ fn nothing() -> Recent {
     }
 }
 
-fn summary(lately: &[Lately<'_>]) -> String {
+fn summary(lately: &[Lately<'_>], tables: &Tables) -> String {
     let plural =
         |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     if lately.is_empty() {
@@ -194,9 +196,9 @@ fn summary(lately: &[Lately<'_>]) -> String {
     } else {
         format!("Last {} entries", lately.len())
     };
-    let completed = lately.iter().filter(|one| one.is_completed()).count();
+    let completed = count_tasks(lately, tables, Lately::is_completed);
     let mut text = format!("{of}: {} completed", plural(completed, "task"));
-    let blocked = lately.iter().filter(|one| one.is_blocked()).count();
+    let blocked = count_tasks(lately, tables, Lately::is_blocked);
     if blocked > 0 {
         text.push_str(&format!(", {}", plural(blocked, "blocker")));
     }
@@ -216,6 +218,21 @@ fn summary(lately: &[Lately<'_>]) -> String {
         }
     }
     text
+}
+
+/// How many tasks these are about; one that was tried three times is one task.
+fn count_tasks<'t>(
+    lately: &[Lately<'t>],
+    tables: &Tables,
+    wanted: fn(&Lately<'t>) -> bool,
+) -> usize {
+    let (named, unnamed): (Vec<_>, Vec<_>) = lately
+        .iter()
+        .filter(|one| wanted(one))
+        .map(|one| one.task().map(|task| (one.spec(tables), task)))
+        .partition(Option::is_some);
+    let named: BTreeSet<_> = named.into_iter().collect();
+    named.len() + unnamed.len()
 }
 
 /// An attempt, in short.
@@ -285,12 +302,17 @@ pub struct ItemPast {
     pub node: String,
     /// The attempts at it, the oldest first, with what was noticed in each.
     pub attempts: Vec<Past>,
+    /// What else was logged of it, the oldest first: the entries that tell of
+    /// none of its attempts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<EntryRow>,
 }
 
 /// Everything that is blocked.
 #[derive(Clone, Debug, Serialize)]
 pub struct Blockers {
-    /// Blocked tasks that nothing has completed since, the oldest first.
+    /// Blocked tasks that nothing has completed since and that were not left
+    /// out, the oldest first.
     pub unresolved_blockers: Vec<EntryRow>,
     /// Every observation that is a blocker, the oldest first.
     pub observations: Vec<Noticed>,
@@ -348,11 +370,37 @@ pub fn of_item(world: &World, item: &str, count: usize) -> Result<ItemPast, Fail
     let (tables, meant) = attempts_at(world, item)?;
     let attempts = known(&tables);
     let last = &attempts[attempts.len().saturating_sub(count)..];
+    let entries = logged_of(world, &meant, &attempts)?;
+    let skipped = entries.len().saturating_sub(count);
     Ok(ItemPast {
         run: meant.run_name,
         node: meant.node.to_string(),
         attempts: last.iter().map(|row| past(&tables, row)).collect(),
+        entries: entries.into_iter().skip(skipped).collect(),
     })
+}
+
+/// What was logged of an item and tells of none of its attempts. An entry names
+/// its run as its spec; one of another spec is of another task of that name.
+fn logged_of(
+    world: &World,
+    meant: &Meant,
+    attempts: &[&AttemptRow],
+) -> Result<Vec<EntryRow>, Failure> {
+    let Some(session) = Session::read(world, &world.cwd)? else {
+        return Ok(Vec::new());
+    };
+    let rows = session.load(&[Need::RecentEntries(usize::MAX)])?;
+    let is_attempt = |row: &EntryRow| {
+        let mut ended = attempts.iter().filter_map(|attempt| attempt.ended_at);
+        ended.any(|at| at.as_second() == row.timestamp.as_second())
+    };
+    let of_it = rows.tables.entries_by_time().into_iter().filter(|row| {
+        row.entry.task_id.as_deref() == Some(meant.item.as_str())
+            && (meant.run_name.is_none() || row.entry.spec == meant.run_name)
+            && !is_attempt(row)
+    });
+    Ok(of_it.cloned().collect())
 }
 
 /// The attempts at an item, with their runs.
@@ -382,7 +430,7 @@ pub fn blockers(world: &World) -> Result<Blockers, Failure> {
     let rows = session.load(&[Need::Blockers, Need::RecentAttempts(usize::MAX), Need::Runs])?;
     let is_blocker = |observation: &Observation| observation.kind == ObservationKind::Blocker;
     Ok(Blockers {
-        unresolved_blockers: unresolved(&rows.tables),
+        unresolved_blockers: unresolved(&session, &rows.tables)?,
         observations: noticed(&rows.tables, &known(&rows.tables), is_blocker),
     })
 }
@@ -447,12 +495,13 @@ fn noticed(
     found
 }
 
-/// Blocked tasks that nothing has completed since, the oldest first.
-fn unresolved(tables: &Tables) -> Vec<EntryRow> {
-    let mut unresolved: Vec<EntryRow> = tables
-        .blockers()
+/// Blocked tasks that nothing has completed since and that were not left out,
+/// the oldest first.
+fn unresolved(session: &Session<'_>, tables: &Tables) -> Result<Vec<EntryRow>, Failure> {
+    let mut unresolved: Vec<EntryRow> = unresolved_blockers(&session.store, tables)?
+        .into_iter()
         .flat_map(|row| row.entries.clone())
         .collect();
-    unresolved.sort_by_key(|row| row.position);
-    unresolved
+    unresolved.sort_by_key(|row| (row.timestamp, row.position));
+    Ok(unresolved)
 }

@@ -15,7 +15,8 @@ use jiff::Timestamp;
 use piton_core::attempt::{Context, HumanNeeded, Report, ToldAttempt};
 use piton_core::observation::{Observation, ObservationKind};
 use piton_core::usage::Usage;
-use piton_core::{AttemptId, AttemptRow, Command, Event, Outcome, RunId};
+use piton_core::{AttemptId, AttemptRow, Command, Event, ItemState, Need, Outcome, RunId};
+use piton_formats::plan_file::PlanFile;
 use serde::Serialize;
 
 use self::item::{Meant, asked_about, checked, meant};
@@ -99,6 +100,46 @@ pub struct Recorded {
     /// What it used; absent where nothing of it is known.
     #[serde(skip_serializing_if = "Usage::is_unknown")]
     pub usage: Usage,
+    /// The item of a plan that was completed, as somebody says, and is not done
+    /// in its run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_done: Option<NotDone>,
+}
+
+/// An item of a plan that a record does not complete: its run does, by its
+/// check, or a person in the file of the plan.
+#[derive(Clone, Debug, Serialize)]
+pub struct NotDone {
+    /// How it stands.
+    pub state: ItemState,
+    /// Its run.
+    pub run: String,
+    /// The file of the plan, where it has one that people mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Whether a command verifies it.
+    pub has_check: bool,
+}
+
+impl NotDone {
+    fn of_item(session: &Session<'_>, meant: &Meant) -> Result<Option<Self>, Failure> {
+        if meant.run == RunId::PROJECT {
+            return Ok(None);
+        }
+        let rows = session.load(&[
+            Need::Run(meant.run),
+            Need::Line(meant.run, meant.node.clone()),
+        ])?;
+        let found = rows.tables.run(meant.run);
+        let found = found.zip(rows.tables.item(meant.run, &meant.node));
+        let open = found.filter(|(_, item)| !item.state.is_finished());
+        Ok(open.map(|(run, item)| Self {
+            state: item.state,
+            run: run.name.clone(),
+            file: PlanFile::path(run),
+            has_check: item.gate.is_some(),
+        }))
+    }
 }
 
 /// An observation as it is typed: `blocker: no key for the API`.
@@ -180,6 +221,7 @@ pub fn record(world: &World, request: Request, told: &mut Told<'_>) -> Result<Re
         );
     }
     let meant = meant(&session, &text)?;
+    unknown::refuse_new(&session, &meant, &text)?;
     let recorded = store(&session, &meant, account, pictures, request.resolves)?;
     follow_faces(&session, told);
     Ok(recorded)
@@ -251,6 +293,14 @@ fn store(
         }
     });
     let told = told.expect("an attempt that is told is an event");
+    let not_done = match outcome {
+        Outcome::Completed => NotDone::of_item(session, meant)?,
+        Outcome::Failed
+        | Outcome::Blocked
+        | Outcome::Partial
+        | Outcome::NeedsHuman
+        | Outcome::Interrupted => None,
+    };
     Ok(Recorded {
         name: told.name.unwrap_or_default(),
         number: told.number.unwrap_or_default(),
@@ -263,6 +313,7 @@ fn store(
         resolved,
         is_pending: false,
         usage: told.report.usage,
+        not_done,
     })
 }
 
@@ -311,6 +362,7 @@ fn store_answer(
         resolved: None,
         is_pending: true,
         usage: Usage::default(),
+        not_done: None,
     })
 }
 

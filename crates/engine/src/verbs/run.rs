@@ -1,10 +1,13 @@
 //! `piton run`: what is to be run, whether it may be, and the running of it.
 
+mod compiled;
 mod definition;
+mod held_up;
 pub(crate) mod plan_path;
 mod remembered;
 pub(crate) mod support;
 mod takeover;
+mod unknown_keys;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +16,16 @@ use std::rc::Rc;
 use piton_core::evidence::{Baseline, Worth};
 use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
+use piton_core::run::Pause;
 use piton_core::standing::Standings;
 use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState};
-use piton_formats::plan_file::PlanKind;
-use piton_formats::sprint::{self, Progress};
+use piton_formats::plan_file::PlanFile;
+use piton_formats::registry::{plan_format, plan_kind, plans_in_words};
 
 use self::plan_path::PlanPath;
 use self::remembered::Remembered;
-use super::compile::{SprintPath, check_sprint, sprint_path};
+use self::unknown_keys::tell_unknown_keys;
+use super::compile::{SprintPath, has_definition, sprint_path};
 use super::control::show_in_file;
 use super::init::begin_faces;
 use crate::account::Account;
@@ -29,17 +34,17 @@ use crate::agents::prices::Prices;
 use crate::agents::{Agent, Order, Whereabouts};
 use crate::config::{Config, VerdictBy};
 use crate::fail;
-use crate::failure::{Failure, Findings, run_state, unreadable, unwritable};
-use crate::input;
+use crate::failure::{Failure, state_of_run, unwritable};
 use crate::item_view::{ItemView, Viewer};
 use crate::lies::Rule;
-use crate::mirror::{adopt, keep_copy, settle_superseded, still_asked};
+use crate::mirror::{adopt, keep_copy, run_of_file, settle_superseded, still_asked};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock::{self, TreeSharing};
-use crate::runner::{self, Job};
+use crate::runner::{self, Aim, Job};
 use crate::session::{self, Session, open_runs, replaced_by};
 use crate::shell::quote;
+use crate::standing::RunStanding;
 use crate::world::World;
 
 /// What `piton run` is asked for.
@@ -74,14 +79,25 @@ pub struct Request {
 }
 
 /// What came of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Answer {
     /// An invocation ended; the run as it left it.
     Ran(Box<Ended>),
     /// There was nothing to do: the run is finished.
     Finished(Box<Ended>),
-    /// What would be done, in the order in which it would be.
-    Dry(Vec<ItemView>),
+    /// What would be done.
+    Dry(Box<Dry>),
+}
+
+/// What would be done, as things stand.
+#[derive(Debug, Default)]
+pub struct Dry {
+    /// The items, in the order in which they would be done.
+    pub items: Vec<ItemView>,
+    /// How many more wait for a person, have failed, or stand behind such a one.
+    pub held_up: usize,
+    /// What the run waits for, and what to type, where nothing can be started.
+    pub waits: Option<Failure>,
 }
 
 /// A run that nobody works on any more.
@@ -93,6 +109,9 @@ pub struct Ended {
     pub asked: Vec<DecisionRow>,
     /// What came of its items; none of a run that was over before.
     pub account: Option<Account>,
+    /// What to type to go on with what is ready, where the run was to stop at
+    /// the first failure.
+    pub next: Option<String>,
 }
 
 /// Works through a plan.
@@ -148,6 +167,7 @@ fn work(
     if let Prepared::Known(row) = &prepared {
         refuse_graph(row)?;
     }
+    tell_unknown_keys(&target.project, prepared.plan(), tell);
     let grace = config.agent.limits().grace;
     if let Prepared::Known(row) = &mut prepared {
         take_edits(world, &target.project, row, tell)?;
@@ -221,7 +241,7 @@ fn work(
     for former in config.claims.former_names() {
         tell(Notice::Said(&former));
     }
-    let kind = PlanKind::of_format(&row_format);
+    let kind = plan_kind(&row_format);
     let mut claims = config.claims.of_kind(kind);
     if Rule::Baseline.is_off(world) {
         claims.baseline = Baseline::Never;
@@ -230,6 +250,7 @@ fn work(
         claims.rules.word = Worth::Accept;
     }
     let job = Job {
+        aim: Aim::Work,
         run,
         agent: agent.clone(),
         program,
@@ -275,7 +296,10 @@ fn ended(session: &Session<'_>, row: RunRow) -> Result<Box<Ended>, Failure> {
         current: None,
     };
     let account = Account::of_run(&viewer, row.id);
+    let stopped = matches!(row.state, RunState::Waiting | RunState::Blocked) && row.pause.is_none();
+    let is_ready = Standings::of_items(rows.tables.tree(row.id)).active > 0;
     Ok(Box::new(Ended {
+        next: (stopped && is_ready).then(|| format!("piton run {}", quote(&row.name))),
         row,
         asked,
         account,
@@ -376,6 +400,7 @@ fn at_rest(
             row,
             asked,
             account,
+            next: None,
         }))));
     }
     refuse_state(world, project, row)?;
@@ -512,9 +537,10 @@ fn only(files: Vec<PlanPath>) -> Result<Option<PlanPath>, Failure> {
     let mut plans: Vec<PlanPath> = Vec::new();
     let mut foreign = None;
     for file in files {
-        match file.read() {
-            Ok(_) => plans.push(file),
-            Err(_) => foreign = foreign.or(Some(file)),
+        if file.is_plan() {
+            plans.push(file);
+        } else {
+            foreign = foreign.or(Some(file));
         }
     }
     match plans.as_slice() {
@@ -537,7 +563,7 @@ fn several_plans(names: impl Iterator<Item = String>) -> Failure {
 }
 
 fn find_here(world: &World) -> Result<Found, Failure> {
-    if world.cwd.join("SPRINT.yaml").is_file() {
+    if has_definition(&world.cwd) {
         return Ok(Found::sprint(world, sprint_path(world, Path::new("."))?));
     }
     let project = Project::find(world, &world.cwd);
@@ -549,24 +575,29 @@ fn find_here(world: &World) -> Result<Found, Failure> {
             let source = project.relative(&file.file);
             let runs = session.runs()?;
             // A run that is not over is as near as a file that lies here.
-            let others: Vec<&RunRow> = open_runs(&runs).filter(|run| run.source != source).collect();
-            let is_over = runs
-                .iter()
-                .rfind(|run| run.source == source)
+            let others: Vec<&RunRow> = open_runs(&runs)
+                .filter(|run| run.source != source)
+                .collect();
+            let is_over = run_of_file(&project, &runs, &source)
                 .is_some_and(|run| run.state == RunState::Done);
             match others.as_slice() {
                 [] => Ok(Found::file(world, file)),
                 [one] if is_over => Ok(Found::run(project, one.name.clone())),
                 several => {
                     let names = several.iter().map(|run| run.name.clone());
-                    Err(several_plans(std::iter::once(shown(&file.shown)).chain(names)))
+                    Err(several_plans(
+                        std::iter::once(shown(&file.shown)).chain(names),
+                    ))
                 }
             }
         }
         (None, Some(session)) => Ok(Found::run(project, session.run_meant(None)?.name)),
-        (None, None) => Err(Failure::new("plan.none", "there is no plan here").hint(
-            "name one: `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json or a task file",
-        )),
+        (None, None) => Err(
+            Failure::new("plan.none", "there is no plan here").hint(format!(
+                "name one: `piton run PLAN`, where PLAN is {}",
+                plans_in_words()
+            )),
+        ),
     }
 }
 
@@ -589,15 +620,11 @@ fn existing(world: &World, name: &str, request: &Request) -> Result<RunRow, Fail
 
 /// What was adopted to be read and checked is not run.
 fn refuse_graph(row: &RunRow) -> Result<(), Failure> {
-    if row.face != piton_formats::sdlc::FACE {
+    let Some(not_run) = plan_format(&row.face).and_then(|format| format.not_run) else {
         return Ok(());
-    }
-    let message = format!(
-        "{} is a graph of issues, which piton cannot run yet",
-        row.source
-    );
-    Err(Failure::new("plan.unsupported", message)
-        .hint("see its issues with `piton issue list`; a list of requirements or a task file can be run now"))
+    };
+    let message = format!("{} {}", row.source, not_run.what);
+    Err(Failure::new("plan.unsupported", message).hint(not_run.hint))
 }
 
 /// Whoever may not be run is told so before anything is taken.
@@ -640,21 +667,16 @@ fn refuse_held(world: &World, project: &Project, plan: Plan<'_>) -> Result<(), F
 fn refuse_rest(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
     match row.state {
         RunState::New | RunState::Running | RunState::Interrupted | RunState::Done => Ok(()),
-        RunState::Paused if matches!(row.pause, Some(piton_core::run::Pause::Limit { .. })) => {
-            Ok(())
-        }
+        RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => Ok(()),
         // It was left at the first failure, by a flag or an older version.
         RunState::Waiting | RunState::Blocked
             if row.pause.is_none() && has_something_to_start(session, row.id)? =>
         {
             Ok(())
         }
-        RunState::Paused | RunState::Waiting | RunState::Blocked => Err(run_state(
-            &row.name,
-            row.state,
-            row.pause.as_ref(),
-            row.at.as_ref().map(ToString::to_string),
-        )),
+        RunState::Paused | RunState::Waiting | RunState::Blocked => {
+            Err(state_of_run(row, row.state))
+        }
     }
 }
 
@@ -852,7 +874,7 @@ impl Fresh {
         if !self.plan.policy.auto_commit || items.iter().any(begun) {
             return Ok(());
         }
-        runner::refuse_changes(project, &self.plan.source)
+        runner::refuse_changes(project, &self.plan.face, &self.plan.source)
     }
 }
 
@@ -911,26 +933,29 @@ fn prepare(
         }
         What::File(file) => target.project.relative(&file.file),
     };
-    let runs = match Session::read(world, &target.project.root)? {
+    let session = Session::read(world, &target.project.root)?;
+    let runs = match &session {
         Some(session) => session.runs()?,
         None => Vec::new(),
     };
-    let known = runs.iter().rev().find(|run| run.source == source);
-    if let Some(row) = known.filter(|_| !request.recompile && request.from.is_none()) {
+    let begins_anew = request.recompile || request.from.is_some();
+    if let Some(session) = session.filter(|_| !begins_anew)
+        && let Some(row) = known_run(&session, &runs, &source, tell)?
+    {
         return Ok(Prepared::Known(Box::new(row.clone())));
     }
     let id = RunId(world.id());
     let (plan, origin) = match &target.what {
         What::Sprint(sprint) => {
-            let (progress, text) = progress(world, request, sprint, tell)?;
-            let name = free_name(&progress.sprint_id, &runs);
-            let plan = sprint::import(&progress, id, &name, &source);
+            let compiled = compiled::plan(world, request, sprint, (id, &source), tell)?;
+            let (plan, text) = compiled;
+            let name = free_name(&plan.name, &runs);
+            let plan = piton_core::plan::Plan { name, ..plan };
             (plan, Origin::Sprint(sprint.clone(), text))
         }
         What::File(file) => {
-            let (document, text) = file.read()?;
             let name = free_name(&file.name(), &runs);
-            let plan = plan_path::import(&document, id, &name, &source);
+            let (plan, text) = file.read(id, &name, &source)?;
             plan_path::warn_unchecked(&plan, tell);
             (plan, Origin::File(file.clone(), text))
         }
@@ -941,28 +966,33 @@ fn prepare(
     Ok(Prepared::Fresh(Box::new(Fresh { plan, origin })))
 }
 
-/// The progress that a sprint begins with, and its text where it was there.
-fn progress(
-    world: &World,
-    request: &Request,
-    sprint: &SprintPath,
+/// The run that goes on with the plan of `source`. None where the file holds
+/// another plan than its runs, unless a person is still asked whether that is
+/// to be: until then the run goes on with what it has.
+fn known_run<'r>(
+    session: &Session<'_>,
+    runs: &'r [RunRow],
+    source: &str,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<(Progress, Option<String>), Failure> {
-    let (progress, taken_over) = if let Some(from) = &request.from {
-        let path = world.path(from);
-        let text = input::read_text(&path).map_err(|error| unreadable(&path, error))?;
-        (takeover::take_over(&path, &text)?, Some(text))
-    } else if request.recompile {
-        (compile(world, request, sprint, tell)?, None)
-    } else {
-        match takeover::present(sprint, tell)? {
-            Some((progress, text)) => (progress, Some(text)),
-            None => (compile(world, request, sprint, tell)?, None),
-        }
+) -> Result<Option<&'r RunRow>, Failure> {
+    let Some(newest) = runs.iter().rfind(|run| run.source == source) else {
+        return Ok(None);
     };
-    support::refuse_unsupported(&progress, &request.ignore)?;
-    support::warn_sequential(&progress, tell);
-    Ok((progress, taken_over))
+    let is_asked = || match PlanFile::path(newest) {
+        Some(path) => session.question_about(newest.id, &path),
+        None => Ok(None),
+    };
+    let known = run_of_file(&session.project, runs, source);
+    if known.is_some_and(|row| row.id == newest.id) || is_asked()?.is_some() {
+        return Ok(Some(newest));
+    }
+    if known.is_none() {
+        tell(Notice::Said(&format!(
+            "{source} holds another plan than run `{}`, which is kept; a new run is begun",
+            newest.name
+        )));
+    }
+    Ok(known)
 }
 
 /// The sprint's id, `~2` and so on when there was a run of that name.
@@ -977,46 +1007,6 @@ fn free_name(id: &str, runs: &[RunRow]) -> String {
         .unwrap_or_else(|| id.to_owned())
 }
 
-fn compile(
-    world: &World,
-    request: &Request,
-    sprint: &SprintPath,
-    tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Progress, Failure> {
-    let compiled = check_sprint(world, sprint, request.workflows.as_deref(), false);
-    match compiled.progress {
-        Some(progress) => {
-            if !compiled.findings.problems.is_empty() {
-                tell(Notice::Problems(&compiled.findings));
-            }
-            Ok(progress)
-        }
-        None => Err(problems(sprint, compiled.findings)),
-    }
-}
-
-/// What is wrong with a plan, as a failure.
-fn problems(sprint: &SprintPath, findings: Findings) -> Failure {
-    let errors = findings.errors();
-    let count = if errors == 1 {
-        "1 error".to_owned()
-    } else {
-        format!("{errors} errors")
-    };
-    Failure::new(
-        "plan.problems",
-        format!(
-            "{} has {count}; nothing was started",
-            sprint.shown.display()
-        ),
-    )
-    .hint(format!(
-        "mend the plan, and look again with `piton plan check {}`",
-        sprint.shown.display()
-    ))
-    .finding(findings)
-}
-
 fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, Failure> {
     let mut quiet = |_: Notice<'_>| {};
     let prepared = prepare(world, request, target, &mut quiet)?;
@@ -1024,7 +1014,7 @@ fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, F
         model: item.model.clone().or_else(|| request.model.clone()),
         ..item
     };
-    Ok(Answer::Dry(match prepared {
+    Ok(Answer::Dry(Box::new(match prepared {
         Prepared::Fresh(fresh) => {
             let items = &fresh.plan.items;
             let parents: std::collections::HashSet<_> =
@@ -1032,13 +1022,15 @@ fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, F
             let to_do = items
                 .iter()
                 .filter(|item| !parents.contains(&item.node) && !item.state.is_finished());
-            to_do
-                .map(|item| with_model(ItemView::of_planned(&fresh.plan.name, item)))
-                .collect()
+            let items = to_do.map(|item| with_model(ItemView::of_planned(&fresh.plan.name, item)));
+            Dry {
+                items: items.collect(),
+                ..Dry::default()
+            }
         }
         Prepared::Known(row) => {
             let Some(session) = Session::read(world, &target.project.root)? else {
-                return Ok(Answer::Dry(Vec::new()));
+                return Ok(Answer::Dry(Box::default()));
             };
             let needs = [
                 Need::Run(row.id),
@@ -1053,13 +1045,30 @@ fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, F
                 live: false,
                 current: current.as_ref(),
             };
-            let to_do = rows
-                .tables
-                .tree(row.id)
-                .filter(|item| item.is_leaf() && !item.state.is_finished());
-            to_do
+            let row = rows.tables.run(row.id).unwrap_or(&row);
+            let standing = RunStanding::of_run(&session.project, row);
+            let open = rows.tables.tree(row.id);
+            let open = open.filter(|item| item.is_leaf() && !item.state.is_finished());
+            let held = held_up::held_up(&rows.tables, row.id);
+            let (waiting, to_do): (Vec<_>, Vec<_>) =
+                open.partition(|item| is_at_rest(row) || held.contains(&item.node));
+            let items = to_do.into_iter();
+            let items: Vec<ItemView> = items
                 .map(|item| with_model(ItemView::of_item(&viewer, item)))
-                .collect()
+                .collect();
+            let waits = || state_of_run(row, standing.state);
+            Dry {
+                waits: items.is_empty().then(waits),
+                held_up: waiting.len(),
+                items,
+            }
         }
-    }))
+    })))
+}
+
+/// Whether a person holds the whole run, whatever is ready in it: it is paused,
+/// or stands at a breakpoint.
+fn is_at_rest(row: &RunRow) -> bool {
+    let pause = row.pause.as_ref();
+    pause.is_some_and(|pause| !matches!(pause, Pause::Limit { .. }))
 }

@@ -63,12 +63,9 @@ fn begun(world: &World) -> Result<Option<EntryRow>, Failure> {
     };
     let kinds = [EntryType::SessionStarted, EntryType::SessionEnded];
     let rows = session.load(&kinds.map(Need::LastEntry))?;
-    let last = |kind| rows.tables.entries().rfind(|row| row.entry.kind == kind);
-    let ended = last(EntryType::SessionEnded).map(|row| row.position);
-    let begun = last(EntryType::SessionStarted);
-    Ok(begun
-        .filter(|row| ended.is_none_or(|ended| ended < row.position))
-        .cloned())
+    let latest = rows.tables.entries_by_time().into_iter().next_back();
+    let begun = latest.filter(|row| row.entry.kind == EntryType::SessionStarted);
+    Ok(begun.cloned())
 }
 
 /// When an entry happened: when its writer says, if that is a time.

@@ -1,6 +1,6 @@
 //! `piton status`: where everything stands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use jiff::Timestamp;
@@ -12,12 +12,14 @@ use piton_core::run::{Asked, Pause};
 use piton_core::stuck::signature;
 use piton_core::usage::Spend;
 use piton_core::{DecisionRow, ItemState, Need, Node, Outcome, RunId, RunRow, RunState, Tables};
-use piton_formats::plan_file::{PlanFile, PlanKind};
+use piton_formats::plan_file::PlanFile;
+use piton_formats::plan_format::ItemUnit;
+use piton_formats::registry::{item_unit, plan_format};
 use serde::Serialize;
 
 use super::control::start;
-use crate::failure::{Failure, larger_budget, run_state};
-use crate::item_view::{ItemView, Viewer};
+use crate::failure::{Failure, in_state, larger_budget};
+use crate::item_view::{ItemView, Viewer, is_worked_on_itself};
 use crate::mirror::claimed_in_words;
 use crate::session::{Session, open_runs};
 use crate::shell::quote;
@@ -44,49 +46,6 @@ pub struct Line {
     pub asked: Option<Asked>,
 }
 
-/// What the items of a plan are called that an agent works on, by its kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ItemUnit {
-    /// Of a sprint.
-    #[default]
-    Nodes,
-    /// Of a list of requirements.
-    Stories,
-    /// Of a task file.
-    Criteria,
-    /// Of a graph of issues.
-    Issues,
-}
-
-impl ItemUnit {
-    /// That of a plan of this native format.
-    #[must_use]
-    pub fn of_format(face: &str) -> Self {
-        match PlanKind::of_format(face) {
-            PlanKind::Sprint => Self::Nodes,
-            PlanKind::List => Self::Stories,
-            PlanKind::Task => Self::Criteria,
-            PlanKind::Issues => Self::Issues,
-        }
-    }
-
-    /// The word for so many.
-    #[must_use]
-    pub fn word(self, count: usize) -> &'static str {
-        match (self, count) {
-            (Self::Nodes, 1) => "node",
-            (Self::Nodes, _) => "nodes",
-            (Self::Stories, 1) => "story",
-            (Self::Stories, _) => "stories",
-            (Self::Criteria, 1) => "criterion",
-            (Self::Criteria, _) => "criteria",
-            (Self::Issues, 1) => "issue",
-            (Self::Issues, _) => "issues",
-        }
-    }
-}
-
 /// Counters, derived from the items.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Counters {
@@ -110,8 +69,14 @@ pub struct Counters {
     pub nodes_done: usize,
     /// Those that were left out.
     pub nodes_skipped: usize,
-    /// Those that failed, or are said to be impossible.
+    /// Those that a person took out of the file.
+    pub nodes_dropped: usize,
+    /// Those that failed.
     pub nodes_failed: usize,
+    /// Those that an agent says cannot be done.
+    pub nodes_blocked: usize,
+    /// Those that wait for a person or for a time.
+    pub nodes_waiting: usize,
     /// Agents started in all.
     pub iterations: u32,
 }
@@ -289,7 +254,7 @@ fn last_change(tables: &Tables, row: &RunRow) -> Timestamp {
 }
 
 fn counters(tables: &Tables, row: &RunRow) -> Counters {
-    let unit = ItemUnit::of_format(&row.face);
+    let unit = item_unit(&row.face);
     let mut counters = Counters {
         unit,
         iterations: row.iterations_total,
@@ -305,12 +270,18 @@ fn counters(tables: &Tables, row: &RunRow) -> Counters {
         }
         if item.is_leaf() {
             counters.nodes += 1;
-            counters.nodes_done += done;
-            counters.nodes_skipped += usize::from(item.state == ItemState::Skipped);
-            counters.nodes_failed += usize::from(item.state.is_broken());
+            match item.state {
+                ItemState::Done => counters.nodes_done += 1,
+                ItemState::Skipped => counters.nodes_skipped += 1,
+                ItemState::Dropped => counters.nodes_dropped += 1,
+                ItemState::Failed => counters.nodes_failed += 1,
+                ItemState::Blocked => counters.nodes_blocked += 1,
+                ItemState::Waiting => counters.nodes_waiting += 1,
+                ItemState::Pending | ItemState::Ready | ItemState::Working => {}
+            }
         }
     }
-    if unit == ItemUnit::Nodes {
+    if unit == ItemUnit::NODES {
         let [(phases, phases_done), (steps, steps_done)] = at_depth;
         counters.phases = Some(phases);
         counters.phases_done = Some(phases_done);
@@ -358,8 +329,8 @@ fn warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String>
 
 /// What to type next: the way out of each state.
 pub(super) fn what_next(row: &RunRow, standing: &RunStanding) -> Option<String> {
-    if row.face == piton_formats::sdlc::FACE {
-        return Some("piton issue list".to_owned());
+    if let Some(not_run) = plan_format(&row.face).and_then(|format| format.not_run) {
+        return Some(not_run.next.to_owned());
     }
     let name = quote(&row.name);
     match standing.state {
@@ -384,17 +355,18 @@ fn larger_budget_of(row: &RunRow) -> Option<String> {
     let Some(Pause::Limit { limit }) = &row.pause else {
         return None;
     };
-    larger_budget(limit.strip_prefix("budget (")?)
+    larger_budget(limit.strip_prefix("budget (")?, &row.spend)
 }
 
 /// The sentence for a run's state.
 #[must_use]
 pub fn sentence(report: &Report) -> Failure {
-    run_state(
-        &report.line.run,
-        report.line.state,
+    let run = (report.line.run.as_str(), report.line.state);
+    in_state(
+        run,
         report.pause.as_ref(),
         report.current.clone(),
+        Some(&report.spend),
     )
 }
 
@@ -402,7 +374,11 @@ pub fn sentence(report: &Report) -> Failure {
 /// the work: the rule of seed 000.
 const FRICTION_MAX: usize = 3;
 
-/// How often a category stands in failed attempts.
+/// What is shown of a failure that gave no error.
+const NO_ERROR: &str = "no error is known";
+
+/// How often a category was noticed in failed attempts; one attempt may notice
+/// several things.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CategoryCount {
     /// The category.
@@ -430,8 +406,11 @@ pub struct SignatureCount {
 pub struct Failures {
     /// Attempts that failed or were blocked.
     pub attempts: usize,
-    /// Their errors by signature, and those of checks that failed for good; the
-    /// most frequent first.
+    /// Items that failed or are blocked although no attempt at them did, as
+    /// those that were taken over so.
+    pub items: usize,
+    /// The errors of both by signature, the most frequent first. Each attempt
+    /// and each of these items is one count.
     pub signatures: Vec<SignatureCount>,
     /// The categories of all that was noticed in them, the most frequent first.
     pub categories: Vec<CategoryCount>,
@@ -447,6 +426,7 @@ pub struct Failures {
 pub fn failures(world: &World, run: Option<&str>) -> Result<Failures, Failure> {
     let mut failures = Failures {
         attempts: 0,
+        items: 0,
         signatures: Vec::new(),
         categories: Vec::new(),
         warnings: Vec::new(),
@@ -465,8 +445,9 @@ pub fn failures(world: &World, run: Option<&str>) -> Result<Failures, Failure> {
         .collect();
     let rows = session.load(&needs)?;
     let mut signatures = Signatures::default();
+    let mut tried = BTreeSet::new();
     let mut counts: Vec<usize> = vec![0; ObservationCategory::ALL.len()];
-    for attempt in rows.tables.attempts() {
+    for attempt in rows.tables.attempts_by_time() {
         let Some(report) = &attempt.report else {
             continue;
         };
@@ -476,16 +457,19 @@ pub fn failures(world: &World, run: Option<&str>) -> Result<Failures, Failure> {
         failures.attempts += 1;
         let error = report.error.as_deref().or(report.summary.as_deref());
         let failed = (attempt.run, &attempt.node);
-        signatures.add(failed, error.unwrap_or("no error is known"));
+        tried.insert(failed);
+        signatures.add(failed, error.unwrap_or(NO_ERROR));
         for category in report.observations.iter().filter_map(|one| one.category) {
             counts[category as usize] += 1;
         }
     }
-    // What failed without an attempt that failed: a check whose runs are used up.
+    // The error with which an item ended sums up that of its last attempt, in
+    // other words; only where there is none does it count.
     for item in runs.iter().flat_map(|run| rows.tables.tree(run.id)) {
-        if item.is_leaf() && item.state.is_broken() {
-            let failed = (item.run, &item.node);
-            signatures.add_unless_known(failed, item.error.as_deref());
+        let failed = (item.run, &item.node);
+        if is_worked_on_itself(item) && item.state.is_broken() && !tried.contains(&failed) {
+            failures.items += 1;
+            signatures.add(failed, item.error.as_deref().unwrap_or(NO_ERROR));
         }
     }
     failures.signatures = signatures.into_counts(&runs);
@@ -505,7 +489,7 @@ pub fn failures(world: &World, run: Option<&str>) -> Result<Failures, Failure> {
     });
     if let Some(friction) = friction {
         failures.warnings.push(format!(
-            "{} failures are tooling-friction: mend the infrastructure first",
+            "tooling-friction was noticed {} times: mend the infrastructure first",
             friction.count
         ));
     }
@@ -532,15 +516,6 @@ impl<'t> Signatures<'t> {
         error.clone_into(&mut signed.example);
         if !signed.items.contains(&failed) {
             signed.items.push(failed);
-        }
-    }
-
-    /// Adds the error with which an item ended, where no attempt at it had it.
-    fn add_unless_known(&mut self, failed: (RunId, &'t Node), error: Option<&str>) {
-        let Some(error) = error else { return };
-        let known = self.by_signature.get(&signature(error));
-        if known.is_none_or(|signed| !signed.items.contains(&failed)) {
-            self.add(failed, error);
         }
     }
 

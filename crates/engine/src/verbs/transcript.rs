@@ -12,17 +12,19 @@ use std::time::Duration;
 use jiff::Timestamp;
 use piton_core::call::Call;
 use piton_core::redact::Redactor;
-use piton_core::{AttemptId, AttemptRow, Need};
+use piton_core::{AttemptId, AttemptRow, Need, RunId};
 use serde::Serialize;
 
 use super::control::start;
 use super::show::{Named, find, last_attempt, name_of};
+use super::status::what_next;
 use crate::agents::lines::{Line, Lines};
 use crate::agents::{self, Reader, Seen};
 use crate::answer::{Ended, strip_ansi};
 use crate::config::Config;
 use crate::failure::{Failure, unreadable};
 use crate::session::Session;
+use crate::standing::RunStanding;
 use crate::world::World;
 
 /// How much is read at once, in bytes.
@@ -92,6 +94,8 @@ pub struct Read {
     pub number: u32,
     /// Whether it was under way when the reading ended.
     pub under_way: bool,
+    /// What to type where its runner died: until then nobody records its end.
+    pub next: Option<String>,
     /// Whether anything was printed.
     pub is_empty: bool,
 }
@@ -125,6 +129,7 @@ pub fn transcript(
         item: name_of(rows.tables.item(row.run, &row.node), &row.node),
         number: row.number,
         under_way: row.is_open(),
+        next: None,
         is_empty: true,
     };
     let mut each = |part| {
@@ -138,11 +143,19 @@ pub fn transcript(
     let mut parts = Parts::new(reader, form, row.started_at);
     if row.is_open() {
         let spool = Live::new(&session, &row, world.redactor());
-        let over = spool.read(&session, &row, follow, &mut |line| {
+        let stage = spool.read(&session, &row, follow, &mut |line| {
             parts.line(line, &mut each)
         })?;
-        read_end(&mut parts, over, &mut each);
-        read.under_way = !over;
+        read_end(&mut parts, stage == AttemptStage::Over, &mut each);
+        read.under_way = stage != AttemptStage::Over;
+        if stage == AttemptStage::LeftByItsRunner {
+            let rows = session.load(&[Need::Run(row.run)])?;
+            let run = rows.tables.run(row.run);
+            let standing = |run| (run, RunStanding::of_run(&session.project, run));
+            read.next = run
+                .map(standing)
+                .and_then(|(run, standing)| what_next(run, &standing));
+        }
         return Ok(read);
     }
     let path = stored(&session, &row)?;
@@ -281,6 +294,36 @@ fn is_note(line: &str) -> bool {
     !line.starts_with(' ') && first.is_some_and(|c| !is_json(c))
 }
 
+/// How far an attempt has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AttemptStage {
+    /// Its agent works.
+    UnderWay,
+    /// No runner lives that would record its end.
+    LeftByItsRunner,
+    /// It is over.
+    Over,
+}
+
+impl AttemptStage {
+    fn of_attempt(session: &Session<'_>, row: &AttemptRow) -> Result<Self, Failure> {
+        let rows = session.load(&[Need::Attempt(row.id), Need::Run(row.run)])?;
+        let attempt = rows.tables.attempt(row.id);
+        let run = rows.tables.run(row.run);
+        Ok(match (attempt.filter(|row| row.is_open()), run) {
+            (None, _) => Self::Over,
+            // Nobody runs what belongs to no plan.
+            (Some(_), Some(run)) if run.id != RunId::PROJECT => {
+                match RunStanding::of_run(&session.project, run).is_live {
+                    true => Self::UnderWay,
+                    false => Self::LeftByItsRunner,
+                }
+            }
+            (Some(_), _) => Self::UnderWay,
+        })
+    }
+}
+
 /// The output of an agent that works.
 struct Live {
     path: PathBuf,
@@ -301,20 +344,19 @@ impl Live {
         }
     }
 
-    /// Reads until no more is wanted; whether the attempt is over. The file is
-    /// held open: it is removed when the outcome is stored.
+    /// Reads until no more is wanted; how far the attempt has come then. The file
+    /// is held open: it is removed when the outcome is stored.
     fn read(
         mut self,
         session: &Session<'_>,
         row: &AttemptRow,
         follow: Follow,
         each: &mut dyn FnMut(&str) -> bool,
-    ) -> Result<bool, Failure> {
+    ) -> Result<AttemptStage, Failure> {
         let mut file: Option<File> = None;
         loop {
             // First whether it is over: what is read then is all.
-            let rows = session.load(&[Need::Attempt(row.id)])?;
-            let over = rows.tables.attempt(row.id).is_none_or(|row| !row.is_open());
+            let stage = AttemptStage::of_attempt(session, row)?;
             if file.is_none() {
                 file = match File::open(&self.path) {
                     Ok(opened) => Some(opened),
@@ -330,14 +372,14 @@ impl Live {
                 None => true,
             };
             if !wanted {
-                return Ok(over);
+                return Ok(stage);
             }
-            if over || follow == Follow::Now {
+            if stage != AttemptStage::UnderWay || follow == Follow::Now {
                 let mut last = String::new();
                 self.lines.finish(|line| push_line(&mut last, &line));
                 self.held.push_str(&last);
                 self.release(each, true);
-                return Ok(over);
+                return Ok(stage);
             }
             session.world.pause(LOOK);
         }

@@ -15,20 +15,12 @@ use super::{ARCHIVE, ROOT};
 use crate::face::{About, CannotShow, Took};
 use crate::json::{self, render};
 use crate::problem::Problem;
+use crate::project_format::Archived;
 use crate::tree::Node;
 use crate::understood::{digest, from_map, instant_or_utc, into_map, set, too_new};
 
 /// What paths of problems in an archive begin with.
 const ROOT_NAME: &str = "archive";
-
-/// A log that was parted.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Archived {
-    /// The log without its old entries.
-    pub keep: String,
-    /// The old entries by month: `2026-01`, in UTC.
-    pub months: BTreeMap<String, Vec<Node>>,
-}
 
 /// Parts a log of `max_entries` or more from what is older than `days`.
 ///

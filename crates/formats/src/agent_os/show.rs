@@ -16,7 +16,7 @@ use crate::shape::{Rest, Shape, Version, is_date_time};
 use crate::tree::{Key, Map, Node};
 use crate::understood::{
     Elements, from_json, from_map, id_of, instant_or_utc, into_map, merged, native_node, read, set,
-    too_new,
+    timestamp_of, too_new,
 };
 
 /// The text, showing the rows as well.
@@ -82,7 +82,7 @@ fn new_document(about: &About<'_>) -> Map {
 
 /// Shows the rows in a document, and says whether that changed anything.
 fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
-    let mut elements = Elements::of(map, "entries", &ENTRY_KEPT, id_of)?;
+    let mut elements = Elements::of(map, "entries", &ENTRY_KEPT, id_of)?.by_time(timestamp_of);
     let marks = marks(&elements, rows);
     // First what stands there under its own name: what another thing of that
     // name has written over it is shown at the end, under a name of its own.

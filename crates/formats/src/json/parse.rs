@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::conflict;
 use crate::tree::{
     DEPTH_MAX, FAULTS_MAX, Fault, Key, Map, Node, Parsed, Scalar, Span, Style, Value,
 };
@@ -41,10 +42,11 @@ pub fn has_bom(text: &str) -> bool {
 pub fn parse(text: &str) -> Parsed {
     let mut scanner = Scanner::new(text);
     let root = scanner.document().ok();
-    Parsed {
+    let parsed = Parsed {
         root,
         faults: scanner.faults,
-    }
+    };
+    conflict::blamed(parsed, text)
 }
 
 /// Reads `text` as any number of JSON values one after the other.

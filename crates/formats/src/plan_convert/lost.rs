@@ -1,132 +1,140 @@
 //! What a plan loses on its way into another format: what its file says and its
 //! plan holds, less what the other file, read back, says and holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use piton_core::ItemState;
 use piton_core::plan::{Plan, PlannedItem};
-use piton_core::{ItemState, RunId};
 use serde::Serialize;
 
-use super::{flat, is_leaf, read};
-use crate::format::{self, Format};
-use crate::problem::Source;
-use crate::shape::{Shape, Text};
-use crate::tree::{Kind, Node, Value};
+use super::{Outline, Words, flat, is_leaf};
+use crate::format::Format;
+use crate::plan_format::Conversion;
+use crate::tree::{Kind, Node, Scalar, Value};
 
 /// What a format has no place for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lost {
-    /// What it is: `models`, or the key under which a text stood.
+    /// What it is: `models`, or the key under which a value stood.
     pub what: String,
     /// How many of them there are.
     pub count: usize,
 }
 
+type Counted = Vec<(String, usize)>;
+
 /// What of a plan, with the format and the text that it was read from, does not
 /// stand in the text that was made of it.
-#[must_use]
-pub fn lost((from, text, plan): (&str, &str, &Plan), (to, written): (&str, &str)) -> Vec<Lost> {
-    let source = Source {
-        name: "",
-        text: written,
-    };
-    let again = read(to, source, RunId::PROJECT).0;
-    let mut lost = again.map_or_else(Vec::new, |again| of_plan(plan, &again));
-    lost.extend(words(format::named(from), text, format::named(to), written));
+pub(super) fn lost(
+    (from, source, text, outline): (Option<&Format>, Conversion, &str, &Outline),
+    (to, written, again): (Option<&Format>, &str, Option<&Outline>),
+) -> Vec<Lost> {
+    let mut lost = again.map_or_else(Vec::new, |again| of_plan(outline, again));
+    lost.extend(of_text((from, text, source.judged), &Said::of(to, written)));
     lost.into_iter()
         .filter(|(_, count)| *count > 0)
         .map(|(what, count)| Lost { what, count })
         .collect()
 }
 
-type Counted = Vec<(String, usize)>;
-
 /// What the one plan holds and the other does not.
-fn of_plan(plan: &Plan, again: &Plan) -> Counted {
-    let pairs: Vec<(&PlannedItem, Option<&PlannedItem>)> = plan
-        .items
-        .iter()
+fn of_plan(outline: &Outline, again: &Outline) -> Counted {
+    let (plan, back) = (&outline.plan, &again.plan);
+    let items = outline.items();
+    let pairs: Vec<(&PlannedItem, &Words, Option<usize>)> = items
         .enumerate()
-        .map(|(at, item)| (item, same(plan, again, at)))
+        .map(|(at, (item, words))| (item, words, same(plan, back, at)))
         .collect();
     let of = |node: &piton_core::Node| {
         let mut pairs = pairs.iter();
-        let pair = pairs.find(|(item, _)| item.node == *node);
-        pair.and_then(|(_, same)| *same)
+        let pair = pairs.find(|(item, ..)| item.node == *node);
+        pair.and_then(|(_, _, same)| back.items.get((*same)?))
     };
-    let count = |is_lost: &dyn Fn(&PlannedItem, &PlannedItem) -> bool| {
+    let count = |is_lost: &dyn Fn(&PlannedItem, Option<&PlannedItem>) -> bool| {
         let pairs = pairs.iter();
-        pairs
-            .filter(|(item, same)| same.is_some_and(|same| is_lost(item, same)))
-            .count()
+        let pairs = pairs.map(|(item, _, same)| (item, same.and_then(|at| back.items.get(at))));
+        pairs.filter(|(item, same)| is_lost(item, *same)).count()
     };
-    let gone = |leaf: bool| {
-        let gone = pairs.iter().filter(|(_, same)| same.is_none());
-        gone.filter(|(item, _)| is_leaf(plan, item) == leaf).count()
-    };
-    let dependencies = pairs.iter().map(|(item, same)| {
+    let gone = |leaf: bool| count(&|item, same| same.is_none() && is_leaf(plan, item) == leaf);
+    let dependencies = pairs.iter().map(|(item, _, same)| {
+        let same = same.and_then(|at| back.items.get(at));
         let on = item.depends_on.iter();
         let on = on.flat_map(|on| leaves_within(plan, on));
         let is_kept = |on: &&PlannedItem| {
             let on = of(&on.node);
             let waiting = leaves_within(plan, &item.node);
-            let mut waiting = waiting.filter_map(|item| of(&item.node)).chain(*same);
-            on.is_some_and(|on| waiting.any(|item| waits(again, item, on)))
+            let mut waiting = waiting.filter_map(|item| of(&item.node)).chain(same);
+            on.is_some_and(|on| waiting.any(|item| waits(back, item, on)))
         };
         on.filter(|on| !is_kept(on)).count()
     });
-    let times = |item: &PlannedItem| (item.past.started_at, item.past.completed_at);
+    let states = pairs.iter().filter(|(item, words, same)| {
+        let there = same.and_then(|at| Some((back.items.get(at)?, again.words.get(at)?)));
+        let stands = |item: &PlannedItem, words: &Words| (standing(item.state), words.at_work);
+        is_leaf(plan, item)
+            && there.is_some_and(|(same, said)| stands(item, words) != stands(same, said))
+    });
+    let states = states.count();
+    let differs = |of: fn(&PlannedItem) -> Option<String>| {
+        count(&|item, same| of(item).is_some() && of(item) != same.and_then(of))
+    };
+    let bounds = |item: &PlannedItem| {
+        let gate = item.gate.as_ref()?;
+        Some(format!("{} {}", gate.runs_max, gate.timeout_s))
+    };
     vec![
         ("items".to_owned(), gone(true)),
         ("items that hold others".to_owned(), gone(false)),
         ("dependencies".to_owned(), dependencies.sum()),
+        ("states".to_owned(), states),
         (
-            "states".to_owned(),
-            count(&|item, same| {
-                is_leaf(plan, item) && standing(item.state) != standing(same.state)
+            "times".to_owned(),
+            differs(|item| {
+                let times = (item.past.started_at, item.past.completed_at);
+                (times != (None, None)).then(|| format!("{times:?}"))
             }),
         ),
         (
-            "times".to_owned(),
-            count(&|item, same| times(item) != (None, None) && times(item) != times(same)),
-        ),
-        (
             "counts of retries".to_owned(),
-            count(&|item, same| item.past.retries > same.past.retries),
+            differs(|item| {
+                item.past
+                    .retries
+                    .filter(|count| *count > 0)
+                    .map(|count| count.to_string())
+            }),
         ),
-        (
-            "models".to_owned(),
-            count(&|item, same| item.model.is_some() && item.model != same.model),
-        ),
+        ("models".to_owned(), differs(|item| item.model.clone())),
         (
             "checks".to_owned(),
+            differs(|item| Some(item.gate.as_ref()?.script.trim().to_owned())),
+        ),
+        (
+            "limits of checks".to_owned(),
             count(&|item, same| {
-                let script = |item: &PlannedItem| {
-                    let gate = item.gate.as_ref();
-                    gate.map(|gate| gate.script.trim().to_owned())
-                };
-                script(item).is_some() && script(item) != script(same)
+                let bounds_there = same.and_then(bounds);
+                bounds_there.is_some() && bounds(item).is_some() && bounds(item) != bounds_there
             }),
         ),
         (
             "breaks".to_owned(),
-            count(&|item, same| item.breakpoint && !same.breakpoint),
+            differs(|item| item.breakpoint.then(String::new)),
         ),
         (
             "settings of retries, limits and commits".to_owned(),
-            usize::from(plan.policy != Default::default() && plan.policy != again.policy),
+            usize::from(plan.policy != Default::default() && plan.policy != back.policy),
         ),
     ]
 }
 
-/// The item of the other plan that is the same: by its name, else by its place.
-fn same<'p>(plan: &Plan, again: &'p Plan, at: usize) -> Option<&'p PlannedItem> {
-    let item = &plan.items[at];
-    let named = again.items.iter().find(|other| other.node == item.node);
+/// Which item of the other plan is the same: by its name, else by its place.
+fn same(plan: &Plan, again: &Plan, at: usize) -> Option<usize> {
+    let item = plan.items.get(at)?;
     let flat = flat(item);
-    let named = named.or_else(|| again.items.iter().find(|other| other.id == flat));
+    let find = |is_it: &dyn Fn(&PlannedItem) -> bool| again.items.iter().position(is_it);
+    let named = find(&|other| other.node == item.node);
+    let named = named.or_else(|| find(&|other| other.id.eq_ignore_ascii_case(&flat)));
     let is_whole = plan.items.len() == again.items.len();
-    named.or_else(|| again.items.get(at).filter(|_| is_whole))
+    named.or_else(|| Some(at).filter(|_| is_whole))
 }
 
 pub(super) fn leaves_within<'p>(
@@ -155,32 +163,102 @@ fn standing(state: ItemState) -> ItemState {
     }
 }
 
-/// The words that do not stand in the other text, by the key that they stood under.
-fn words(from: Option<&Format>, text: &str, to: Option<&Format>, written: &str) -> Counted {
-    // As it stands there, for what stands in keys, and without its marks.
-    let mut there = written.to_owned();
-    if let Some((root, _)) = to.and_then(|to| to.document(written)) {
-        let mut said = Vec::new();
-        collect(&root, None, "", &mut said);
-        for (_, words) in said {
-            there.push('\n');
-            there.push_str(&words);
+/// What a text says.
+struct Said {
+    /// All of it in words, without what marks lists, boxes and headings.
+    words: String,
+    /// The values of a document, by their keys; none of a text that is none.
+    values: Option<BTreeSet<(String, String)>>,
+}
+
+impl Said {
+    fn of(format: Option<&Format>, text: &str) -> Self {
+        let root = format.and_then(|format| format.document(text));
+        let Some((root, _)) = root else {
+            return Self {
+                words: plain(text),
+                values: None,
+            };
+        };
+        let mut leaves = Vec::new();
+        collect(&root, "", &[], &mut leaves);
+        // As it stands there as well, for what stands in keys.
+        let mut words = plain(text);
+        for (_, value) in &leaves {
+            words.push('\n');
+            words.push_str(&plain(&value.text));
+        }
+        let values = leaves.into_iter();
+        let values = values.map(|(key, value)| (key, value.text)).collect();
+        Self {
+            words,
+            values: Some(values),
         }
     }
-    let there = plain(&there);
-    let mut said = Vec::new();
-    match from.and_then(|from| from.document(text)) {
-        Some((root, shape)) => collect(&root, Some(shape), "", &mut said),
-        None => said.extend(
-            text.lines()
-                .map(|line| ("lines".to_owned(), line.to_owned())),
-        ),
+
+    /// Whether a value of that key is said: a text in any place, where it is
+    /// longer than a word; a number under its key.
+    fn says(&self, key: &str, value: &Scalar) -> bool {
+        let text = value.text.trim();
+        let is_text = matches!(value.kind(), Kind::Text | Kind::Timestamp);
+        let Some(values) = &self.values else {
+            return is_text && text.lines().all(|line| is_said(&self.words, line));
+        };
+        if is_text && (text.contains(char::is_whitespace) || key == ID) {
+            return text.lines().all(|line| is_said(&self.words, line));
+        }
+        let is_it =
+            |(other, said): &(String, String)| said.trim() == text && (is_text || other == key);
+        values.iter().any(is_it)
     }
+}
+
+/// Under this key a document has the name of an item.
+const ID: &str = "id";
+
+/// All that a text says, in words.
+pub(crate) fn said_in(text: &str) -> String {
+    let parsed = crate::json::parse(text);
+    let Some(root) = parsed.root.filter(|_| parsed.faults.is_empty()) else {
+        return plain(text);
+    };
+    let mut leaves = Vec::new();
+    collect(&root, "", &[], &mut leaves);
+    let texts = leaves.iter().map(|(_, value)| plain(&value.text));
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether words stand in others, from the beginning of a word to the end of one.
+pub(crate) fn is_said(said: &str, words: &str) -> bool {
+    let words = plain(words);
+    let is_end = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    words.is_empty()
+        || said.match_indices(&words).any(|(at, found)| {
+            is_end(said[..at].chars().next_back())
+                && is_end(said[at + found.len()..].chars().next())
+        })
+}
+
+/// What the other text does not say, by the key that it stood under.
+fn of_text((from, text, judged): (Option<&Format>, &str, &[&str]), there: &Said) -> Counted {
     let mut lost: BTreeMap<String, usize> = BTreeMap::new();
-    for (key, words) in said {
-        let is_there = words.lines().all(|line| there.contains(&plain(line)));
-        if !is_there {
-            *lost.entry(key).or_default() += 1;
+    let mut count = |key: &str| *lost.entry(key.to_owned()).or_default() += 1;
+    match from.and_then(|from| from.document(text)) {
+        Some((root, _)) => {
+            let mut said = Vec::new();
+            collect(&root, "", judged, &mut said);
+            let gone = said.iter().filter(|(key, value)| !there.says(key, value));
+            gone.for_each(|(key, _)| count(key));
+        }
+        None => {
+            // Settings at the head of a text are compared in the plan.
+            let is_judged = |line: &str| {
+                let key = line.split_once(':').map(|(key, _)| key);
+                key.is_some_and(|key| judged.contains(&key))
+            };
+            let gone = text.lines().filter(|line| !is_judged(line));
+            let gone = gone.filter(|line| !is_said(&there.words, line));
+            gone.for_each(|_| count("lines"));
         }
     }
     lost.into_iter().collect()
@@ -199,65 +277,39 @@ fn plain(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The texts of a document, each with its key. What only names a state or a
-/// time is compared with the plan.
-fn collect(node: &Node, shape: Option<&Shape>, key: &str, into: &mut Vec<(String, String)>) {
+/// The values of a document that say something, each with its key; what stands
+/// under a key that is judged otherwise is left out.
+fn collect(node: &Node, key: &str, judged: &[&str], into: &mut Vec<(String, Scalar)>) {
     match &node.value {
-        Value::Scalar(scalar) if scalar.kind() == Kind::Text => {
-            if !shape.is_some_and(is_word) {
-                into.push((key.to_owned(), scalar.text.to_string()));
+        Value::Scalar(scalar) => {
+            let says = match scalar.kind() {
+                Kind::Null => false,
+                Kind::Bool(value) => value,
+                Kind::Int(_) | Kind::Float(_) => node.as_f64() != Some(0.0),
+                Kind::Text | Kind::Timestamp => !scalar.text.trim().is_empty(),
+            };
+            if says {
+                into.push((key.to_owned(), scalar.clone()));
             }
         }
-        Value::Scalar(_) => {}
-        Value::Seq(items) => {
-            let inner = shape.and_then(|shape| find(shape, &element_of));
-            for item in items {
-                collect(item, inner, key, into);
-            }
-        }
+        Value::Seq(items) => items
+            .iter()
+            .for_each(|item| collect(item, key, judged, into)),
         Value::Map(map) => {
             for (own, node) in map.iter() {
-                let inner =
-                    shape.and_then(|shape| find(shape, &|shape| value_of(shape, &own.text)));
-                collect(node, inner, &own.text, into);
+                if !judged.contains(&own.text.as_str()) {
+                    collect(node, &own.text, judged, into);
+                }
             }
         }
     }
 }
 
-/// What is found in a shape, or in one of those that it may be.
-fn find<'s>(shape: &'s Shape, look: &dyn Fn(&'s Shape) -> Option<&'s Shape>) -> Option<&'s Shape> {
-    if let Shape::Either(shapes) = shape {
-        return shapes.iter().find_map(|shape| find(shape, look));
-    }
-    if let Shape::Named(named) = shape {
-        return find(&named.shape, look);
-    }
-    look(shape)
-}
-
-fn element_of(shape: &Shape) -> Option<&Shape> {
-    if let Shape::List(element) = shape {
-        Some(element)
-    } else {
-        None
-    }
-}
-
-fn value_of<'s>(shape: &'s Shape, key: &str) -> Option<&'s Shape> {
-    if let Shape::Each(value) = shape {
-        return Some(value);
-    }
-    let Shape::Map(fields, _) = shape else {
-        return None;
-    };
-    let mut fields = fields.iter();
-    let field = fields.find(|field| field.key == key);
-    field.map(|field| &field.shape)
-}
-
-/// Whether a text of this shape is one of a few words, or a time.
-fn is_word(shape: &Shape) -> bool {
-    let is_one = |shape: &Shape| matches!(shape, Shape::Text(Text::OneOf(_) | Text::DateTime));
-    find(shape, &|shape| is_one(shape).then_some(shape)).is_some()
+/// The values of a document, each with its key.
+#[cfg(test)]
+pub(super) fn values_of(root: &Node) -> Vec<(String, String)> {
+    let mut leaves = Vec::new();
+    collect(root, "", &[], &mut leaves);
+    let leaves = leaves.into_iter();
+    leaves.map(|(key, value)| (key, value.text)).collect()
 }

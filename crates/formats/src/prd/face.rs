@@ -10,7 +10,7 @@ use super::plan::{node, planned, work_order};
 use super::{Item, Prd, layout, read};
 use crate::face::CannotShow;
 use crate::json;
-use crate::plan_file::{Changed, Marked, Planned, gone, own_items};
+use crate::plan_file::{Changed, Marked, Planned, own_items};
 use crate::problem::{Problem, Source};
 use crate::sprint::Shown;
 use crate::tree::Node;
@@ -51,7 +51,7 @@ pub fn show(text: &str, tables: &Tables, run: RunId) -> Result<String, CannotSho
         let passes = item.get("passes").and_then(Node::as_bool) == Some(true);
         let done = row.state == ItemState::Done;
         // One that does not pass need not say so.
-        if passes != done && row.state != ItemState::Skipped {
+        if passes != done && !row.state.is_left_out() {
             put_passes(item, done);
         }
     }
@@ -75,11 +75,10 @@ pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Chang
         let name = shown.file;
         read(Source { name, text }).0
     });
-    Ok(Differ::new(shown).told(base.as_ref(), &theirs))
+    Ok(Differ::new(&shown).told(base.as_ref(), &theirs))
 }
 
 struct Differ<'a> {
-    shown: Shown<'a>,
     rows: Vec<&'a ItemRow>,
     by_id: HashMap<&'a str, &'a ItemRow>,
     found: Changed,
@@ -93,10 +92,9 @@ fn by_id(prd: &Prd) -> HashMap<&str, &Item> {
 }
 
 impl<'a> Differ<'a> {
-    fn new(shown: Shown<'a>) -> Self {
+    fn new(shown: &Shown<'a>) -> Self {
         let rows: Vec<&ItemRow> = own_items(shown.tables, shown.run).collect();
         Self {
-            shown,
             by_id: rows.iter().map(|row| (row.id.as_str(), *row)).collect(),
             rows,
             found: Changed::default(),
@@ -149,6 +147,7 @@ impl<'a> Differ<'a> {
                 before: before
                     .is_some()
                     .then(|| was.is_some_and(|was| was.passes == Some(true))),
+                is_back: before.is_some() && was.is_none(),
                 now: item.passes == Some(true),
                 row,
             };
@@ -166,10 +165,7 @@ impl<'a> Differ<'a> {
             let id = row.id.as_str();
             let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
             match (was_there, there.contains_key(id)) {
-                (true, false) => {
-                    self.found.problems.push(gone(self.shown.file, row));
-                    self.found.removed.push(row.node.clone());
-                }
+                (true, false) => self.found.removed.push(row.node.clone()),
                 (false, true) => self.found.returned.push(row.node.clone()),
                 (true, true) | (false, false) => {}
             }

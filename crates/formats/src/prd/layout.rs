@@ -11,6 +11,8 @@ pub enum Layout {
     Features,
     /// `{"branchName": …, "userStories": […]}`
     UserStories,
+    /// A list of requirements in another place: what is in it makes it one.
+    Requirements(ItemsAt),
     /// One requirement with a status and attempts of its own.
     Single,
     /// Some other tool's, with the first of its keys.
@@ -21,12 +23,43 @@ pub enum Layout {
     Unreadable,
 }
 
+/// Where the items of a list stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemsAt {
+    /// Under a key of the document.
+    Key(&'static str),
+    /// The document is the list.
+    Top,
+}
+
+impl ItemsAt {
+    /// The items.
+    pub(super) fn list(self, root: &Node) -> Option<&[Node]> {
+        match self {
+            Self::Key(key) => root.get(key)?.as_seq(),
+            Self::Top => root.as_seq(),
+        }
+    }
+}
+
+/// Where lists stand that are known by what is in them: other tools have lists
+/// of these names, too.
+const OTHER_LISTS: [ItemsAt; 3] = [ItemsAt::Key("stories"), ItemsAt::Key("tasks"), ItemsAt::Top];
+
+/// Whether these can be requirements: mappings, of which one at least says
+/// whether it passes.
+fn are_requirements(items: &[Node]) -> bool {
+    let says = |item: &Node| item.get("passes").and_then(Node::as_bool).is_some();
+    items.iter().all(|item| item.as_map().is_some()) && items.iter().any(says)
+}
+
 impl Layout {
     /// A fragment that says what the document is.
     pub fn describe(&self) -> String {
         match self {
             Self::Features => "a list of features".to_owned(),
             Self::UserStories => "a list of user stories".to_owned(),
+            Self::Requirements(_) => "a list of requirements".to_owned(),
             Self::Single => {
                 "a single requirement with its own status and attempts, not a list of them"
                     .to_owned()
@@ -40,11 +73,12 @@ impl Layout {
         }
     }
 
-    /// The key of the items.
-    pub(super) fn items_key(&self) -> Option<&'static str> {
+    /// Where the items stand.
+    pub(super) fn items_key(&self) -> Option<ItemsAt> {
         match self {
-            Self::Features => Some("features"),
-            Self::UserStories => Some("userStories"),
+            Self::Features => Some(ItemsAt::Key("features")),
+            Self::UserStories => Some(ItemsAt::Key("userStories")),
+            Self::Requirements(at) => Some(*at),
             Self::Single | Self::Foreign(_) | Self::Empty | Self::Unreadable => None,
         }
     }
@@ -78,6 +112,10 @@ pub(super) fn of_root(root: &Node) -> Layout {
     }
     if is_list("userStories") {
         return Layout::UserStories;
+    }
+    let is_at = |at: &&ItemsAt| at.list(root).is_some_and(are_requirements);
+    if let Some(at) = OTHER_LISTS.iter().find(is_at) {
+        return Layout::Requirements(*at);
     }
     if has("title") && has("status") && SINGLE.iter().any(|key| has(key)) {
         return Layout::Single;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::layout::{self, Layout};
+use super::layout::{self, ItemsAt, Layout};
 use crate::json::{self, CannotPatch};
 use crate::tree::{Key, Node, Value};
 
@@ -60,12 +60,17 @@ pub fn set_passes(text: &str, id: &str, passes: bool) -> Result<String, CannotSe
     json::patch(text, &root).map_err(CannotSetPasses::Patch)
 }
 
-pub(super) fn items_mut<'n>(root: &'n mut Node, key: &str) -> &'n mut [Node] {
-    let Value::Map(map) = &mut root.value else {
-        return &mut [];
+pub(super) fn items_mut(root: &mut Node, at: ItemsAt) -> &mut [Node] {
+    let list = match (at, &mut root.value) {
+        (ItemsAt::Key(key), Value::Map(map)) => {
+            let pair = map.pairs.iter_mut().find(|(have, _)| have.text == key);
+            pair.map(|(_, node)| &mut node.value)
+        }
+        (ItemsAt::Top, list @ Value::Seq(_)) => Some(list),
+        (ItemsAt::Key(_), Value::Scalar(_) | Value::Seq(_))
+        | (ItemsAt::Top, Value::Scalar(_) | Value::Map(_)) => None,
     };
-    let pair = map.pairs.iter_mut().find(|(have, _)| have.text == key);
-    match pair.map(|(_, node)| &mut node.value) {
+    match list {
         Some(Value::Seq(items)) => items,
         Some(Value::Scalar(_) | Value::Map(_)) | None => &mut [],
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::layout;
+use super::layout::{self, ItemsAt};
 use super::{Item, Prd};
 use crate::graph::cycles;
 use crate::problem::{Problem, Source};
@@ -10,7 +10,7 @@ use crate::report::{Path, Report};
 use crate::tolerant::{Place, Reader, span_of, whole_json};
 use crate::tree::{Map, Node, Span, Value};
 
-/// Reads a `prd.json` of either shape.
+/// Reads a `prd.json` of any shape.
 ///
 /// There is no list when the file is not JSON, or is another document. An
 /// error beside a list means that something in it could not be understood: an
@@ -28,20 +28,32 @@ pub fn read(source: Source<'_>) -> (Option<Prd>, Vec<Problem>) {
     };
     let mut reader = Reader { report };
     let layout = layout::of_root(&root);
-    let prd = match (layout.items_key(), root.as_map()) {
-        (Some(items_key), Some(map)) => {
+    let prd = match layout.items_key() {
+        Some(at) => {
+            // A document that is the list itself says nothing beside it.
+            let nothing = Map::default();
+            let map = root.as_map().unwrap_or(&nothing);
             let path = Path::ROOT;
             let top = Place { map, path };
+            let branch_name = reader.text(top, "branchName");
             Some(Prd {
                 project: reader.text(top, "project"),
                 description: reader.text(top, "description"),
-                branch_name: reader.text(top, "branchName"),
-                items: read_items(&mut reader, top, items_key),
+                branch_name: branch_name.or_else(|| reader.text(top, "branch_name")),
+                items: match at {
+                    ItemsAt::Key(key) => {
+                        let list = reader.list(top, key);
+                        read_items(&mut reader, path.key(key), list)
+                    }
+                    ItemsAt::Top => {
+                        read_items(&mut reader, path, root.as_seq().unwrap_or_default())
+                    }
+                },
                 verification: read_verification(&mut reader, top),
                 layout,
             })
         }
-        (Some(_) | None, _) => {
+        None => {
             let words = (
                 format!("this is {}", layout.describe()),
                 "keep the file, and name the list that you mean",
@@ -56,6 +68,9 @@ pub fn read(source: Source<'_>) -> (Option<Prd>, Vec<Problem>) {
     (prd, problems)
 }
 
+/// The keys that say what an item depends on.
+const DEPENDS_ON: [&str; 4] = ["may_depend_on", "dependsOn", "depends_on", "dependencies"];
+
 /// An item, and where its problems are shown.
 struct Found<'n> {
     item: Item,
@@ -63,12 +78,11 @@ struct Found<'n> {
     index: usize,
 }
 
-fn read_items(reader: &mut Reader<'_>, top: Place<'_>, key: &str) -> Vec<Item> {
-    let path = top.path.key(key);
+fn read_items(reader: &mut Reader<'_>, path: Path<'_>, list: &[Node]) -> Vec<Item> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut lines: Vec<u32> = Vec::new();
     let mut found: Vec<Found<'_>> = Vec::new();
-    for (index, node) in reader.list(top, key).iter().enumerate() {
+    for (index, node) in list.iter().enumerate() {
         let path = path.index(index);
         let Some((map, id, span)) = identify(reader, node, path) else {
             continue;
@@ -138,7 +152,7 @@ fn read_item(reader: &mut Reader<'_>, place: Place<'_>, id: String) -> Item {
     };
     let criteria = texts(&["acceptanceCriteria", "acceptance_criteria", "criteria"]);
     let steps = texts(&["steps"]);
-    let depends_on = texts(&["may_depend_on", "dependsOn", "depends_on"]);
+    let depends_on = texts(&DEPENDS_ON);
     Item {
         id,
         title: reader.text(place, "title"),
@@ -180,8 +194,9 @@ fn check_graph(
     places: &HashMap<String, usize>,
 ) {
     let place_of = |found: &Found<'_>| {
-        let keys = ["may_depend_on", "dependsOn", "depends_on"];
-        let key = keys.into_iter().find(|key| found.map.get(key).is_some());
+        let key = DEPENDS_ON
+            .into_iter()
+            .find(|key| found.map.get(key).is_some());
         let key = key.unwrap_or("id");
         (key, span_of(found.map, key))
     };

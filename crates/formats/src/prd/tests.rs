@@ -77,6 +77,32 @@ fn user_stories_are_read_with_their_criteria() {
 }
 
 #[test]
+fn a_list_in_another_place_is_read_and_its_marks_are_set() {
+    let item = r#"{"id": 1, "title": "Cart", "dependencies": [2], "passes": false}"#;
+    let other = r#"{"id": 2, "title": "Base", "passes": true}"#;
+    for (before, after) in [
+        (r#"{"branch_name": "b", "stories": ["#, "]}"),
+        (r#"{"branch_name": "b", "tasks": ["#, "]}"),
+        ("[", "]"),
+    ] {
+        let text = format!("{before}{item}, {other}{after}");
+        let prd = prd(&text);
+        let ids: Vec<&str> = prd.items.iter().map(|item| item.id.as_str()).collect();
+        assert_eq!(ids, ["1", "2"]);
+        assert_eq!(prd.items[0].depends_on, ["2"]);
+        assert_eq!(prd.branch_name.is_some(), before.contains("branch_name"));
+        let set = set_passes(&text, "1", true).expect("can be changed");
+        assert_eq!(set, text.replace("\"passes\": false", "\"passes\": true"));
+    }
+    let twice = r#"[{"id": "a", "passes": true}, {"id": "a"}]"#;
+    assert!(
+        told(twice).contains("DUPLICATE_ID] [1].id"),
+        "{}",
+        told(twice)
+    );
+}
+
+#[test]
 fn what_proof_is_worth_for_a_story_is_read() {
     let text = STORIES.replace(
         "\"labels\": [\"x\"]",
@@ -85,7 +111,16 @@ fn what_proof_is_worth_for_a_story_is_read() {
     let claims = prd(&text).items[0].claims;
     assert_eq!(claims.weakened, Some(WeakenedProof::Note));
     assert_eq!((claims.changed, claims.word), (None, None));
-    insta::assert_snapshot!(told(&text.replace("note", "nope").replace("weakened", "weekend")), @"prd.json:13:15: warning: the key `weekend` is not known; `weakened` is [UNKNOWN_KEY] userStories[0].claims.weekend");
+    let slip = text.replace("weakened", "weekend");
+    let keys = crate::shape::keys(
+        &crate::json::parse(&slip).root.expect("JSON"),
+        &USER_STORIES_SHAPE,
+    );
+    let told: Vec<String> = keys.unknown.iter().map(ToString::to_string).collect();
+    assert!(
+        told.contains(&"the key `weekend` is not known; `weakened` is".to_owned()),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -113,6 +148,23 @@ fn what_is_no_list_is_named_and_left_alone() {
         ("[", Layout::Unreadable),
         (r#"{"features": []}"#, Layout::Features),
         (r#"{"userStories": []}"#, Layout::UserStories),
+        (
+            r#"{"stories": [{"passes": true}, {"id": 2}]}"#,
+            Layout::Requirements(ItemsAt::Key("stories")),
+        ),
+        (
+            r#"{"tasks": [{"passes": false}]}"#,
+            Layout::Requirements(ItemsAt::Key("tasks")),
+        ),
+        (r#"[{"passes": false}]"#, Layout::Requirements(ItemsAt::Top)),
+        (
+            r#"{"tasks": [{"id": 1, "status": "pending"}]}"#,
+            Layout::Foreign(vec!["`tasks`".to_owned()]),
+        ),
+        (
+            r#"[{"passes": true}, 5]"#,
+            Layout::Foreign(vec!["a list".to_owned()]),
+        ),
         (
             r#"{"version": "1", "id": "x-12ab", "title": "X", "status": "pending", "steps": []}"#,
             Layout::Single,

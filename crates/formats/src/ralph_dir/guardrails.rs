@@ -4,8 +4,13 @@
 //! `## Core Signs` and `## Learned Signs`. What a sign says is kept as it was
 //! written, code blocks, lists and unknown fields too; a sign that is resolved
 //! moves with every byte.
+//!
+//! Rules are met in other forms, too: below a heading of their own, with fields
+//! of other names, or as plain lines. They are read as what they are, and stay
+//! in their form.
 
 pub(super) mod edit;
+mod lines;
 mod read;
 
 use std::ops::Range;
@@ -13,13 +18,18 @@ use std::ops::Range;
 use crate::tree::Span;
 
 pub use edit::{add_sign, change_sign, resolve_sign};
-pub use read::{check, read};
+pub(super) use lines::says_more;
+pub use read::{check, counts, read, unread};
+
+use crate::project_format::Unread;
 
 /// What a `guardrails.md` says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Guardrails {
     /// The signs, in the order of the file.
     pub signs: Vec<Sign>,
+    /// What may be rules, and could not be read as such.
+    pub unread: Vec<Unread>,
 }
 
 impl Guardrails {
@@ -32,9 +42,22 @@ impl Guardrails {
     }
 }
 
+/// In which form a rule is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `### Sign: NAME` with fields: the form of the format.
+    Sign,
+    /// Another heading with what to do below it: `### G1: NAME`.
+    Titled,
+    /// A line below a heading, in a list or not.
+    Line,
+}
+
 /// One sign, as it stands in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sign {
+    /// In which form it is written.
+    pub form: Form,
     /// Its name, in one line.
     pub name: String,
     /// The heading that it stands under.
@@ -98,6 +121,44 @@ impl FieldName {
             Self::Resolved => "Resolved",
         }
     }
+
+    /// What others call it, below headings that do not begin with `Sign:`.
+    const fn others(self) -> &'static [&'static str] {
+        match self {
+            Self::Trigger => &[
+                "Pattern",
+                "When",
+                "Problem",
+                "Symptom",
+                "Issue",
+                "Situation",
+                "Context",
+            ],
+            Self::Instruction => &[
+                "Fix",
+                "Rule",
+                "Action",
+                "Solution",
+                "Do",
+                "Then",
+                "Guardrail",
+                "Prevention",
+                "Mitigation",
+            ],
+            Self::Evidence => &["Why", "Reason", "Rationale", "Root cause", "Cause"],
+            Self::AddedAfter => &["Added", "Learned", "Discovered", "Since", "Source", "Date"],
+            Self::Resolved => &[],
+        }
+    }
+
+    /// The field that is called so, in its own word or another.
+    fn called(word: &str) -> Option<Self> {
+        let is = |name: &&Self| {
+            let mut all = std::iter::once(name.as_str()).chain(name.others().iter().copied());
+            all.any(|known| known.eq_ignore_ascii_case(word))
+        };
+        Self::ALL.iter().find(is).copied()
+    }
 }
 
 impl Sign {
@@ -107,9 +168,15 @@ impl Sign {
     }
 
     fn field(&self, name: FieldName) -> Option<&Field> {
-        self.fields
-            .iter()
-            .find(|field| field.name.eq_ignore_ascii_case(name.as_str()))
+        let called = |word: &str| {
+            let mut fields = self.fields.iter();
+            fields.find(|field| field.name.eq_ignore_ascii_case(word))
+        };
+        let other = || match self.form {
+            Form::Titled => name.others().iter().find_map(|word| called(word)),
+            Form::Sign | Form::Line => None,
+        };
+        called(name.as_str()).or_else(other)
     }
 }
 

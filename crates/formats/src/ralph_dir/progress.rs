@@ -5,18 +5,21 @@
 //! lines `**Session N started**` that a loop appends wherever the file ends.
 //! Edits write the first. Everything else stays as it is.
 
+mod counts;
 pub(super) mod edit;
 mod own;
 mod read;
 
 use crate::tree::Span;
 
+pub use counts::counts;
 pub use edit::{
     add_blocker, add_completed, add_validation, end_session, resolve_blocker, set_focus,
     start_session,
 };
-pub use own::Own;
-pub use read::read;
+pub use own::{Beside, Own};
+pub(super) use read::without_resolution;
+pub use read::{lines, read};
 
 /// What a `progress.md` says.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -17,7 +17,7 @@ use crate::json;
 use crate::shape::{Pattern, Shape, Version};
 use crate::tree::{Key, Map, Node};
 use crate::understood::{
-    Elements, from_map, id_of, into_map, merged, native_node, read, set, too_new,
+    Elements, from_map, id_of, into_map, merged, native_node, read, set, timestamp_of, too_new,
 };
 
 /// The lists of a progress file, by the key of each.
@@ -90,6 +90,9 @@ fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
     for (index, (key, shape)) in LISTS.into_iter().enumerate() {
         let name_of: fn(&Node) -> Option<String> = if index == 0 { name_of } else { id_of };
         let mut elements = Elements::of(map, key, shape, name_of)?;
+        if index == 0 {
+            elements = elements.by_time(timestamp_of);
+        }
         // First what stands there under its own name: what another thing of that
         // name has written over it is shown at the end, under a name of its own.
         let (there, new): (Vec<_>, Vec<_>) = rows

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use piton_core::attempt::{Context, Outcome, RecoveryAction, Report, ToldAttempt};
 use piton_core::command::Found;
-use piton_core::id::{AttemptId, Node as Item, RunId};
+use piton_core::id::{Node as Item, RunId};
 use piton_core::memory::{Confidence, Memory, MemoryKind};
 use piton_core::name::slug;
 use piton_core::observation::{
@@ -15,18 +15,15 @@ use piton_core::observation::{
 use super::detect::of_tree;
 use super::show::{attempt_element, memory_element, parts_of_told};
 use super::{ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT_NAME, SHAPE};
-use crate::face::{About, Detected, Took};
+use crate::face::{About, Detected, FILE_AGENT, Took};
 use crate::json::same;
 use crate::problem::Problem;
 use crate::shape::{Named, Pattern};
 use crate::tree::Node;
 use crate::understood::{
-    digest, id_of, instant, native, read, repeated_ids, too_new, understood, warning, warnings,
+    attempt_id, digest, id_of, instant, native, read, repeated_ids, too_new, understood, warning,
+    warnings,
 };
-
-/// The agent of an attempt that stands in a file without one.
-/// Who made an attempt of which only a file tells.
-pub const AGENT: &str = "file";
 
 /// Greater numbers were not counted.
 const NUMBER_MAX: u64 = 1_000_000_000;
@@ -259,7 +256,7 @@ pub(super) fn told(text: &str, node: &Node) -> Option<ToldAttempt> {
         item,
         number,
         name: Some(name),
-        agent: AGENT.to_owned(),
+        agent: FILE_AGENT.to_owned(),
         ended_at: said.time("timestamp"),
         report: Box::new(report(&said)),
         native: None,
@@ -271,18 +268,6 @@ pub(super) fn told(text: &str, node: &Node) -> Option<ToldAttempt> {
         told.native = native(text, node, FACE);
     }
     Some(told)
-}
-
-/// An id made of a digest, as UUIDs of version 8 are: the same for the same
-/// entry, whenever it is read.
-fn attempt_id(digest: [u8; 16]) -> AttemptId {
-    const VERSION: u128 = 0xf << 76;
-    const VARIANT: u128 = 0b11 << 62;
-    let bits = u128::from_be_bytes(digest) & !(VERSION | VARIANT);
-    let bits = bits | (8 << 76) | (0b10 << 62);
-    format!("{bits:032x}")
-        .parse()
-        .expect("32 hexadecimal digits are a UUID")
 }
 
 fn report(said: &Said) -> Report {

@@ -11,7 +11,7 @@ use super::state::{Issue, IssueStatus, State, derived_totals};
 use super::{read, to_tree};
 use crate::face::CannotShow;
 use crate::json;
-use crate::plan_file::{Changed, gone, own_items};
+use crate::plan_file::{Changed, own_items};
 use crate::problem::{Problem, Source};
 use crate::sprint::Shown;
 
@@ -109,10 +109,7 @@ fn told(base: Option<&State>, theirs: &State, shown: Shown<'_>) -> Changed {
         let id = row.id.as_str();
         let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
         match (was_there, there.contains_key(id)) {
-            (true, false) => {
-                found.problems.push(gone(shown.file, row));
-                found.removed.push(row.node.clone());
-            }
+            (true, false) => found.removed.push(row.node.clone()),
             (false, true) => found.returned.push(row.node.clone()),
             (true, true) | (false, false) => {}
         }

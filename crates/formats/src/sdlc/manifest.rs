@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::problem::{Problem, Source};
 use crate::report::{Path, Report};
+use crate::shape::{Field, Rest, Shape};
 use crate::tolerant::{Place, Reader, span_of, whole};
 use crate::tree::Map;
 use crate::yaml;
@@ -31,6 +32,25 @@ pub struct Repo {
     /// What agents who work there should know.
     pub skills: Vec<String>,
 }
+
+/// The keys of a `manifest.yaml`.
+static SHAPE: Shape = Shape::Map(
+    &[
+        Field::required("prd", Shape::TEXT),
+        Field::required("repos", Shape::List(&REPO)),
+    ],
+    Rest::Closed,
+);
+static REPO: Shape = Shape::Map(
+    &[
+        Field::required("name", Shape::TEXT),
+        Field::required("path", Shape::TEXT),
+        Field::required("team", Shape::TEXT),
+        Field::optional("language", Shape::TEXT),
+        Field::optional("skills", Shape::List(&Shape::TEXT)),
+    ],
+    Rest::Closed,
+);
 
 /// Reads a `manifest.yaml`. Whether a path exists is not looked at.
 ///
@@ -65,6 +85,9 @@ pub fn read_manifest(source: Source<'_>) -> (Option<Manifest>, Vec<Problem>) {
             .error("NOT_A_MANIFEST", Path::ROOT, span, words);
         return (None, problems);
     };
+    if let Some(root) = &root {
+        reader.report.unknown_keys(root, &SHAPE);
+    }
     let manifest = read_map(&mut reader, map);
     (Some(manifest), problems)
 }
@@ -74,7 +97,6 @@ fn read_map(reader: &mut Reader<'_>, map: &Map) -> Manifest {
         map,
         path: Path::ROOT,
     };
-    reader.unknown(top, &["prd", "repos"]);
     let prd = reader.text(top, "prd").filter(|prd| !prd.trim().is_empty());
     let words = match &prd {
         None => Some((
@@ -139,7 +161,6 @@ fn read_repos(reader: &mut Reader<'_>, top: Place<'_>) -> Vec<Repo> {
 }
 
 fn read_repo(reader: &mut Reader<'_>, place: Place<'_>) -> Repo {
-    reader.unknown(place, &["name", "path", "team", "language", "skills"]);
     let mut needed = |key: &str| {
         let text = reader.text(place, key).unwrap_or_default();
         if text.trim().is_empty() {

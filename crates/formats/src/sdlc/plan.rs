@@ -137,16 +137,6 @@ pub(super) fn of_issue(issue: &Issue) -> Native {
     pack(object.map(json::render).unwrap_or_default())
 }
 
-/// An issue that was none, as its item keeps it.
-pub(crate) fn issue(id: &str, title: &str, blocked_by: Vec<String>) -> Native {
-    of_issue(&Issue {
-        id: id.to_owned(),
-        title: Some(title.to_owned()),
-        blocked_by,
-        ..Issue::default()
-    })
-}
-
 /// The state that [`of_run`] kept.
 pub(super) fn run_of(native: Option<&Native>) -> State {
     let native = native.filter(|native| native.face == FACE);
@@ -204,7 +194,7 @@ pub(super) fn status_of(row: &ItemRow, said: Option<IssueStatus>) -> Option<Issu
         ItemState::Waiting => Some(AwaitingHuman),
         ItemState::Done => Some(Done),
         ItemState::Failed => Some(Failed),
-        ItemState::Skipped | ItemState::Blocked => said,
+        ItemState::Skipped | ItemState::Dropped | ItemState::Blocked => said,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::SHAPE;
 use super::layout::{self, Layout};
 use super::state::{
     Invocation, Issue, IssueStatus, Metrics, Phase, PhaseStatus, PhaseTimes, State, Totals,
@@ -55,7 +56,10 @@ pub fn read(source: Source<'_>) -> (Option<State>, Vec<Problem>) {
     let mut reader = Reader { report };
     let layout = layout::of_root(&root);
     let state = match (&layout, root.as_map()) {
-        (Layout::Current, Some(map)) => Some(read_state(&mut reader, map)),
+        (Layout::Current, Some(map)) => {
+            reader.report.unknown_keys(&root, &SHAPE);
+            Some(read_state(&mut reader, map))
+        }
         _ => {
             let words = (format!("this is {}", layout.describe()), NOT_OURS_HINT);
             reader
@@ -83,7 +87,6 @@ fn extra(map: &Map, known: &[&str]) -> Vec<(String, Node)> {
 fn read_state(reader: &mut Reader<'_>, map: &Map) -> State {
     let path = Path::ROOT;
     let top = Place { map, path };
-    reader.unknown(top, &STATE_KEYS);
     let mut state = State {
         run_id: reader.text(top, "run_id"),
         prd_url: reader.text(top, "prd_url"),
@@ -98,7 +101,6 @@ fn read_state(reader: &mut Reader<'_>, map: &Map) -> State {
         map: reader.map(top, "artifacts").unwrap_or(NOTHING),
         path: path.key("artifacts"),
     };
-    reader.unknown(artifacts, &["scoping_doc", "pert"]);
     state.scoping_doc = reader.text(artifacts, "scoping_doc");
     state.pert = reader.text(artifacts, "pert");
     let issues = Place {
@@ -121,7 +123,6 @@ fn read_bootstrap(reader: &mut Reader<'_>, top: Place<'_>, state: &mut State) {
         map: reader.map(top, "bootstrap").unwrap_or(NOTHING),
         path: top.path.key("bootstrap"),
     };
-    reader.unknown(bootstrap, &["languages", "docs_generated"]);
     let each = |reader: &mut Reader<'_>, key: &str| -> Vec<(String, Option<String>)> {
         let place = Place {
             map: reader.map(bootstrap, key).unwrap_or(NOTHING),
@@ -147,7 +148,6 @@ fn read_issues(reader: &mut Reader<'_>, issues: Place<'_>) -> Vec<Issue> {
         };
         let path = issues.path.key(&key.text);
         let place = Place { map, path };
-        reader.unknown(place, &ISSUE_KEYS);
         let status = reader.word(place, "status", IssueStatus::parse, IssueStatus::WORDS);
         if map.get("status").is_none_or(Node::is_null) {
             let words = (
@@ -245,15 +245,10 @@ fn check_graph(reader: &mut Reader<'_>, place: Place<'_>, issues: &[Issue]) {
 }
 
 fn read_metrics(reader: &mut Reader<'_>, place: Place<'_>) -> Metrics {
-    reader.unknown(
-        place,
-        &["started_at", "phases", "agent_invocations", "totals"],
-    );
     let phases = Place {
         map: reader.map(place, "phases").unwrap_or(NOTHING),
         path: place.path.key("phases"),
     };
-    reader.unknown(phases, Phase::WORDS);
     let mut metrics = Metrics {
         started_at: reader.text(place, "started_at"),
         ..Metrics::default()
@@ -265,7 +260,6 @@ fn read_metrics(reader: &mut Reader<'_>, place: Place<'_>) -> Metrics {
         };
         let path = phases.path.key(&key.text);
         let place = Place { map, path };
-        reader.unknown(place, &["started_at", "ended_at", "duration_s"]);
         let times = PhaseTimes {
             started_at: reader.text(place, "started_at"),
             ended_at: reader.text(place, "ended_at"),
@@ -292,21 +286,10 @@ fn read_metrics(reader: &mut Reader<'_>, place: Place<'_>) -> Metrics {
 }
 
 fn read_invocation(reader: &mut Reader<'_>, place: Place<'_>) -> Invocation {
-    const KEYS: [&str; 7] = [
-        "agent",
-        "model",
-        "repo",
-        "issue",
-        "started_at",
-        "duration_s",
-        "tokens",
-    ];
-    reader.unknown(place, &KEYS);
     let tokens = Place {
         map: reader.map(place, "tokens").unwrap_or(NOTHING),
         path: place.path.key("tokens"),
     };
-    reader.unknown(tokens, &["input", "output"]);
     Invocation {
         agent: reader.text(place, "agent"),
         model: reader.text(place, "model"),
@@ -320,24 +303,14 @@ fn read_invocation(reader: &mut Reader<'_>, place: Place<'_>) -> Invocation {
 }
 
 fn read_totals(reader: &mut Reader<'_>, metrics: Place<'_>) -> Totals {
-    const KEYS: [&str; 6] = [
-        "duration_s",
-        "agent_spawns",
-        "review_iterations",
-        "issues_created",
-        "prs_created",
-        "prs_merged",
-    ];
     let place = Place {
         map: reader.map(metrics, "totals").unwrap_or(NOTHING),
         path: metrics.path.key("totals"),
     };
-    reader.unknown(place, &KEYS);
     let reviews = Place {
         map: reader.map(place, "review_iterations").unwrap_or(NOTHING),
         path: place.path.key("review_iterations"),
     };
-    reader.unknown(reviews, &["agent", "human"]);
     Totals {
         duration_s: reader.number(place, "duration_s"),
         agent_spawns: reader.count(place, "agent_spawns"),

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::plan_identity::PlanIdentity;
 use crate::tree::Node;
 
 macro_rules! words {
@@ -110,6 +111,18 @@ pub struct State {
     pub metrics: Metrics,
     /// Top-level keys that the format does not have.
     pub extra: Vec<(String, Node)>,
+}
+
+impl State {
+    /// What the graph is known by: the name of its run, its requirements, and
+    /// what its issues are called.
+    #[must_use]
+    pub fn identity(&self) -> PlanIdentity {
+        let names = [self.run_id.as_deref(), self.prd_url.as_deref()];
+        let issues = self.issues.iter();
+        let issues = issues.map(|issue| issue.title.as_deref().unwrap_or(&issue.id));
+        PlanIdentity::new(names, issues)
+    }
 }
 
 /// A piece of work.

@@ -118,8 +118,9 @@ impl Checker<'_> {
         let Some(map) = node.as_map() else {
             return self.mistyped(node, shape, path);
         };
+        let of_format = || fields.iter().filter(|field| !field.tolerated);
         for (key, value) in map.iter() {
-            let field = fields.iter().find(|field| field.key == key.text);
+            let field = of_format().find(|field| field.key == key.text);
             match field {
                 Some(field) => self.check(value, &field.shape, path.key(&key.text)),
                 None if rest == Rest::Open => {}
@@ -137,7 +138,8 @@ impl Checker<'_> {
     }
 
     fn unknown(&mut self, key: &str, span: Span, fields: &[Field], path: Path<'_>) {
-        let known: Vec<&str> = fields.iter().map(|field| field.key).collect();
+        let of_format = fields.iter().filter(|field| !field.tolerated);
+        let known: Vec<&str> = of_format.map(|field| field.key).collect();
         let hint = words_hint(key, &known);
         let message = format!("unknown key {}", quote(key));
         self.at("UNKNOWN_KEY", span, path.key(key), (message, hint));
@@ -208,7 +210,7 @@ fn text_of(node: &Node) -> Option<&str> {
 }
 
 /// Whether a value is of the kind that a shape asks for, whatever it says.
-fn is_kind(node: &Node, shape: &Shape) -> bool {
+pub(super) fn is_kind(node: &Node, shape: &Shape) -> bool {
     match shape {
         Shape::Any => true,
         Shape::Text(_) => text_of(node).is_some(),

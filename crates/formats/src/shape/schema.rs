@@ -63,7 +63,7 @@ impl Printer {
 
     fn print_map(&mut self, fields: &[Field], rest: Rest) -> Value {
         let mut properties = Map::new();
-        for field in fields {
+        for field in fields.iter().filter(|field| !field.tolerated) {
             let mut printed = Map::new();
             if !field.about.is_empty() {
                 printed.insert("description".to_owned(), json!(field.about));

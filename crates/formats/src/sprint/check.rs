@@ -9,57 +9,11 @@ use std::collections::HashSet;
 
 use super::elapsed::parse_elapsed;
 use super::field::{Path, Report, Words, filled, first_line, found, is_object, is_truthy, span_of};
-use super::{dependencies, worktree};
+use super::{SPRINT_SHAPE, WORKFLOW_SHAPE, dependencies, worktree};
 use crate::tolerant::Place;
 use crate::yaml::{Kind, Node, Span, Value};
 
 pub(super) const MODELS: [&str; 3] = ["sonnet", "opus", "haiku"];
-
-const SPRINT_KEYS: &[&str] = &[
-    "workflow",
-    "collections",
-    "sprint-id",
-    "name",
-    "created",
-    "owner",
-    "model",
-    "config",
-    "retry",
-    "prompts",
-    "worktree",
-    "per-iteration-hooks",
-    "parallel-execution",
-    "steps",
-    "goal",
-];
-const WORKFLOW_KEYS: &[&str] = &[
-    "name",
-    "description",
-    "schema-version",
-    "phases",
-    "model",
-    "orchestration",
-    "worktree",
-    "per-iteration-hooks",
-    "mode",
-];
-const PHASE_KEYS: &[&str] = &[
-    "id",
-    "prompt",
-    "for-each",
-    "collection",
-    "workflow",
-    "parallel",
-    "wait-for-parallel",
-    "model",
-    "break",
-    "gate",
-    "claims",
-    "name",
-    "description",
-];
-const GATE_KEYS: &[&str] = &["script", "on-fail", "timeout"];
-const ON_FAIL_KEYS: &[&str] = &["prompt", "max-retries"];
 
 /// Checks `SPRINT.yaml` on its own.
 pub(super) fn sprint(root: &Node, report: &mut Report<'_>) {
@@ -93,9 +47,7 @@ pub(super) fn sprint(root: &Node, report: &mut Report<'_>) {
     worktree::check_sprint(root, report);
     limits(root, report);
     retry(root, report);
-    if let Some(map) = root.as_map() {
-        report.misspelt(map, Path::ROOT, SPRINT_KEYS);
-    }
+    report.unknown_keys(root, &SPRINT_SHAPE);
 }
 
 /// Tells that there is no `collections` at all.
@@ -444,9 +396,7 @@ pub(super) fn workflow(root: Option<&Node>, report: &mut Report<'_>) {
             }
         }
     }
-    if let Some(map) = root.as_map() {
-        report.misspelt(map, Path::ROOT, WORKFLOW_KEYS);
-    }
+    report.unknown_keys(root, &WORKFLOW_SHAPE);
 }
 
 /// The start of a file.
@@ -552,7 +502,6 @@ fn phase<'n>(node: &'n Node, ids: &mut HashSet<&'n str>, path: Path<'_>, report:
     }
     if let Some(map) = node.as_map() {
         report.reader().claims(Place { map, path });
-        report.misspelt(map, path, PHASE_KEYS);
     }
 }
 
@@ -691,9 +640,6 @@ fn gate(gate: &Node, span: Span, path: Path<'_>, report: &mut Report<'_>) {
                 ),
             );
             max_retries(on_fail, path, report);
-            if let Some(map) = on_fail.as_map() {
-                report.misspelt(map, path, ON_FAIL_KEYS);
-            }
         }
     }
     if let Some(timeout) = gate.get("timeout") {
@@ -712,9 +658,6 @@ fn gate(gate: &Node, span: Span, path: Path<'_>, report: &mut Report<'_>) {
                 ),
             );
         }
-    }
-    if let Some(map) = gate.as_map() {
-        report.misspelt(map, path, GATE_KEYS);
     }
 }
 
@@ -784,7 +727,6 @@ pub(super) fn whole_number(node: &Node) -> Option<i64> {
 /// Warns of limits that cannot be read. The original reads none of them, so
 /// none is an error.
 fn limits(root: &Node, report: &mut Report<'_>) {
-    const KEYS: &[&str] = &["max-tasks", "max-iterations", "time-box", "auto-commit"];
     let Some(config) = root.get("config").filter(|node| !node.is_null()) else {
         return;
     };
@@ -825,12 +767,10 @@ fn limits(root: &Node, report: &mut Report<'_>) {
             );
         }
     }
-    report.misspelt(map, path, KEYS);
 }
 
 /// Warns of retry rules that cannot be read. Here too the original has no error.
 fn retry(root: &Node, report: &mut Report<'_>) {
-    const KEYS: &[&str] = &["maxAttempts", "backoffMs", "retryOn"];
     const CATEGORIES: [&str; 5] = ["network", "rate-limit", "timeout", "validation", "logic"];
     let Some(retry) = root.get("retry").filter(|node| !node.is_null()) else {
         return;
@@ -877,5 +817,4 @@ fn retry(root: &Node, report: &mut Report<'_>) {
             );
         }
     }
-    report.misspelt(map, path, KEYS);
 }

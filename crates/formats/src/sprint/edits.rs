@@ -7,26 +7,15 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, RunState, Tables};
+use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunState};
 
 use super::check;
 use super::import::{self, Inherited, plant};
 use super::native::{self, NodeRest};
 use super::progress::{PhaseNode, PhaseStatus, Progress, SprintStatus};
-use crate::plan_file::Changed;
+use crate::plan_file::{Changed, Shown};
 use crate::problem::Problem;
 use crate::yaml;
-
-/// The run that a file shows, and what to call the file in problems.
-#[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
-    /// The file, as the caller wants it shown.
-    pub file: &'a str,
-    /// The rows of the run: the run and all its items.
-    pub tables: &'a Tables,
-    /// The run.
-    pub run: RunId,
-}
 
 /// What somebody changed since piton wrote `base`; what cannot be taken from a
 /// file stands in the problems.
@@ -157,11 +146,6 @@ impl<'a> Differ<'a> {
             let there = |row: &Option<&ItemRow>| row.is_some_and(|row| row.node == **gone);
             if !their_rows.iter().any(there) {
                 self.removed.push((*gone).clone());
-                self.warn(
-                    gone.to_string(),
-                    format!("`{gone}` is not in the file any more; piton still has it"),
-                    "set its status to `skipped` to leave it out; it comes back into the file",
-                );
             }
         }
     }

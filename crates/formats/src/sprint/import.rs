@@ -301,7 +301,7 @@ pub(super) fn status_of(state: ItemState) -> PhaseStatus {
         ItemState::Waiting | ItemState::Blocked => PhaseStatus::Blocked,
         ItemState::Done => PhaseStatus::Completed,
         ItemState::Failed => PhaseStatus::Failed,
-        ItemState::Skipped => PhaseStatus::Skipped,
+        ItemState::Skipped | ItemState::Dropped => PhaseStatus::Skipped,
     }
 }
 

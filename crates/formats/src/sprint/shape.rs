@@ -441,6 +441,9 @@ pub static SPRINT_SHAPE: Shape = closed(&[
         Shape::Each(&closed(&[may("enabled", Shape::Bool)])),
     ),
     PARALLEL_EXECUTION,
+    // Of older forms, each of which is told of by name.
+    Field::tolerated("steps", Shape::Any),
+    Field::tolerated("goal", TEXT),
 ]);
 
 static ITEM: Named = Named {
@@ -476,6 +479,7 @@ pub static WORKFLOW_SHAPE: Shape = closed(&[
         ]),
     ),
     may("per-iteration-hooks", Shape::List(&Shape::Named(&HOOK))),
+    Field::tolerated("mode", TEXT),
 ]);
 
 static WORKFLOW_PHASE: Named = Named {
@@ -502,5 +506,8 @@ static WORKFLOW_PHASE: Named = Named {
                 may("timeout", Shape::Number { min: Some(0) }),
             ]),
         ),
+        // Words for people.
+        Field::tolerated("name", TEXT),
+        Field::tolerated("description", TEXT),
     ]),
 };

@@ -53,6 +53,11 @@ pub(super) fn criteria(doc: &Doc<'_>, head: usize) -> Vec<Criterion> {
     found
 }
 
+/// Whether a line has a box that is ticked.
+pub(crate) fn is_ticked(line: &str) -> bool {
+    find_box(line).is_some_and(|found| found.ticked)
+}
+
 fn follows_blank(doc: &Doc<'_>, line: usize) -> bool {
     line == 0 || doc.kind(line - 1) == Kind::Blank
 }

@@ -7,7 +7,7 @@ use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, Tables};
 
 use super::plan::{Kept, planned, policy};
 use super::{Task, match_criteria, read};
-use crate::plan_file::{Changed, Marked, Planned, gone, own_items};
+use crate::plan_file::{Changed, Marked, Planned, own_items};
 use crate::problem::{Problem, Source};
 use crate::sprint::Shown;
 
@@ -22,7 +22,7 @@ pub fn show(text: &str, tables: &Tables, run: RunId) -> String {
     for (criterion, row) in task.criteria.iter().zip(found(&rows, &task)) {
         let Some(row) = row else { continue };
         let ticked = row.state == ItemState::Done;
-        if ticked == criterion.ticked || row.state == ItemState::Skipped {
+        if ticked == criterion.ticked || row.state.is_left_out() {
             continue;
         }
         out.replace_range(criterion.tick.clone(), if ticked { "x" } else { " " });
@@ -105,6 +105,7 @@ impl Differ<'_> {
                 before: base
                     .is_some()
                     .then(|| was.is_some_and(|(base, at)| base.criteria[at].ticked)),
+                is_back: base.is_some() && was.is_none(),
                 now: criterion.ticked,
                 row,
             };
@@ -131,10 +132,7 @@ impl Differ<'_> {
                 .any(|there| there.is_some_and(|there| there.node == row.node));
             let was_there = base.is_none() || before(&row.node).is_some();
             match (was_there, is_there) {
-                (true, false) => {
-                    self.found.problems.push(gone(self.shown.file, row));
-                    self.found.removed.push(row.node.clone());
-                }
+                (true, false) => self.found.removed.push(row.node.clone()),
                 (false, true) => self.found.returned.push(row.node.clone()),
                 (true, true) | (false, false) => {}
             }

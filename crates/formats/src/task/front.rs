@@ -1,6 +1,7 @@
 //! The YAML at the head of a task file.
 
 use crate::problem::Problem;
+use crate::shape::{self, Field, Keys, Rest, Shape};
 use crate::sprint::Source;
 use crate::tree::{Map, Node, Span};
 use crate::yaml;
@@ -25,6 +26,34 @@ pub struct Front {
     pub other: Vec<(String, Node)>,
     /// The lines between the two `---`.
     pub span: Span,
+}
+
+/// The keys of the front matter.
+static SHAPE: Shape = Shape::Map(
+    &[
+        Field::required("task", Shape::TEXT),
+        Field::required("test_command", Shape::TEXT),
+        Field::optional("browser_validation", Shape::Bool),
+        Field::optional("base_url", Shape::TEXT),
+        Field::optional("max_iterations", Shape::Integer { min: Some(1) }),
+        Field::optional("model", Shape::TEXT),
+        Field::tolerated("browser_url", Shape::TEXT),
+    ],
+    Rest::Closed,
+);
+
+/// Which keys of the front matter are known, and which nothing reads.
+pub(super) fn keys(text: &str) -> Keys {
+    let body = opened(text).and_then(|body| Some((body, closed(text, body)?.0)));
+    let root = body.and_then(|(body, end)| Some((body, yaml::parse(&text[body..end]).root?)));
+    let Some((body, root)) = root else {
+        return Keys::default();
+    };
+    let mut keys = shape::keys(&root, &SHAPE);
+    for key in &mut keys.unknown {
+        key.span = moved(key.span, body);
+    }
+    keys
 }
 
 /// Reads the front matter, and tells at which byte the Markdown begins.

@@ -45,7 +45,7 @@ fn leading(text: &str) -> Option<&str> {
     (parted && starts_well && has_digit && is_name(id)).then_some(id)
 }
 
-fn is_name(id: &str) -> bool {
+pub(super) fn is_name(id: &str) -> bool {
     (1..=CHARS_MAX).contains(&id.len())
         && id
             .bytes()

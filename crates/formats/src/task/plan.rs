@@ -117,11 +117,6 @@ fn title(task: &Task, source: &str) -> String {
     title.unwrap_or(source).to_owned()
 }
 
-/// The words of the criterion that an item was planned of.
-pub(crate) fn words_of(item: &PlannedItem) -> Option<String> {
-    Kept::words_of(item.native.as_ref()?)
-}
-
 /// The words of the criterion that an item keeps.
 pub(crate) fn words_of_native(native: &Native) -> Option<String> {
     Kept::words_of(native)

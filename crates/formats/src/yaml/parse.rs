@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 
 use super::shallow;
+use crate::conflict;
 use crate::tree::{
     DEPTH_MAX, FAULTS_MAX, Fault, Key, Map, Node, Parsed, Scalar, Span, Style, Value,
 };
@@ -34,9 +35,10 @@ pub fn parse(text: &str) -> Parsed {
         };
     }
     let (parsed, shallow) = attempt(text);
-    shallow
+    let parsed = shallow
         .and_then(|at| shallow::parse(text, at))
-        .unwrap_or(parsed)
+        .unwrap_or(parsed);
+    conflict::blamed(parsed, text)
 }
 
 /// Reads `text`; when it failed at a line of a quoted text that is not

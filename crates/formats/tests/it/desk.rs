@@ -192,6 +192,7 @@ impl Desk {
             token,
             attempt,
             node: node.clone(),
+            fence: self.tables.item(run, node).expect("it is there").fence,
             report: Box::new(Report::bare(outcome)),
             recovery: None,
             claimed: Vec::new(),

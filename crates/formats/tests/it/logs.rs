@@ -73,7 +73,9 @@ fn row(at: usize, found: &Found) -> Row {
     match found {
         Found::Attempt(told) => Row::Attempt(Box::new(attempt(told))),
         Found::Memory(memory) => Row::Memory(Box::new(remembered(memory, false))),
-        Found::Retired(memory) => Row::Memory(Box::new(remembered(memory, true))),
+        Found::Retired(memory) | Found::Removed(memory) => {
+            Row::Memory(Box::new(remembered(memory, true)))
+        }
         Found::Entry(entry) => Row::Entry(Box::new(logged(at, entry))),
     }
 }

@@ -7,6 +7,7 @@
 )]
 
 mod about;
+mod adoption;
 mod agent_os;
 mod chance;
 mod compile_errors;
@@ -15,8 +16,10 @@ mod compile_warnings;
 mod desk;
 mod edits;
 mod garbled;
+mod guardrail_shapes;
 mod hostile;
 mod json;
+mod log_convert;
 mod logs;
 mod mutations;
 mod mutations_markdown;

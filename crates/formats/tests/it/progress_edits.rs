@@ -162,18 +162,23 @@ fn what_does_not_fit_waits_in_the_file_while_the_run_goes_on() {
     let build = desk.next().expect("the first");
     let attempt = desk.begin(&build);
     desk.show();
-    desk.replace("    prompt: build it\n", "    prompt: build it better\n");
+    desk.replace(
+        "status: in-progress\n    prompt: build it\n",
+        "status: pending\n    prompt: build it better\n",
+    );
     desk.replace(
         "    prompt: release it\n",
         "    prompt: release it softly\n",
     );
     let edits = desk.found();
-    assert_eq!(edits.len(), 2);
+    assert_eq!(edits.len(), 3);
     desk.take_in();
     assert_eq!(
         desk.left(),
-        ["another prompt for `build`: `build` is being worked on"]
+        ["`build` is to be pending: `build` is being worked on"]
     );
+    let row = desk.tables.item(desk.run, &build).expect("it is there");
+    assert_eq!(row.prompt.as_deref(), Some("build it better"));
     desk.end(&build, attempt, Outcome::Completed);
     assert_eq!(desk.work(Outcome::Completed), "test/one");
     let row = desk
@@ -239,7 +244,7 @@ fn what_is_gone_from_the_file_is_no_deletion_and_what_is_counted_is_not_taken() 
     let edits = desk.take_in();
     assert_eq!(edits, []);
     let paths: Vec<&str> = desk.problems.iter().map(|it| it.path.as_str()).collect();
-    assert_eq!(paths, ["release", "stats.total-phases", "current"]);
+    assert_eq!(paths, ["stats.total-phases", "current"]);
     assert!(desk.problems.iter().all(|problem| !problem.is_error()));
     assert!(desk.text.contains("- id: release\n"));
     assert!(desk.text.contains("total-phases: 4\n"));

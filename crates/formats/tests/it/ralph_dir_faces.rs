@@ -40,12 +40,12 @@ fn about(iteration: Option<u64>) -> About<'static> {
 fn entry(nth: u64, kind: EntryType, task: Option<&str>, data: &Value) -> EntryRow {
     let mut entry = Entry::bare(kind);
     entry.task_id = task.map(str::to_owned);
-    entry.name = Some(format!("entry-{nth}"));
+    let (hour, minute) = (10 + nth / 60, nth % 60);
+    entry.name = Some(format!("entry-20260115-{hour:02}{minute:02}00-{nth}"));
     entry.data = data.as_object().cloned().unwrap_or_default();
     let mut row = serde_json::to_value(&entry).unwrap();
     row["id"] = json!("01900000-0000-7000-8000-000000000000");
     row["position"] = json!(nth);
-    let (hour, minute) = (10 + nth / 60, nth % 60);
     row["timestamp"] = json!(format!("2026-01-15T{hour:02}:{minute:02}:00Z"));
     serde_json::from_value(row).unwrap()
 }
@@ -58,12 +58,28 @@ fn show_progress(text: Option<&str>, rows: &[EntryRow]) -> String {
     progress_md::show(text, &entries(rows), &about(None)).unwrap()
 }
 
+/// What others wrote.
 fn take_progress(text: &str, base: Option<&str>) -> Vec<Entry> {
+    let mut entries = take_all(text, base);
+    entries.retain(|entry| entry.name.is_none());
+    entries
+}
+
+/// What piton wrote.
+fn take_own(text: &str, base: Option<&str>) -> Vec<Entry> {
+    let mut entries = take_all(text, base);
+    entries.retain(|entry| entry.name.is_some());
+    entries
+}
+
+fn take_all(text: &str, base: Option<&str>) -> Vec<Entry> {
     let took = progress_md::take(text, base, &about(None));
     assert!(took.is_readable());
     let entries = took.found.into_iter().map(|found| match found {
         Found::Entry(entry) => *entry,
-        Found::Attempt(_) | Found::Memory(_) | Found::Retired(_) => panic!("{found:?}"),
+        Found::Attempt(_) | Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => {
+            panic!("{found:?}")
+        }
     });
     entries.collect()
 }
@@ -140,37 +156,37 @@ fn a_day_is_shown_in_the_words_of_the_format() {
     insta::assert_snapshot!(show_progress(None, &a_day()), @r#"
     # Progress Log
 
-    ## Session 1 (2026-01-15) <!-- piton: entry-1 -->
+    ## Session 1 (2026-01-15) <!-- piton: entry-20260115-100100-1 -->
 
     ### Completed
-    - [x] keel - Lay it <!-- piton: entry-2 -->
+    - [x] keel - Lay it <!-- piton: entry-20260115-100200-2, task keel -->
       - Commit: c0ffee1
       - Notes: Oak.
         Not pine.
       - Screenshot: a.png
 
-    - [x] Criterion 3 - Caulk <!-- piton: entry-3 -->
+    - [x] Criterion 3 - Caulk <!-- piton: entry-20260115-100300-3 -->
 
-    - [x] Afloat <!-- piton: entry-9 -->
+    - [x] Afloat <!-- piton: entry-20260115-100900-9, type milestone_reached -->
 
     ### Browser Validations
     - It floats
 
     ### Current Focus
-    the sail <!-- piton: entry-6 -->
+    the sail <!-- piton: entry-20260115-100600-6 -->
 
     ### Blockers Encountered
-    - mast: no pine (resolved: took oak) <!-- piton: entry-4, resolved entry-8 -->
-    - sail: no cloth (resolved: completed in aaa, bbb) <!-- piton: entry-5, resolved entry-12 -->
+    - mast: no pine (resolved: took oak) <!-- piton: entry-20260115-100400-4, task mast, resolved entry-20260115-100800-8 -->
+    - sail: no cloth (resolved: completed in aaa, bbb) <!-- piton: entry-20260115-100500-5, task sail, resolved entry-20260115-101200-12 -->
 
-    **Session 1 ended** - night fell <!-- piton: entry-10 -->
+    **Session 1 ended** - night fell <!-- piton: entry-20260115-101000-10 -->
 
     ---
 
-    ## Session 2 (2026-01-15) <!-- piton: entry-11 -->
+    ## Session 2 (2026-01-15) <!-- piton: entry-20260115-101100-11 -->
 
     ### Completed
-    - [x] sail - Sew it <!-- piton: entry-12 -->
+    - [x] sail - Sew it <!-- piton: entry-20260115-101200-12, task sail -->
       - Commit: aaa, bbb
     "#);
 }
@@ -250,15 +266,89 @@ fn no_rows_leave_every_text_as_it_is() {
 }
 
 #[test]
-fn what_piton_shows_is_never_taken_back() {
+fn what_piton_shows_is_never_taken_as_that_of_others() {
     for base in [None, Some(SEED), Some(LOOP), Some(CRLF)] {
         let shown = show_progress(base, &a_day());
         assert_eq!(take_progress(&shown, base), []);
+        assert_eq!(take_all(&shown, Some(&shown)), []);
         // Nor when the version before is lost.
         let alone = take_progress(base.unwrap_or_default(), None);
         let all = take_progress(&shown, None);
         assert_eq!(marks(&all), marks(&alone));
     }
+}
+
+/// What is known of an entry that only its file has kept.
+fn known(row: &EntryRow) -> (String, EntryType, Option<String>, Option<String>, i64) {
+    let entry = &row.entry;
+    let name = entry.name.clone().unwrap();
+    let (task, spec) = (entry.task_id.clone(), entry.spec.clone());
+    (name, entry.kind, task, spec, row.timestamp.as_second())
+}
+
+fn as_row(entry: Entry) -> EntryRow {
+    let mut row = self::entry(1, entry.kind, None, &json!({}));
+    row.timestamp = entry.at.as_deref().unwrap().parse().unwrap();
+    row.entry = entry;
+    row
+}
+
+#[test]
+fn what_piton_shows_is_known_again_where_only_the_file_is_left() {
+    let mut rows = a_day();
+    // Not shown: an override without a focus, and nothing of an end.
+    rows.retain(|row| row.entry.text("description") != Some("left out"));
+    for row in &mut rows[1..5] {
+        row.entry.spec = Some("a spec, -- of two".to_owned());
+    }
+    // An id of others, which tells no time; a task that looks like none.
+    rows[1].entry.name = Some("an id, <of> others --".to_owned());
+    rows[3].entry.task_id = Some("the mast".to_owned());
+    rows[6].entry.task_id = Some("the mast".to_owned());
+    rows[6].entry.spec = rows[3].entry.spec.clone();
+    let text = show_progress(None, &rows);
+    let expected: Vec<_> = rows.iter().map(known).collect();
+    let again: Vec<EntryRow> = take_all(&text, None).into_iter().map(as_row).collect();
+    let found: Vec<_> = again.iter().map(known).collect();
+    assert_eq!(found, expected);
+    // Each once: a clone that took it shows nothing more.
+    assert_eq!(show_progress(Some(&text), &again), text);
+    let said = |at: usize, key: &str| again[at].entry.text(key).unwrap_or_default();
+    assert_eq!(said(1, "description"), "Lay it");
+    assert_eq!(said(1, "notes"), "Oak.\nNot pine.");
+    assert_eq!(said(1, "commit"), "c0ffee1");
+    assert_eq!(said(3, "description"), "no pine");
+    assert_eq!(said(5, "focus"), "the sail");
+    assert_eq!(said(6, "resolution"), "took oak");
+    assert_eq!(said(8, "notes"), "night fell");
+}
+
+#[test]
+fn the_words_of_a_criterion_are_not_those_of_its_attempt() {
+    for task in ["it-floats", "3"] {
+        let mut row = entry(
+            1,
+            EntryType::TaskCompleted,
+            Some(task),
+            &json!({"description": "Caulked it", "notes": "Twice.", "criterion": "It floats"}),
+        );
+        row.entry.spec = Some("yard".to_owned());
+        let text = show_progress(None, std::slice::from_ref(&row));
+        assert!(text.contains("It floats <!--"), "{text}");
+        let again = take_own(&text, None).remove(0);
+        assert_eq!(again.task_id.as_deref(), Some(task));
+        assert_eq!(again.text("description"), Some("Caulked it"));
+        assert_eq!(again.text("notes"), Some("Twice."));
+    }
+}
+
+#[test]
+fn a_name_of_before_that_only_tells_a_position_is_nobody_elses() {
+    let text = "## Session 1 (2026-01-15) <!-- piton: event-1 -->\n";
+    assert_eq!(take_all(text, None), []);
+    let mut row = entry(1, EntryType::SessionStarted, None, &json!({}));
+    row.entry.name = Some("two words".to_owned());
+    assert_eq!(show_progress(Some(text), &[row]), text);
 }
 
 #[test]
@@ -384,11 +474,13 @@ fn a_blocker_of_others_is_resolved_by_piton_and_stays_theirs() {
         &json!({"resolution": "took oak"}),
     )];
     let shown = show_progress(Some(text), &rows);
-    assert!(
-        shown.contains("- mast: no pine (resolved: took oak) <!-- piton: resolved entry-1 -->\n")
-    );
+    assert!(shown.contains(
+        "- mast: no pine (resolved: took oak) <!-- piton: resolved entry-20260115-100100-1 -->\n"
+    ));
     assert_eq!(show_progress(Some(&shown), &rows), shown);
     assert_eq!(take_progress(&shown, Some(text)), []);
+    let resolved = take_own(&shown, Some(text)).remove(0);
+    assert_eq!(resolved.kind, EntryType::DebugResolved);
     assert_eq!(
         marks(&take_progress(&shown, None)),
         marks(&take_progress(text, None))
@@ -489,7 +581,7 @@ fn take_signs(text: &str, base: Option<&str>) -> Vec<Found> {
 fn said(found: &Found) -> (bool, &Memory) {
     match found {
         Found::Memory(memory) => (false, memory),
-        Found::Retired(memory) => (true, memory),
+        Found::Retired(memory) | Found::Removed(memory) => (true, memory),
         Found::Entry(_) | Found::Attempt(_) => panic!("{found:?}"),
     }
 }
@@ -801,6 +893,9 @@ proptest! {
         let taken = take_progress(&shown, None);
         let before = take_progress(text.unwrap_or_default(), None);
         let before = marks(&before);
+        // Nor is what is known by its name known by another one as well.
+        let own: Vec<EntryRow> = take_own(&shown, None).into_iter().map(as_row).collect();
+        prop_assert_eq!(&show_progress(Some(&shown), &own), &shown);
         let focus = |entry: &&Entry| entry.kind != EntryType::ScopeOverride;
         for entry in taken.iter().filter(focus) {
             prop_assert!(before.contains(&entry.mark.as_deref().unwrap()), "{entry:?}\n{shown}");

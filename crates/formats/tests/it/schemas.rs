@@ -101,7 +101,9 @@ fn what_is_strictly_valid_is_read_without_an_error_of_type() {
             change(&mut chance, &mut value);
             let text = value.to_string();
             let root = json::parse(&text).root.unwrap();
-            if !check(&root, shape, "f", "f").is_empty() || text.contains("e300") {
+            // A whole number that fits nowhere is as valid as it is useless.
+            let fits = !text.contains("e300") && !text.contains("e+300");
+            if !fits || !check(&root, shape, "f", "f").is_empty() {
                 continue;
             }
             let source = Source {

@@ -78,7 +78,7 @@ fn report(run: &Report) -> Vec<String> {
 fn node(node: &ItemView) -> String {
     let mark = match node.state {
         ItemState::Done => "[x]",
-        ItemState::Skipped => "[~]",
+        ItemState::Skipped | ItemState::Dropped => "[~]",
         ItemState::Working => "[>]",
         ItemState::Waiting => "[?]",
         ItemState::Failed | ItemState::Blocked => "[!]",

@@ -89,18 +89,16 @@ impl Picked<'_> {
                 self.keys(open.map(|row| Key::Decision(row.id)));
             }
             Need::RecentEntries(limit) => self.keys(
-                all.entries()
+                all.entries_by_time()
+                    .into_iter()
                     .rev()
                     .take(*limit)
                     .map(|row| Key::Entry(row.position)),
             ),
             Need::LastEntry(kind) => {
-                self.keys(
-                    all.entries()
-                        .rev()
-                        .find(|row| row.entry.kind == *kind)
-                        .map(|row| Key::Entry(row.position)),
-                );
+                let entries = all.entries_by_time();
+                let last = entries.iter().rfind(|row| row.entry.kind == *kind);
+                self.keys(last.map(|row| Key::Entry(row.position)));
             }
             Need::Blocker { spec, task_id } => {
                 self.key(&Key::Blocker(spec.clone(), task_id.clone()))
@@ -138,13 +136,9 @@ impl Picked<'_> {
                 self.keys(near.into_iter().map(Key::Memory));
             }
             Need::RecentAttempts(limit) => {
-                let mut over: Vec<_> = all
-                    .attempts()
-                    .filter(|row| row.report.is_some())
-                    .map(|row| row.id)
-                    .collect();
-                over.sort();
-                self.keys(over.into_iter().rev().take(*limit).map(Key::Attempt));
+                let attempts = all.attempts_by_time();
+                let over = attempts.into_iter().rev().filter(|row| !row.is_open());
+                self.keys(over.take(*limit).map(|row| Key::Attempt(row.id)));
             }
             Need::Faces => self.keys(all.faces().map(|row| Key::Face(row.path.clone()))),
             Need::Face(path) => self.key(&Key::Face(path.clone())),

@@ -103,12 +103,13 @@ impl Loader<'_> {
                 let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
                 self.rows(
                     "entries",
-                    "SELECT body FROM entries ORDER BY position DESC LIMIT ?1",
+                    "SELECT body FROM entries ORDER BY time DESC, position DESC LIMIT ?1",
                     [limit],
                 )
             }
             Need::LastEntry(kind) => {
-                let sql = "SELECT body FROM entries WHERE type = ?1 ORDER BY position DESC LIMIT 1";
+                let sql = "SELECT body FROM entries WHERE type = ?1 \
+                           ORDER BY time DESC, position DESC LIMIT 1";
                 self.rows("entries", sql, [kind.as_str()])
             }
             Need::Blocker { spec, task_id } => {
@@ -135,7 +136,8 @@ impl Loader<'_> {
             Need::NextMemory => self.next_memory(),
             Need::RecentAttempts(limit) => {
                 let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
-                let sql = "SELECT body FROM attempts WHERE NOT open ORDER BY id DESC LIMIT ?1";
+                let sql = "SELECT body FROM attempts WHERE NOT open \
+                           ORDER BY time DESC, id DESC LIMIT ?1";
                 self.rows("attempts", sql, [limit])
             }
             Need::Faces => self.rows("faces", "SELECT body FROM faces", []),

@@ -52,9 +52,9 @@ macro_rules! table {
 
 const RUNS: Table = table!("runs", keys: "id"; others: "name");
 const ITEMS: Table = table!("items", keys: "run", "node"; others: "place", "standing");
-const ATTEMPTS: Table = table!("attempts", keys: "id"; others: "run", "node", "open");
+const ATTEMPTS: Table = table!("attempts", keys: "id"; others: "run", "node", "open", "time");
 const DECISIONS: Table = table!("decisions", keys: "id"; others: "number", "run", "open");
-const ENTRIES: Table = table!("entries", keys: "position"; others: "type");
+const ENTRIES: Table = table!("entries", keys: "position"; others: "type", "time");
 const BLOCKERS: Table = table!("blockers", keys: "task"; others: );
 const MEMORY: Table = table!("memory", keys: "id"; others: "kind", "number");
 const NAMES: Table = table!("names", keys: "space", "name"; others: );
@@ -119,13 +119,17 @@ pub(super) fn columns(row: &Row) -> Vec<Value> {
             columns.push(blob(attempt.run.0));
             columns.push(Value::Text(attempt.node.as_str().to_owned()));
             columns.push(Value::Integer(i64::from(attempt.is_open())));
+            columns.push(Value::Integer(attempt.time().as_microsecond()));
         }
         Row::Decision(decision) => {
             columns.push(Value::Integer(number(decision.number)));
             columns.push(blob(decision.run.0));
             columns.push(Value::Integer(i64::from(decision.verdict.is_none())));
         }
-        Row::Entry(entry) => columns.push(Value::Text(entry.entry.kind.as_str().to_owned())),
+        Row::Entry(entry) => {
+            columns.push(Value::Text(entry.entry.kind.as_str().to_owned()));
+            columns.push(Value::Integer(entry.timestamp.as_microsecond()));
+        }
         Row::Memory(memory) => {
             columns.push(Value::Text(memory.memory.kind.as_str().to_owned()));
             columns.push(Value::Integer(number(memory.number)));

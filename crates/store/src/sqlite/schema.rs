@@ -18,7 +18,7 @@ use crate::fail;
 use crate::store::{Fault, FaultKind};
 
 /// The version of the tables that this program reads and writes.
-pub const SCHEMA_VERSION: u32 = 6;
+pub const SCHEMA_VERSION: u32 = 7;
 
 /// What makes version N + 1 out of version N; never changed once released.
 const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [
@@ -31,6 +31,7 @@ const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [
     // an older one says the rows are folded anew.
     "",
     include_str!("v6.sql"),
+    include_str!("v7.sql"),
 ];
 
 /// Since this version documents are made as they are made now: what an older
@@ -39,7 +40,7 @@ const INDEXED_SINCE: u32 = 3;
 
 /// Since this version rows say what is folded now: those of an older one are
 /// folded anew.
-const FOLDED_SINCE: u32 = 6;
+const FOLDED_SINCE: u32 = 7;
 
 /// Says in the header of the file whose database it is: `PITN`.
 const APPLICATION_ID: u32 = 0x5049_544E;

@@ -235,13 +235,14 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             token,
             attempt: open.id,
             node: open.node.clone(),
+            fence: tables.item(run, &open.node)?.fence,
             report: Box::new(report(by)),
             recovery: recovery(by),
             claimed: Vec::new(),
         });
     }
     let item = tables.next(run)?;
-    let node = item.node.clone();
+    let (node, fence) = (item.node.clone(), item.fence);
     let attempt = AttemptId(Uuid::from_u128(9_000 + pair.opened));
     let begin = |role| Command::StartAttempt {
         memories: Vec::new(),
@@ -263,6 +264,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             run,
             token,
             node,
+            fence,
             report: gate_report(by),
             recovery: None,
         },
@@ -281,6 +283,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             run,
             token,
             node,
+            fence,
             report: gate_report(by),
             recovery: None,
         },
@@ -289,6 +292,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             run,
             token,
             node,
+            fence,
             result: commit_result(by),
         },
         Stage::Commit => Command::StartCommit {

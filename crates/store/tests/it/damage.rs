@@ -363,7 +363,7 @@ fn a_row_of_a_view_that_was_changed_by_hand_is_found() {
         None,
         "`a` is noted to depend on `b`",
     );
-    let twice = "INSERT INTO entries SELECT 99, type, body FROM entries WHERE position = 4";
+    let twice = "INSERT INTO entries SELECT 99, type, body, time FROM entries WHERE position = 4";
     check(twice, "entries", None, "entry 4 is there twice");
 }
 

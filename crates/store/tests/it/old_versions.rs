@@ -106,6 +106,7 @@ fn worked() -> Vec<Command> {
             token,
             attempt,
             node,
+            fence: 1,
             report: Box::new(used(Some(1_200), Some(0.42))),
             recovery: None,
             claimed: Vec::new(),
@@ -129,6 +130,7 @@ fn worked() -> Vec<Command> {
             path: ".ralph/progress.json".to_owned(),
             found: vec![Found::Attempt(Box::new(lost))],
             known: KnownThings::Take,
+            written: Vec::new(),
         })),
         Command::TellAttempt(Box::new(ToldAttempt {
             report: Box::new(used(None, None)),

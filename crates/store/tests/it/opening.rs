@@ -149,7 +149,7 @@ fn a_newer_store_is_named_and_not_read() {
     check_fault(
         dir.path(),
         FaultKind::Newer,
-        "version 9; this one knows versions up to 6",
+        "version 9; this one knows versions up to 7",
     );
 }
 

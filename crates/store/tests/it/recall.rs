@@ -154,6 +154,10 @@ fn a_store_without_an_index_gets_one_when_it_is_opened() {
              ALTER TABLE items DROP COLUMN standing; \
              ALTER TABLE items ADD COLUMN actionable INTEGER NOT NULL DEFAULT 0; \
              CREATE INDEX items_to_do ON items (run, place) WHERE actionable; \
+             DROP INDEX entries_by_time; DROP INDEX entries_of_type; \
+             ALTER TABLE entries DROP COLUMN time; \
+             CREATE INDEX entries_of_type ON entries (type); \
+             DROP INDEX attempts_by_time; ALTER TABLE attempts DROP COLUMN time; \
              PRAGMA user_version = 2",
         )
         .expect("good SQL");

@@ -6,8 +6,8 @@ use piton_core::policy::Limits;
 use piton_core::run_loop::{Effect, Input, Options};
 use piton_core::{ItemState, Outcome};
 
-use super::{Bench, limit_of, over};
-use crate::world::World;
+use super::{Bench, limit_of, over, stop};
+use crate::world::{World, node};
 
 fn cost(usd: f64) -> Usage {
     Usage {
@@ -41,7 +41,13 @@ fn elsewhere(usd: &str) -> Input {
     })
 }
 
-const STOP: [Effect; 1] = [Effect::StopWork { kill: false }];
+/// What the agent at the first item has used.
+fn spent(usd: f64) -> Input {
+    Input::Spent {
+        node: node("a"),
+        usage: cost(usd),
+    }
+}
 
 #[test]
 fn no_agent_is_started_on_a_budget_that_is_used_up_in_this_invocation_or_the_next() {
@@ -77,15 +83,15 @@ fn what_needs_no_agent_is_still_done() {
 fn the_agent_that_uses_the_budget_up_is_stopped_once_and_what_it_used_is_kept() {
     let mut bench = bench("a", five_dollars());
     let effect = bench.first();
-    assert_eq!(bench.step(Input::Spent(cost(4.9))), []);
+    assert_eq!(bench.step(spent(4.9)), []);
     let left = Left {
         usd: "0.1".parse().ok(),
         tokens: None,
     };
     assert_eq!(bench.runner.left(), left);
-    assert_eq!(bench.step(Input::Spent(cost(5.1))), STOP);
-    assert_eq!(bench.runner.used_up(), Some("budget ($5.00)"));
-    assert_eq!(bench.step(Input::Spent(cost(5.2))), []);
+    assert_eq!(bench.step(spent(5.1)), [stop("a")]);
+    assert_eq!(bench.runner.used_up(&node("a")), Some("budget ($5.00)"));
+    assert_eq!(bench.step(spent(5.2)), []);
     // A program that is stopped says nothing of what it used.
     let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
     assert_eq!(
@@ -107,7 +113,7 @@ fn the_agent_that_uses_the_budget_up_is_stopped_once_and_what_it_used_is_kept() 
 fn an_agent_that_completes_although_it_was_to_stop_has_completed() {
     let mut bench = bench("a\nb", five_dollars());
     let effect = bench.first();
-    assert_eq!(bench.step(Input::Spent(cost(6.0))), STOP);
+    assert_eq!(bench.step(spent(6.0)), [stop("a")]);
     bench.ends(effect, used(Outcome::Completed, cost(6.5)));
     assert_eq!(bench.world.item("a").state, ItemState::Done);
     assert_eq!(limit_of(&bench), "budget ($5.00)");
@@ -124,8 +130,8 @@ fn what_other_runs_use_counts_for_the_budget_of_the_project() {
     let mut bench = bench("a\nb", limits);
     bench.step(elsewhere("18"));
     let effect = bench.first();
-    assert_eq!(bench.step(Input::Spent(cost(1.5))), []);
-    assert_eq!(bench.step(elsewhere("18.5")), STOP);
+    assert_eq!(bench.step(spent(1.5)), []);
+    assert_eq!(bench.step(elsewhere("18.5")), [stop("a")]);
     let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
     assert_eq!(effect, over());
     assert_eq!(limit_of(&bench), "project budget ($20.00)");
@@ -136,7 +142,7 @@ fn a_gate_is_not_stopped_by_a_budget() {
     let mut bench = bench("a gate=1", five_dollars());
     let effect = bench.first();
     bench.ends(effect, used(Outcome::Completed, cost(1.0)));
-    assert_eq!(bench.step(Input::Spent(cost(9.0))), []);
+    assert_eq!(bench.step(spent(9.0)), []);
     assert_eq!(bench.step(elsewhere("100")), []);
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::look::look_for;
-use super::{Listed, Standing};
+use super::{Adoption, Listed, Standing};
 use crate::project::Project;
 
 /// Two work trees: the one whose files are kept, and that which somebody is in.
@@ -50,6 +50,7 @@ impl Elsewhere {
             link: None,
             errors: 0,
             warnings: 0,
+            adoption: Adoption::default(),
         })
     }
 }

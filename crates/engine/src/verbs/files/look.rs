@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::faces::FILES;
+use piton_formats::{format, registry};
+
 use crate::input;
 use crate::project::Project;
 
@@ -12,40 +13,19 @@ const DEPTH_MAX: usize = 4;
 /// Folders in which nobody keeps such files.
 const PASSED_OVER: [&str; 6] = [".git", ".piton", "node_modules", "target", "dist", ".venv"];
 
-/// Anywhere, as far as is looked.
-const ANYWHERE: &[&str] = &[];
-/// Where the state of an Agentic SDLC run lies, seen from the project.
-const SDLC: &[&str] = &["/", "/.sdlc", "/orchestrator"];
-
-/// Names of files that may be native ones, and the folders that they lie in:
-/// from the project on where it begins with `/`, else at any depth.
-const NAMES: [(&str, &[&str]); 13] = [
-    ("progress.json", &[".ralph", ".agent-os/progress"]),
-    ("progress.md", &[".ralph"]),
-    ("guardrails.md", &[".ralph"]),
-    ("activity.log", &[".ralph"]),
-    ("errors.log", &[".ralph"]),
-    (".iteration", &[".ralph"]),
-    ("progress.txt", &["/", "/.ralph"]),
-    ("prd.json", ANYWHERE),
-    ("RALPH_TASK.md", ANYWHERE),
-    ("PROGRESS.yaml", ANYWHERE),
-    ("SPRINT.yaml", ANYWHERE),
-    ("state.json", SDLC),
-    ("manifest.yaml", SDLC),
-];
-
 /// Whether a native file lies at this path, seen from the project.
 fn is_place(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let Some((_, places)) = NAMES.iter().find(|(known, _)| *known == name) else {
-        return false;
-    };
     let fits = |place: &&str| match place.strip_prefix('/') {
         Some(place) => folder == place,
         None => Path::new(folder).ends_with(place),
     };
-    places.is_empty() || places.iter().any(fits)
+    let formats = format::all().filter_map(|format| Some((format.file_name(), format.folders?)));
+    let old = registry::old_files().map(|file| (file.name, file.folders));
+    formats
+        .chain(old)
+        .filter(|(known, _)| *known == name)
+        .any(|(_, places)| places.is_empty() || places.iter().any(fits))
 }
 
 /// What lies in a folder where native files do, seen from that folder, whatever
@@ -58,11 +38,7 @@ pub(crate) fn look_for(project: &Project, root: &Path) -> Vec<String> {
     };
     look_in(&seen_from, root, DEPTH_MAX, &mut found);
     // What is made of another file is nobody's to look at.
-    found.retain(|path| {
-        FILES
-            .iter()
-            .all(|file| file.derived_path() != Some(&**path))
-    });
+    found.retain(|path| registry::face_files().all(|file| file.derived_path() != Some(&**path)));
     found.sort();
     found
 }

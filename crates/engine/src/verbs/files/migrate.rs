@@ -9,9 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use piton_core::command::{Found, KnownThings, TakenFile};
-use piton_core::memory::Memory;
+use piton_core::memory::{Memory, MemoryKind};
 use piton_core::{Actor, Command, Facts, HolderKnown, Need};
-use piton_formats::{ralph_dir, ralph_json};
+use piton_formats::project_format::OldFile;
+use piton_formats::registry;
 use serde::Serialize;
 
 use crate::exchange::sync_folder;
@@ -22,10 +23,6 @@ use crate::input;
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
-
-/// Where the text is looked for, in this order.
-const PLACES: [&str; 2] = [".ralph/progress.txt", "progress.txt"];
-const TARGET: &str = ".ralph/progress.json";
 
 /// A file that was taken over.
 #[derive(Clone, Debug, Serialize)]
@@ -38,6 +35,8 @@ pub struct Migrated {
     pub kept: String,
     /// Whether it said anything.
     pub said_something: bool,
+    /// How many learnings it became.
+    pub learnings: usize,
     /// What somebody should know.
     pub said: Vec<String>,
 }
@@ -50,10 +49,11 @@ pub struct Migrated {
 pub fn migrate(world: &World, told: &mut dyn FnMut(&str)) -> Result<Vec<Migrated>, Failure> {
     let project = Project::find(world, &world.cwd);
     let mut migrated = Vec::new();
-    for place in PLACES {
-        let path = project.root.join(place);
-        if path.is_file() {
-            migrated.push(migrate_text(world, &project, place, &path, told)?);
+    for old in registry::old_files() {
+        for place in old.paths {
+            if project.root.join(place).is_file() {
+                migrated.push(migrate_text(world, &project, (old, place), told)?);
+            }
         }
     }
     Ok(migrated)
@@ -62,21 +62,26 @@ pub fn migrate(world: &World, told: &mut dyn FnMut(&str)) -> Result<Vec<Migrated
 fn migrate_text(
     world: &World,
     project: &Project,
-    place: &str,
-    path: &Path,
+    (old, place): (&OldFile, &str),
     told: &mut dyn FnMut(&str),
 ) -> Result<Migrated, Failure> {
+    let path = &project.root.join(place);
+    let (face, target) = old.target;
     let bytes = input::read(path).map_err(|error| unreadable(path, error))?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let said_something = !ralph_dir::progress_txt::read(&text).untouched && !text.trim().is_empty();
+    let text = String::from_utf8(bytes).map_err(|error| not_text(place, error.as_bytes()))?;
+    let memories = (old.take)(&text, world.now());
+    let learnings = memories.len();
+    let said_something = learnings > 0;
     let session = Session::create(world, project.clone(), told)?;
     if said_something {
-        let memory = ralph_json::from_progress_txt(&text, world.now());
-        refuse_other(&session, place, &memory)?;
+        for memory in &memories {
+            refuse_other(&session, place, memory)?;
+        }
         let command = Command::TakeFile(Box::new(TakenFile {
             path: place.to_owned(),
-            found: vec![Found::Memory(Box::new(memory))],
+            found: not_known(&session, memories)?,
             known: KnownThings::Keep,
+            written: Vec::new(),
         }));
         let facts = Facts {
             actor: Actor::File(place.to_owned()),
@@ -86,8 +91,8 @@ fn migrate_text(
     }
     fail::point("migrate.taken");
     session.tell(&Command::TurnFace {
-        path: TARGET.to_owned(),
-        face: ralph_json::FACE.to_owned(),
+        path: target.to_owned(),
+        face: face.to_owned(),
         on: true,
     })?;
     let said = faces::follow(&session)
@@ -98,11 +103,41 @@ fn migrate_text(
     let kept = set_aside(path).map_err(|error| unwritable(path, error))?;
     Ok(Migrated {
         from: place.to_owned(),
-        to: TARGET,
+        to: target,
         kept: project.relative(&kept),
         said_something,
+        learnings,
         said,
     })
+}
+
+/// That a text cannot be taken over, and where it stops being one: a character
+/// in place of what cannot be read would be kept for ever.
+fn not_text(place: &str, bytes: &[u8]) -> Failure {
+    let problem = faces::not_utf8(place, bytes);
+    let line = problem.line;
+    Failure::new(
+        "file.unreadable",
+        format!("{place} is not UTF-8 text: see line {line}; nothing was taken over"),
+    )
+    .hint(format!(
+        "save it as UTF-8, then run `piton files migrate` again; `iconv -f LATIN1 -t UTF-8 {place}` shows it converted"
+    ))
+}
+
+/// Without those that were taken over already, by a migration that died.
+fn not_known(session: &Session<'_>, memories: Vec<Memory>) -> Result<Vec<Found>, Failure> {
+    let rows = session.load(&[Need::Memories(Some(MemoryKind::Learning))])?;
+    let redactor = session.world.redactor();
+    let is_known = |memory: &Memory| {
+        let content = redactor.redact(&memory.content);
+        rows.tables.memory().any(|row| {
+            row.memory.source_item == memory.source_item
+                && row.memory.content.trim() == content.trim()
+        })
+    };
+    let new = memories.into_iter().filter(|memory| !is_known(memory));
+    Ok(new.map(|memory| Found::Memory(Box::new(memory))).collect())
 }
 
 /// Refuses a text that has no place: another one was taken over before it.

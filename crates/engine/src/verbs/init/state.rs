@@ -1,10 +1,14 @@
-//! A `state.json` becomes a run of its own, which its file shows from then on.
+//! A plan that is not worked on yet becomes a run of its own, which its file
+//! shows from then on.
 
 use std::path::Path;
 
+use piton_core::plan::Plan;
 use piton_core::{Command, HolderKnown, Refusal, RunId};
-use piton_formats::problem::{Problem, Source};
-use piton_formats::sdlc;
+use piton_formats::format::{self, Recognised};
+use piton_formats::plan_format::{PlanName, PlanOf};
+use piton_formats::problem::Source;
+use piton_formats::registry::plan_format;
 use piton_store::CommitError;
 
 use crate::exchange::sha256;
@@ -13,7 +17,7 @@ use crate::input;
 use crate::mirror;
 use crate::session::Session;
 
-/// Keeps the graph of issues in a file as a run, unless it is one already;
+/// Keeps the plan in a file as a run, unless it is one already;
 /// whether it was kept now. One that has errors is left alone.
 ///
 /// # Errors
@@ -25,11 +29,26 @@ pub(super) fn adopt(session: &Session<'_>, source: &str) -> Result<bool, Failure
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return Ok(false);
     };
-    let (state, problems) = sdlc::read(Source { name: source, text });
-    let Some(state) = state.filter(|_| !problems.iter().any(Problem::is_error)) else {
+    let Ok(Recognised::Format(found)) = format::recognise(source, text) else {
+        return Ok(false);
+    };
+    let Some(format) = plan_format(found.face) else {
         return Ok(false);
     };
     let run = RunId(session.world.id());
+    let folder = path.parent().and_then(Path::file_name);
+    let folder = folder.map_or_else(
+        || "issues".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    );
+    let of = PlanOf {
+        run,
+        name: PlanName::Own(&folder),
+        source,
+    };
+    let Some(plan) = (format.read)(Source { name: source, text }, of).0 else {
+        return Ok(false);
+    };
     // A crash in between leaves a stamp too many, and nothing else.
     mirror::adopt(&session.project.home, run, &path, &bytes)
         .map_err(|error| unwritable(&session.project.home, error))?;
@@ -38,11 +57,13 @@ pub(super) fn adopt(session: &Session<'_>, source: &str) -> Result<bool, Failure
         if runs.iter().any(|run| run.source == source) {
             return Ok(false);
         }
-        let name = name(&state, &path, &sha256(&bytes), |name| {
+        let name = free_name(&plan.name, &sha256(&bytes), |name| {
             runs.iter().any(|run| run.name == name)
         });
-        let plan = sdlc::import(&state, run, &name, source);
-        let command = Command::PlanRun(Box::new(plan));
+        let command = Command::PlanRun(Box::new(Plan {
+            name,
+            ..plan.clone()
+        }));
         let facts = session.world.facts(HolderKnown::Nothing);
         match session.commit(&command, &facts) {
             // Somebody took the name since the runs were looked at.
@@ -52,20 +73,10 @@ pub(super) fn adopt(session: &Session<'_>, source: &str) -> Result<bool, Failure
     }
 }
 
-/// The id of the run in the file, `~2` and so on where there is one of that name.
-fn name(state: &sdlc::State, path: &Path, hash: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    let folder = path.parent().and_then(Path::file_name);
-    let folder = folder.map_or_else(
-        || "issues".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    );
-    let base = state
-        .run_id
-        .clone()
-        .filter(|id| !id.is_empty())
-        .unwrap_or(folder);
+/// The name of the plan, `~2` and so on where there is a run of that name.
+fn free_name(base: &str, hash: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2_u32..100).map(|nth| format!("{base}~{nth}"));
-    std::iter::once(base.clone())
+    std::iter::once(base.to_owned())
         .chain(numbered)
         .find(|name| !is_taken(name))
         .unwrap_or_else(|| format!("{base}~{}", &hash[..8]))

@@ -1,7 +1,8 @@
 //! Which item is meant by what somebody typed.
 
 use piton_core::{ItemRow, Need, Node, RunId, RunRow};
-use piton_formats::sprint::FACE;
+use piton_formats::plan_format::PlanFormat;
+use piton_formats::registry::plan_format;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -90,6 +91,11 @@ fn own_name<'t>(session: &Session<'_>, text: &'t str) -> Result<Option<&'t str>,
     Ok((!taken).then_some(name))
 }
 
+/// Whether somebody says that an item belongs to no plan.
+pub(super) fn is_own(session: &Session<'_>, text: &str) -> Result<bool, Failure> {
+    Ok(own_name(session, text.trim())?.is_some())
+}
+
 fn own_item(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
     let text = checked(text)?;
     let run = RunId::PROJECT;
@@ -137,6 +143,11 @@ fn known(session: &Session<'_>, run: RunId, node: Node) -> Result<Meant, Failure
     })
 }
 
+/// Whether a file may give the items of a run numbers.
+fn has_numbers(run: &&&RunRow) -> bool {
+    plan_format(&run.face).is_none_or(PlanFormat::is_one_file)
+}
+
 /// The item that a file gives this number, in one of these runs.
 fn numbered(
     session: &Session<'_>,
@@ -147,7 +158,7 @@ fn numbered(
         return Ok(None);
     };
     let mut found = Vec::new();
-    for run in among.iter().filter(|run| run.face != FACE) {
+    for run in among.iter().filter(has_numbers) {
         let rows = session.load(&[Need::Tree(run.id)])?;
         let mut items = rows.tables.tree(run.id);
         if let Some(item) = items.find(|item| number_of(item) == Some(number)) {

@@ -1,5 +1,5 @@
 //! Screenshots: looked at before anything is recorded, then kept under the
-//! names that the `.ralph/` directory has for them.
+//! names that native files have for them.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use piton_core::name::slug;
 use piton_core::{Need, Outcome};
-use piton_formats::ralph_dir::face::FACE;
-use piton_formats::ralph_dir::screenshots::{Image, Shows, name_for, read_name};
+use piton_formats::registry::project_formats;
+use piton_formats::screenshots::{Image, Shows, name_for, read_name};
 
 use super::item::Meant;
 use crate::exchange::sync_folder;
@@ -17,8 +17,6 @@ use crate::session::Session;
 use crate::verbs::shown;
 use crate::world::World;
 
-/// The folder that the `.ralph/` directory keeps pictures in.
-const RALPH: &str = ".ralph/screenshots";
 /// So many bytes tell what a picture is.
 const MAGIC: u64 = 12;
 
@@ -100,11 +98,14 @@ impl Kept {
 
 fn folder(session: &Session<'_>) -> Result<PathBuf, Failure> {
     let rows = session.load(&[Need::Faces])?;
-    let on = rows.tables.faces().any(|face| face.on && face.face == FACE);
-    Ok(if on {
-        session.project.root.join(RALPH)
-    } else {
-        session.project.home.join("blobs/screenshots")
+    let is_on = |face: &str| rows.tables.faces().any(|row| row.on && row.face == face);
+    let folder = project_formats().iter().find_map(|family| {
+        let kept = family.files.iter().any(|file| is_on(file.face));
+        family.pictures.filter(|_| kept)
+    });
+    Ok(match folder {
+        Some(folder) => session.project.root.join(folder),
+        None => session.project.home.join("blobs/screenshots"),
     })
 }
 

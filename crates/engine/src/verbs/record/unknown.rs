@@ -1,8 +1,8 @@
 //! An item that nobody knows, and the items whose names are near to what was typed.
 
-use piton_core::{Need, RunRow};
+use piton_core::{Need, RunId, RunRow};
 
-use super::item::{Meant, asked_about};
+use super::item::{Meant, asked_about, is_own};
 use crate::failure::Failure;
 use crate::session::{Session, open_runs};
 use crate::shell::quote;
@@ -52,6 +52,30 @@ pub(crate) fn unknown_item(session: &Session<'_>, text: &str) -> Result<Failure,
     near.sort();
     near.dedup();
     Ok(refusal(text, &near, &among))
+}
+
+/// Refuses an item that would be new where the project has a plan: nobody could
+/// work on it, and its name is mostly mistyped. `project:NAME` says that it is
+/// meant.
+///
+/// # Errors
+///
+/// When it is such an item, or the store cannot be read.
+pub(super) fn refuse_new(session: &Session<'_>, meant: &Meant, text: &str) -> Result<(), Failure> {
+    let is_new = meant.is_new && meant.run == RunId::PROJECT && !is_own(session, text)?;
+    if !is_new || session.runs()?.is_empty() || is_logged(session, &meant.item)? {
+        return Ok(());
+    }
+    let unknown = unknown_item(session, text)?;
+    let near = unknown.hint.unwrap_or_default();
+    Err(Failure::new(
+        "item.not_planned",
+        format!("no plan here has an item `{text}`; nothing was recorded"),
+    )
+    .hint(format!(
+        "{near}; for work of no plan type `piton record {}`",
+        quote(&format!("project:{text}"))
+    )))
 }
 
 fn refusal(text: &str, near: &[(usize, String)], among: &[&RunRow]) -> Failure {

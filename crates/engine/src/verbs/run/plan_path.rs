@@ -5,18 +5,15 @@ use std::path::{Path, PathBuf};
 
 use piton_core::RunId;
 use piton_core::plan::Plan;
-use piton_formats::prd::{self, Prd};
+use piton_formats::conflict;
+use piton_formats::plan_format::{Claim, PlanFormat, PlanName, PlanOf, PlanRefusal, PlanText};
 use piton_formats::problem::{Problem, Source};
-use piton_formats::sdlc;
-use piton_formats::task::{self, Task};
+use piton_formats::registry::plan_formats;
 
 use crate::failure::{Failure, Findings, unreadable};
 use crate::input;
 use crate::notice::Notice;
 use crate::world::World;
-
-/// Where plans in one file are looked for when none is named.
-const NAMES: &[&str] = &["prd.json", ".ralph/prd.json", "RALPH_TASK.md"];
 
 /// A file that may be a plan.
 #[derive(Clone, Debug)]
@@ -25,12 +22,6 @@ pub(crate) struct PlanPath {
     pub(crate) file: PathBuf,
     /// How the user named it, for messages.
     pub(crate) shown: PathBuf,
-}
-
-/// What a plan in one file says.
-pub(super) enum Document {
-    Prd(Prd),
-    Task(Task),
 }
 
 impl PlanPath {
@@ -46,12 +37,22 @@ impl PlanPath {
 
     /// Whether it can be run.
     pub(crate) fn is_plan(&self) -> bool {
-        self.read().is_ok()
+        self.check().is_ok()
+    }
+
+    /// Looks whether it can be run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.read(RunId::PROJECT, "", "").map(drop)
     }
 
     /// The plans in one file that lie in a folder.
-    pub(super) fn among(world: &World, folder: &Path) -> Vec<Self> {
-        let names = NAMES.iter().map(|name| folder.join(name));
+    pub(crate) fn among(world: &World, folder: &Path) -> Vec<Self> {
+        let names = plan_formats().iter().flat_map(|format| format.candidates);
+        let names = names.map(|name| folder.join(name));
         names.filter_map(|path| Self::at(world, &path)).collect()
     }
 
@@ -66,109 +67,80 @@ impl PlanPath {
         stem.to_string_lossy().into_owned()
     }
 
-    /// What it says, and its text.
+    /// The plan in it, for a run of this id, name and source, and its text.
     ///
     /// # Errors
     ///
     /// When it is no plan, one that piton cannot work through, or one with
     /// mistakes in it.
-    pub(super) fn read(&self) -> Result<(Document, String), Failure> {
+    pub(super) fn read(
+        &self,
+        run: RunId,
+        name: &str,
+        source: &str,
+    ) -> Result<(Plan, String), Failure> {
         let bytes = input::read(&self.file).map_err(|error| unreadable(&self.shown, error))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             Failure::new("plan.unreadable", self.is("is not UTF-8 text")).because(error)
         })?;
-        let bare = text.trim_start_matches('\u{feff}').trim_start();
-        let document = if has_ending(&self.file, &["json"]) || bare.starts_with(['{', '[']) {
-            Document::Prd(self.list(&text)?)
-        } else {
-            Document::Task(self.task(&text)?)
+        let shown = self.shown.to_string_lossy();
+        let read = Source {
+            name: &shown,
+            text: &text,
         };
-        Ok((document, text))
+        if let Some(problem) = conflict::problem(read) {
+            return Err(self.problems(self.findings(vec![problem], &text)));
+        }
+        let format = self.format(&text)?;
+        let of = PlanOf {
+            run,
+            name: PlanName::Given(name),
+            source,
+        };
+        let (plan, problems) = (format.read)(read, of);
+        let Some(plan) = plan else {
+            return Err(self.problems(self.findings(problems, &text)));
+        };
+        if plan.items.is_empty() {
+            let (what, hint) = format.without_items;
+            return Err(Failure::new("plan.problems", self.is(what)).hint(hint));
+        }
+        Ok((plan, text))
+    }
+
+    /// The format that a text is a plan of.
+    fn format(&self, text: &str) -> Result<&'static PlanFormat, Failure> {
+        let shown = self.shown.to_string_lossy();
+        let ending = self.file.extension().unwrap_or_default();
+        let plan = PlanText {
+            source: Source { name: &shown, text },
+            ending: &ending.to_string_lossy(),
+        };
+        let (mut refused, mut unknown) = (None, None);
+        for format in plan_formats() {
+            match (format.claim)(&plan) {
+                Claim::Plan => return Ok(format),
+                Claim::NotOurs => {}
+                Claim::Refused(refusal) => drop(refused.get_or_insert(refusal)),
+                Claim::Unknown(refusal) => drop(unknown.get_or_insert(refusal)),
+            }
+        }
+        let refusal = refused
+            .or(unknown)
+            .unwrap_or_else(|| PlanRefusal::foreign("a document that piton does not know"));
+        Err(self.refused(refusal, text))
     }
 
     fn is(&self, what: &str) -> String {
         format!("{} {what}", self.shown.display())
     }
 
-    fn list(&self, text: &str) -> Result<Prd, Failure> {
-        let name = self.shown.to_string_lossy();
-        let read = || prd::read(Source { name: &name, text });
-        match prd::detect(text) {
-            prd::Layout::Features | prd::Layout::UserStories => {}
-            prd::Layout::Empty => {
-                return Err(Failure::new("plan.unreadable", self.is("is empty"))
-                    .hint("name the list that you mean"));
-            }
-            prd::Layout::Unreadable => {
-                return Err(Failure::new(
-                    "plan.unreadable",
-                    self.is("is not readable JSON; nothing was changed"),
-                )
-                .hint("mend the file, then run again")
-                .finding(self.findings(read().1, text)));
-            }
-            prd::Layout::Single => return Err(self.foreign(&prd::Layout::Single.describe())),
-            prd::Layout::Foreign(keys) => {
-                return Err(match sdlc::detect(text) {
-                    sdlc::Layout::Current => Failure::new(
-                        "plan.unsupported",
-                        self.is("is a graph of issues, which piton cannot run yet"),
-                    )
-                    .hint("running issue graphs comes later; a list of requirements or a task file can be run now"),
-                    other @ (sdlc::Layout::LowerCase | sdlc::Layout::IssueList) => {
-                        self.foreign(&other.describe())
-                    }
-                    sdlc::Layout::Foreign(_)
-                    | sdlc::Layout::Empty
-                    | sdlc::Layout::Unreadable => {
-                        self.foreign(&prd::Layout::Foreign(keys).describe())
-                    }
-                });
-            }
+    fn refused(&self, refusal: PlanRefusal, text: &str) -> Failure {
+        let failure = Failure::new(refusal.code, self.is(&refusal.what)).hint(refusal.hint);
+        match refusal.problems {
+            Some(problems) => failure.finding(self.findings(problems, text)),
+            None => failure,
         }
-        let (prd, problems) = read();
-        let prd = prd.filter(|_| !problems.iter().any(Problem::is_error));
-        let Some(prd) = prd else {
-            return Err(self.problems(self.findings(problems, text)));
-        };
-        if prd.items.is_empty() {
-            return Err(
-                Failure::new("plan.problems", self.is("lists nothing to do"))
-                    .hint("a list without items is never complete: add what is to be done"),
-            );
-        }
-        Ok(prd)
-    }
-
-    fn task(&self, text: &str) -> Result<Task, Failure> {
-        let name = self.shown.to_string_lossy();
-        let (task, problems) = task::read(Source { name: &name, text });
-        if task.criteria.is_empty() && !has_ending(&self.file, &["md", "markdown"]) {
-            return Err(
-                Failure::new("plan.none", self.is("is a file, and not a plan")).hint(
-                    "name a folder with a SPRINT.yaml, a prd.json, or a task file with criteria",
-                ),
-            );
-        }
-        if problems.iter().any(Problem::is_error) {
-            return Err(self.problems(self.findings(problems, text)));
-        }
-        if task.criteria.is_empty() {
-            return Err(Failure::new(
-                "plan.problems",
-                self.is("has no criteria, so that nothing says when it is complete"),
-            )
-            .hint("write what is to be true in the end as lines that begin with `- [ ]`"));
-        }
-        Ok(task)
-    }
-
-    fn foreign(&self, what: &str) -> Failure {
-        Failure::new(
-            "plan.foreign",
-            self.is(&format!("is {what}; it was left alone")),
-        )
-        .hint("name the list or the task file that you mean")
     }
 
     fn findings(&self, problems: Vec<Problem>, text: &str) -> Findings {
@@ -200,14 +172,6 @@ fn has_ending(path: &Path, endings: &[&str]) -> bool {
             .iter()
             .any(|known| known.eq_ignore_ascii_case(ending))
     })
-}
-
-/// The plan of a file, for a run of this id and name.
-pub(super) fn import(document: &Document, run: RunId, name: &str, source: &str) -> Plan {
-    match document {
-        Document::Prd(prd) => prd::import(prd, run, name, source),
-        Document::Task(task) => task::import(task, run, name, source),
-    }
 }
 
 /// Says what will be done on an agent's word alone.

@@ -9,6 +9,7 @@ use piton_core::policy::Limits;
 use super::{Found, Request, What};
 use crate::config::VerdictBy;
 use crate::failure::Failure;
+use crate::mirror::run_of_file;
 use crate::project::Project;
 use crate::session::Session;
 use crate::shell::quote;
@@ -108,8 +109,12 @@ fn last_invoked(session: &Session<'_>, target: &Found) -> Result<Option<RunRow>,
         What::Sprint(sprint) => target.project.relative(&sprint.folder),
         What::File(file) => target.project.relative(&file.file),
     };
-    let mut runs = session.runs()?.into_iter();
-    Ok(runs.rfind(|run| run.source == source && run.invocations > 0))
+    let runs = session.runs()?;
+    let is_another = runs.iter().any(|run| run.source == source)
+        && run_of_file(&session.project, &runs, &source).is_none();
+    let mut invoked = runs.into_iter().filter(|run| run.source == source);
+    // What was said of one plan is not said of the next in the same file.
+    Ok(invoked.rfind(|run| run.invocations > 0 && !is_another))
 }
 
 /// What a request says of the flags that are remembered.

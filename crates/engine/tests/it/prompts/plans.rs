@@ -76,7 +76,7 @@ fn a_story_of_a_list() {
     let list = prd::read(source).0.expect("a list");
     let plan = prd::import(&list, RunId::PROJECT, "prd", "prd.json");
     let item = at_work(&plan.items[0]);
-    let templates = Templates::of_file(prd::FACE, "prd.json").expect("a plan in a file");
+    let templates = Templates::of_plan(prd::FACE, None, "prd.json");
     let of = Ingredients {
         levels: vec![level("US-1", "", 1, 4)],
         about: About::read(prd::FACE, source, &item),
@@ -110,7 +110,7 @@ fn criterion(report_by: ReportBy) -> String {
     let (file, _) = task::read(source);
     let plan = task::import(&file, RunId::PROJECT, "task", "RALPH_TASK.md");
     let item = at_work(&plan.items[1]);
-    let templates = Templates::of_file(task::FACE, "RALPH_TASK.md").expect("a plan in a file");
+    let templates = Templates::of_plan(task::FACE, None, "RALPH_TASK.md");
     let of = Ingredients {
         levels: vec![level("2", "", 2, 2)],
         about: About::read(task::FACE, source, &item),

@@ -1,7 +1,8 @@
 //! `guardrails.md` as a face: what to do instead of what went wrong.
 //!
 //! A sign is a guardrail of the memory, known by its name. Its instruction is
-//! the content, its trigger the context.
+//! the content, its trigger the context. A rule that is a plain line is known by
+//! its words, and its heading is the context; piton never writes one anew.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +16,7 @@ use crate::markdown::{EditError, one_line};
 use crate::ralph_dir::Source;
 use crate::ralph_dir::guardrails::edit::add_signs;
 use crate::ralph_dir::guardrails::{
-    self, FieldName, Guardrails, NewSign, Sign, change_sign, resolve_sign,
+    self, FieldName, Form, Guardrails, NewSign, Sign, change_sign, resolve_sign, says_more,
 };
 
 /// Tells what a text is.
@@ -25,7 +26,8 @@ pub fn detect(text: &str) -> Detected {
 }
 
 /// The signs that `base` does not have in the same words, those that are
-/// resolved as retired. Of several of one name it is the one that holds.
+/// resolved as retired, and those that only `base` has as removed. Of several of
+/// one name it is the one that holds.
 #[must_use]
 pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
     let name = about.file;
@@ -35,6 +37,11 @@ pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
     let known = by_name(&before);
     let mut given = HashSet::new();
     let signs = by_name(&all);
+    let gone = before.signs.iter().filter(|sign| {
+        let is_there = signs.contains_key(sign.name.as_str());
+        !sign.name.is_empty() && !sign.resolved && !is_there
+    });
+    let gone = gone.map(|sign| Found::Removed(Box::new(memory_of(base, sign))));
     let found = all
         .signs
         .iter()
@@ -55,6 +62,7 @@ pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
                 Found::Memory(memory)
             }
         })
+        .chain(gone)
         .collect();
     Took { found, problems }
 }
@@ -80,21 +88,27 @@ fn memory_of(text: &str, sign: &Sign) -> Memory {
         let words = sign.get(name).map(neat);
         words.filter(|words| !words.is_empty())
     };
+    let is_line = sign.form == Form::Line;
+    let section = sign.section.clone().filter(|section| says_more(section));
     Memory {
         title: Some(sign.name.clone()),
-        context: said(FieldName::Trigger),
+        context: said(FieldName::Trigger).or(section.filter(|_| is_line && !sign.resolved)),
         evidence: said(FieldName::Evidence),
         added_after: said(FieldName::AddedAfter),
         native: Some(Native {
             face: FACE.to_owned(),
             version: 1,
-            body: "{}".to_owned(),
+            body: if is_line { LINE } else { "{}" }.to_owned(),
         }),
         ..Memory::bare(MemoryKind::Guardrail, instruction(text, sign))
     }
 }
 
-/// What a sign says to do. One that has no such field says it in free words.
+/// What is kept of a rule that is a plain line.
+const LINE: &str = r#"{"line":true}"#;
+
+/// What a sign says to do. One that has no such field says it in free words, or
+/// in its heading alone.
 fn instruction(text: &str, sign: &Sign) -> String {
     if let Some(words) = sign.get(FieldName::Instruction) {
         return neat(words);
@@ -106,7 +120,11 @@ fn instruction(text: &str, sign: &Sign) -> String {
         .find(|field| field.name.eq_ignore_ascii_case(resolved))
         .map_or(sign.bytes.end, |field| field.span.start);
     let body = text.get(sign.bytes.start..end).unwrap_or_default();
-    neat(body.split_once('\n').map_or("", |(_, below)| below))
+    let words = neat(body.split_once('\n').map_or("", |(_, below)| below));
+    match sign.form {
+        Form::Titled if words.is_empty() => sign.name.clone(),
+        Form::Titled | Form::Sign | Form::Line => words,
+    }
 }
 
 /// Words as a file keeps them: without blanks where lines end, and around them.
@@ -159,12 +177,19 @@ fn shown(text: &str, rows: &[Shown<'_>]) -> Result<String, EditError> {
             continue;
         }
         match (holding, &row.retired) {
+            // Whoever took the line out, or is on a branch without it, wants no sign.
+            (None, None) if is_line(&row.memory) => {}
             (None, None) => new.push(new_sign(name, &row.memory)),
             (None, Some(_)) => {}
-            (Some(_), Some(retired)) => {
+            (Some(sign), Some(retired)) => {
                 let date = retired.at.strftime("%Y-%m-%d").to_string();
                 let why = retired.why.as_deref().unwrap_or_default();
-                out = resolve_sign(&out, &name, why, &date)?;
+                out = match resolve_sign(&out, &name, why, &date) {
+                    Ok(resolved) => resolved,
+                    // What stands beside a line may say what it is.
+                    Err(_) if sign.form == Form::Line => out,
+                    Err(error) => return Err(error),
+                };
             }
             (Some(sign), None) => {
                 let fields = changes(&memory_of(text, sign), &row.memory);
@@ -200,6 +225,11 @@ fn changed(
         .iter()
         .all(|field| says(*field) == wanted(field));
     Ok(if as_said { out } else { text })
+}
+
+fn is_line(memory: &Memory) -> bool {
+    let native = memory.native.as_ref();
+    native.is_some_and(|native| native.face == FACE && native.body == LINE)
 }
 
 fn new_sign(name: String, memory: &Memory) -> NewSign {

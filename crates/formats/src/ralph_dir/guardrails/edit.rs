@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::read::{is_resolved_section, read};
-use super::{FieldName, Guardrails, NewSign, Sign};
+use super::{FieldName, Form, Guardrails, NewSign, Sign};
 use crate::markdown::{
-    Doc, EditError, Heading, indent_lines, insert, newline, one_line, splice, with_newline,
+    Doc, EditError, Heading, indent_lines, insert, marker, newline, one_line, splice, with_newline,
 };
 use crate::sprint::Source;
 
@@ -179,14 +179,22 @@ pub fn resolve_sign(text: &str, name: &str, reason: &str, date: &str) -> Result<
     let why = why.trim_end_matches(['-', ' ']);
     let block = &text[sign.bytes.clone()];
     let newline = newline(text);
-    let block = format!("{block}{newline}- **Resolved**: {why}");
+    let is_line = sign.form == Form::Line;
+    let block = match sign.fields.first() {
+        Some(words) if is_line => resolved_line(text, sign, words.bytes.end, why),
+        Some(_) | None => format!("{block}{newline}- **Resolved**: {why}"),
+    };
     let rest = without(text, sign);
     let doc = Doc::new(&rest);
     // The sign's own bytes must not be touched, so line ends are made here.
     let (at, lead, trail) = match resolved_section(&doc) {
         Some(section) => {
+            // Below a sign, a line would be a part of it.
+            let below = doc.headings.iter().find(|next| next.line > section.line);
+            let next = below.map_or(section.end, |next| next.line);
+            let end = if is_line { next } else { section.end };
             let line = doc
-                .tail(section.line..section.end, |_, _| false)
+                .tail(section.line..end, |_, _| false)
                 .unwrap_or(section.line);
             (doc.words_end(line), "\n\n".to_owned(), "")
         }
@@ -204,6 +212,18 @@ pub fn resolve_sign(text: &str, name: &str, reason: &str, date: &str) -> Result<
     } else {
         Err(EditError::not_read_back("sign", name))
     }
+}
+
+/// A rule that is a line, as an item of a list that says why it was resolved.
+fn resolved_line(text: &str, sign: &Sign, words_end: usize, why: &str) -> String {
+    let block = &text[sign.bytes.clone()];
+    let mark = match marker(block.lines().next().unwrap_or_default()) {
+        Some(_) => "",
+        None => "- ",
+    };
+    let at = words_end - sign.bytes.start;
+    let (words, below) = block.split_at(at);
+    format!("{mark}{} (resolved {why}){below}", words.trim_end())
 }
 
 /// The text without a sign and without the blank lines that parted it from
@@ -236,7 +256,16 @@ pub fn change_sign(
     let sign = before
         .sign(name)
         .ok_or_else(|| EditError::missing("sign", name))?;
-    let words = value_words(value);
+    // A line has no place but for its words.
+    let is_line = sign.form == Form::Line;
+    if is_line && field != FieldName::Instruction {
+        return Ok(text.to_owned());
+    }
+    let words = if is_line {
+        one_line(value)
+    } else {
+        value_words(value)
+    };
     let newline = newline(text);
     let out = match sign.field(field) {
         Some(have) => {

@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{Field, FieldName, Guardrails, Sign};
+use super::{Field, FieldName, Form, Guardrails, Sign, lines};
+use crate::adoption::{Count, Left, What};
 use crate::markdown::{Doc, Heading, Kind, dedent, indent_of, marker, one_line};
 use crate::problem::{Problem, Severity};
+use crate::project_format::Unread;
 use crate::sprint::Source;
 
 const REQUIRED: [FieldName; 3] = [
@@ -17,18 +19,50 @@ const REQUIRED: [FieldName; 3] = [
 /// Reads a `guardrails.md`. Problems are warnings.
 pub fn read(source: Source<'_>) -> (Guardrails, Vec<Problem>) {
     let doc = Doc::new(source.text);
-    let guardrails = Guardrails { signs: signs(&doc) };
+    let (mut signs, covered) = signs(&doc);
+    let (plain, unread) = lines::read(&doc, &covered);
+    signs.extend(plain);
+    signs.sort_by_key(|sign| sign.bytes.start);
+    let guardrails = Guardrails { signs, unread };
     let problems = problems(source, &guardrails);
     (guardrails, problems)
 }
 
 /// Everything in which a `guardrails.md` is not what the format demands.
 pub fn check(source: Source<'_>) -> Vec<Problem> {
-    let (_, mut problems) = read(source);
+    let (guardrails, mut problems) = read(source);
+    let others = guardrails.signs.iter().enumerate();
+    let others = others.filter(|(_, sign)| sign.form != Form::Sign);
+    problems.extend(others.map(|(at, sign)| {
+        let path = format!("signs[{at}]");
+        Problem::error("NOT_A_SIGN", source.name, path, sign.span).saying(
+            "this is taken as a rule, and not written as a sign",
+            "write `### Sign: NAME` with `- **Trigger**: …` and `- **Instruction**: …` below it",
+        )
+    }));
     for problem in &mut problems {
         problem.severity = Severity::Error;
     }
     problems
+}
+
+/// The rules that are taken, and what may be one and is not.
+pub fn counts(source: Source<'_>) -> Vec<Count> {
+    let guardrails = read(source).0;
+    let left = guardrails.unread.iter();
+    let left = left.map(|unread| Left::new(unread.line, &unread.text));
+    let count = Count::new(What::Rules, guardrails.signs.len(), left);
+    vec![count.hinted("agents are told them as they stand; piton takes `### Sign: NAME` with Trigger and Instruction, and one line each")]
+}
+
+/// What may be rules, and could not be read as such; of a text that cannot be
+/// read at all, everything.
+pub fn unread(text: &str) -> Vec<Unread> {
+    if crate::conflict::problem(Source { name: "", text }).is_none() {
+        return read(Source { name: "", text }).0.unread;
+    }
+    let text = text.to_owned();
+    vec![Unread { line: 1, text }]
 }
 
 pub(super) fn sign_name<'t>(doc: &Doc<'t>, heading: &Heading) -> Option<&'t str> {
@@ -39,37 +73,98 @@ pub(super) fn sign_name<'t>(doc: &Doc<'t>, heading: &Heading) -> Option<&'t str>
         .then(|| text[5..].trim())
 }
 
-fn signs(doc: &Doc<'_>) -> Vec<Sign> {
+/// The rules that have headings of their own, and the lines of each.
+fn signs(doc: &Doc<'_>) -> (Vec<Sign>, Vec<Range<usize>>) {
     let mut found = Vec::new();
+    let mut covered: Vec<Range<usize>> = Vec::new();
+    let mut inside_until = 0;
     let mut above: Vec<Heading> = Vec::new();
-    for heading in &doc.headings {
+    for (index, heading) in doc.headings.iter().enumerate() {
         while above.pop_if(|last| last.level >= heading.level).is_some() {}
-        if let Some(name) = sign_name(doc, heading) {
-            let section = above
-                .iter()
-                .rev()
-                .find(|above| sign_name(doc, above).is_none());
+        let form_and_name = match sign_name(doc, heading) {
+            Some(name) => Some((Form::Sign, name)),
+            // What stands in a rule is part of it.
+            None if heading.line < inside_until => None,
+            None => titled(doc, index).map(|name| (Form::Titled, name)),
+        };
+        if let Some((form, name)) = form_and_name {
+            let mut sections = above.iter().rev();
+            let section = sections.find(|above| sign_name(doc, above).is_none());
             let section = section.map(|section| doc.heading_text(section).to_owned());
-            found.push(sign(doc, heading, name, section));
+            let lines = heading.line..end(doc, heading);
+            found.push(sign(doc, (lines.clone(), form), name, section));
+            inside_until = inside_until.max(lines.end);
+            covered.push(lines);
         }
         above.push(*heading);
     }
-    found
+    (found, covered)
 }
 
-fn sign(doc: &Doc<'_>, heading: &Heading, name: &str, section: Option<String>) -> Sign {
-    let lines = heading.line..end(doc, heading);
-    let fields = fields(doc, lines.start + 1..lines.end);
+/// The name of a rule whose heading is not that of a sign: fields of one stand
+/// below it, or it has a number of its own such as `G1:` or `RULE-7:`.
+fn titled<'t>(doc: &Doc<'t>, index: usize) -> Option<&'t str> {
+    let heading = &doc.headings[index];
+    let next = doc.headings.get(index + 1);
+    let own = heading.line + 1..next.map_or(doc.line_count(), |next| next.line);
+    let names: Vec<(usize, FieldName)> = own
+        .clone()
+        .filter(|line| doc.kind(*line) == Kind::Text)
+        .filter_map(|line| Some((line, field_start(doc.line(line), Form::Titled)?.0)))
+        .filter_map(|(line, name)| Some((line, FieldName::called(name)?)))
+        .collect();
+    let count = |name: FieldName| names.iter().filter(|(_, one)| *one == name).count();
+    let (when, what) = (count(FieldName::Trigger), count(FieldName::Instruction));
+    // Several of each are several rules, which no heading tells apart.
+    let is_one = heading.level > 1 && when + what > 0 && (when < 2 || what < 2);
+    // An item before the first field is a rule of its own.
+    let is_first = || {
+        let items = doc.items(own, |_| false);
+        let item = items.first().map(|item| item.lines.start);
+        item.is_none_or(|item| names.first().is_some_and(|(line, _)| *line <= item))
+    };
+    let has_fields = is_one && is_first();
+    let text = doc.heading_text(heading);
+    let is_last = next.is_none_or(|next| next.level <= heading.level);
+    let is_rule = has_fields || (is_last && has_number(text));
+    is_rule.then(|| text.trim_end_matches(':').trim_matches('*').trim())
+}
+
+/// Whether a heading begins with a number as rules have them.
+fn has_number(text: &str) -> bool {
+    const WORDS: [&str; 5] = ["sign", "rule", "guardrail", "lesson", "guard"];
+    let text = text.trim_start_matches('*');
+    let letters = text.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let (word, rest) = text.split_at(letters);
+    let is_word = !word.is_empty()
+        && (word.bytes().all(|byte| byte.is_ascii_uppercase())
+            || WORDS.iter().any(|known| known.eq_ignore_ascii_case(word)));
+    let rest = rest.trim_start_matches(['-', '_', ' ', '#']);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let behind = rest[digits..].trim_start_matches('*');
+    is_word
+        && (1..=4).contains(&digits)
+        && (behind.is_empty() || behind.starts_with([':', '.', ')', ' ', '-', '–', '—']))
+}
+
+fn sign(
+    doc: &Doc<'_>,
+    (lines, form): (Range<usize>, Form),
+    name: &str,
+    section: Option<String>,
+) -> Sign {
+    let fields = fields(doc, lines.start + 1..lines.end, form);
     let in_resolved = section.as_deref().is_some_and(is_resolved_section);
     let says_resolved = fields
         .iter()
         .any(|field| field.name.eq_ignore_ascii_case("resolved"));
     Sign {
+        form,
         name: one_line(&name.replace("\\#", "#")),
         section,
         resolved: in_resolved || says_resolved,
         fields,
-        span: doc.line_span(heading.line),
+        span: doc.line_span(lines.start),
         bytes: doc.start(lines.start)..doc.range(lines.end - 1).end,
     }
 }
@@ -90,7 +185,7 @@ fn end(doc: &Doc<'_>, heading: &Heading) -> usize {
 }
 
 /// The name of the field that begins on a line, and where the line goes on.
-fn field_start(line: &str) -> Option<(&str, usize)> {
+fn field_start(line: &str, form: Form) -> Option<(&str, usize)> {
     let from = marker(line).map_or(0, |marker| marker.content);
     let words = line[from..].trim_start();
     let at = line.len() - words.len();
@@ -108,35 +203,41 @@ fn field_start(line: &str) -> Option<(&str, usize)> {
         return is_field.then_some((name.trim(), behind));
     }
     let (name, rest) = words.split_once(':')?;
-    let known = FieldName::ALL
-        .iter()
-        .any(|known| known.as_str().eq_ignore_ascii_case(name));
-    (known && from > 0 && at > 0).then_some((name, line.len() - rest.len()))
+    let known = FieldName::called(name);
+    let is_field = match form {
+        Form::Titled => known.is_some(),
+        Form::Sign | Form::Line => {
+            let is_own = known.is_some_and(|known| known.as_str().eq_ignore_ascii_case(name));
+            is_own && from > 0 && at > 0
+        }
+    };
+    is_field.then_some((name, line.len() - rest.len()))
 }
 
-fn fields(doc: &Doc<'_>, lines: Range<usize>) -> Vec<Field> {
+fn fields(doc: &Doc<'_>, lines: Range<usize>, form: Form) -> Vec<Field> {
     let mut found = Vec::new();
     let mut open: Option<(usize, &str, usize)> = None;
     for line in lines.clone() {
         if doc.kind(line) != Kind::Text {
             continue;
         }
-        if let Some((name, from)) = field_start(doc.line(line))
+        if let Some((name, from)) = field_start(doc.line(line), form)
             && let Some(before) = open.replace((line, name, from))
         {
-            found.push(field(doc, before, line));
+            found.push(field(doc, before, line, form));
         }
     }
     if let Some(last) = open {
-        found.push(field(doc, last, lines.end));
+        found.push(field(doc, last, lines.end, form));
     }
     found
 }
 
 /// A field whose lines end at the latest before line `end`. An instruction goes
 /// on to the next field, whatever it is made of; others end with their paragraph.
-fn field(doc: &Doc<'_>, (line, name, from): (usize, &str, usize), end: usize) -> Field {
-    let is_instruction = name.eq_ignore_ascii_case("instruction");
+fn field(doc: &Doc<'_>, (line, name, from): (usize, &str, usize), end: usize, form: Form) -> Field {
+    let is_instruction = name.eq_ignore_ascii_case("instruction")
+        || (form == Form::Titled && FieldName::called(name) == Some(FieldName::Instruction));
     let ends = |next: &usize| {
         let blank = doc.kind(*next) == Kind::Blank;
         let deeper = indent_of(doc.line(*next)) > 1 || doc.line(*next).trim().is_empty();
@@ -185,14 +286,14 @@ fn problems(source: Source<'_>, guardrails: &Guardrails) -> Vec<Problem> {
                 "this sign has no name".to_owned(),
                 "write `### Sign: NAME`".to_owned(),
             ));
-        } else if !sign.resolved && !names.insert(&sign.name) {
+        } else if !sign.resolved && !names.insert(&sign.name) && sign.form != Form::Line {
             problems.push(warn(
                 "SIGN_TWICE",
                 format!("there is a sign `{}` already", sign.name),
                 "give one of them another name".to_owned(),
             ));
         }
-        for name in REQUIRED {
+        for name in REQUIRED.into_iter().filter(|_| sign.form == Form::Sign) {
             let said = sign.get(name).is_some_and(|value| !value.is_empty());
             if !said {
                 let name = name.as_str();

@@ -6,10 +6,20 @@
 //! with the same words, and neither a second showing nor a second reading may
 //! take one for the other.
 
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use piton_core::entry::EntryType;
+
 /// The word that such a comment begins with.
 const PITON: &str = "piton";
 /// What stands before the name of the entry that resolved a blocker.
-const RESOLVED: &str = "resolved ";
+const RESOLVED: &str = "resolved";
+/// What stands before what the words do not tell of an entry.
+const AT: &str = "at";
+const SPEC: &str = "spec";
+const TASK: &str = "task";
+const TYPE: &str = "type";
 
 /// What piton noted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,8 +27,52 @@ pub struct Own {
     /// The entry that the words stand for; none where they stand for none, or
     /// where piton only resolved what somebody else wrote.
     pub name: Option<String>,
+    /// What else there is to know of that entry.
+    pub beside: Beside,
     /// The entry that resolved a blocker.
     pub resolved_by: Option<String>,
+    /// What else there is to know of that one.
+    pub resolved: Beside,
+}
+
+/// What an entry says that is not to be read from the words for it: a clone
+/// that has only the file knows it from here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// What kind of entry it is, where it is not the usual one.
+    pub kind: Option<EntryType>,
+    /// When it happened, where its name does not tell.
+    pub at: Option<Timestamp>,
+    /// Its spec.
+    pub spec: Option<String>,
+    /// Its task, where the words name another one; empty where it has none.
+    pub task: Option<String>,
+}
+
+impl Beside {
+    fn parts(&self) -> impl Iterator<Item = String> {
+        let said = [
+            (TYPE, self.kind.map(|kind| kind.as_str().to_owned())),
+            (AT, self.at.map(|at| at.to_string())),
+            (SPEC, self.spec.as_deref().map(escaped)),
+            (TASK, self.task.as_deref().map(escaped)),
+        ];
+        let part = |(key, value): (&str, Option<String>)| {
+            value.map(|value| format!("{key} {value}").trim_end().to_owned())
+        };
+        said.into_iter().filter_map(part)
+    }
+
+    /// Keeps what a part of a note says; a part that nobody knows says nothing.
+    fn read(&mut self, key: &str, value: &str) {
+        match key {
+            TYPE => self.kind = EntryType::parse(value),
+            AT => self.at = value.parse().ok(),
+            SPEC => self.spec = Some(unescaped(value)),
+            TASK => self.task = Some(unescaped(value)),
+            _ => {}
+        }
+    }
 }
 
 impl Own {
@@ -27,7 +81,7 @@ impl Own {
     pub fn named(name: impl Into<String>) -> Self {
         Self {
             name: Some(name.into()),
-            resolved_by: None,
+            ..Self::default()
         }
     }
 
@@ -39,21 +93,55 @@ impl Own {
 
     /// The comment, with a blank before it.
     pub(in crate::ralph_dir) fn comment(&self) -> String {
-        let resolved = self
-            .resolved_by
-            .as_deref()
-            .map(|name| format!("{RESOLVED}{name}"));
-        let names: Vec<&str> = self
-            .name
-            .as_deref()
-            .into_iter()
-            .chain(resolved.as_deref())
-            .collect();
-        if names.is_empty() {
+        let resolved = self.resolved_by.as_deref();
+        let resolved = resolved.map(|name| format!("{RESOLVED} {}", escaped(name)));
+        let name = self.name.as_deref().map(escaped);
+        let parts = name.into_iter().chain(self.beside.parts());
+        let parts = parts.chain(resolved).chain(self.resolved.parts());
+        let parts: Vec<String> = parts.collect();
+        if parts.is_empty() {
             return format!(" <!-- {PITON} -->");
         }
-        format!(" <!-- {PITON}: {} -->", names.join(", "))
+        format!(" <!-- {PITON}: {} -->", parts.join(", "))
     }
+}
+
+/// A text that ends neither a comment nor a part of one.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let ends = matches!(c, '%' | ',' | '<' | '>') || c.is_whitespace() || c.is_control();
+        if ends || (c == '-' && out.ends_with('-')) {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                write!(out, "%{byte:02X}").expect("a string takes all");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The text that [`escaped`] wrote.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, more)) = rest.split_first() {
+        let hex = more.get(..2).filter(|_| *first == b'%');
+        let hex = hex.and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = more.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = more;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Words without the note behind them, and the note.
@@ -64,10 +152,17 @@ pub(super) fn parted(text: &str) -> (&str, Option<Own>) {
         let inside = bare[at + 4..].trim().strip_prefix(PITON)?;
         let mut own = Own::default();
         if !inside.is_empty() {
-            for name in inside.strip_prefix(':')?.split(',').map(str::trim) {
-                match name.strip_prefix(RESOLVED) {
-                    Some(name) => own.resolved_by = Some(name.trim().to_owned()),
-                    None => own.name = Some(name.to_owned()),
+            for part in inside.strip_prefix(':')?.split(',').map(str::trim) {
+                let (key, value) = part.split_once(' ').unwrap_or((part, ""));
+                let is_word = [RESOLVED, AT, SPEC, TASK, TYPE].contains(&key);
+                if key == RESOLVED && !value.is_empty() {
+                    own.resolved_by = Some(unescaped(value.trim()));
+                } else if is_word && own.resolved_by.is_some() {
+                    own.resolved.read(key, value.trim());
+                } else if is_word && own.name.is_some() {
+                    own.beside.read(key, value.trim());
+                } else {
+                    own.name = Some(unescaped(part));
                 }
             }
         }
@@ -93,8 +188,23 @@ mod tests {
                 ..Own::named("entry-1")
             },
             Own {
-                name: None,
                 resolved_by: Some("entry-2".to_owned()),
+                ..Own::default()
+            },
+            Own::named("an id, of others -- <so> 100%"),
+            Own {
+                beside: Beside {
+                    kind: Some(EntryType::MilestoneReached),
+                    at: Some("2026-01-15T10:30:00.5Z".parse().expect("a time")),
+                    spec: Some("a spec, of two".to_owned()),
+                    task: Some(String::new()),
+                },
+                resolved_by: Some("task".to_owned()),
+                resolved: Beside {
+                    task: Some("lay--it".to_owned()),
+                    ..Beside::default()
+                },
+                ..Own::named("at")
             },
         ] {
             let text = format!("words{}", own.comment());

@@ -84,6 +84,41 @@ fn leading_number(text: &str) -> Option<(u64, &str)> {
     Some((text[..digits].parse().ok()?, &text[digits..]))
 }
 
+/// The lines of a text that say something, each without what only marks it: the
+/// headings of sessions and their parts, boxes, numbers, piton's notes.
+pub fn lines(text: &str) -> Vec<String> {
+    let doc = Doc::new(text);
+    let is_head = |text: &str| {
+        let part = text.trim_end_matches(':');
+        let is_part = |known: &&str| known.eq_ignore_ascii_case(part);
+        session_header(text).is_some()
+            || starts_with_date(text)
+            || PARTS.iter().any(&is_part)
+            || ["Blockers", "Progress Log"].iter().any(&is_part)
+    };
+    let bare = |line: usize| {
+        let text = doc.line(line);
+        let text = match doc.kind(line) {
+            Kind::Blank | Kind::Rule => return None,
+            Kind::Comment if text.trim_start().starts_with("<!-- piton") => return None,
+            Kind::Text if is_loop_line(text) => return None,
+            Kind::Heading(_) => text.trim_start_matches('#').trim(),
+            Kind::Text | Kind::Code | Kind::Comment | Kind::Html | Kind::Quote => text.trim(),
+        };
+        let (text, _) = parted(text);
+        let from = marker(text).map_or(0, |marker| marker.content);
+        let (_, text) = unboxed(text.get(from..).unwrap_or_default().trim());
+        let (text, _) = without_resolution(numbered(text).1);
+        let is_none = text.trim_end_matches('.').eq_ignore_ascii_case("none");
+        let is_mark = matches!(doc.kind(line), Kind::Heading(_)) && is_head(text);
+        let field = ["Commit: ", "Notes: ", "Screenshot: "];
+        let value = field.iter().find_map(|field| text.strip_prefix(field));
+        let said = !text.is_empty() && !is_none && !is_mark;
+        said.then(|| plain(value.unwrap_or(text)))
+    };
+    (0..doc.line_count()).filter_map(bare).collect()
+}
+
 struct Reader<'a, 't> {
     doc: &'a Doc<'t>,
     source: Source<'t>,
@@ -510,7 +545,7 @@ fn blocker(doc: &Doc<'_>, item: &ListItem) -> Blocker {
 }
 
 /// `text` of `text (resolved: how)`, and `how`, which may be empty.
-pub(super) fn without_resolution(text: &str) -> (&str, Option<&str>) {
+pub(in crate::ralph_dir) fn without_resolution(text: &str) -> (&str, Option<&str>) {
     const RESOLVED: &str = "(resolved";
     let Some(inside) = text.strip_suffix(')') else {
         return (text, None);

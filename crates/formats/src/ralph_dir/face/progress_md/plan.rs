@@ -10,16 +10,18 @@ use std::ops::Range;
 use jiff::Timestamp;
 use piton_core::AttemptRow;
 use piton_core::entry::{Entry, EntryRow, EntryType};
+use piton_core::name::entry_time;
 use serde_json::Value;
 
 use super::MARK;
-use super::take::{Thing, things};
-use crate::face::Shown;
+use super::take::{Thing, Told, things};
+use crate::face::{CRITERION, Shown};
+use crate::markdown::plain;
 use crate::ralph_dir::face::FACE;
 use crate::ralph_dir::progress::edit::{
     blocker_words, completed_item, item_words, resolution_words,
 };
-use crate::ralph_dir::progress::{Completed, Dialect, Own, Progress};
+use crate::ralph_dir::progress::{Beside, Completed, Dialect, Own, Progress};
 
 /// What is to be done to a text.
 #[derive(Default)]
@@ -89,16 +91,49 @@ pub(super) fn plan(progress: &Progress, rows: &[Shown<'_>]) -> Plan {
     planning.finished()
 }
 
-/// What an entry is called in the file.
+/// What an entry is called in the file. One from before entries had names is
+/// called by its position.
 fn name_of(row: &EntryRow) -> String {
-    let fits = |name: &&String| {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        !name.is_empty() && name.chars().all(allowed) && !name.contains("--")
+    let name = row.entry.name.as_ref().filter(|name| !name.is_empty());
+    name.cloned().unwrap_or_else(|| old_name_of(row))
+}
+
+/// What an entry was called whose name could end a comment, before names were
+/// written otherwise there.
+fn old_name_of(row: &EntryRow) -> String {
+    format!("event-{}", row.position)
+}
+
+/// What an entry says that is not read from the words for it: these name its
+/// task before `between`, or by a number.
+fn beside(
+    row: &EntryRow,
+    kind: EntryType,
+    (text, between, number): (&str, &str, Option<u64>),
+) -> Beside {
+    let entry = &row.entry;
+    let seconds = |at: &Timestamp| at.as_second();
+    let told = entry_time(&name_of(row));
+    let is_told = told.as_ref().map(seconds) == Some(row.timestamp.as_second());
+    let mut beside = Beside {
+        kind: Some(entry.kind).filter(|own| *own != kind),
+        at: (!is_told).then_some(row.timestamp),
+        spec: entry.spec.clone(),
+        task: None,
     };
-    match row.entry.name.as_ref().filter(fits) {
-        Some(name) => name.clone(),
-        // Names of others may hold what would end a comment.
-        None => format!("event-{}", row.position),
+    let told = Told::of(text, between, number, Some(&beside)).task;
+    if told != entry.task_id {
+        beside.task = Some(entry.task_id.clone().unwrap_or_default());
+    }
+    beside
+}
+
+/// The note for an entry of whose task its words say nothing.
+fn own_of(row: &EntryRow, kind: EntryType) -> Own {
+    let beside = beside(row, kind, ("", "", None));
+    Own {
+        beside,
+        ..Own::named(name_of(row))
     }
 }
 
@@ -209,7 +244,13 @@ impl<'p, 'r> Planning<'p, 'r> {
     fn session_of(&self, row: &EntryRow) -> Option<usize> {
         let by_name = self.known.get(&name_of(row));
         let by_mark = || self.known.get(row.entry.mark.as_ref()?);
-        by_name.or_else(by_mark).copied()
+        let fits = |name: &String| {
+            let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            name.chars().all(allowed) && !name.contains("--")
+        };
+        let is_odd = row.entry.name.as_ref().is_some_and(|name| !fits(name));
+        let by_old_name = || self.known.get(&old_name_of(row)).filter(|_| is_odd);
+        by_name.or_else(by_mark).or_else(by_old_name).copied()
     }
 
     fn entry(&mut self, at: usize, row: &EntryRow) {
@@ -228,41 +269,45 @@ impl<'p, 'r> Planning<'p, 'r> {
             }
             return;
         }
-        let own = Own::named(name_of(row));
         if self.batch.date.is_empty() {
             self.batch.date = row.timestamp.strftime("%Y-%m-%d").to_string();
         }
         match row.entry.kind {
-            EntryType::SessionStarted => self.started(row, own),
-            EntryType::SessionEnded => self.ended(row, own),
+            EntryType::SessionStarted => self.started(row),
+            EntryType::SessionEnded => self.ended(row),
             EntryType::TaskCompleted => {
-                self.completed(row, &own);
+                self.completed(row);
                 let how = format!("completed{}", in_commit(&row.entry));
                 self.resolve(at, row, &how);
             }
-            EntryType::MilestoneReached => self.completed(row, &own),
-            EntryType::TaskBlocked => self.blocked(row, own),
+            EntryType::MilestoneReached => self.completed(row),
+            EntryType::TaskBlocked => self.blocked(row),
             EntryType::DebugResolved => {
                 if let Some(how) = row.entry.text("resolution") {
                     self.resolve(at, row, how);
                 }
             }
-            EntryType::ScopeOverride => self.focus(row.entry.text("focus"), own),
+            EntryType::ScopeOverride => {
+                let own = own_of(row, EntryType::ScopeOverride);
+                self.focus(row.entry.text("focus"), own);
+            }
             EntryType::Other => {}
         }
     }
 
-    fn started(&mut self, row: &EntryRow, own: Own) {
+    fn started(&mut self, row: &EntryRow) {
+        let own = own_of(row, EntryType::SessionStarted);
         self.put_by();
         self.at_last = true;
         self.plan.names.extend(own.name.clone());
         self.batch.date = row.timestamp.strftime("%Y-%m-%d").to_string();
-        self.batch.start = Some(own.clone());
+        self.batch.start = Some(own);
         let focus = row.entry.text("focus_task");
+        let own = Own::named(name_of(row));
         self.focus(focus.or(row.entry.text("focus")), own);
     }
 
-    fn ended(&mut self, row: &EntryRow, own: Own) {
+    fn ended(&mut self, row: &EntryRow) {
         // An attempt that was interrupted ends without a line that says so.
         if row.entry.task_id.is_some() || !self.at_last || self.batch.end.is_some() {
             return;
@@ -275,6 +320,7 @@ impl<'p, 'r> Planning<'p, 'r> {
             return;
         }
         let words = row.entry.text("notes").or(row.entry.text("description"));
+        let own = own_of(row, EntryType::SessionEnded);
         self.plan.names.extend(own.name.clone());
         self.batch.end = Some((own, words.unwrap_or_default().to_owned()));
     }
@@ -288,7 +334,7 @@ impl<'p, 'r> Planning<'p, 'r> {
         }
     }
 
-    fn completed(&mut self, row: &EntryRow, own: &Own) {
+    fn completed(&mut self, row: &EntryRow) {
         let entry = &row.entry;
         let task = entry.task_id.as_deref();
         let report = task
@@ -309,14 +355,20 @@ impl<'p, 'r> Planning<'p, 'r> {
         let pictures = texts(entry, &["screenshot", "screenshots"])
             .or_else(|| Some(report?.screenshots.clone()).filter(|all| !all.is_empty()));
         let notes = entry.text("notes").or_else(|| report?.notes.as_deref());
+        // Where the words of the criterion are known they stand in its line, and
+        // what was said of it below.
+        let words = entry.text(CRITERION);
+        let said = words.and(description(entry));
+        let notes: Vec<&str> = said.into_iter().chain(notes).collect();
         let what = Completed {
             number,
-            text: match about {
-                Some(about) => format!("{about} - {what}"),
-                None => what.to_owned(),
+            text: match (words, about) {
+                (Some(words), _) => words.to_owned(),
+                (None, Some(about)) => format!("{about} - {what}"),
+                (None, None) => what.to_owned(),
             },
             commit: commits.map(|all| all.join(", ")),
-            notes: notes.map(str::to_owned),
+            notes: (!notes.is_empty()).then(|| notes.join("\n")),
             screenshot: pictures.map(|all| all.join(", ")),
         };
         let seen = texts(entry, &["validations"])
@@ -327,19 +379,33 @@ impl<'p, 'r> Planning<'p, 'r> {
             seen.filter(|words| !words.is_empty())
                 .map(|words| format!("- {words}")),
         );
+        let said = completed_item(&what, None).1;
+        let mut own = Own {
+            beside: beside(row, EntryType::TaskCompleted, (&said, " - ", number)),
+            ..Own::named(name_of(row))
+        };
+        // Words of a criterion that name the task as others do are told apart
+        // from those by the note.
+        if words.is_some() {
+            own.beside.task = task.map(str::to_owned);
+        }
         self.plan.names.extend(own.name.clone());
         self.batch
             .completed
-            .push(completed_item(&what, Some(own)).0);
+            .push(completed_item(&what, Some(&own)).0);
     }
 
-    fn blocked(&mut self, row: &EntryRow, own: Own) {
+    fn blocked(&mut self, row: &EntryRow) {
         let what = description(&row.entry).unwrap_or("blocked");
         let text = match row.entry.task_id.as_deref().or(row.entry.spec.as_deref()) {
             Some(about) => format!("{about}: {what}"),
             None => what.to_owned(),
         };
         let words = blocker_words(&text);
+        let own = Own {
+            beside: beside(row, EntryType::TaskBlocked, (&plain(&words), ": ", None)),
+            ..Own::named(name_of(row))
+        };
         self.plan.names.extend(own.name.clone());
         let place = (self.plan.sessions.len(), self.batch.blockers.len());
         let task = task_of(&text).to_owned();
@@ -357,6 +423,17 @@ impl<'p, 'r> Planning<'p, 'r> {
             return;
         };
         let name = name_of(row);
+        // What is completed has a note of its own.
+        let resolved = if row.entry.kind == EntryType::DebugResolved {
+            let beside = own_of(row, EntryType::DebugResolved).beside;
+            // It is that of what it resolved.
+            Beside {
+                task: None,
+                ..beside
+            }
+        } else {
+            Beside::default()
+        };
         let mut any = false;
         for (batch, index) in self.pending.remove(task).unwrap_or_default() {
             let batch = match self.plan.sessions.get_mut(batch) {
@@ -365,13 +442,15 @@ impl<'p, 'r> Planning<'p, 'r> {
             };
             if let Some(blocker) = batch.blockers.get_mut(index) {
                 blocker.own.resolved_by = Some(name.clone());
+                blocker.own.resolved = resolved.clone();
                 blocker.resolution = Some(how.to_owned());
                 any = true;
             }
         }
         if let Some(open) = self.open.get_mut(task) {
             for blocker in open.extract_if(.., |open| open.row.is_none_or(|row| row < at)) {
-                any |= splice_in(&mut self.plan, &blocker.thing, &name, how);
+                let by = (name.as_str(), resolved.clone());
+                any |= splice_in(&mut self.plan, &blocker.thing, by, how);
             }
         }
         if any {
@@ -393,13 +472,19 @@ impl<'p, 'r> Planning<'p, 'r> {
     }
 }
 
-fn splice_in(plan: &mut Plan, thing: &Thing<'_>, name: &str, how: &str) -> bool {
+fn splice_in(
+    plan: &mut Plan,
+    thing: &Thing<'_>,
+    (name, resolved): (&str, Beside),
+    how: &str,
+) -> bool {
     let Some(blocker) = thing.blocker else {
         return false;
     };
     let own = Own {
         resolved_by: Some(name.to_owned()),
-        name: thing.name.map(str::to_owned),
+        resolved,
+        ..blocker.own.clone().unwrap_or_default()
     };
     let new = format!("{}{}", resolution_words(how), own.comment());
     plan.splices

@@ -7,6 +7,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use piton_core::command::Found;
 use piton_core::entry::{Entry, EntryType};
+use piton_core::name::entry_time;
 use piton_core::native::Native;
 use sha2::{Digest as _, Sha256};
 
@@ -14,14 +15,16 @@ use super::{MARK, read};
 use crate::face::{About, Took};
 use crate::ralph_dir::Source;
 use crate::ralph_dir::face::FACE;
-use crate::ralph_dir::progress::{self, Blocker, Dialect, Done, Own, Progress, Session};
+use crate::ralph_dir::progress::{self, Beside, Blocker, Dialect, Done, Own, Progress, Session};
+use crate::understood::instant;
 
 /// What stands in the text and not in `base`: sessions of both dialects, ticked
 /// criteria, blockers and how they were resolved, and what is worked on.
 ///
-/// What piton wrote itself is passed over, with a base or without. Times in the
-/// file are local and without a zone: they are meant where the file is read, and
-/// kept as words as well, under `date`.
+/// What piton wrote is taken under the name that it has there: a clone that has
+/// only the file knows it from here. Times that others wrote are local and without
+/// a zone: they are meant where the file is read, and kept as words as well, under
+/// `date`.
 #[must_use]
 pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
     let name = about.file;
@@ -29,22 +32,28 @@ pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
     let base = base.map(read).unwrap_or_default();
     let before = things(&base);
     let known: HashSet<&str> = before.iter().map(|thing| thing.mark.as_str()).collect();
+    let names: HashSet<&str> = before.iter().filter_map(|thing| thing.name).collect();
     let focuses: HashSet<&str> = before
         .iter()
         .filter(|thing| thing.is_focus())
         .filter_map(|thing| thing.name)
         .collect();
-    let found = things(&progress)
+    let is_new = |thing: &Thing<'_>| !known.contains(thing.mark.as_str());
+    // The note of piton stays behind the words when somebody changes what is
+    // worked on; that it stood behind other words before tells.
+    let is_others = |thing: &Thing<'_>| {
+        let was_there = || thing.name.is_some_and(|name| focuses.contains(name));
+        !thing.by_piton || (thing.is_focus() && was_there())
+    };
+    let (others, own): (Vec<_>, Vec<_>) = things(&progress)
         .into_iter()
-        .filter(|thing| !known.contains(thing.mark.as_str()))
-        // The note of piton stays behind the words when somebody changes what
-        // is worked on; that it stood behind other words before tells.
-        .filter(|thing| {
-            let was_there = || thing.name.is_some_and(|name| focuses.contains(name));
-            !thing.by_piton || (thing.is_focus() && was_there())
-        })
-        .map(|thing| thing.found(about.zone))
-        .collect();
+        .partition(|thing| is_others(thing));
+    let others = others.into_iter().filter(is_new);
+    let mut found: Vec<Found> = others.map(|thing| thing.found(about.zone)).collect();
+    let own = own_entries(own).into_iter();
+    let is_new = |entry: &Entry| !names.contains(entry.name.as_deref().unwrap_or_default());
+    let own = own.filter(is_new);
+    found.extend(own.map(|entry| Found::Entry(Box::new(entry))));
     Took { found, problems }
 }
 
@@ -59,12 +68,56 @@ pub(super) struct Thing<'p> {
     /// The blocker, where it is one that is in the way or was.
     pub(super) blocker: Option<&'p Blocker>,
     by_piton: bool,
+    /// What piton noted of it beside its name.
+    beside: Option<&'p Beside>,
     entry: Entry,
 }
 
 impl Thing<'_> {
     fn is_focus(&self) -> bool {
         self.entry.kind == EntryType::ScopeOverride
+    }
+
+    /// What comes first of one second: a session, what was in the way and is not
+    /// any more, what came about, what is in the way, the end of a session.
+    fn rank(&self) -> u8 {
+        match (
+            self.entry.kind,
+            self.blocker.is_some_and(|blocker| !blocker.resolved),
+        ) {
+            (EntryType::SessionStarted | EntryType::TaskBlocked, false) => 0,
+            (EntryType::TaskBlocked, true) => 2,
+            (EntryType::SessionEnded, _) => 3,
+            _ => 1,
+        }
+    }
+
+    /// The entry that piton wrote it for; none where it was written for none.
+    fn own_entry(self) -> Option<Entry> {
+        let name = self.name.filter(|name| {
+            let position = name.strip_prefix(NAMELESS);
+            !position.is_some_and(|position| position.bytes().all(|byte| byte.is_ascii_digit()))
+        })?;
+        let beside = self.beside.cloned().unwrap_or_default();
+        let mut entry = self.entry;
+        // Piton writes the days of UTC.
+        let date = entry
+            .text("date")
+            .and_then(|date| time(date, &TimeZone::UTC));
+        let at = beside.at.or_else(|| entry_time(name)).or(date);
+        for key in ["date", "session"] {
+            entry.data.remove(key);
+        }
+        Some(Entry {
+            kind: beside.kind.unwrap_or(entry.kind),
+            name: Some(name.to_owned()),
+            at: at.map(|at| at.to_string()),
+            spec: beside.spec,
+            task_id: entry
+                .task_id
+                .or(beside.task.filter(|task| !task.is_empty())),
+            ..entry
+        })
     }
 
     fn found(self, zone: &TimeZone) -> Found {
@@ -81,6 +134,47 @@ impl Thing<'_> {
         }))
     }
 }
+
+/// What piton wrote, each entry once and in the order of their times: several
+/// places of the file may tell of one.
+fn own_entries(things: Vec<Thing<'_>>) -> Vec<Entry> {
+    let mut own: Vec<(Entry, u8)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for thing in things {
+        let rank = thing.rank();
+        let Some(entry) = thing.own_entry() else {
+            continue;
+        };
+        let name = entry.name.clone().unwrap_or_default();
+        match places.get(&name).and_then(|at| own.get_mut(*at)) {
+            Some((have, _)) => say_as_well(have, entry),
+            None => {
+                places.insert(name, own.len());
+                own.push((entry, rank));
+            }
+        }
+    }
+    own.sort_by_key(|(entry, rank)| (entry.at.as_deref().and_then(instant), *rank));
+    own.into_iter().map(|(entry, _)| entry).collect()
+}
+
+/// What another place of the file says of an entry: what its session works on,
+/// or that what was completed resolved a blocker.
+fn say_as_well(have: &mut Entry, entry: Entry) {
+    match (have.kind, entry.kind) {
+        (EntryType::SessionStarted, EntryType::ScopeOverride) => {
+            if let Some(focus) = entry.data.get("focus") {
+                have.data.insert("focus_task".to_owned(), focus.clone());
+            }
+        }
+        (EntryType::DebugResolved, EntryType::TaskCompleted) => *have = entry,
+        _ => {}
+    }
+}
+
+/// What the names began with that piton once gave to what could not be named:
+/// in another journal the same position is another entry.
+const NAMELESS: &str = "event-";
 
 /// The time that a day, or a day and a time of day, is in a zone.
 fn time(words: &str, zone: &TimeZone) -> Option<Timestamp> {
@@ -108,14 +202,15 @@ struct Telling<'p> {
 #[derive(Clone, Copy)]
 enum By<'p> {
     Others,
-    /// Piton, for the entry of that name, if it was for one.
-    Piton(Option<&'p str>),
+    /// Piton, for the entry of that name, if it was for one, and what it noted
+    /// beside that.
+    Piton(Option<&'p str>, Option<&'p Beside>),
 }
 
 impl<'p> By<'p> {
     fn of(own: Option<&'p Own>) -> Self {
         match own.filter(|own| own.is_writer()) {
-            Some(own) => Self::Piton(own.name.as_deref()),
+            Some(own) => Self::Piton(own.name.as_deref(), Some(&own.beside)),
             None => Self::Others,
         }
     }
@@ -160,15 +255,13 @@ impl<'p> Telling<'p> {
     }
 
     fn blocker(&mut self, place: (usize, &'p Session), blocker: &'p Blocker) {
-        let (task, what) = task_and_words(&blocker.text, ": ");
-        let about = |kind| {
-            let entry = dated(place.1, kind).saying("description", what);
-            Entry {
-                task_id: task.map(str::to_owned),
-                ..entry
-            }
-        };
         let own = blocker.own.as_ref();
+        let beside = own.map(|own| &own.beside);
+        let told = Told::of(&blocker.text, ": ", None, beside);
+        let about = |kind| Entry {
+            task_id: told.task.clone(),
+            ..dated(place.1, kind).saying("description", told.words)
+        };
         let blocked = about(EntryType::TaskBlocked);
         self.tell(place, ("blocked", &blocker.text), By::of(own), blocked);
         if let Some(thing) = self.things.last_mut() {
@@ -177,8 +270,9 @@ impl<'p> Telling<'p> {
         if !blocker.resolved {
             return;
         }
-        let by = match own.and_then(|own| own.resolved_by.as_deref()) {
-            Some(name) => By::Piton(Some(name)),
+        let resolved = own.and_then(|own| Some((own.resolved_by.as_deref()?, &own.resolved)));
+        let by = match resolved {
+            Some((name, beside)) => By::Piton(Some(name), Some(beside)),
             None => By::Others,
         };
         let how = blocker.resolution.as_deref().unwrap_or("resolved");
@@ -203,22 +297,24 @@ impl<'p> Telling<'p> {
         let key = format!("{dialect}\0{number}\0{date}\0{time}\0{kind}\0{words}");
         // What piton wrote must not shift the numbers of what others did.
         let nth = match by {
-            By::Piton(_) => 0,
+            By::Piton(..) => 0,
             By::Others => {
                 let count = self.said.entry(key.clone()).or_default();
                 *count += 1;
                 *count
             }
         };
+        let (name, beside) = match by {
+            By::Others => (None, None),
+            By::Piton(name, beside) => (name, beside),
+        };
         self.things.push(Thing {
             mark: mark(&key, nth),
-            name: match by {
-                By::Others => None,
-                By::Piton(name) => name,
-            },
+            name,
             session: index,
             blocker: None,
-            by_piton: matches!(by, By::Piton(_)),
+            by_piton: matches!(by, By::Piton(..)),
+            beside,
             entry,
         });
     }
@@ -247,19 +343,20 @@ fn started(session: &Session) -> Entry {
 
 fn completed(session: &Session, done: &Done) -> Entry {
     let what = &done.what;
-    let (task, words) = match what.number {
-        Some(number) => (Some(number.to_string()), what.text.as_str()),
-        None => {
-            let (task, words) = task_and_words(&what.text, " - ");
-            (task.map(str::to_owned), words)
-        }
+    let beside = done.own.as_ref().map(|own| &own.beside);
+    let told = Told::of(&what.text, " - ", what.number, beside);
+    // Below the words of a criterion stands first what was said of it.
+    let notes = what.notes.as_deref().filter(|_| told.is_criterion);
+    let (said, notes) = match notes.map(|notes| notes.split_once('\n').unwrap_or((notes, ""))) {
+        Some((said, notes)) => (said, Some(notes.trim_start().to_owned())),
+        None => (told.words, what.notes.clone()),
     };
     let entry = Entry {
-        task_id: task,
-        ..dated(session, EntryType::TaskCompleted).saying("description", words)
+        task_id: told.task,
+        ..dated(session, EntryType::TaskCompleted).saying("description", said)
     };
     let entry = saying(entry, "commit", what.commit.as_ref());
-    let entry = saying(entry, "notes", what.notes.as_ref());
+    let entry = saying(entry, "notes", notes.as_ref());
     saying(entry, "screenshot", what.screenshot.as_ref())
 }
 
@@ -271,6 +368,56 @@ fn saying(entry: Entry, key: &str, text: Option<&String>) -> Entry {
     match text.filter(|text| !text.is_empty()) {
         Some(text) => entry.saying(key, text),
         None => entry,
+    }
+}
+
+/// What the words for an entry tell of it.
+pub(super) struct Told<'t> {
+    /// Its task.
+    pub(super) task: Option<String>,
+    /// What they say of that.
+    pub(super) words: &'t str,
+    /// Whether they are those of the criterion that the task is.
+    is_criterion: bool,
+}
+
+impl<'t> Told<'t> {
+    /// What is read of a text that names its task before `between`, or by a
+    /// number, or whose task piton noted beside it.
+    pub(super) fn of(
+        text: &'t str,
+        between: &str,
+        number: Option<u64>,
+        beside: Option<&Beside>,
+    ) -> Self {
+        let spec = beside.and_then(|beside| beside.spec.as_deref());
+        let behind = |name: &str| text.strip_prefix(name)?.strip_prefix(between);
+        let Some(task) = beside.and_then(|beside| beside.task.as_deref()) else {
+            let (task, words) = match number {
+                Some(number) => (Some(number.to_string()), text),
+                None => {
+                    let (task, words) = task_and_words(text, between);
+                    // Where there is no task, the spec stands in its place.
+                    let task = task.filter(|task| Some(*task) != spec);
+                    (task.map(str::to_owned), words)
+                }
+            };
+            return Self {
+                task,
+                words,
+                is_criterion: false,
+            };
+        };
+        let words = behind(if task.is_empty() {
+            spec.unwrap_or_default()
+        } else {
+            task
+        });
+        Self {
+            task: Some(task.to_owned()).filter(|task| !task.is_empty()),
+            words: words.unwrap_or(text),
+            is_criterion: !task.is_empty() && words.is_none(),
+        }
     }
 }
 

@@ -1,0 +1,61 @@
+//! Signs that a person edits or deletes in `guardrails.md`.
+
+use crate::harness::Scratch;
+
+const FILE: &str = ".ralph/guardrails.md";
+const SIGNS: &str = "# Ralph Guardrails (Signs)\n\n## Core Signs\n\n### Sign: Read First\n- **Trigger**: Before an edit\n- **Instruction**: Read it\n- **Added after**: Core principle\n\n### Sign: Test After\n- **Trigger**: After an edit\n- **Instruction**: Run the tests\n- **Added after**: Core principle\n";
+
+fn project() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write(FILE, SIGNS);
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-qm", "signs"]);
+    scratch
+}
+
+fn questions(scratch: &Scratch) -> usize {
+    scratch.json(&["inbox"]).as_array().map_or(0, Vec::len)
+}
+
+fn without_second(text: &str) -> String {
+    let at = text.find("\n### Sign: Test After").expect("the second");
+    // Something stands behind it, so that the file is not only cut short.
+    format!("{}\nMore to come.\n", &text[..at])
+}
+
+#[test]
+fn a_sign_that_a_person_edits_holds_as_it_was_written() {
+    let scratch = project();
+    let edited = scratch
+        .read(FILE)
+        .replace("Run the tests", "Run every test");
+    scratch.write(FILE, &edited);
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
+    assert_eq!(questions(&scratch), 0);
+    assert_eq!(scratch.piton(&["session", "focus", "x"]).exit, 0);
+    assert_eq!(scratch.read(FILE), edited);
+}
+
+#[test]
+fn a_sign_that_a_person_deletes_is_retired_and_does_not_come_back() {
+    let scratch = project();
+    let without = without_second(&scratch.read(FILE));
+    scratch.write(FILE, &without);
+    for _ in 0..2 {
+        assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
+        assert_eq!(scratch.piton(&["session", "focus", "x"]).exit, 0);
+    }
+    assert_eq!(questions(&scratch), 0);
+    assert_eq!(scratch.read(FILE), without);
+}
+
+#[test]
+fn a_file_without_any_sign_is_one_question() {
+    let scratch = project();
+    scratch.write(FILE, "# Ralph Guardrails (Signs)\n\nNone.\n");
+    for _ in 0..2 {
+        assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+        assert_eq!(questions(&scratch), 1);
+    }
+}

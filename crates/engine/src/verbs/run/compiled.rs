@@ -1,0 +1,95 @@
+//! A plan that is compiled from the definition of a sprint, or taken over from
+//! the progress that lies beside it.
+
+use piton_core::RunId;
+use piton_core::plan::Plan;
+use piton_formats::sprint::{Progress, done_in_turn, import, unsupported};
+
+use super::super::compile::{SprintPath, check_sprint};
+use super::{Request, support, takeover};
+use crate::failure::{Failure, Findings, unreadable};
+use crate::input;
+use crate::notice::Notice;
+use crate::world::World;
+
+/// The plan of a sprint, for a run of this id and source, named as the sprint
+/// is; with the text of its progress, where that was there.
+///
+/// # Errors
+///
+/// When there are mistakes in it, or piton cannot do what it enables.
+pub(super) fn plan(
+    world: &World,
+    request: &Request,
+    sprint: &SprintPath,
+    (run, source): (RunId, &str),
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(Plan, Option<String>), Failure> {
+    let (progress, taken_over) = if let Some(from) = &request.from {
+        let path = world.path(from);
+        let text = input::read_text(&path).map_err(|error| unreadable(&path, error))?;
+        (takeover::take_over(&path, &text)?, Some(text))
+    } else if request.recompile {
+        (compile(world, request, sprint, tell)?, None)
+    } else {
+        match takeover::present(sprint, tell)? {
+            Some((progress, text)) => (progress, Some(text)),
+            None => (compile(world, request, sprint, tell)?, None),
+        }
+    };
+    support::refuse_unsupported(&unsupported(&progress), &request.ignore)?;
+    warn_sequential(&progress, tell);
+    let plan = import(&progress, run, &progress.sprint_id, source);
+    Ok((plan, taken_over))
+}
+
+fn compile(
+    world: &World,
+    request: &Request,
+    sprint: &SprintPath,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Progress, Failure> {
+    let compiled = check_sprint(world, sprint, request.workflows.as_deref(), false);
+    match compiled.progress {
+        Some(progress) => {
+            if !compiled.findings.problems.is_empty() {
+                tell(Notice::Problems(&compiled.findings));
+            }
+            Ok(progress)
+        }
+        None => Err(problems(sprint, compiled.findings)),
+    }
+}
+
+/// What is wrong with a plan, as a failure.
+fn problems(sprint: &SprintPath, findings: Findings) -> Failure {
+    let errors = findings.errors();
+    let count = if errors == 1 {
+        "1 error".to_owned()
+    } else {
+        format!("{errors} errors")
+    };
+    Failure::new(
+        "plan.problems",
+        format!(
+            "{} has {count}; nothing was started",
+            sprint.shown.display()
+        ),
+    )
+    .hint(format!(
+        "mend the plan, and look again with `piton plan check {}`",
+        sprint.shown.display()
+    ))
+    .finding(findings)
+}
+
+/// Says what is done one after another although the plan allows more.
+fn warn_sequential(progress: &Progress, tell: &mut dyn FnMut(Notice<'_>)) {
+    let keys = done_in_turn(progress);
+    if !keys.is_empty() {
+        tell(Notice::Warning(&format!(
+            "{}: done one after another, in an order that the dependencies allow",
+            keys.join(", ")
+        )));
+    }
+}

@@ -1,0 +1,76 @@
+//! What of a run cannot be begun before a person has done something.
+
+use std::collections::{HashMap, HashSet};
+
+use piton_core::plan::{Order, Turn};
+use piton_core::standing::Standing;
+use piton_core::{ItemRow, ItemState, Node, RunId, Tables};
+
+/// The open items that wait for a person or have failed, and those that stand
+/// behind one of them.
+pub(super) fn held_up(tables: &Tables, run: RunId) -> HashSet<Node> {
+    let is_in_turn = tables.run(run).map(|row| row.order) == Some(Order::InTurn);
+    let mut found = HeldUp {
+        is_in_turn,
+        ..HeldUp::default()
+    };
+    // An item may depend on one that comes later.
+    loop {
+        let before = found.held.len();
+        found.before.clear();
+        let open = tables.tree(run).filter(|row| !row.state.is_finished());
+        open.for_each(|row| found.look_at(tables, row));
+        if found.held.len() == before {
+            return found.held;
+        }
+    }
+}
+
+#[derive(Default)]
+struct HeldUp {
+    is_in_turn: bool,
+    held: HashSet<Node>,
+    /// Those, and all that one of them is part of.
+    unfinishable: HashSet<Node>,
+    /// What stands before the item at which the look is, by what it is part of:
+    /// the turns of those that cannot be finished.
+    before: HashMap<Option<Node>, Vec<Turn>>,
+}
+
+impl HeldUp {
+    /// Looks at an item, after all that stand before it.
+    fn look_at(&mut self, tables: &Tables, row: &ItemRow) {
+        let in_trouble = matches!(row.standing(), Standing::Asking | Standing::Broken);
+        let waits = row.state == ItemState::Pending && self.is_behind(row);
+        if in_trouble || waits {
+            self.held.insert(row.node.clone());
+            self.unfinishable.insert(row.node.clone());
+            self.unfinishable.extend(row.node.ancestors());
+        }
+        for node in std::iter::once(row.node.clone()).chain(row.node.ancestors()) {
+            if self.unfinishable.contains(&node)
+                && let Some(row) = tables.item(row.run, &node)
+            {
+                let turns = self.before.entry(node.parent()).or_default();
+                // Of each kind of turn one is enough.
+                if !turns.contains(&row.turn) {
+                    turns.push(row.turn);
+                }
+            }
+        }
+    }
+
+    fn is_behind(&self, row: &ItemRow) -> bool {
+        let parent = row.node.parent();
+        let with_parent = parent
+            .as_ref()
+            .is_some_and(|parent| self.held.contains(parent));
+        let needs = |on: &Node| self.unfinishable.contains(on);
+        let turns = self.before.get(&parent);
+        let holds = |turn: &Turn| turn.holds(row.turn);
+        let in_turn = self.is_in_turn && row.depends_on.is_empty();
+        with_parent
+            || row.depends_on.iter().any(needs)
+            || (in_turn && turns.is_some_and(|turns| turns.iter().any(holds)))
+    }
+}

@@ -1,0 +1,195 @@
+//! What of a file was taken, and what was not: plain data, for people and for
+//! programs.
+//!
+//! Keys are compared by the table of the format, entries are counted by what its
+//! reader gives; what else a format knows of its files (headings, rules, boxes)
+//! it counts itself.
+
+use piton_core::RunId;
+use serde::{Serialize, Serializer};
+
+use crate::conflict;
+use crate::format::{self, Format, Role};
+use crate::plan_format::{PlanName, PlanOf};
+use crate::problem::{Problem, Source};
+use crate::registry::{face_files, plan_format};
+use crate::shape::Keys;
+
+/// So many of the things that were not taken are named.
+const NAMED_MAX: usize = 3;
+/// Most characters of one of them.
+const CHARS_MAX: usize = 80;
+
+/// What of a file was taken, and what was not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Adoption {
+    /// Each kind of thing that the file holds.
+    pub counts: Vec<Count>,
+}
+
+/// How many things of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// Of which kind.
+    pub what: What,
+    /// How many were taken.
+    pub taken: usize,
+    /// How many were not.
+    pub left: usize,
+    /// The first of those that were not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<Left>,
+    /// How the format has it, where something was not taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<&'static str>,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// What a log, or a plan, lists.
+    Entries,
+    /// Headings.
+    Headings,
+    /// Rules to keep to.
+    Rules,
+    /// Keys of mappings.
+    Keys,
+    /// Boxes that are ticked.
+    TickedBoxes,
+}
+
+impl What {
+    /// The words for so many.
+    #[must_use]
+    pub const fn words(self, count: usize) -> &'static str {
+        match (self, count) {
+            (Self::Entries, 1) => "entry",
+            (Self::Entries, _) => "entries",
+            (Self::Headings, 1) => "heading",
+            (Self::Headings, _) => "headings",
+            (Self::Rules, 1) => "rule",
+            (Self::Rules, _) => "rules",
+            (Self::Keys, 1) => "key",
+            (Self::Keys, _) => "keys",
+            (Self::TickedBoxes, 1) => "ticked box",
+            (Self::TickedBoxes, _) => "ticked boxes",
+        }
+    }
+}
+
+impl Serialize for What {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.words(0))
+    }
+}
+
+/// One thing that was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// Its line, from 1.
+    pub line: u32,
+    /// What stands there.
+    pub text: String,
+    /// Of a key: the known one that was most likely meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<&'static str>,
+}
+
+impl Left {
+    /// The words of a line.
+    #[must_use]
+    pub fn new(line: u32, text: &str) -> Self {
+        let text = text.trim().lines().next().unwrap_or_default();
+        let text = piton_core::prepare::cut_at(text, CHARS_MAX);
+        let nearest = None;
+        Self {
+            line,
+            text,
+            nearest,
+        }
+    }
+}
+
+impl Count {
+    /// So many that were taken, and those that were not.
+    #[must_use]
+    pub fn new(what: What, taken: usize, left: impl IntoIterator<Item = Left>) -> Self {
+        let mut left = left.into_iter();
+        let first: Vec<Left> = left.by_ref().take(NAMED_MAX).collect();
+        Self {
+            what,
+            taken,
+            left: first.len() + left.count(),
+            first,
+            hint: None,
+        }
+    }
+
+    /// The same, and how the format has such things.
+    #[must_use]
+    pub fn hinted(mut self, hint: &'static str) -> Self {
+        self.hint = (self.left > 0).then_some(hint);
+        self
+    }
+
+    fn of_keys(keys: Keys) -> Self {
+        let left = keys.unknown.into_iter().map(|key| Left {
+            nearest: key.nearest,
+            ..Left::new(key.span.line, &key.key)
+        });
+        Self::new(What::Keys, keys.known, left)
+    }
+}
+
+impl Adoption {
+    /// Those of which something was not taken.
+    pub fn lacking(&self) -> impl Iterator<Item = &Count> {
+        self.counts.iter().filter(|count| count.left > 0)
+    }
+
+    /// Whether everything was taken.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.lacking().next().is_none()
+    }
+}
+
+/// What of a text of this format is taken. Of one that cannot be read, nothing
+/// is counted: its problems say why.
+pub(crate) fn of_text(format: &Format, source: Source<'_>) -> Adoption {
+    let is_broken = |problems: &[Problem]| problems.iter().any(Problem::is_error);
+    if conflict::problem(source).is_some() || is_broken(&(format.read)(source)) {
+        return Adoption::default();
+    }
+    let own = (format.counts)(source);
+    let entries = entries(format, source);
+    // A format that counts its rules does not count them as entries as well.
+    let entries = entries.filter(|_| own.iter().all(|count| count.what != What::Rules));
+    let keys = Count::of_keys(format.keys(source.text));
+    let all = entries.into_iter().chain(own).chain([keys]);
+    let is_there = |count: &Count| count.taken + count.left > 0;
+    Adoption {
+        counts: all.filter(is_there).collect(),
+    }
+}
+
+fn entries(format: &Format, source: Source<'_>) -> Option<Count> {
+    let of_plan = [Role::Plan, Role::Adopted, Role::Progress].contains(&format.role);
+    if of_plan {
+        let of = PlanOf {
+            run: RunId::PROJECT,
+            name: PlanName::Own(""),
+            source: source.name,
+        };
+        let plan = (plan_format(format.face)?.read)(source, of).0?;
+        return Some(Count::new(What::Entries, plan.items.len(), []));
+    }
+    let mut files = face_files().filter(|file| file.face == format.face);
+    let file = files.find(|file| format.paths.contains(&file.path))?;
+    let took = (file.take)(source.text, None, &format::about(source));
+    let left = took.problems.iter().filter(|one| one.code == "NOT_TAKEN");
+    let left = left.map(|problem| Left::new(problem.line, &problem.path));
+    Some(Count::new(What::Entries, took.found.len(), left))
+}

@@ -1,0 +1,48 @@
+//! The family in the registry.
+
+use super::{FACE, ROOT_NAME, SHAPE, archive, detect, markdown, merge_archive};
+use super::{show, take, take_archive, told_again};
+use crate::format::{Format, NO_COUNTS, Role, Strict, about};
+use crate::project_format::{Archive, FaceFile, Ignored, PLAIN, ProjectFormat};
+use crate::understood::said_of_whole;
+
+/// The log of Agent OS.
+pub static PROJECT: ProjectFormat = ProjectFormat {
+    formats: &[Format {
+        name: "agent-os",
+        face: FACE,
+        about: "the progress log of Agent OS",
+        paths: &[".agent-os/progress/progress.json"],
+        folders: Some(&[".agent-os/progress"]),
+        role: Role::Other,
+        detect,
+        read: |source| take(source.text, &about(source)).problems,
+        strict: Strict::Json(&SHAPE, ROOT_NAME),
+        counts: NO_COUNTS,
+    }],
+    files: &[FaceFile {
+        face: FACE,
+        path: ".agent-os/progress/progress.json",
+        detect,
+        take: |text, _, about| take(text, about),
+        show,
+        told_again,
+        derived: Some((".agent-os/progress/progress.md", markdown)),
+        archive: Some(Archive {
+            folder: ".agent-os/progress/archive",
+            part: archive,
+            merge: merge_archive,
+            take: take_archive,
+        }),
+        converts: Some("agent-os"),
+        belongs_to: &[".agent-os"],
+        ignored: Some(Ignored {
+            line: ".agent-os/progress/",
+            folder: ".agent-os/",
+        }),
+        whole: |text| said_of_whole(text, "project", &["entries"]),
+        ..PLAIN
+    }],
+    old_files: &[],
+    pictures: None,
+};

@@ -1,0 +1,509 @@
+//! A log of one format in the form of another, and what that has no place for.
+//!
+//! Some logs list attempts, others entries of sessions. Each becomes the other
+//! with all that it says: an entry takes what its format has no key for among
+//! its data, as long as that is open. What is lost is found by reading the new
+//! text back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use piton_core::attempt::{Outcome, Report, ToldAttempt};
+use piton_core::command::Found;
+use piton_core::entry::{Entry, EntryType};
+use piton_core::id::Node as Item;
+use piton_core::journal::Stamp;
+use piton_core::memory::{Memory, MemoryKind};
+use piton_core::name::{entry_prefix, free, slug};
+use piton_core::native::Native;
+use piton_core::{Actor, Event, EventId, RunId, Tables};
+use serde_json::{Map, Value};
+
+use crate::face::{About, CannotShow, FILE_AGENT, Shown};
+use crate::plan_convert::{Lost, is_said, said_in};
+use crate::project_format::FaceFile;
+use crate::registry::face_files;
+use crate::shape::Pattern;
+use crate::understood::{attempt_id, digest};
+
+/// Under this key of its whole a log has the name of its project.
+pub const PROJECT: &str = "project";
+
+/// The formats of logs that can be turned into others.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = face_files().filter_map(|file| file.converts).collect();
+    names.dedup();
+    names
+}
+
+/// The text of a log that holds what was found in another one, and what of that
+/// it does not hold.
+///
+/// # Errors
+///
+/// When the format cannot show what was found.
+pub fn convert(
+    (from, text, found): (&FaceFile, &str, Vec<Found>),
+    to: &FaceFile,
+    about: &About<'_>,
+) -> Result<(String, Vec<Lost>), CannotShow> {
+    if from.path == to.path {
+        return Ok((text.to_owned(), Vec::new()));
+    }
+    let whole = (from.whole)(text);
+    let about = &About {
+        project: whole.get(PROJECT).map_or(about.project, String::as_str),
+        ..*about
+    };
+    let things = named(found, to, about.now);
+    let tables = tables(&things, about.now);
+    let written = (to.show)(None, &rows(&tables), about)?;
+    let mut lost = Losses::default();
+    let again = (to.take)(&written, None, about).found;
+    let again: BTreeMap<String, Facts> = again
+        .iter()
+        .filter_map(|found| Some((key(found)?, facts(found))))
+        .collect();
+    for thing in &things {
+        let back = thing.is_now.as_ref().and_then(key);
+        lost.thing(thing, back.and_then(|key| again.get(&key)), from);
+    }
+    let kept = (to.whole)(&written);
+    let is_lost = |(key, value): &(&String, &String)| kept.get(*key) != Some(*value);
+    for (key, _) in whole.iter().filter(is_lost) {
+        lost.count(key);
+    }
+    let said = said_in(&written);
+    // Of a line about a task both parts may stand apart.
+    let parts = |line: &str| {
+        let cut = [" - ", ": "]
+            .iter()
+            .find_map(|between| line.split_once(between));
+        cut.is_some_and(|(task, words)| is_said(&said, task) && is_said(&said, words))
+    };
+    for line in (from.lines)(text) {
+        if !is_said(&said, &line) && !parts(&line) {
+            lost.count("lines");
+        }
+    }
+    Ok((written, lost.into_list()))
+}
+
+/// A thing of a log, and what it is in the other.
+struct Thing {
+    was: Found,
+    is_now: Option<Found>,
+}
+
+/// Each thing as it is in the other log, under a name that no other has.
+fn named(found: Vec<Found>, to: &FaceFile, now: Timestamp) -> Vec<Thing> {
+    let mut taken = BTreeSet::new();
+    let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+    let mut things = Vec::new();
+    for (was, nth) in found.into_iter().zip(1_u64..) {
+        let is_now = match &was {
+            Found::Attempt(told) if to.lists_attempts => Some(Found::Attempt(told.clone())),
+            Found::Attempt(told) => Some(Found::Entry(Box::new(entry_of(told)))),
+            Found::Entry(entry) if to.lists_attempts => {
+                attempt_of(entry, nth).map(|told| Found::Attempt(Box::new(told)))
+            }
+            Found::Entry(entry) => Some(Found::Entry(Box::new(Entry {
+                mark: None,
+                native: None,
+                data: with_unknown(entry.data.clone(), entry.native.as_ref(), ENTRY_KEYS),
+                ..(**entry).clone()
+            }))),
+            Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => Some(was.clone()),
+        };
+        let is_now = is_now.map(|mut thing| {
+            match &mut thing {
+                Found::Entry(entry) => {
+                    let time = entry.at.as_deref().and_then(|at| at.parse().ok());
+                    let own = || format!("{}{nth:03}", entry_prefix(time.unwrap_or(now)));
+                    entry.name = Some(free(&entry.name.clone().unwrap_or_else(own), &taken));
+                    taken.extend(entry.name.clone());
+                }
+                Found::Attempt(told) => {
+                    let count = numbers.entry(told.item.clone()).or_default();
+                    let number = *told.number.get_or_insert(*count + 1);
+                    *count = number.max(*count);
+                    let name = told.name.take();
+                    let name = name.filter(|name| Pattern::EntryId.matches(name));
+                    let name = name.unwrap_or_else(|| format!("{}-{number}", slug(&told.item)));
+                    told.name = Some(free(&name, &taken));
+                    taken.extend(told.name.clone());
+                }
+                Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => {}
+            }
+            thing
+        });
+        things.push(Thing { was, is_now });
+    }
+    things
+}
+
+/// The things as rows of a journal of their own.
+fn tables(things: &[Thing], now: Timestamp) -> Tables {
+    let mut tables = Tables::default();
+    for (thing, position) in things.iter().zip(1..) {
+        let event = match &thing.is_now {
+            Some(Found::Entry(entry)) => Event::EntryLogged(entry.clone()),
+            Some(Found::Attempt(told)) => Event::AttemptTold(told.clone()),
+            Some(Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory)) => {
+                Event::MemoryAdded(memory.clone())
+            }
+            None => continue,
+        };
+        let stamp = Stamp {
+            id: EventId(RunId::PROJECT.0),
+            position,
+            time: now,
+            actor: Actor::File(String::new()),
+        };
+        tables.fold(&event, &stamp);
+    }
+    tables
+}
+
+fn rows(tables: &Tables) -> Vec<Shown<'_>> {
+    let entries = tables.entries_by_time().into_iter().map(Shown::Entry);
+    let attempts = tables.attempts_by_time().into_iter().map(Shown::Attempt);
+    let memory = tables.memory().map(Shown::Memory);
+    entries.chain(attempts).chain(memory).collect()
+}
+
+/// The keys of the elements of logs, in which piton knows what stands.
+const ENTRY_KEYS: &[&str] = &["id", "timestamp", "type", "spec", "task_id", "data"];
+const ATTEMPT_KEYS: &[&str] = &[
+    "id",
+    "timestamp",
+    "prd_id",
+    "iteration",
+    "status",
+    "duration_seconds",
+    "summary",
+    "observations",
+    "files_modified",
+    "git_commits",
+    "context",
+];
+
+/// The data of an entry, with what else only its native form says.
+fn with_unknown(
+    mut data: Map<String, Value>,
+    native: Option<&Native>,
+    known: &[&str],
+) -> Map<String, Value> {
+    for (key, value) in unknown(native, known) {
+        data.entry(key).or_insert(value);
+    }
+    data
+}
+
+fn unknown(native: Option<&Native>, known: &[&str]) -> Map<String, Value> {
+    let body = native.and_then(|native| serde_json::from_str(&native.body).ok());
+    let Some(Value::Object(mut all)) = body else {
+        return Map::new();
+    };
+    all.retain(|key, value| !known.contains(&key.as_str()) && says_something(value));
+    all
+}
+
+/// The entry that tells all of an attempt.
+fn entry_of(told: &ToldAttempt) -> Entry {
+    let report = &told.report;
+    let entry = Entry::of_attempt(report, report.duration_s);
+    let mut data = entry.data;
+    if report.notes.is_none() {
+        // Its status says it.
+        data.remove("notes");
+    }
+    if let Some(Value::Object(context)) = value_of(&report.context) {
+        data.extend(context);
+    }
+    let more = [
+        ("iteration", value_of(&told.number)),
+        ("observations", value_of(&report.observations)),
+        ("screenshots", value_of(&report.screenshots)),
+        ("validations", value_of(&report.validations)),
+    ];
+    for (key, value) in more {
+        if let Some(value) = value.filter(says_something) {
+            data.insert(key.to_owned(), value);
+        }
+    }
+    Entry {
+        name: told.name.clone(),
+        at: told.ended_at.map(|at| at.to_string()),
+        task_id: Some(told.item.clone()),
+        data: with_unknown(data, told.native.as_ref(), ATTEMPT_KEYS),
+        ..Entry::bare(entry.kind)
+    }
+}
+
+fn value_of<T: serde::Serialize>(value: &T) -> Option<Value> {
+    serde_json::to_value(value).ok()
+}
+
+/// The attempt that an entry tells of; none where it tells of none, or of no
+/// item. `nth` tells it from others that say the same.
+fn attempt_of(entry: &Entry, nth: u64) -> Option<ToldAttempt> {
+    const OUTCOMES: [Outcome; 6] = [
+        Outcome::Completed,
+        Outcome::Failed,
+        Outcome::Blocked,
+        Outcome::Partial,
+        Outcome::NeedsHuman,
+        Outcome::Interrupted,
+    ];
+    let said = entry.text("status");
+    let said = OUTCOMES.iter().find(|word| Some(word.as_str()) == said);
+    let outcome = match (entry.kind, said) {
+        (
+            EntryType::TaskCompleted | EntryType::TaskBlocked | EntryType::SessionEnded,
+            Some(said),
+        ) => *said,
+        (EntryType::TaskCompleted, None) => Outcome::Completed,
+        (EntryType::TaskBlocked, None) => Outcome::Blocked,
+        _ => return None,
+    };
+    let item = entry.task_id.clone().or_else(|| entry.spec.clone())?;
+    let data = &entry.data;
+    let facts = facts_of_data(data);
+    let list = |key: &str| {
+        let list = facts.get(key).and_then(Value::as_array)?;
+        let texts = list.iter().filter_map(Value::as_str).map(str::to_owned);
+        Some(texts.collect::<Vec<String>>())
+    };
+    let read = |key: &str| data.get(key).cloned();
+    let context: Map<String, Value> = CONTEXT_KEYS
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), read(key)?)))
+        .collect();
+    let context = Some(context).filter(|context| !context.is_empty());
+    let observations = read("observations").and_then(|list| serde_json::from_value(list).ok());
+    let number = data.get("iteration").and_then(Value::as_u64);
+    let summary = entry.text("description").or_else(|| entry.text("issue"));
+    // What nothing was said of is called by what came of it.
+    let summary = summary.filter(|summary| *summary != outcome.as_str());
+    let report = Report {
+        summary: summary.map(str::to_owned),
+        files: list("files_modified"),
+        commits: list("commits"),
+        screenshots: list("screenshots").unwrap_or_default(),
+        validations: list("validations").unwrap_or_default(),
+        observations: observations.unwrap_or_default(),
+        context: context.and_then(|context| serde_json::from_value(Value::Object(context)).ok()),
+        duration_s: facts.get(DURATION).and_then(Value::as_u64),
+        notes: entry.text("notes").map(str::to_owned),
+        ..Report::bare(outcome)
+    };
+    Some(ToldAttempt {
+        attempt: attempt_id(digest(&["log", &item, &nth.to_string()])),
+        run: RunId::PROJECT,
+        node: Item::child(None, &item, 1),
+        item,
+        number: number.and_then(|number| u32::try_from(number).ok()),
+        name: entry.name.clone(),
+        agent: FILE_AGENT.to_owned(),
+        ended_at: entry.at.as_deref().and_then(|at| at.parse().ok()),
+        report: Box::new(report),
+        native: None,
+    })
+}
+
+/// What an attempt started from, among the data of an entry.
+const CONTEXT_KEYS: [&str; 7] = [
+    "retry_count",
+    "previous_failure_reason",
+    "recovery_action",
+    "recovery_guidance",
+    "dependencies_completed",
+    "blocker_verified",
+    "blocker_valid",
+];
+
+/// How long something took, in seconds, however that is said.
+const DURATION: &str = "duration";
+
+/// What a thing says, by key, in words that all logs share.
+struct Facts {
+    kind: String,
+    said: BTreeMap<String, Value>,
+}
+
+/// What a thing is known by in its log.
+fn key(found: &Found) -> Option<String> {
+    let (kind, name) = match found {
+        Found::Entry(entry) => ("entry", entry.name.as_ref()),
+        Found::Attempt(told) => ("entry", told.name.as_ref()),
+        Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => (
+            memory.kind.as_str(),
+            memory.id.as_ref().or(memory.title.as_ref()),
+        ),
+    };
+    Some(format!("{kind} {}", name?))
+}
+
+fn facts(found: &Found) -> Facts {
+    match found {
+        Found::Entry(entry) => facts_of_entry(entry),
+        Found::Attempt(told) => facts_of_entry(&entry_of(told)),
+        Found::Memory(memory) => facts_of_memory(memory, false),
+        Found::Retired(memory) | Found::Removed(memory) => facts_of_memory(memory, true),
+    }
+}
+
+fn facts_of_entry(entry: &Entry) -> Facts {
+    let time = entry.at.as_deref().map(|at| {
+        // A log of words tells seconds.
+        let at = at.parse::<Timestamp>().map(Timestamp::as_second);
+        at.map_or_else(|_| Value::Null, Value::from)
+    });
+    let own = [
+        ("id", entry.name.clone().map(Value::from)),
+        ("timestamp", time),
+        ("type", Some(Value::from(entry.type_word()))),
+        ("spec", entry.spec.clone().map(Value::from)),
+        ("task_id", entry.task_id.clone().map(Value::from)),
+    ];
+    let data = with_unknown(entry.data.clone(), entry.native.as_ref(), ENTRY_KEYS);
+    let mut said = facts_of_data(&data);
+    // What the type says already, or the description.
+    let implied = [
+        (EntryType::TaskCompleted, Outcome::Completed),
+        (EntryType::TaskBlocked, Outcome::Blocked),
+    ];
+    let implied = implied.iter().find(|(kind, _)| *kind == entry.kind);
+    let implied = implied.map(|(_, outcome)| Value::from(outcome.as_str()));
+    said.retain(|key, value| key != "status" || implied.as_ref() != Some(value));
+    if said.get("issue") == said.get("description") {
+        said.remove("issue");
+    }
+    let own = own
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value.filter(says_something)?)));
+    said.extend(own);
+    Facts {
+        kind: entry.type_word().to_owned(),
+        said,
+    }
+}
+
+/// The data of an entry, each thing under one key and texts without layout.
+fn facts_of_data(data: &Map<String, Value>) -> BTreeMap<String, Value> {
+    let mut said = BTreeMap::new();
+    for (key, value) in data.iter().filter(|(_, value)| says_something(value)) {
+        let (key, value) = match (key.as_str(), value) {
+            // The days of a log of words, and its count of sessions.
+            ("date" | "session", _) => continue,
+            ("duration_minutes", value) if !data.contains_key("duration_seconds") => {
+                let seconds = value.as_f64().unwrap_or_default() * 60.0;
+                let seconds = format!("{seconds:.0}").parse::<u64>();
+                (
+                    DURATION,
+                    seconds.map_or_else(|_| value.clone(), Value::from),
+                )
+            }
+            ("duration_minutes", _) => continue,
+            ("duration_seconds", value) => (DURATION, value.clone()),
+            ("commit" | "commits" | "git_commits", value) => ("commits", listed(value)),
+            ("screenshot" | "screenshots", value) => ("screenshots", listed(value)),
+            (key, Value::String(text)) => {
+                let words: Vec<&str> = text.split_whitespace().collect();
+                (key, Value::from(words.join(" ")))
+            }
+            (key, value) => (key, value.clone()),
+        };
+        said.insert(key.to_owned(), value);
+    }
+    said
+}
+
+/// A list of texts, which may be written as one.
+fn listed(value: &Value) -> Value {
+    match value.as_str() {
+        Some(text) => text.split(", ").map(Value::from).collect(),
+        None => value.clone(),
+    }
+}
+
+fn facts_of_memory(memory: &Memory, retired: bool) -> Facts {
+    let kind = match memory.kind {
+        MemoryKind::Learning => "learnings",
+        MemoryKind::Pattern => "patterns",
+        MemoryKind::Guardrail => "guardrails",
+        MemoryKind::ResolvedBlocker => "resolved blockers",
+    };
+    let mut said = BTreeMap::new();
+    if let Some(Value::Object(all)) = value_of(memory) {
+        said.extend(all.into_iter().filter(|(key, _)| key != "native"));
+    }
+    said.insert("retired".to_owned(), retired.into());
+    said.retain(|_, value| says_something(value));
+    Facts {
+        kind: kind.to_owned(),
+        said,
+    }
+}
+
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
+/// What is lost, by what it is called in the log that had it.
+#[derive(Default)]
+struct Losses(BTreeMap<String, usize>);
+
+impl Losses {
+    fn count(&mut self, what: &str) {
+        *self.0.entry(what.to_owned()).or_default() += 1;
+    }
+
+    fn thing(&mut self, thing: &Thing, back: Option<&Facts>, from: &FaceFile) {
+        let was = facts(&thing.was);
+        let Some(back) = back else {
+            // An attempt is told of by its kind alone where it is one of many.
+            self.count(
+                if from.lists_attempts && matches!(thing.was, Found::Attempt(_)) {
+                    "entries"
+                } else {
+                    &was.kind
+                },
+            );
+            return;
+        };
+        let gone = was.said.iter();
+        let gone = gone.filter(|(key, value)| back.said.get(*key) != Some(*value));
+        let gone: BTreeSet<&str> = gone
+            .map(|(key, _)| called(key, from.lists_attempts))
+            .collect();
+        gone.into_iter().for_each(|what| self.count(what));
+    }
+
+    fn into_list(self) -> Vec<Lost> {
+        let lost = self.0.into_iter();
+        lost.map(|(what, count)| Lost { what, count }).collect()
+    }
+}
+
+/// What a fact is called in a log of attempts or of entries.
+fn called(key: &str, of_attempt: bool) -> &str {
+    match (key, of_attempt) {
+        (DURATION, true) => "duration_seconds",
+        (DURATION, false) => "duration_minutes",
+        ("description", true) => "summary",
+        ("commits", true) => "git_commits",
+        ("task_id", true) => "prd_id",
+        ("type", true) => "status",
+        (key, true) if CONTEXT_KEYS.contains(&key) => "context",
+        (key, _) => key,
+    }
+}

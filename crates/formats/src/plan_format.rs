@@ -1,0 +1,461 @@
+//! A format of plans as one value: everything that is asked of it.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use piton_core::native::Native;
+use piton_core::plan::Plan;
+use piton_core::{ItemRow, RunId, RunRow, Tables};
+use serde::{Serialize, Serializer};
+
+use crate::face::CannotShow;
+use crate::format::Format;
+use crate::plan_convert::Outline;
+use crate::plan_file::{About, Changed, PlanFile, Shown};
+use crate::plan_identity::PlanIdentity;
+use crate::problem::{Problem, Source};
+
+/// What kind of plan a run works through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanKind {
+    /// A sprint: phases, steps, sub-phases.
+    Sprint,
+    /// A list of requirements or features.
+    List,
+    /// A task file with criteria.
+    Task,
+    /// A graph of issues.
+    Issues,
+}
+
+/// What the items of a plan are called that an agent works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemUnit {
+    /// The word for one of them.
+    pub one: &'static str,
+    /// The word for several.
+    pub many: &'static str,
+}
+
+impl ItemUnit {
+    /// Where no format has a word of its own.
+    pub const NODES: Self = Self {
+        one: "node",
+        many: "nodes",
+    };
+
+    /// The word for so many.
+    #[must_use]
+    pub fn word(self, count: usize) -> &'static str {
+        if count == 1 { self.one } else { self.many }
+    }
+}
+
+impl Default for ItemUnit {
+    fn default() -> Self {
+        Self::NODES
+    }
+}
+
+impl Serialize for ItemUnit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.many)
+    }
+}
+
+/// Where the file of a run lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanPlace {
+    /// The source of the run is a folder, with a file of this name in it.
+    Folder(&'static str),
+    /// The source of the run is the file.
+    File,
+}
+
+/// A text that may be a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanText<'a> {
+    /// The file and its text.
+    pub source: Source<'a>,
+    /// The ending of its name, without the dot.
+    pub ending: &'a str,
+}
+
+impl PlanText<'_> {
+    /// Whether it can only be a JSON document: by its name, or as it begins.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        let bare = self.source.text.trim_start_matches('\u{feff}').trim_start();
+        self.has_ending(&["json"]) || bare.starts_with(['{', '['])
+    }
+
+    /// Whether its name has one of these endings.
+    #[must_use]
+    pub fn has_ending(&self, endings: &[&str]) -> bool {
+        let mut endings = endings.iter();
+        endings.any(|known| known.eq_ignore_ascii_case(self.ending))
+    }
+}
+
+/// What a format says of a text that may be a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claim {
+    /// It is one of this format.
+    Plan,
+    /// It is none of this format.
+    NotOurs,
+    /// It is nearly one, and no other format knows better.
+    Refused(PlanRefusal),
+    /// It is none, which is to be said unless another format knows better.
+    Unknown(PlanRefusal),
+}
+
+/// Why a text cannot be worked through as a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanRefusal {
+    /// The code of the failure: `plan.foreign`.
+    pub code: &'static str,
+    /// What the file is, to stand behind its name: `is empty`.
+    pub what: String,
+    /// What to do about it.
+    pub hint: &'static str,
+    /// What is wrong, where that is known by line.
+    pub problems: Option<Vec<Problem>>,
+}
+
+impl PlanRefusal {
+    /// One that is told in a sentence.
+    #[must_use]
+    pub fn new(code: &'static str, what: impl Into<String>, hint: &'static str) -> Self {
+        Self {
+            code,
+            what: what.into(),
+            hint,
+            problems: None,
+        }
+    }
+
+    /// Another tool's document, which is `what`.
+    #[must_use]
+    pub fn foreign(what: &str) -> Self {
+        Self::new(
+            "plan.foreign",
+            format!("is {what}; it was left alone"),
+            "name the list or the task file that you mean",
+        )
+    }
+}
+
+/// What a plan is called.
+#[derive(Clone, Copy, Debug)]
+pub enum PlanName<'a> {
+    /// So.
+    Given(&'a str),
+    /// As its file says, and so where it says nothing.
+    Own(&'a str),
+}
+
+impl PlanName<'_> {
+    /// The name, where the file has this one.
+    #[must_use]
+    pub fn or_own(self, own: Option<&str>) -> String {
+        match self {
+            Self::Given(name) => name.to_owned(),
+            Self::Own(otherwise) => own.unwrap_or(otherwise).to_owned(),
+        }
+    }
+}
+
+/// The run that a plan is read for.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanOf<'a> {
+    /// Its id.
+    pub run: RunId,
+    /// Its name.
+    pub name: PlanName<'a>,
+    /// The path of the plan, as the journal keeps it.
+    pub source: &'a str,
+}
+
+/// The plan in a text, and what is wrong there; no plan where it cannot be read.
+pub type Read = fn(Source<'_>, PlanOf<'_>) -> (Option<Plan>, Vec<Problem>);
+
+/// The file of one run: what it shows, and what somebody changed in it.
+pub trait PlanDocument: fmt::Debug {
+    /// The text that shows the run as of `tables`, made from the present one;
+    /// none when it cannot be made.
+    ///
+    /// # Errors
+    ///
+    /// When the present text cannot be made to say it.
+    fn show(
+        &mut self,
+        present: Option<&str>,
+        tables: &Tables,
+        now: Timestamp,
+    ) -> Result<Option<String>, CannotShow>;
+
+    /// What somebody changed since piton wrote `base`.
+    ///
+    /// # Errors
+    ///
+    /// What keeps the file from being read.
+    fn edits(
+        &mut self,
+        base: Option<&str>,
+        theirs: &str,
+        shown: Shown<'_>,
+        now: Timestamp,
+    ) -> Result<Changed, Vec<Problem>>;
+}
+
+/// The templates of prompts, by their names in the `prompts` of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Templates {
+    /// Before everything else.
+    pub header: Option<String>,
+    /// Where the agent stands in the plan.
+    pub position: Option<String>,
+    /// What failed before; only after a failure.
+    pub retry_warning: Option<String>,
+    /// Further rules of the plan's author.
+    pub instructions: Option<String>,
+    /// How to say what came of it.
+    pub result_reporting: Option<String>,
+    /// The same for an agent that has the tools of piton, where the format has
+    /// words for it. No author replaces it.
+    pub reporting_by_tool: Option<String>,
+    /// Which files to leave alone, where that depends on the file of the plan.
+    /// No author replaces it.
+    pub files: Option<String>,
+}
+
+impl Templates {
+    /// Those of a plan of this format, at `source`.
+    #[must_use]
+    pub fn of_plan(face: &str, native: Option<&Native>, source: &str) -> Self {
+        let format = crate::registry::plan_format(face);
+        format.map_or_else(Self::default, |format| (format.templates)(native, source))
+    }
+
+    /// Which files to leave alone.
+    #[must_use]
+    pub fn files(&self) -> &str {
+        self.files.as_deref().unwrap_or(crate::sprint::FILES)
+    }
+}
+
+/// Why runs of a format are not worked on yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotRun {
+    /// What the plan is, to stand behind its name.
+    pub what: &'static str,
+    /// What can be done instead.
+    pub hint: &'static str,
+    /// What to type to see such a run.
+    pub next: &'static str,
+}
+
+/// What the file says of an item that is an issue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IssueWords {
+    /// Where it stands, in the word of the file.
+    pub state: Option<&'static str>,
+    /// What it is about.
+    pub title: Option<String>,
+    /// The repository that it belongs to.
+    pub repo: Option<String>,
+    /// Its pull request.
+    pub pr: Option<String>,
+    /// The issues that it waits for in the end, as the file names them.
+    pub blocked_by: Vec<String>,
+}
+
+/// Items that are issues.
+#[derive(Clone, Copy)]
+pub struct Issues {
+    /// The states of an issue in the words of the file.
+    pub states: &'static [&'static str],
+    /// What the file says of an item; none for one that is no issue.
+    pub words: fn(&ItemRow) -> Option<IssueWords>,
+}
+
+/// How a plan is turned into another format, and made of one.
+#[derive(Clone, Copy)]
+pub struct Conversion {
+    /// What the format is called there.
+    pub name: &'static str,
+    /// The text of a plan.
+    pub write: fn(&Outline, Timestamp) -> String,
+    /// Adds what a text says in words that other formats have, too.
+    pub words: fn(&str, &mut Outline),
+    /// The keys under which stands what is compared in the plan itself, or what
+    /// follows from the rest.
+    pub judged: &'static [&'static str],
+}
+
+/// A format of plans.
+pub struct PlanFormat {
+    /// What rows and events call it: their `face`.
+    pub name: &'static str,
+    /// What kind of plan it is: which settings hold.
+    pub kind: PlanKind,
+    /// What its items are called.
+    pub unit: ItemUnit,
+    /// Its documents.
+    pub formats: &'static [Format],
+    /// Where the file of a run lies.
+    pub place: PlanPlace,
+    /// What such a plan is for people, as an example; none where nobody may
+    /// name one.
+    pub example: Option<&'static str>,
+    /// Where plans in one file are looked for when none is named, seen from a
+    /// folder.
+    pub candidates: &'static [&'static str],
+    /// What it says of a text that may be a plan.
+    pub claim: fn(&PlanText<'_>) -> Claim,
+    /// Reads a plan.
+    pub read: Read,
+    /// What the plan in a text is known by; none where no other plan takes the
+    /// place of a file of this format.
+    pub identity: fn(Source<'_>) -> Option<PlanIdentity>,
+    /// What is said of a plan without items.
+    pub without_items: (&'static str, &'static str),
+    /// The file of a run.
+    pub document: fn(&Tables, RunId) -> Box<dyn PlanDocument>,
+    /// What a file says of its whole and of an item, beyond what was planned.
+    pub about: fn(Source<'_>, &ItemRow) -> About,
+    /// The templates of prompts, given what only the format has and the source.
+    pub templates: fn(Option<&Native>, &str) -> Templates,
+    /// What prompts, checks and commits call a run.
+    pub title: fn(&RunRow) -> String,
+    /// What a plan enables that piton does not do yet, given what only the
+    /// format has.
+    pub unsupported: fn(Option<&Native>) -> Vec<&'static str>,
+    /// Why its runs are not worked on; none where they are.
+    pub not_run: Option<NotRun>,
+    /// Which files of the project belong to a run, by their format.
+    pub companions: &'static [&'static str],
+    /// How it is converted.
+    pub conversions: &'static [Conversion],
+    /// What an item is called, given what only the format has.
+    pub title_of_native: fn(&Native) -> Option<String>,
+    /// The words of an item that says in one line what is to be true.
+    pub words_of_native: fn(&Native) -> Option<String>,
+    /// What must be true, as a prompt of this format says it.
+    pub criteria_in_prompt: fn(&str) -> Vec<String>,
+    /// Its items as issues, where they are.
+    pub issues: Option<Issues>,
+    /// Whether the check of an item is made of several places of the file, so
+    /// that what was refused stays there.
+    pub keeps_what_was_refused: bool,
+}
+
+/// A plan in one file, of which nothing else is known.
+pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
+    name: "",
+    kind: PlanKind::List,
+    unit: ItemUnit::NODES,
+    formats: &[],
+    place: PlanPlace::File,
+    example: None,
+    candidates: &[],
+    claim: |_| Claim::NotOurs,
+    read: |_, _| (None, Vec::new()),
+    identity: |_| None,
+    without_items: ("", ""),
+    document: |_, run| {
+        Box::new(Stateless {
+            run,
+            show: |present, _, _, _| Ok(present.map(str::to_owned)),
+            edits: |_, _, _| Ok(Changed::default()),
+        })
+    },
+    about: |_, _| About::default(),
+    templates: |_, _| Templates::default(),
+    title: |row| row.name.clone(),
+    unsupported: |_| Vec::new(),
+    not_run: None,
+    companions: &[],
+    conversions: &[],
+    title_of_native: |_| None,
+    words_of_native: |_| None,
+    criteria_in_prompt: |_| Vec::new(),
+    issues: None,
+    keeps_what_was_refused: false,
+};
+
+/// The file of a run by functions that keep nothing between two calls.
+#[derive(Debug)]
+pub(crate) struct Stateless {
+    /// The run.
+    pub(crate) run: RunId,
+    /// Shows it.
+    pub(crate) show: ShowPlan,
+    /// Tells what was changed.
+    pub(crate) edits: PlanEdits,
+}
+
+/// The text that shows a run, made from the present one.
+type ShowPlan = fn(Option<&str>, &Tables, RunId, Timestamp) -> Result<Option<String>, CannotShow>;
+
+/// What somebody changed since a version, in the file of a run.
+type PlanEdits = fn(Option<&str>, &str, Shown<'_>) -> Result<Changed, Vec<Problem>>;
+
+impl PlanDocument for Stateless {
+    fn show(
+        &mut self,
+        present: Option<&str>,
+        tables: &Tables,
+        now: Timestamp,
+    ) -> Result<Option<String>, CannotShow> {
+        (self.show)(present, tables, self.run, now)
+    }
+
+    fn edits(
+        &mut self,
+        base: Option<&str>,
+        theirs: &str,
+        shown: Shown<'_>,
+        _: Timestamp,
+    ) -> Result<Changed, Vec<Problem>> {
+        (self.edits)(base, theirs, shown)
+    }
+}
+
+impl fmt::Debug for PlanFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PlanFormat").field(&self.name).finish()
+    }
+}
+
+/// A plan, unless something keeps its file from being understood.
+pub(crate) fn sound(
+    (plan, problems): (Option<Plan>, Vec<Problem>),
+) -> (Option<Plan>, Vec<Problem>) {
+    let plan = plan.filter(|_| !problems.iter().any(Problem::is_error));
+    (plan, problems)
+}
+
+impl PlanFormat {
+    /// The file of a run of this format.
+    #[must_use]
+    pub fn open(&'static self, tables: &Tables, run: RunId) -> PlanFile {
+        PlanFile::new(self, run, (self.document)(tables, run))
+    }
+
+    /// Whether the text `now` holds another plan than `before`. What cannot be
+    /// read is no other plan.
+    #[must_use]
+    pub fn is_replaced(&self, before: &str, now: &str) -> bool {
+        let identity = |text| (self.identity)(Source { name: "", text });
+        let both = identity(before).zip(identity(now));
+        both.is_some_and(|(before, now)| before.is_replaced_by(&now))
+    }
+
+    /// Whether a plan of it is one file, which people write.
+    #[must_use]
+    pub fn is_one_file(&self) -> bool {
+        self.place == PlanPlace::File
+    }
+}

@@ -1,0 +1,147 @@
+//! The format in the registry.
+
+use super::{FACE, FEATURES_SHAPE, Layout, USER_STORIES_SHAPE, convert, criteria_in_prompt};
+use super::{detect, edits, import, read, show};
+use crate::face::Detected;
+use crate::format::{ANYWHERE, Format, NO_COUNTS, Role, Strict};
+use crate::plan_file::About;
+use crate::plan_format::{
+    Claim, IN_ONE_FILE, ItemUnit, PlanFormat, PlanKind, PlanRefusal, PlanText, Stateless,
+    Templates, sound,
+};
+use crate::problem::Source;
+
+/// Lists of requirements.
+pub static PLAN: PlanFormat = PlanFormat {
+    name: FACE,
+    kind: PlanKind::List,
+    unit: ItemUnit {
+        one: "story",
+        many: "stories",
+    },
+    formats: &[
+        Format {
+            name: "prd-features",
+            about: "a list of features",
+            detect: |text| detected(text, |layout| *layout == Layout::Features),
+            strict: Strict::Json(&FEATURES_SHAPE, "prd"),
+            ..LIST
+        },
+        Format {
+            name: "prd-user-stories",
+            about: "a list of user stories",
+            detect: |text| {
+                detected(text, |layout| {
+                    matches!(layout, Layout::UserStories | Layout::Requirements(_))
+                })
+            },
+            strict: Strict::Json(&USER_STORIES_SHAPE, "prd"),
+            ..LIST
+        },
+    ],
+    example: Some("a prd.json"),
+    candidates: &["prd.json", ".ralph/prd.json"],
+    claim,
+    read: |source, of| {
+        let (list, problems) = read(source);
+        let name = of.name.or_own(None);
+        let plan = list.map(|list| import(&list, of.run, &name, of.source));
+        sound((plan, problems))
+    },
+    identity: |source| Some(read(source).0?.identity()),
+    without_items: (
+        "lists nothing to do",
+        "a list without items is never complete: add what is to be done",
+    ),
+    document: |_, run| {
+        Box::new(Stateless {
+            run,
+            show: |present, tables, run, _| {
+                // What people wrote cannot be made anew.
+                let shown = present.map(|present| show(present, tables, run));
+                shown.transpose()
+            },
+            edits,
+        })
+    },
+    about: |source, _| about(source),
+    templates: |_, source| Templates {
+        header: Some(format!("# The list in {source}: {{{{node}}}}")),
+        position: Some(
+            "You work on item {{phase.index}} of {{phase.total}}. Attempt {{attempt}}.".to_owned(),
+        ),
+        files: Some(format!(
+            "Leave `.piton/` alone, and `passes` in {source} as it stands: piton sets it when there is evidence that the item is done."
+        )),
+        ..Templates::default()
+    },
+    companions: &["ralph-json"],
+    conversions: convert::CONVERSIONS,
+    criteria_in_prompt,
+    keeps_what_was_refused: true,
+    ..IN_ONE_FILE
+};
+
+const LIST: Format = Format {
+    name: "",
+    face: FACE,
+    about: "",
+    paths: &["prd.json"],
+    folders: ANYWHERE,
+    role: Role::Plan,
+    detect: |_| Detected::Unreadable,
+    read: |source| read(source).1,
+    strict: Strict::None,
+    counts: NO_COUNTS,
+};
+
+fn detected(text: &str, is_ours: fn(&Layout) -> bool) -> Detected {
+    let layout = detect(text);
+    if is_ours(&layout) {
+        return Detected::Ours;
+    }
+    match layout {
+        Layout::Empty => Detected::Empty,
+        Layout::Unreadable => Detected::Unreadable,
+        layout @ (Layout::Features
+        | Layout::UserStories
+        | Layout::Requirements(_)
+        | Layout::Single
+        | Layout::Foreign(_)) => Detected::Foreign(layout.describe()),
+    }
+}
+
+fn claim(text: &PlanText<'_>) -> Claim {
+    if !text.is_json() {
+        return Claim::NotOurs;
+    }
+    match detect(text.source.text) {
+        Layout::Features | Layout::UserStories | Layout::Requirements(_) => Claim::Plan,
+        Layout::Empty => Claim::Refused(PlanRefusal::new(
+            "plan.unreadable",
+            "is empty",
+            "name the list that you mean",
+        )),
+        Layout::Unreadable => Claim::Refused(PlanRefusal {
+            problems: Some(read(text.source).1),
+            ..PlanRefusal::new(
+                "plan.unreadable",
+                "is not readable JSON; nothing was changed",
+                "mend the file, then run again",
+            )
+        }),
+        layout @ Layout::Single => Claim::Refused(PlanRefusal::foreign(&layout.describe())),
+        layout @ Layout::Foreign(_) => Claim::Unknown(PlanRefusal::foreign(&layout.describe())),
+    }
+}
+
+fn about(source: Source<'_>) -> About {
+    let list = read(source).0;
+    let texts = list.map(|list| [list.project, list.description]);
+    let texts = texts.into_iter().flatten().flatten();
+    let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
+    About {
+        whole: (!texts.is_empty()).then(|| texts.join("\n\n")),
+        details: None,
+    }
+}

@@ -1,0 +1,200 @@
+//! A family of files of the project as one value: everything that is asked of it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use piton_core::command::Found;
+use piton_core::memory::Memory;
+
+use crate::conflict;
+use crate::face::{About, CannotShow, Detected, Shown, Took};
+use crate::format::Format;
+use crate::problem::Source;
+use crate::tree::Node;
+
+/// A family of files that show what happens in a project.
+pub struct ProjectFormat {
+    /// Its formats.
+    pub formats: &'static [Format],
+    /// Its files that can be faces.
+    pub files: &'static [FaceFile],
+    /// What earlier layouts of it left.
+    pub old_files: &'static [OldFile],
+    /// Where it keeps pictures, relative to the project.
+    pub pictures: Option<&'static str>,
+}
+
+/// Tells what a text holds that is not in the version that piton wrote.
+pub type Take = fn(&str, Option<&str>, &About<'_>) -> Took;
+
+/// Shows rows in a text.
+pub type Show = fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, CannotShow>;
+
+/// Makes of a file's text what people read.
+pub type Render = fn(&str) -> Result<String, CannotShow>;
+
+/// What a file of the project is, and what makes it a face.
+#[derive(Clone, Copy)]
+pub struct FaceFile {
+    /// The native format.
+    pub face: &'static str,
+    /// Its path, relative to the project.
+    pub path: &'static str,
+    /// Tells what a text is.
+    pub detect: fn(&str) -> Detected,
+    /// Tells what a text holds.
+    pub take: Take,
+    /// Shows rows in a text.
+    pub show: Show,
+    /// What would be found where a row is shown: a file may have fewer words
+    /// than the journal.
+    pub told_again: fn(&Shown<'_>) -> Option<Found>,
+    /// Whether it says so little of a thing that one of a known name is always
+    /// what is known of it.
+    pub by_name_alone: bool,
+    /// A file that is made of it for people to read, and how.
+    pub derived: Option<(&'static str, Render)>,
+    /// The list that a large one is spliced at.
+    pub list: Option<List>,
+    /// Where old entries are parted to, and how.
+    pub archive: Option<Archive>,
+    /// What it is called when it is turned into another format, or made of one.
+    pub converts: Option<&'static str>,
+    /// What there is where the file is to be as well.
+    pub belongs_to: &'static [&'static str],
+    /// What git should not see of it, and the folder that says so for all of it.
+    pub ignored: Option<Ignored>,
+    /// Whether it shows the calls of sessions that piton did not start.
+    pub calls: bool,
+    /// Whether it shows the words of criteria.
+    pub criteria: bool,
+    /// Whether what it lists are attempts; else they are entries of sessions.
+    pub lists_attempts: bool,
+    /// What a text of it says beside its lists, by key: the name of the project
+    /// under [`crate::log_convert::PROJECT`].
+    pub whole: fn(&str) -> BTreeMap<String, String>,
+    /// The lines of a text that is no document, each without what marks it.
+    pub lines: fn(&str) -> Vec<String>,
+    /// What a text says that agents are to keep to and that was not taken, where
+    /// the file is there to say such things.
+    pub unread: Option<fn(&str) -> Vec<Unread>>,
+}
+
+/// Words of a file that could not be read as what they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// The line where they begin, from 1.
+    pub line: u32,
+    /// The words, as they stand.
+    pub text: String,
+}
+
+/// A file that nothing is made of, spliced into or parted from.
+pub(crate) const PLAIN: FaceFile = FaceFile {
+    face: "",
+    path: "",
+    detect: |_| Detected::Ours,
+    take: |_, _, _| Took::default(),
+    show: |text, _, _| Ok(text.unwrap_or_default().to_owned()),
+    told_again: |_| None,
+    by_name_alone: false,
+    derived: None,
+    list: None,
+    archive: None,
+    converts: None,
+    belongs_to: &[],
+    ignored: None,
+    calls: false,
+    criteria: false,
+    lists_attempts: false,
+    whole: |_| BTreeMap::new(),
+    lines: |_| Vec::new(),
+    unread: None,
+};
+
+impl FaceFile {
+    /// What a text holds that is not in the version that piton wrote.
+    #[must_use]
+    pub fn found(&self, text: &str, base: Option<&str>, about: &About<'_>) -> Took {
+        let name = about.file;
+        match conflict::problem(Source { name, text }) {
+            Some(problem) => Took {
+                found: Vec::new(),
+                problems: vec![problem],
+            },
+            None => (self.take)(text, base, about),
+        }
+    }
+
+    /// The path of the file that is made of it for people to read.
+    #[must_use]
+    pub fn derived_path(&self) -> Option<&'static str> {
+        self.derived.map(|(path, _)| path)
+    }
+}
+
+/// A line of `.gitignore`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    /// The line.
+    pub line: &'static str,
+    /// The folder whose line says so as well.
+    pub folder: &'static str,
+}
+
+/// What a row is in the list of a file.
+pub enum Element {
+    /// An element.
+    New(Node),
+    /// Nothing.
+    None,
+    /// A change of something else in the file.
+    Other,
+}
+
+/// The list of a large file.
+#[derive(Clone, Copy)]
+pub struct List {
+    /// The key of the list at the top of the document.
+    pub key: &'static str,
+    /// What a row is in it.
+    pub element: fn(Shown<'_>) -> Element,
+}
+
+/// A text that was parted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Archived {
+    /// What the file keeps.
+    pub keep: String,
+    /// What goes to the archive by month: `2026-01`, in UTC.
+    pub months: BTreeMap<String, Vec<Node>>,
+}
+
+/// Where old entries are parted to.
+#[derive(Clone, Copy)]
+pub struct Archive {
+    /// The folder, relative to the project.
+    pub folder: &'static str,
+    /// Parts a text, given the time, the most entries and days to keep; none
+    /// where nothing is old enough.
+    pub part: fn(&str, Timestamp, usize, u32) -> Option<Archived>,
+    /// The archive of a month with more entries.
+    pub merge: fn(Option<&str>, &[Node]) -> Result<String, CannotShow>,
+    /// Tells what the archive of a month holds.
+    pub take: fn(&str, &About<'_>) -> Took,
+}
+
+/// A file of an earlier layout.
+#[derive(Clone, Copy)]
+pub struct OldFile {
+    /// What it is called.
+    pub name: &'static str,
+    /// The folders in which it lies, as in [`Format::folders`].
+    pub folders: &'static [&'static str],
+    /// Where it is looked for, in this order, relative to the project.
+    pub paths: &'static [&'static str],
+    /// What is remembered of a text; nothing when it says nothing.
+    pub take: fn(&str, Timestamp) -> Vec<Memory>,
+    /// The face that shows it from then on: its format and path.
+    pub target: (&'static str, &'static str),
+}

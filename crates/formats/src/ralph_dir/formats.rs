@@ -1,0 +1,129 @@
+//! The family in the registry.
+
+use super::face::{self, FACE, detect_words};
+use super::{guardrails, iteration, progress};
+use crate::format::{Format, NO_COUNTS, Role, Strict};
+use crate::project_format::{FaceFile, Ignored, PLAIN, ProjectFormat};
+
+/// The files of `.ralph/`.
+pub static PROJECT: ProjectFormat = ProjectFormat {
+    formats: &[
+        Format {
+            name: "ralph-progress",
+            about: "the sessions of Ralph",
+            paths: &[".ralph/progress.md"],
+            read: |source| progress::read(source).1,
+            counts: progress::counts,
+            ..WORDS
+        },
+        Format {
+            name: "ralph-guardrails",
+            about: "the signs of Ralph",
+            paths: &[".ralph/guardrails.md", "guardrails.md"],
+            read: |source| guardrails::read(source).1,
+            strict: Strict::Text(guardrails::check),
+            counts: guardrails::counts,
+            ..WORDS
+        },
+        Format {
+            name: "ralph-activity",
+            about: "what Ralph's agents did",
+            paths: &[".ralph/activity.log"],
+            ..WORDS
+        },
+        Format {
+            name: "ralph-errors",
+            about: "what went wrong for Ralph's agents",
+            paths: &[".ralph/errors.log"],
+            ..WORDS
+        },
+        Format {
+            name: "ralph-iteration",
+            about: "how many agents were started",
+            paths: &[".ralph/.iteration"],
+            read: |source| iteration::read(source).1,
+            ..WORDS
+        },
+    ],
+    files: &[
+        FaceFile {
+            path: ".ralph/progress.md",
+            detect: face::progress_md::detect,
+            take: face::progress_md::take,
+            show: face::progress_md::show,
+            by_name_alone: true,
+            lines: progress::lines,
+            converts: Some("ralph-progress"),
+            criteria: true,
+            ..FILE
+        },
+        FaceFile {
+            path: ".ralph/guardrails.md",
+            detect: face::guardrails_md::detect,
+            take: face::guardrails_md::take,
+            show: face::guardrails_md::show,
+            unread: Some(guardrails::unread),
+            ..FILE
+        },
+        FaceFile {
+            path: ".ralph/activity.log",
+            detect: face::activity_log::detect,
+            take: face::activity_log::take,
+            show: face::activity_log::show,
+            ignored: ignored(".ralph/activity.log"),
+            calls: true,
+            ..FILE
+        },
+        FaceFile {
+            path: ".ralph/errors.log",
+            detect: face::errors_log::detect,
+            take: face::errors_log::take,
+            show: face::errors_log::show,
+            ignored: ignored(".ralph/errors.log"),
+            ..FILE
+        },
+        FaceFile {
+            path: ".ralph/.iteration",
+            detect: face::iteration::detect,
+            take: face::iteration::take,
+            show: face::iteration::show,
+            ignored: ignored(".ralph/.iteration"),
+            ..FILE
+        },
+    ],
+    old_files: &[],
+    pictures: Some(".ralph/screenshots"),
+};
+
+/// A text of words of people.
+const WORDS: Format = Format {
+    name: "",
+    face: FACE,
+    about: "",
+    paths: &[],
+    folders: Some(&[".ralph"]),
+    role: Role::Other,
+    detect: detect_words,
+    read: |_| Vec::new(),
+    strict: Strict::None,
+    counts: NO_COUNTS,
+};
+
+/// A file of the directory of seed 002.
+const FILE: FaceFile = FaceFile {
+    face: FACE,
+    // What tells that a project keeps the directory.
+    belongs_to: &[
+        ".ralph/progress.md",
+        ".ralph/guardrails.md",
+        "RALPH_TASK.md",
+    ],
+    ..PLAIN
+};
+
+const fn ignored(line: &'static str) -> Option<Ignored> {
+    Some(Ignored {
+        line,
+        folder: ".ralph/",
+    })
+}

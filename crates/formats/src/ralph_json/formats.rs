@@ -1,0 +1,71 @@
+//! The family in the registry.
+
+use piton_core::memory::MemoryKind;
+
+use super::{
+    FACE, ROOT_NAME, SHAPE, detect, element_of, from_progress_txt, show, take, told_again,
+};
+use crate::face::Shown;
+use crate::format::{Format, NO_COUNTS, Role, Strict, about};
+use crate::project_format::{Element, FaceFile, List, OldFile, PLAIN, ProjectFormat};
+use crate::ralph_dir::progress_txt;
+use crate::understood::said_of_whole;
+
+const PATH: &str = ".ralph/progress.json";
+
+/// The progress of Ralph in JSON.
+pub static PROJECT: ProjectFormat = ProjectFormat {
+    formats: &[Format {
+        name: "ralph-json",
+        face: FACE,
+        about: "Ralph's progress: attempts, learnings, patterns",
+        paths: &[PATH],
+        folders: Some(&[".ralph"]),
+        role: Role::Other,
+        detect,
+        read: |source| take(source.text, &about(source)).problems,
+        strict: Strict::Json(&SHAPE, ROOT_NAME),
+        counts: NO_COUNTS,
+    }],
+    files: &[FaceFile {
+        face: FACE,
+        path: PATH,
+        detect,
+        take: |text, _, about| take(text, about),
+        show,
+        told_again,
+        list: Some(List {
+            key: "entries",
+            element,
+        }),
+        converts: Some("ralph-json"),
+        belongs_to: &["prd.json", ".ralph/prd.json", ".ralph/progress.txt"],
+        lists_attempts: true,
+        whole: |text| said_of_whole(text, "project_name", &["entries", "learnings", "patterns"]),
+        ..PLAIN
+    }],
+    old_files: &[OldFile {
+        name: "progress.txt",
+        folders: &["/", "/.ralph"],
+        paths: &[".ralph/progress.txt", "progress.txt"],
+        take: |text, now| {
+            if progress_txt::read(text).untouched || text.trim().is_empty() {
+                return Vec::new();
+            }
+            from_progress_txt(text, now)
+        },
+        target: (FACE, PATH),
+    }],
+    pictures: None,
+};
+
+fn element(row: Shown<'_>) -> Element {
+    match row {
+        Shown::Entry(_) | Shown::Call(_) => Element::None,
+        // What was taken from a file may be old, and has its place among the others.
+        Shown::Attempt(row) if row.native.is_some() => Element::Other,
+        Shown::Attempt(row) => element_of(row).map_or(Element::None, Element::New),
+        Shown::Memory(row) if row.memory.kind == MemoryKind::Guardrail => Element::None,
+        Shown::Memory(_) => Element::Other,
+    }
+}

@@ -1,0 +1,71 @@
+//! The registry of formats: the one place that knows which there are.
+//!
+//! A family is a folder of this crate and a line in `lib.rs`. What is asked of a
+//! format of plans stands in [`PlanFormat`], what of one of files of the project
+//! in [`ProjectFormat`]; rows and events name either by its `face`.
+
+use crate::plan_format::{ItemUnit, PlanFormat, PlanKind};
+use crate::project_format::{FaceFile, OldFile, ProjectFormat};
+
+/// The formats of plans.
+#[must_use]
+pub fn plan_formats() -> &'static [&'static PlanFormat] {
+    crate::PLANS
+}
+
+/// The format of plans that rows call so.
+#[must_use]
+pub fn plan_format(face: &str) -> Option<&'static PlanFormat> {
+    let mut known = plan_formats().iter().copied();
+    known.find(|format| format.name == face)
+}
+
+/// What the items of a plan of this format are called.
+#[must_use]
+pub fn item_unit(face: &str) -> ItemUnit {
+    plan_format(face).map_or_else(ItemUnit::default, |format| format.unit)
+}
+
+/// The kind of a plan of this format: a sprint, where nobody knows it.
+#[must_use]
+pub fn plan_kind(face: &str) -> PlanKind {
+    plan_format(face).map_or(PlanKind::Sprint, |format| format.kind)
+}
+
+/// What a plan is, in the words of an example of each: "a PLAN.md or a list".
+#[must_use]
+pub fn plans_in_words() -> String {
+    let examples: Vec<&str> = plan_formats()
+        .iter()
+        .filter_map(|format| format.example)
+        .collect();
+    match examples.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        Some((last, _)) => (*last).to_owned(),
+        None => String::new(),
+    }
+}
+
+/// The families of files of the project.
+#[must_use]
+pub fn project_formats() -> &'static [&'static ProjectFormat] {
+    crate::PROJECT_FILES
+}
+
+/// Every file of the project that can be a face.
+pub fn face_files() -> impl Iterator<Item = &'static FaceFile> {
+    let families = project_formats().iter();
+    families.flat_map(|family| family.files)
+}
+
+/// The one at that path.
+#[must_use]
+pub fn face_file_at(path: &str) -> Option<&'static FaceFile> {
+    face_files().find(|file| file.path == path)
+}
+
+/// Every file of earlier layouts that can be taken over.
+pub fn old_files() -> impl Iterator<Item = &'static OldFile> {
+    let families = project_formats().iter();
+    families.flat_map(|family| family.old_files)
+}

@@ -1,0 +1,197 @@
+//! The format in the registry.
+
+use piton_core::{ItemRow, ItemState};
+use serde_json::Value;
+
+use super::{FACE, Layout, SHAPE, convert, detect, edits, import, read, read_manifest};
+use super::{read_metrics, show, title_of_native};
+use crate::face::Detected;
+use crate::format::{Format, NO_COUNTS, Role, Strict, has_key};
+use crate::plan_format::{
+    Claim, IN_ONE_FILE, IssueWords, Issues, ItemUnit, NotRun, PlanFormat, PlanKind, PlanRefusal,
+    PlanText, Stateless, sound,
+};
+use crate::problem::{Problem, Source};
+use crate::ralph_dir::face::detect_words;
+use crate::tree::Span;
+
+/// Where the state of a run lies, seen from the project.
+const FOLDERS: Option<&[&str]> = Some(&["/", "/.sdlc", "/orchestrator"]);
+
+/// Graphs of issues.
+pub static PLAN: PlanFormat = PlanFormat {
+    name: FACE,
+    kind: PlanKind::Issues,
+    unit: ItemUnit {
+        one: "issue",
+        many: "issues",
+    },
+    formats: &[
+        Format {
+            name: "sdlc",
+            face: FACE,
+            about: "the state of an Agentic SDLC run",
+            paths: &["state.json"],
+            folders: FOLDERS,
+            role: Role::Adopted,
+            detect: detected,
+            read: |source| read(source).1,
+            strict: Strict::Json(&SHAPE, "state"),
+            counts: NO_COUNTS,
+        },
+        Format {
+            name: "sdlc-manifest",
+            face: FACE,
+            about: "the manifest of an Agentic SDLC run",
+            paths: &["manifest.yaml"],
+            folders: FOLDERS,
+            role: Role::Other,
+            detect: |text| has_key(text, "repos"),
+            read: |source| read_manifest(source).1,
+            strict: Strict::None,
+            counts: NO_COUNTS,
+        },
+        Format {
+            name: "sdlc-metrics",
+            face: FACE,
+            about: "the metrics of an Agentic SDLC run",
+            paths: &["metrics.jsonl"],
+            folders: None,
+            role: Role::Other,
+            detect: detect_words,
+            read: metrics,
+            strict: Strict::None,
+            counts: NO_COUNTS,
+        },
+    ],
+    claim,
+    read: |source, of| {
+        let (state, problems) = read(source);
+        let plan = state.map(|state| {
+            let own = state.run_id.as_deref().filter(|id| !id.is_empty());
+            import(&state, of.run, &of.name.or_own(own), of.source)
+        });
+        sound((plan, problems))
+    },
+    identity: |source| Some(read(source).0?.identity()),
+    document: |_, run| Box::new(Stateless { run, show, edits }),
+    not_run: Some(NotRun {
+        what: "is a graph of issues, which piton cannot run yet",
+        hint: "see its issues with `piton issue list`; a list of requirements or a task file can be run now",
+        next: "piton issue list",
+    }),
+    conversions: convert::CONVERSIONS,
+    title_of_native,
+    issues: Some(Issues {
+        states: &[
+            "blocked",
+            "ready",
+            "implementing",
+            "reviewing",
+            "awaiting_human",
+            "done",
+            "failed",
+        ],
+        words,
+    }),
+    ..IN_ONE_FILE
+};
+
+fn detected(text: &str) -> Detected {
+    match detect(text) {
+        Layout::Current => Detected::Ours,
+        Layout::Empty => Detected::Empty,
+        Layout::Unreadable => Detected::Unreadable,
+        layout @ (Layout::LowerCase | Layout::IssueList | Layout::Foreign(_)) => {
+            Detected::Foreign(layout.describe())
+        }
+    }
+}
+
+fn claim(text: &PlanText<'_>) -> Claim {
+    match detect(text.source.text) {
+        Layout::Current => Claim::Refused(PlanRefusal::new(
+            "plan.unsupported",
+            "is a graph of issues, which piton cannot run yet",
+            "running issue graphs comes later; a list of requirements or a task file can be run now",
+        )),
+        layout @ (Layout::LowerCase | Layout::IssueList) => {
+            Claim::Refused(PlanRefusal::foreign(&layout.describe()))
+        }
+        Layout::Foreign(_) | Layout::Empty | Layout::Unreadable => Claim::NotOurs,
+    }
+}
+
+fn metrics(source: Source<'_>) -> Vec<Problem> {
+    let skipped = read_metrics(source.text).skipped;
+    if skipped == 0 {
+        return Vec::new();
+    }
+    let span = Span {
+        line: 1,
+        column: 1,
+        ..Span::default()
+    };
+    let records = if skipped == 1 {
+        "1 record"
+    } else {
+        &format!("{skipped} records")
+    };
+    vec![
+        Problem::warning("RECORDS_SKIPPED", source.name, "", span).saying(
+            format!("{records} cannot be read"),
+            "look at the file with a reader of JSON",
+        ),
+    ]
+}
+
+fn words(item: &ItemRow) -> Option<IssueWords> {
+    let native = item.native.as_ref().filter(|native| native.face == FACE)?;
+    let body: Value = serde_json::from_str(&native.body).unwrap_or_default();
+    let text = |key| body.get(key).and_then(Value::as_str).map(str::to_owned);
+    let blocked_by = body.get("blocked_by").and_then(Value::as_array);
+    Some(IssueWords {
+        state: file_state(item.state, text("status").as_deref()),
+        title: text("title"),
+        repo: text("repo"),
+        pr: text("pr"),
+        blocked_by: blocked_by.map_or_else(Vec::new, |ids| {
+            let ids = ids.iter().filter_map(Value::as_str);
+            ids.map(str::to_owned).collect()
+        }),
+    })
+}
+
+/// The state of an item in the file's word. The word that the file has last
+/// holds as long as it fits: only it tells a review from the work before it.
+fn file_state(state: ItemState, written: Option<&str>) -> Option<&'static str> {
+    let words: &[&'static str] = match state {
+        ItemState::Pending => &["blocked"],
+        ItemState::Ready => &["ready"],
+        ItemState::Working => &["implementing", "reviewing"],
+        ItemState::Waiting => &["awaiting_human"],
+        ItemState::Done => &["done"],
+        ItemState::Failed => &["failed"],
+        ItemState::Skipped | ItemState::Dropped | ItemState::Blocked => &[],
+    };
+    let fitting = words.iter().find(|word| Some(**word) == written);
+    fitting.or(words.first()).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_of_the_file_holds_as_long_as_it_fits() {
+        for (state, written, expect) in [
+            (ItemState::Working, Some("reviewing"), Some("reviewing")),
+            (ItemState::Working, Some("ready"), Some("implementing")),
+            (ItemState::Pending, Some("done"), Some("blocked")),
+            (ItemState::Waiting, None, Some("awaiting_human")),
+            (ItemState::Skipped, Some("ready"), None),
+        ] {
+            assert_eq!(file_state(state, written), expect, "{state} {written:?}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A plan of any format as the progress of a sprint.
+
+use jiff::Timestamp;
+use piton_core::plan::{Plan, PlannedItem};
+
+use super::native::NodeRest;
+use super::progress::PhaseStatus;
+use super::{Exporter, FACE, parse_progress, render_progress};
+use crate::plan_convert::{AtWork, Outline, Words, tables};
+use crate::plan_format::Conversion;
+use crate::problem::Source;
+use crate::tree::Node;
+
+pub(super) const CONVERSIONS: &[Conversion] = &[Conversion {
+    name: "sprint-progress",
+    write,
+    words,
+    judged: &[
+        "status",
+        "stats",
+        "current",
+        "depends-on",
+        "model",
+        "break",
+        "started-at",
+        "completed-at",
+        "elapsed",
+        "last-activity",
+        "retry-count",
+        "script",
+        "max-retries",
+        "timeout",
+        "config",
+        "retry",
+    ],
+}];
+
+/// Which nodes are under way: their agents are gone.
+fn words(text: &str, outline: &mut Outline) {
+    let Some(sprint) = parse_progress(Source { name: "", text }).0 else {
+        return;
+    };
+    outline.whole.project = Some(sprint.sprint_id).filter(|id| !id.is_empty());
+    let items = outline.plan.items.iter();
+    for (item, words) in items.zip(&mut outline.words) {
+        let rest = NodeRest::unpack(item.native.as_ref());
+        let is_at_work = rest.status.as_deref() == Some(PhaseStatus::InProgress.as_str());
+        words.at_work = is_at_work.then_some(AtWork::Implementing);
+    }
+}
+
+/// The progress that a plan makes.
+fn write(outline: &Outline, now: Timestamp) -> String {
+    let plan = &nodes_of(outline);
+    let tables = tables(plan, FACE, now);
+    let progress = Exporter::new(&tables, plan.run).export(&tables, now);
+    let text = progress.map(|mut progress| {
+        if progress.sprint_id.is_empty() {
+            let name = outline.whole.project.as_ref().unwrap_or(&plan.name);
+            progress.sprint_id.clone_from(name);
+        }
+        if let Some(limit) = plan
+            .policy
+            .limits
+            .iterations_max
+            .filter(|_| progress.config.is_none())
+        {
+            let limit = Node::plain(limit.to_string());
+            progress.config = Some(Node::map([("max-iterations", limit)]));
+        }
+        progress.last_activity = None;
+        render_progress(&progress)
+    });
+    text.unwrap_or_default()
+}
+
+/// The plan with what others work on as under way.
+fn nodes_of(outline: &Outline) -> Plan {
+    let node = |(item, words): (&PlannedItem, &Words)| {
+        let is_own = |item: &PlannedItem| {
+            item.native
+                .as_ref()
+                .is_some_and(|native| native.face == FACE)
+        };
+        if is_own(item) || words.at_work.is_none() {
+            return item.clone();
+        }
+        let rest = NodeRest {
+            status: Some(PhaseStatus::InProgress.as_str().to_owned()),
+            ..NodeRest::default()
+        };
+        PlannedItem {
+            native: rest.pack(),
+            ..item.clone()
+        }
+    };
+    Plan {
+        items: outline.items().map(node).collect(),
+        ..outline.plan.clone()
+    }
+}

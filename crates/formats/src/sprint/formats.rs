@@ -1,0 +1,213 @@
+//! The format in the registry.
+
+use jiff::Timestamp;
+use piton_core::Tables;
+
+use super::{
+    Exporter, FACE, Layout, PROGRESS_SHAPE, PhaseNode, Progress, SPRINT_SHAPE, WORKFLOW_SHAPE,
+    convert, detect_layout, edits, edits_without_base, import, name_of_node, native,
+    parse_progress, render_progress, update_progress,
+};
+use crate::face::{CannotShow, Detected};
+use crate::format::{ANYWHERE, Format, NO_COUNTS, Role, Strict, faults_of_yaml, has_key};
+use crate::plan_file::{Changed, Shown};
+use crate::plan_format::{
+    IN_ONE_FILE, ItemUnit, PlanDocument, PlanFormat, PlanKind, PlanPlace, Templates, sound,
+};
+use crate::problem::{Problem, Source};
+use crate::yaml::Node;
+
+/// Which files agents leave alone.
+pub(crate) const FILES: &str = "Leave `.piton/`, `PROGRESS.yaml` and `SPRINT.yaml` alone.";
+
+/// Sprints.
+pub static PLAN: PlanFormat = PlanFormat {
+    name: FACE,
+    kind: PlanKind::Sprint,
+    unit: ItemUnit::NODES,
+    formats: &[
+        Format {
+            name: "sprint-progress",
+            face: FACE,
+            about: "the progress of a sprint",
+            paths: &["PROGRESS.yaml"],
+            folders: ANYWHERE,
+            role: Role::Progress,
+            detect: detected,
+            read: |source| parse_progress(source).1,
+            strict: Strict::Yaml(&PROGRESS_SHAPE, "progress"),
+            counts: NO_COUNTS,
+        },
+        Format {
+            name: "sprint",
+            face: FACE,
+            about: "the definition of a sprint",
+            paths: &["SPRINT.yaml"],
+            folders: ANYWHERE,
+            role: Role::Definition,
+            detect: |text| has_key(text, "workflow"),
+            read: faults_of_yaml,
+            strict: Strict::Yaml(&SPRINT_SHAPE, "sprint"),
+            counts: NO_COUNTS,
+        },
+        Format {
+            name: "workflow",
+            face: FACE,
+            about: "a workflow of sprints",
+            paths: &[".yaml", ".yml"],
+            folders: None,
+            role: Role::Other,
+            detect: is_workflow,
+            read: faults_of_yaml,
+            strict: Strict::Yaml(&WORKFLOW_SHAPE, "workflow"),
+            counts: NO_COUNTS,
+        },
+    ],
+    place: PlanPlace::Folder("PROGRESS.yaml"),
+    example: Some("a folder with a SPRINT.yaml"),
+    read: |source, of| {
+        let (progress, problems) = parse_progress(source);
+        let plan = progress.map(|progress| {
+            let name = of.name.or_own(Some(&progress.sprint_id));
+            import(&progress, of.run, &name, of.source)
+        });
+        sound((plan, problems))
+    },
+    document: |tables, run| Box::new(Exporter::new(tables, run)),
+    templates: |native, _| templates(&native::sprint(native)),
+    title: |row| native::sprint(row.native.as_ref()).sprint_id,
+    unsupported: |native| unsupported(&native::sprint(native)),
+    conversions: convert::CONVERSIONS,
+    title_of_native: name_of_node,
+    ..IN_ONE_FILE
+};
+
+fn detected(text: &str) -> Detected {
+    match detect_layout(text) {
+        Layout::Current => Detected::Ours,
+        Layout::Empty => Detected::Empty,
+        Layout::Unreadable => Detected::Unreadable,
+        layout @ (Layout::TaskQueue | Layout::GoalDriven | Layout::Foreign(_)) => {
+            Detected::Foreign(layout.describe())
+        }
+    }
+}
+
+fn is_workflow(text: &str) -> Detected {
+    if has_key(text, "sprint-id") == Detected::Ours {
+        return Detected::Foreign("the progress of a sprint".to_owned());
+    }
+    has_key(text, "phases")
+}
+
+fn templates(settings: &Progress) -> Templates {
+    let get = |key: &str| {
+        let prompts = settings.prompts.as_ref()?;
+        prompts
+            .get(key)
+            .and_then(|node| node.as_str())
+            .map(str::to_owned)
+    };
+    Templates {
+        header: get("header"),
+        position: get("position"),
+        retry_warning: get("retry-warning"),
+        instructions: get("instructions"),
+        result_reporting: get("result-reporting"),
+        ..Templates::default()
+    }
+}
+
+/// Whether a sprint asks for it.
+type Asks = fn(&Progress) -> bool;
+
+/// What a sprint may ask for that piton cannot do yet, and how to see that it does.
+const UNSUPPORTED: &[(&str, Asks)] = &[
+    ("worktree", |progress| {
+        is_enabled(progress.worktree.as_ref())
+    }),
+    ("orchestration", |progress| {
+        is_enabled(progress.orchestration.as_ref())
+    }),
+    ("per-iteration-hooks", |progress| {
+        let hooks = progress
+            .per_iteration_hooks
+            .as_ref()
+            .and_then(|hooks| hooks.as_seq());
+        hooks.is_some_and(|hooks| hooks.iter().any(|hook| is_enabled(Some(hook))))
+    }),
+];
+
+fn is_enabled(node: Option<&Node>) -> bool {
+    node.and_then(|node| node.get("enabled"))
+        .and_then(Node::as_bool)
+        == Some(true)
+}
+
+/// What a sprint enables that piton does not do yet, by key.
+#[must_use]
+pub fn unsupported(progress: &Progress) -> Vec<&'static str> {
+    let asked = UNSUPPORTED.iter().filter(|(_, asks)| asks(progress));
+    asked.map(|(key, _)| *key).collect()
+}
+
+/// The keys by which a sprint allows more than one thing after another.
+#[must_use]
+pub fn done_in_turn(progress: &Progress) -> Vec<&'static str> {
+    let mut keys = Vec::new();
+    let mut nodes: Vec<&PhaseNode> = progress.phases.iter().collect();
+    while let Some(node) = nodes.pop() {
+        keys.extend((node.parallel == Some(true)).then_some("parallel"));
+        keys.extend((node.wait_for_parallel == Some(true)).then_some("wait-for-parallel"));
+        keys.extend((!node.depends_on.is_empty()).then_some("depends-on"));
+        nodes.extend(node.children.as_slice());
+    }
+    keys.extend(is_enabled(progress.parallel_execution.as_ref()).then_some("parallel-execution"));
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+impl PlanDocument for Exporter {
+    fn show(
+        &mut self,
+        present: Option<&str>,
+        tables: &Tables,
+        now: Timestamp,
+    ) -> Result<Option<String>, CannotShow> {
+        let progress = self.export(tables, now);
+        Ok(progress.map(|progress| match present {
+            Some(present) => update_progress(present, &progress),
+            None => render_progress(&progress),
+        }))
+    }
+
+    fn edits(
+        &mut self,
+        base: Option<&str>,
+        theirs: &str,
+        shown: Shown<'_>,
+        now: Timestamp,
+    ) -> Result<Changed, Vec<Problem>> {
+        let read = |text| {
+            parse_progress(Source {
+                name: shown.file,
+                text,
+            })
+        };
+        let (theirs, mut problems) = read(theirs);
+        let Some(theirs) = theirs.filter(|_| !problems.iter().any(Problem::is_error)) else {
+            return Err(problems);
+        };
+        let base = base.and_then(|base| read(base).0);
+        let ours = self.export(shown.tables, now);
+        let mut changed = match (base, ours) {
+            (Some(base), _) => edits(&base, &theirs, shown),
+            (None, Some(ours)) => edits_without_base(&ours, &theirs, shown),
+            (None, None) => Changed::default(),
+        };
+        problems.append(&mut changed.problems);
+        changed.problems = problems;
+        Ok(changed)
+    }
+}
