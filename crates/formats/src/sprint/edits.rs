@@ -112,7 +112,7 @@ impl<'a> Differ<'a> {
     fn level(&mut self, parent: Option<&Node>, base: &[PhaseNode], theirs: &[PhaseNode]) {
         let rows = self.rows.get(&parent.cloned()).cloned().unwrap_or_default();
         let base_of = in_turn(&rows, base);
-        let their_rows = alike(&rows, theirs);
+        let their_rows = alike(&self.rows, &rows, theirs);
         let mut names: Vec<Node> = Vec::with_capacity(theirs.len());
         let mut taken: BTreeSet<Node> = rows.iter().map(|row| row.node.clone()).collect();
         for (node, row) in theirs.iter().zip(&their_rows) {
@@ -484,34 +484,38 @@ fn in_turn<'r>(rows: &[&'r ItemRow], nodes: &[PhaseNode]) -> Vec<Option<&'r Node
         .collect()
 }
 
-/// The rows of a list that somebody may have changed. Of those that share an
-/// id, what says the same as a row is that row; the others come in turn.
-fn alike<'r>(rows: &[&'r ItemRow], nodes: &[PhaseNode]) -> Vec<Option<&'r ItemRow>> {
+/// The rows of a list that a person may have changed. Of those that share an
+/// id, what says the same as a row, with the same ids below it, is that row;
+/// then what says the same; the others come in turn.
+fn alike<'r>(
+    all: &HashMap<Option<Node>, Vec<&'r ItemRow>>,
+    rows: &[&'r ItemRow],
+    nodes: &[PhaseNode],
+) -> Vec<Option<&'r ItemRow>> {
+    let says_the_same = |row: &ItemRow, node: &PhaseNode| row.prompt == node.prompt;
+    let has_the_same_below = |row: &ItemRow, node: &PhaseNode| {
+        let below = all.get(&Some(row.node.clone()));
+        let ids = below.into_iter().flatten().map(|row| &row.id);
+        ids.eq(node.children.as_slice().iter().map(|child| &child.id))
+    };
     let mut by_id: HashMap<&str, VecDeque<&'r ItemRow>> = HashMap::new();
     for row in rows {
         by_id.entry(&row.id).or_default().push_back(row);
     }
-    let mut wanted: HashMap<&str, usize> = HashMap::new();
-    for node in nodes {
-        *wanted.entry(&node.id).or_default() += 1;
-    }
     let mut out: Vec<Option<&ItemRow>> = vec![None; nodes.len()];
-    for (slot, node) in out.iter_mut().zip(nodes) {
-        let Some(left) = by_id.get_mut(node.id.as_str()) else {
-            continue;
-        };
-        let repeats = wanted.get(node.id.as_str()) > Some(&1) || left.len() > 1;
-        if repeats && let Some(at) = left.iter().position(|row| row.prompt == node.prompt) {
-            *slot = left.remove(at);
+    let mut pair = |is_that: &dyn Fn(&ItemRow, &PhaseNode) -> bool| {
+        for (slot, node) in out.iter_mut().zip(nodes).filter(|(slot, _)| slot.is_none()) {
+            let Some(left) = by_id.get_mut(node.id.as_str()) else {
+                continue;
+            };
+            if let Some(at) = left.iter().position(|row| is_that(row, node)) {
+                *slot = left.remove(at);
+            }
         }
-    }
-    for (slot, node) in out.iter_mut().zip(nodes) {
-        if slot.is_none()
-            && let Some(left) = by_id.get_mut(node.id.as_str())
-        {
-            *slot = left.pop_front();
-        }
-    }
+    };
+    pair(&|row, node| says_the_same(row, node) && has_the_same_below(row, node));
+    pair(&says_the_same);
+    pair(&|_, _| true);
     out
 }
 

@@ -233,6 +233,27 @@ fn ids_that_come_twice_are_told_apart() {
 }
 
 #[test]
+fn a_twin_before_a_phase_takes_none_of_its_steps() {
+    let mut desk = desk();
+    let with_steps = "  - id: twin\n    status: pending\n    prompt: the same\n    steps:\n      - id: s\n        status: pending\n        prompt: p\n";
+    let release = "  - id: release\n";
+    desk.replace(release, &format!("{with_steps}{release}"));
+    desk.take_in();
+    let twin = "  - id: twin\n    status: pending\n    prompt: the same\n";
+    desk.replace(with_steps, &format!("{twin}{with_steps}"));
+    desk.take_in();
+    assert_eq!(desk.left(), Vec::<String>::new());
+    let nodes: Vec<String> = desk
+        .tables
+        .tree(desk.run)
+        .map(|item| item.node.to_string())
+        .filter(|node| node.starts_with("twin"))
+        .collect();
+    assert_eq!(nodes, ["twin#2", "twin", "twin/s"]);
+    assert!(desk.found().is_empty());
+}
+
+#[test]
 fn what_is_gone_from_the_file_is_no_deletion_and_what_is_counted_is_not_taken() {
     let mut desk = desk();
     desk.replace(
