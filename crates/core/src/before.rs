@@ -132,13 +132,14 @@ pub fn done_before<'t>(
     node: &Node,
     count_max: usize,
 ) -> Vec<&'t ItemRow> {
-    let line = || tables.tree(run).filter(|item| node.is_within(&item.node));
-    let needed: HashSet<&Node> = line().flat_map(|item| &item.depends_on).collect();
+    let own = std::iter::once(node.clone()).chain(node.ancestors());
+    let line = own.filter_map(|node| tables.item(run, &node));
+    let needed: HashSet<&Node> = line.flat_map(|item| &item.depends_on).collect();
     let parent = node.parent();
     let is_needed = |item: &ItemRow| needed.iter().any(|on| item.node.is_within(on));
     let is_near = |item: &ItemRow| is_needed(item) || item.node.parent() == parent;
     let mut done: Vec<&ItemRow> = tables
-        .tree(run)
+        .items(run)
         .filter(|item| item.state == ItemState::Done && item.is_leaf() && item.node != *node)
         .filter(|item| item.summary.is_some() || is_needed(item))
         .collect();

@@ -175,6 +175,25 @@ impl Tables {
             .and_then(|node| self.item(run, node))
     }
 
+    /// The items of a run, in the order of their nodes: where the order of the
+    /// tree does not matter, this is far cheaper than [`Tables::tree`].
+    pub fn items(&self, run: RunId) -> impl Iterator<Item = &ItemRow> {
+        let first = Key::Item(run, Node::named(""));
+        self.rows
+            .range(first..)
+            .map_while(move |(_, row)| match row {
+                Row::Item(item) => Some(&**item).filter(|item| item.run == run),
+                Row::Run(_)
+                | Row::Attempt(_)
+                | Row::Decision(_)
+                | Row::Entry(_)
+                | Row::Blocker(_)
+                | Row::Memory(_)
+                | Row::Name(_)
+                | Row::Face(_) => None,
+            })
+    }
+
     /// The items of a run, in tree order.
     pub fn tree(&self, run: RunId) -> impl Iterator<Item = &ItemRow> {
         let from = (run, Place::default());

@@ -147,7 +147,6 @@ pub fn prepare_any(session: &Session<'_>, tokens_max: usize) -> Result<Prepared,
 /// When the store cannot be read.
 pub fn rule_texts(session: &Session<'_>) -> Result<Vec<RuleText>, Fault> {
     let rows = session.store.load(&[Need::Faces])?;
-    let redactor = session.world.redactor();
     let mut texts = Vec::new();
     for face in rows.tables.faces().filter(|face| face.on) {
         let Some((path, unread)) =
@@ -166,7 +165,7 @@ pub fn rule_texts(session: &Session<'_>) -> Result<Vec<RuleText>, Fault> {
             }],
         };
         texts.extend(unread.into_iter().map(|Unread { line, mut text }| {
-            redactor.redact_document(&mut text);
+            session.world.redactor().redact_document(&mut text);
             let place = format!("{path}, line {line}");
             RuleText { place, text }
         }));

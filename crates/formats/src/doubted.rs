@@ -24,7 +24,7 @@ pub(crate) fn with_doubted(tables: &Tables, run: RunId, absent: Absent) -> Cow<'
         .open_decisions(run)
         .any(|row| row.kind == DecisionKind::AgentEdit);
     let is_dropped = |row: &&ItemRow| row.state == ItemState::Dropped;
-    let dropped = tables.tree(run).filter(is_dropped);
+    let dropped = tables.items(run).filter(is_dropped);
     let dropped: Vec<ItemRow> = match absent {
         Absent::LeftOut => dropped.cloned().collect(),
         Absent::Kept => Vec::new(),

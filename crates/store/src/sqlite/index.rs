@@ -16,6 +16,11 @@ use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use super::rows::{number, parse};
 
+/// The last holders of a token; of `0 + ?` see `load::LAST_OF_KIND`.
+pub(super) const HOLDERS: &str = "SELECT position FROM postings \
+    WHERE token = (SELECT id FROM tokens WHERE token = ?1) \
+    ORDER BY position DESC LIMIT 0 + ?2";
+
 /// Brings the index from `before` to `after`, of one row.
 pub(super) fn change(
     connection: &Connection,
@@ -164,11 +169,8 @@ impl Postings for Index<'_> {
     }
 
     fn holders(&mut self, token: &str, most: usize) -> Result<Vec<u64>> {
-        let sql = "SELECT position FROM postings \
-                   WHERE token = (SELECT id FROM tokens WHERE token = ?1) \
-                   ORDER BY position DESC LIMIT ?2";
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut statement = self.connection.prepare_cached(HOLDERS)?;
         let found = statement.query_map(params![token, most], |row| row.get(0).map(unsigned))?;
         found.collect()
     }

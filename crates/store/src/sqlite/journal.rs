@@ -138,19 +138,28 @@ fn time(row: &Row<'_>, column: usize) -> Result<Timestamp> {
     Timestamp::from_microsecond(row.get(column)?).map_err(|error| FromSqlError::other(error).into())
 }
 
+/// The events of a command; of `+?` see `load::LAST_OF_KIND`.
+pub(super) const OF_COMMAND: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", name FROM events JOIN streams ON streams.id = stream WHERE command = +?1 ORDER BY seq"
+);
+
 /// The events that a command caused, in the order in which they were stored.
 pub(super) fn of_command(connection: &Connection, command: CommandId) -> Result<Vec<Record>> {
-    let sql = concat!(
-        "SELECT ",
-        record_columns!(),
-        ", name FROM events JOIN streams ON streams.id = stream WHERE command = ?1 ORDER BY seq"
-    );
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = connection.prepare_cached(OF_COMMAND)?;
     let records = statement.query_map([command.0.as_bytes().as_slice()], |row| {
         record(StreamId::named(row.get::<_, String>(9)?), row)
     })?;
     records.collect()
 }
+
+/// The events of a stream after a position; of `+?` see `load::LAST_OF_KIND`.
+pub(super) const STREAM: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    " FROM events WHERE stream = +?1 AND position > ?2 ORDER BY position LIMIT 0 + ?3"
+);
 
 /// Up to `limit` events of one stream after a position.
 pub(super) fn stream(
@@ -162,12 +171,7 @@ pub(super) fn stream(
     let Some((id, _)) = head(connection, stream)? else {
         return Ok(Vec::new());
     };
-    let sql = concat!(
-        "SELECT ",
-        record_columns!(),
-        " FROM events WHERE stream = ?1 AND position > ?2 ORDER BY position LIMIT ?3"
-    );
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = connection.prepare_cached(STREAM)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let records = statement.query_map(params![id, number(after), limit], |row| {
         record(stream.clone(), row)

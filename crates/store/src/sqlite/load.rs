@@ -15,6 +15,26 @@ use rusqlite::{Connection, OptionalExtension, Params, Result, params};
 use super::index;
 use super::rows::{get, number, parse_column};
 
+// SQLite prepares a statement again whenever a value is bound that may change its
+// plan: that of a LIMIT, and those of equalities where there is an order. It does
+// not look into expressions, hence `+?` and `0 + ?` in all of these. The test
+// `values_are_bound_without_preparing_again` holds that.
+const LAST_OF_KIND: &str = "SELECT max(number) FROM memory WHERE kind = +?1";
+const RECENT_ENTRIES: &str =
+    "SELECT body FROM entries ORDER BY time DESC, position DESC LIMIT 0 + ?1";
+const RECENT_ATTEMPTS: &str =
+    "SELECT body FROM attempts WHERE NOT open ORDER BY time DESC, id DESC LIMIT 0 + ?1";
+
+const LAST_ENTRY: &str =
+    "SELECT body FROM entries WHERE type = +?1 ORDER BY time DESC, position DESC LIMIT 1";
+const LAST_ITEM: &str = "SELECT node FROM items WHERE run = +?1 ORDER BY place DESC LIMIT 1";
+const FIRST_OF_STANDING: &str =
+    "SELECT body FROM items WHERE run = +?1 AND standing = +?2 ORDER BY place LIMIT 1";
+const OPEN_CHILDREN: &str = "SELECT body FROM items WHERE run = +?1 AND place >= ?2 AND place < ?3 \
+    AND standing <> 4 AND length(place) = ?4 ORDER BY place";
+const OPEN_CHILDREN_OF_LAST: &str = "SELECT body FROM items WHERE run = +?1 AND place >= ?2 AND ?3 IS NULL \
+    AND standing <> 4 AND length(place) = ?4 ORDER BY place";
+
 /// Loads what is asked for, within the transaction that is open.
 pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> Result<Rows> {
     let mut loader = Loader {
@@ -101,17 +121,9 @@ impl Loader<'_> {
             }
             Need::RecentEntries(limit) => {
                 let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
-                self.rows(
-                    "entries",
-                    "SELECT body FROM entries ORDER BY time DESC, position DESC LIMIT ?1",
-                    [limit],
-                )
+                self.rows("entries", RECENT_ENTRIES, [limit])
             }
-            Need::LastEntry(kind) => {
-                let sql = "SELECT body FROM entries WHERE type = ?1 \
-                           ORDER BY time DESC, position DESC LIMIT 1";
-                self.rows("entries", sql, [kind.as_str()])
-            }
+            Need::LastEntry(kind) => self.rows("entries", LAST_ENTRY, [kind.as_str()]),
             Need::Blocker { spec, task_id } => {
                 self.key(&Key::Blocker(spec.clone(), task_id.clone()))
             }
@@ -136,9 +148,7 @@ impl Loader<'_> {
             Need::NextMemory => self.next_memory(),
             Need::RecentAttempts(limit) => {
                 let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
-                let sql = "SELECT body FROM attempts WHERE NOT open \
-                           ORDER BY time DESC, id DESC LIMIT ?1";
-                self.rows("attempts", sql, [limit])
+                self.rows("attempts", RECENT_ATTEMPTS, [limit])
             }
             Need::Faces => self.rows("faces", "SELECT body FROM faces", []),
             Need::Face(path) => self.key(&Key::Face(path.clone())),
@@ -179,9 +189,7 @@ impl Loader<'_> {
     }
 
     fn next_memory(&mut self) -> Result<()> {
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT max(number) FROM memory WHERE kind = ?1")?;
+        let mut statement = self.connection.prepare_cached(LAST_OF_KIND)?;
         for (nth, kind) in MemoryKind::ALL.iter().enumerate() {
             let last: Option<i64> = statement.query_row([kind.as_str()], |row| row.get(0))?;
             let last = last.and_then(|last| u64::try_from(last).ok());
@@ -191,8 +199,7 @@ impl Loader<'_> {
     }
 
     fn last_item(&mut self, run: RunId) -> Result<()> {
-        let sql = "SELECT node FROM items WHERE run = ?1 ORDER BY place DESC LIMIT 1";
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut statement = self.connection.prepare_cached(LAST_ITEM)?;
         let last: Option<String> = statement
             .query_row([id(&run)], |row| row.get(0))
             .optional()?;
@@ -315,11 +322,9 @@ impl Loader<'_> {
         let (from, to) = below(above);
         let level = i64::try_from(above.child(0).to_key().len()).unwrap_or(i64::MAX);
         let sql = if to.is_some() {
-            "SELECT body FROM items WHERE run = ?1 AND place >= ?2 AND place < ?3 \
-             AND standing <> 4 AND length(place) = ?4 ORDER BY place"
+            OPEN_CHILDREN
         } else {
-            "SELECT body FROM items WHERE run = ?1 AND place >= ?2 AND ?3 IS NULL \
-             AND standing <> 4 AND length(place) = ?4 ORDER BY place"
+            OPEN_CHILDREN_OF_LAST
         };
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params![id(&run), from, to, level])?;
@@ -348,16 +353,20 @@ impl Loader<'_> {
             let count: i64 = statement.query_row(found, |row| row.get(0))?;
             Ok(u64::try_from(count).unwrap_or(0))
         };
-        self.standings = Some(Standings {
+        let standings = Standings {
             active: count(Standing::Active)?,
             asking: count(Standing::Asking)?,
             broken: count(Standing::Broken)?,
-        });
-        for standing in [Standing::Asking, Standing::Broken] {
-            let sql = "SELECT body FROM items WHERE run = ?1 AND standing = ?2 \
-                       ORDER BY place LIMIT 1";
-            self.rows("items", sql, params![id(&run), standing.number()])?;
+        };
+        let first_of = [
+            (Standing::Asking, standings.asking),
+            (Standing::Broken, standings.broken),
+        ];
+        for (standing, _) in first_of.into_iter().filter(|(_, count)| *count > 0) {
+            let found = params![id(&run), standing.number()];
+            self.rows("items", FIRST_OF_STANDING, found)?;
         }
+        self.standings = Some(standings);
         Ok(())
     }
 
@@ -396,7 +405,42 @@ fn below(place: &Place) -> (Vec<u8>, Option<Vec<u8>>) {
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::StatementStatus;
+
     use super::*;
+    use crate::sqlite::{index, journal, schema};
+
+    #[test]
+    fn values_are_bound_without_preparing_again() {
+        let mut connection = Connection::open_in_memory().expect("a store in memory");
+        schema::migrate(&mut connection, std::path::Path::new("memory")).expect("a schema");
+        let statements = [
+            LAST_OF_KIND,
+            LAST_ENTRY,
+            LAST_ITEM,
+            FIRST_OF_STANDING,
+            OPEN_CHILDREN,
+            OPEN_CHILDREN_OF_LAST,
+            RECENT_ENTRIES,
+            RECENT_ATTEMPTS,
+            index::HOLDERS,
+            journal::STREAM,
+            journal::OF_COMMAND,
+        ];
+        for sql in statements {
+            for value in ["2", "3", "4"] {
+                // What was bound is cleared in between, which counts as well.
+                let mut statement = connection.prepare_cached(sql).expect("sound");
+                for parameter in 1..=statement.parameter_count() {
+                    let bound = statement.raw_bind_parameter(parameter, value);
+                    bound.expect("bound");
+                }
+                statement.raw_query().next().expect("a query");
+                let again = statement.get_status(StatementStatus::RePrepare);
+                assert_eq!(again, 0, "{sql}");
+            }
+        }
+    }
 
     #[test]
     fn a_range_of_keys_holds_a_place_and_what_lies_below_it_and_nothing_else() {
