@@ -201,6 +201,12 @@ impl Place {
         Self(path)
     }
 
+    /// The place above this one; that of a root is above all.
+    #[must_use]
+    pub fn parent(&self) -> Self {
+        Self(self.0[..self.depth().saturating_sub(1)].to_vec())
+    }
+
     /// How deep the item stands: 1 for a root.
     #[must_use]
     pub fn depth(&self) -> usize {

@@ -252,7 +252,7 @@ impl Tables {
         let mut found = Vec::new();
         let line = std::iter::once(node.clone()).chain(node.ancestors());
         for row in line.filter_map(|node| self.item(run, &node)) {
-            let above = Place(row.place.0[..row.place.depth().saturating_sub(1)].to_vec());
+            let above = row.place.parent();
             let mut holding = 0;
             for sibling in self.open_children(run, &above) {
                 found.push(sibling.node.clone());
@@ -299,8 +299,7 @@ impl Tables {
         if order != Some(Order::InTurn) || !depends_on.is_empty() {
             return None;
         }
-        let above = Place(place.0[..place.depth().saturating_sub(1)].to_vec());
-        self.open_children(run, &above)
+        self.open_children(run, &place.parent())
             .take_while(|sibling| sibling.place < *place)
             .find(|sibling| sibling.turn.holds(turn))
     }

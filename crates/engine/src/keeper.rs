@@ -742,9 +742,21 @@ fn base_of(path: &Path, stamp: &Stamp) -> Option<String> {
 /// `key`, if it is still known. For reading: nothing is made or locked.
 #[must_use]
 pub fn last_version(home: &Path, key: &str) -> Option<String> {
-    let folder = folder(home);
-    let stamp = stamp_in(&File::open(folder.join(format!("{key}.json"))).ok()?).ok()??;
-    base_of(&folder.join(format!("{key}.base")), &stamp)
+    let stamp = stamp_at(home, key)?;
+    base_of(&folder(home).join(format!("{key}.base")), &stamp)
+}
+
+/// Whether the file at `target`, whose stamp is kept under `key`, is by what the
+/// system says of it the one that piton wrote last. Neither is made or locked.
+#[must_use]
+pub fn is_last_version(home: &Path, key: &str, target: &Path) -> bool {
+    let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
+    let look = stamp_at(home, key).and_then(|stamp| stamp.look);
+    look.is_some() && Look::at(&target) == look
+}
+
+fn stamp_at(home: &Path, key: &str) -> Option<Stamp> {
+    stamp_in(&File::open(folder(home).join(format!("{key}.json"))).ok()?).ok()?
 }
 
 /// Lets every file be written from the beginning of its streams again: the

@@ -32,7 +32,7 @@ use crate::exchange::{Copied, sha256, sync_folder};
 use crate::faces::{in_lines, is_cut_short};
 use crate::fail;
 use crate::failure::Failure;
-use crate::keeper::{Keeper, Look, Present, Put, StampIs, last_version};
+use crate::keeper::{Keeper, Look, Present, Put, StampIs, is_last_version, last_version};
 use crate::lies::Rule;
 use crate::project::Project;
 use crate::session::Session;
@@ -542,6 +542,13 @@ pub(crate) fn run_of_file<'r>(
 ) -> Option<&'r RunRow> {
     let mut of_source = runs.iter().rev().filter(|row| row.source == source);
     of_source.find(|row| !has_other_plan(project, row))
+}
+
+/// Whether the file of a run is, by what the system says of it, as piton wrote it
+/// last. Reads no more than the stamp.
+pub(crate) fn is_as_written(project: &Project, row: &RunRow) -> bool {
+    let target = PlanFile::path(row).map(|path| project.absolute(&path));
+    target.is_some_and(|target| is_last_version(&project.home, &key(row.id), &target))
 }
 
 fn has_other_plan(project: &Project, row: &RunRow) -> bool {

@@ -244,6 +244,13 @@ fn a_key_that_nothing_reads_is_told_when_the_plan_is_run() {
     );
     assert!(said.contains("prd.json:2:"), "{said}");
     assert_eq!(said.matches("UNKNOWN_KEY").count(), 1, "{said}");
+    // Told once of each version: what piton wrote itself it has read.
+    let said = run("prd.json");
+    assert!(!said.contains("UNKNOWN_KEY"), "{said}");
+    let edited = scratch.read("prd.json").replace("verify", "check_with");
+    scratch.write("prd.json", &edited);
+    let said = run("prd.json");
+    assert!(said.contains("the key `check_with`"), "{said}");
     let said = run("RALPH_TASK.md");
     assert!(
         said.contains("`test_cmd` is not known; `test_command` is"),

@@ -1,12 +1,14 @@
 //! What follows from the items, after every decision: which of them are ready,
 //! and the state of the run. See `docs/design/0014-run-state.md`.
 
-use super::advance::must_wait;
+use std::collections::HashMap;
+
+use super::advance;
 use super::editing::tell_change;
 use super::story::{About, Story};
 use crate::decision::DecisionKind;
 use crate::event::Change;
-use crate::id::{Node, RunId};
+use crate::id::{Node, Place, RunId};
 use crate::item::{ItemRow, ItemState};
 use crate::order::{Ordered, giving_way};
 use crate::plan::{Order, Plan, PlannedItem, Turn};
@@ -17,25 +19,51 @@ use crate::standing::{Standing, Standings, state_of_run};
 /// finished before it, and pending elsewhere. For decisions that see all items.
 pub(super) fn settle_order(story: &mut Story<'_>, run: RunId) {
     settle_turns(story, run);
-    let waiting = |row: &&ItemRow| matches!(row.state, ItemState::Pending | ItemState::Ready);
-    let nodes: Vec<Node> = story
-        .tables
-        .tree(run)
-        .filter(waiting)
-        .map(|row| row.node.clone())
-        .collect();
-    for node in nodes {
-        let Some(row) = story.tables.item(run, &node) else {
-            continue;
-        };
-        let to = match must_wait(story, run, row) {
+    for (node, to) in unsettled(story, run) {
+        story.move_item(run, &node, to, |_| {});
+    }
+}
+
+/// The items that have not begun whose state is not what must be finished before
+/// them makes it, and what it makes it: as [`advance::must_wait`] says of one
+/// item, but each parent and each list of siblings is looked at once.
+fn unsettled(story: &Story<'_>, run: RunId) -> Vec<(Node, ItemState)> {
+    let tables = &story.tables;
+    let in_turn = tables
+        .run(run)
+        .is_some_and(|row| row.order == Order::InTurn);
+    let is_open = |on: &Node| {
+        tables
+            .item(run, on)
+            .is_none_or(|row| !row.state.is_finished())
+    };
+    let mut open: HashMap<Place, Vec<(Place, Turn)>> = HashMap::new();
+    let mut waits: HashMap<Place, bool> = HashMap::new();
+    let mut found = Vec::new();
+    for row in tables.tree(run) {
+        let above = row.place.parent();
+        let mut must_wait = waits.get(&above) == Some(&true) || row.depends_on.iter().any(is_open);
+        if !must_wait && in_turn && row.depends_on.is_empty() {
+            let siblings = open.entry(above).or_insert_with_key(|above| {
+                let open = tables.open_children(run, above);
+                open.map(|row| (row.place.clone(), row.turn)).collect()
+            });
+            must_wait = siblings
+                .iter()
+                .take_while(|(place, _)| *place < row.place)
+                .any(|(_, turn)| turn.holds(row.turn));
+        }
+        debug_assert_eq!(must_wait, advance::must_wait(story, run, row));
+        waits.insert(row.place.clone(), must_wait);
+        let to = match must_wait {
             true => ItemState::Pending,
             false => ItemState::Ready,
         };
-        if row.state != to {
-            story.move_item(run, &node, to, |_| {});
+        if matches!(row.state, ItemState::Pending | ItemState::Ready) && row.state != to {
+            found.push((row.node.clone(), to));
         }
     }
+    found
 }
 
 /// Looks at which items give way to what stands behind them.

@@ -37,7 +37,7 @@ use crate::fail;
 use crate::failure::{Failure, state_of_run, unwritable};
 use crate::item_view::{ItemView, Viewer};
 use crate::lies::Rule;
-use crate::mirror::{adopt, keep_copy, run_of_file, settle_superseded, still_asked};
+use crate::mirror::{adopt, is_as_written, keep_copy, run_of_file, settle_superseded, still_asked};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock::{self, TreeSharing};
@@ -167,7 +167,9 @@ fn work(
     if let Prepared::Known(row) = &prepared {
         refuse_graph(row)?;
     }
-    tell_unknown_keys(&target.project, prepared.plan(), tell);
+    if prepared.is_new_to_piton(&target.project) {
+        tell_unknown_keys(&target.project, prepared.plan(), tell);
+    }
     let grace = config.agent.limits().grace;
     if let Prepared::Known(row) = &mut prepared {
         take_edits(world, &target.project, row, tell)?;
@@ -796,6 +798,14 @@ impl Prepared {
         match self {
             Self::Known(row) => &row.name,
             Self::Fresh(fresh) => &fresh.plan.name,
+        }
+    }
+
+    /// Whether the file of the plan may say what piton has not read before.
+    fn is_new_to_piton(&self, project: &Project) -> bool {
+        match self {
+            Self::Known(row) => !is_as_written(project, row),
+            Self::Fresh(_) => true,
         }
     }
 
