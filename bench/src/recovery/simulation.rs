@@ -104,6 +104,7 @@ pub fn simulate(drawn: &Drawn<'_>, policy: Policy, person: Person) -> Result<Vec
         limits: Limits::default(),
         claims: Claims::default(),
         flags: Box::default(),
+        settles: false,
     };
     world.tell(&start, Asker::Runner)?;
     world.news();

@@ -42,6 +42,9 @@ pub enum Command {
         /// What a person typed for it, for the next invocation.
         #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
         flags: Box<RunFlags>,
+        /// Whether all of its items are looked at first: see
+        /// [`RunRow::is_settled`](crate::RunRow::is_settled).
+        settles: bool,
     },
     /// Take a run whose runner is gone, to settle what it left under way.
     /// Nothing is begun: the run stays interrupted.

@@ -77,12 +77,14 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             limits,
             claims,
             flags,
+            settles: _,
         } => {
             let invocation = runner::Invocation {
                 owner,
                 limits,
                 claims,
                 flags,
+                sees_whole_tree: sees_whole_tree(command),
             };
             runner::start_run(it, *run, &invocation)?;
         }

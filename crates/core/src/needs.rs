@@ -128,8 +128,8 @@ pub struct Rows {
 /// and what waits is looked at anew for each of them then.
 pub(crate) fn sees_whole_tree(command: &Command) -> bool {
     match command {
-        Command::StartRun { .. }
-        | Command::SkipItem { .. }
+        Command::StartRun { settles, .. } => *settles,
+        Command::SkipItem { .. }
         | Command::RetryItem { .. }
         | Command::Decide { .. }
         | Command::TakeEdits { .. } => true,

@@ -153,6 +153,10 @@ pub struct RunRow {
     /// In which order its items are worked on.
     #[serde(default, skip_serializing_if = "Order::is_default")]
     pub order: Order,
+    /// Whether it was planned with that order: what an older version left ready
+    /// may have to wait by the rules of today.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_settled: bool,
     /// What only its native format has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Native>,

@@ -299,8 +299,11 @@ impl Tables {
         if order != Some(Order::InTurn) || !depends_on.is_empty() {
             return None;
         }
-        self.open_children(run, &place.parent())
-            .take_while(|sibling| sibling.place < *place)
+        let first = (run, place.parent().child(0));
+        self.open
+            .range(first..(run, place.clone()))
+            .filter(|(_, at)| at.depth() == place.depth())
+            .filter_map(|(_, at)| self.item_at(run, at))
             .find(|sibling| sibling.turn.holds(turn))
     }
 
@@ -308,6 +311,9 @@ impl Tables {
     /// it, in milliseconds. `now` counts what is under way as well.
     #[must_use]
     pub fn work_ms(&self, item: &ItemRow, now: Option<Timestamp>) -> u64 {
+        if item.is_leaf() {
+            return item.work_ms_until(now);
+        }
         self.subtree(item.run, &item.place)
             .map(|row| row.work_ms_until(now))
             .fold(0, u64::saturating_add)

@@ -364,6 +364,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         order: planned
             .order
             .unwrap_or_else(|| Order::of_format(&planned.face)),
+        is_settled: planned.order.is_some(),
         native: planned.native.clone(),
         created_at: stamp.time,
         started_at: past.started_at,

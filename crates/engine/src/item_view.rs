@@ -18,7 +18,7 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::title::title_of_planned;
 use serde::Serialize;
 
-pub use piton_formats::title::title_of_item;
+pub use piton_formats::title::{title_of_item, without_controls};
 
 /// So many characters of a reason are shown.
 const CHARS_MAX: usize = 200;
@@ -123,12 +123,13 @@ impl Proof {
     /// That of an item which is done; none of one that only holds others.
     /// `file` is the file of its plan.
     #[must_use]
-    pub fn of_item(item: &ItemRow, file: Option<&str>) -> Option<Self> {
+    pub fn of_item(item: &ItemRow, file: impl FnOnce() -> Option<String>) -> Option<Self> {
         let is_done = item.state == ItemState::Done;
         let evidence = is_done.then_some(item.evidence.as_slice())?;
         let level = basis_of_evidence(evidence)?;
         let words = evidence_in_words(evidence)?;
-        let file = file.filter(|_| level == Basis::TakenOver);
+        let is_taken_over = level == Basis::TakenOver;
+        let file = is_taken_over.then(file).flatten();
         Some(Self {
             level,
             summary: file.map_or_else(|| words.clone(), |file| format!("{words} from {file}")),
@@ -327,7 +328,7 @@ impl ItemView {
             until: item.until,
             decision: open.map(|row| format!("d{}", row.number)),
             being_checked: item.is_being_checked(),
-            evidence: Proof::of_item(item, run.and_then(PlanFile::path).as_deref()),
+            evidence: Proof::of_item(item, || run.and_then(PlanFile::path)),
             recovery: item.recovery.as_deref().cloned(),
             piece_of: item.piece_of.as_ref().map(ToString::to_string),
             denied: item.denied,

@@ -555,6 +555,9 @@ fn has_other_plan(project: &Project, row: &RunRow) -> bool {
     let Some((format, path)) = plan_format(&row.face).zip(PlanFile::path(row)) else {
         return false;
     };
+    if is_as_written(project, row) {
+        return false;
+    }
     let base = last_version(&project.home, &key(row.id));
     let now = fs::read_to_string(project.absolute(&path)).ok();
     base.zip(now)

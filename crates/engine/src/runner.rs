@@ -211,6 +211,7 @@ fn start(
             limits,
             claims,
             flags: Box::new(job.flags.clone()),
+            settles: !row.is_settled,
         },
     };
     let started = session.commit(&start, &facts)?;

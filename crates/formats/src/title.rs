@@ -4,6 +4,8 @@
 //! Both are derived from what a row keeps already, so that nothing is stored
 //! twice and an edit of the file changes them at once.
 
+use std::borrow::Cow;
+
 use piton_core::ItemRow;
 use piton_core::native::Native;
 use piton_core::plan::PlannedItem;
@@ -67,10 +69,20 @@ fn title(id: &str, prompt: Option<&str>, native: Option<&Native>) -> Option<Stri
     let text = named.or_else(|| prompt.map(|prompt| without_id(prompt, id).to_owned()))?;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line = line.trim_start_matches('#').trim();
-    let clean: String = line.chars().filter(|c| !c.is_control()).collect();
+    let clean = without_controls(line);
     let clean = behind_id(&clean, id);
     let says_more = !clean.is_empty() && clean != id;
     says_more.then(|| shortened(clean))
+}
+
+/// A text without characters that control a terminal. Most have none.
+#[must_use]
+pub fn without_controls(text: &str) -> Cow<'_, str> {
+    let is_plain_ascii = |byte: u8| (b' '..=b'~').contains(&byte);
+    if text.bytes().all(is_plain_ascii) {
+        return Cow::Borrowed(text);
+    }
+    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 /// A prompt without the id that stands before it in the prompt of a story:

@@ -985,6 +985,7 @@ pub fn start_run(run: RunId, limits: Limits) -> Command {
             ..Claims::default()
         },
         flags: Box::default(),
+        settles: false,
     }
 }
 

@@ -6,7 +6,7 @@ use piton_core::evidence::evidence_in_words;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
 use piton_core::{Event, ItemRow, ItemState, Outcome, Recorded, Role, RunState, Stage, Tables};
-use piton_engine::item_view::{CheckView, title_of_item};
+use piton_engine::item_view::{CheckView, title_of_item, without_controls};
 use piton_engine::notice::Working;
 
 use super::item::behind;
@@ -307,12 +307,10 @@ pub(crate) fn first_line(text: &str) -> String {
         .find(|line| !line.trim().is_empty())
         .unwrap_or_default()
         .trim();
-    let clean = line.chars().filter(|c| !c.is_control());
-    let short: String = clean.clone().take(120).collect();
-    if clean.count() > 120 {
-        format!("{short}…")
-    } else {
-        short
+    let clean = without_controls(line);
+    match clean.char_indices().nth(120) {
+        Some((end, _)) => format!("{}…", &clean[..end]),
+        None => clean.into_owned(),
     }
 }
 

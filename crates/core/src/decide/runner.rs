@@ -6,7 +6,7 @@ use super::people::{ask_again, is_under_way};
 use super::recording::{about, attempt_name, log, log_attempt};
 use super::recovering::{Failed, after_repair, fail, not_split};
 use super::remembering;
-use super::settling::settle_order;
+use super::settling::{settle_order, standings};
 use super::splitting::split;
 use super::story::{About, Story};
 use crate::attempt::{AttemptRow, Context, Outcome, Report, Role};
@@ -24,7 +24,7 @@ use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
 use crate::row::{Key, Row};
 use crate::run::{Pause, Request, RunRow, RunState};
-use crate::standing::{Standings, state_of_run};
+use crate::standing::state_of_run;
 use crate::trouble::Trouble;
 use crate::views::apply;
 
@@ -78,6 +78,8 @@ pub(super) struct Invocation<'a> {
     pub(super) limits: &'a Limits,
     pub(super) claims: &'a Claims,
     pub(super) flags: &'a RunFlags,
+    /// Whether all items of the run were loaded, and are looked at first.
+    pub(super) sees_whole_tree: bool,
 }
 
 pub(super) fn start_run(
@@ -102,7 +104,7 @@ pub(super) fn start_run(
     if row.state == RunState::Running {
         story.move_run(run, RunState::Interrupted, About::reason("its runner died"));
     }
-    may_start(story, run, invocation.limits)?;
+    may_start(story, run, invocation)?;
     story.tell(Event::LeaseTaken {
         run,
         owner: invocation.owner.to_owned(),
@@ -121,15 +123,20 @@ pub(super) fn start_run(
 
 /// Refuses a run that a person paused, or in which nothing can be started
 /// within these limits.
-fn may_start(story: &mut Story<'_>, run: RunId, limits: &Limits) -> Result<(), Refusal> {
-    // What an older version left ready may have to wait by today's rules.
-    settle_order(story, run);
+fn may_start(
+    story: &mut Story<'_>,
+    run: RunId,
+    invocation: &Invocation<'_>,
+) -> Result<(), Refusal> {
+    if invocation.sees_whole_tree {
+        settle_order(story, run);
+    }
     let row = story.run(run)?;
     let now = RunRow {
-        limits: limits.clone(),
+        limits: invocation.limits.clone(),
         ..row.clone()
     };
-    let items = Standings::of_items(story.tables.tree(run));
+    let items = standings(story, run, invocation.sees_whole_tree).unwrap_or_default();
     match state_of_run(&now, &items) {
         RunState::New | RunState::Interrupted => Ok(()),
         RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => Ok(()),

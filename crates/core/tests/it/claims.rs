@@ -72,6 +72,7 @@ fn running(text: &str, policy: Policy, claims: Claims) -> (World, u64) {
         limits,
         claims,
         flags: Box::default(),
+        settles: false,
     });
     let token = world.run_row().fence;
     (world, token)

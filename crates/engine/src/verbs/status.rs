@@ -152,10 +152,12 @@ pub fn status(world: &World, run: Option<&str>) -> Result<Status, Failure> {
         };
     };
     let runs = session.runs()?;
+    let shown = match run {
+        Some(name) => Some(session.run_named(name)?),
+        None => shown_of(&runs).cloned(),
+    };
     Ok(Status {
-        run: shown(&session, run)?
-            .map(|row| report(&session, &row))
-            .transpose()?,
+        run: shown.map(|row| report(&session, &row)).transpose()?,
         runs: runs.iter().map(|row| line(&session, row)).collect(),
     })
 }
@@ -166,17 +168,24 @@ pub(super) fn shown(session: &Session<'_>, run: Option<&str>) -> Result<Option<R
     if let Some(name) = run {
         return Ok(Some(session.run_named(name)?));
     }
-    let runs = session.runs()?;
-    let open: Vec<&RunRow> = open_runs(&runs).collect();
-    Ok(match open.as_slice() {
-        [one] => Some((*one).clone()),
-        [] => runs.last().cloned(),
+    Ok(shown_of(&session.runs()?).cloned())
+}
+
+/// The only run that is not finished, else the latest.
+fn shown_of(runs: &[RunRow]) -> Option<&RunRow> {
+    let open: Vec<&RunRow> = open_runs(runs).collect();
+    match open.as_slice() {
+        [one] => Some(one),
+        [] => runs.last(),
         _ => None,
-    })
+    }
 }
 
 fn line(session: &Session<'_>, row: &RunRow) -> Line {
-    let standing = RunStanding::of_run(&session.project, row);
+    line_of(row, RunStanding::of_run(&session.project, row))
+}
+
+fn line_of(row: &RunRow, standing: RunStanding) -> Line {
     Line {
         run: row.name.clone(),
         id: row.id,
@@ -197,14 +206,13 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
     ])?;
     let tables = &rows.tables;
     let row = tables.run(row.id).unwrap_or(row);
-    let line = line(session, row);
     let standing = RunStanding::of_run(&session.project, row);
     let current = tables.pointer(row.id).map(|item| item.node.clone());
     let now = session.world.now();
     let viewer = Viewer {
         tables,
         now,
-        live: line.live,
+        live: standing.is_live,
         current: current.as_ref().filter(|_| row.state != RunState::Done),
     };
     let views = tables.tree(row.id);
@@ -231,7 +239,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         holder: row
             .holder
             .as_ref()
-            .filter(|_| line.live)
+            .filter(|_| standing.is_live)
             .map(|holder| holder.owner.clone()),
         flags: row.flags.clone(),
         warnings: warnings(session, tables, row),
@@ -241,13 +249,13 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         }),
         decisions,
         nodes,
-        line,
+        line: line_of(row, standing),
     })
 }
 
 fn last_change(tables: &Tables, row: &RunRow) -> Timestamp {
     let of_items = tables
-        .tree(row.id)
+        .items(row.id)
         .filter_map(|item| item.completed_at.max(item.started_at))
         .max();
     row.since.max(of_items.unwrap_or(row.since))
@@ -261,7 +269,7 @@ fn counters(tables: &Tables, row: &RunRow) -> Counters {
         ..Counters::default()
     };
     let mut at_depth = [(0, 0); 2];
-    for item in tables.tree(row.id) {
+    for item in tables.items(row.id) {
         let done = usize::from(item.state == ItemState::Done);
         let level = item.place.depth().checked_sub(1);
         if let Some((all, of_them)) = level.and_then(|level| at_depth.get_mut(level)) {

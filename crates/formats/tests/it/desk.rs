@@ -153,6 +153,7 @@ impl Desk {
             limits: Limits::default(),
             claims: Claims::default(),
             flags: Box::default(),
+            settles: false,
         };
         self.commit(&command).expect("nobody holds it");
         self.token()

@@ -192,6 +192,7 @@ impl Desk {
             limits: Limits::default(),
             claims: Claims::default(),
             flags: Box::default(),
+            settles: false,
         })
         .expect("nobody holds it");
     }

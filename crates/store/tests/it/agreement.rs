@@ -311,6 +311,7 @@ fn start(run: RunId) -> Command {
         limits: Limits::default(),
         claims: Claims::default(),
         flags: Box::default(),
+        settles: false,
     }
 }
 

@@ -88,6 +88,7 @@ fn worked() -> Vec<Command> {
             limits: Limits::default(),
             claims: Claims::default(),
             flags: Box::default(),
+            settles: true,
         },
         Command::StartAttempt {
             run,
