@@ -91,5 +91,6 @@ pub fn facts() -> Facts {
         actor: Actor::Person("ada".to_owned()),
         decision: DecisionId(Uuid::now_v7()),
         holder: HolderKnown::Nothing,
+        checkout: None,
     }
 }

@@ -353,6 +353,7 @@ pub fn event(text: &str) {
             position: 1,
             time: logs::now(),
             actor: Actor::Person("ada".to_owned()),
+            checkout: None,
         },
         kind: kind.to_owned(),
         version: 1,

@@ -116,6 +116,7 @@ impl World {
                 Asker::Runner => HolderKnown::Nothing,
                 Asker::Person => HolderKnown::Alive,
             },
+            checkout: None,
         };
         let id = CommandId(self.fresh());
         match self.store.commit(id, command, &facts) {

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::call::Activity;
+use crate::checkout::Checkout;
 use crate::classify::Category;
 use crate::id::{AttemptId, Node, RunId};
 use crate::native::Native;
@@ -461,6 +462,9 @@ pub struct AttemptRow {
     /// agent's word, which counts for nothing yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchecked: Option<Box<Report>>,
+    /// What was checked out when it ended, or when it started, while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout: Option<Checkout>,
 }
 
 impl AttemptRow {

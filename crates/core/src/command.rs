@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::actor::Actor;
 use crate::attempt::{Report, Role, ToldAttempt};
 use crate::call::NotedCall;
+use crate::checkout::Checkout;
 use crate::decision::{Verb, Way};
 use crate::edit::Edit;
 use crate::entry::Entry;
@@ -582,6 +583,8 @@ pub struct Facts {
     pub decision: DecisionId,
     /// What the caller knows of the runner that holds the run.
     pub holder: HolderKnown,
+    /// What git has checked out where the caller is; none outside of git.
+    pub checkout: Option<Checkout>,
 }
 
 /// What a caller knows of the runner that holds a run.

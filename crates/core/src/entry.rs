@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::attempt::{Outcome, Report};
+use crate::checkout::Checkout;
 use crate::id::EventId;
 use crate::native::Native;
 
@@ -209,6 +210,9 @@ pub struct EntryRow {
     pub position: u64,
     /// When it happened.
     pub timestamp: Timestamp,
+    /// What was checked out when it was logged, or last changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout: Option<Checkout>,
     /// What was logged.
     #[serde(flatten)]
     pub entry: Entry,

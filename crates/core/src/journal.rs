@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::actor::Actor;
+use crate::checkout::{self, Checkout};
 use crate::event::{Event, Text};
 use crate::id::{CommandId, EventId, StreamId};
 use crate::redact::Redactor;
@@ -39,6 +40,8 @@ pub struct Stamp {
     pub time: Timestamp,
     /// Who caused it.
     pub actor: Actor,
+    /// What was checked out there, of an event that belongs to that.
+    pub checkout: Option<Checkout>,
 }
 
 /// An event as stored.
@@ -90,12 +93,13 @@ pub struct UnknownEvent {
 
 /// The stored text of an event's body, with every secret taken out of its
 /// texts, and the event that this text stands for. Names stay what they are.
+/// What was checked out stands in the text beside what the event says.
 ///
 /// # Panics
 ///
 /// Never for the events of this crate: all of them can be written as JSON.
 #[must_use]
-pub fn seal(mut event: Event, redactor: &Redactor) -> (String, Event) {
+pub fn seal(mut event: Event, checkout: Option<&Checkout>, redactor: &Redactor) -> (String, Event) {
     // Text by text: in JSON the escape before a secret passes for a letter of it.
     event.texts_mut(&mut |text| match text {
         Text::Free(text) => drop(redactor.redact_text(text)),
@@ -104,7 +108,12 @@ pub fn seal(mut event: Event, redactor: &Redactor) -> (String, Event) {
     });
     let mut whole =
         serde_json::to_value(&event).expect("an event holds nothing that JSON cannot say");
-    let body = whole.get_mut("body").map(serde_json::Value::take);
+    let mut body = whole.get_mut("body").map(serde_json::Value::take);
+    let object = body.as_mut().and_then(serde_json::Value::as_object_mut);
+    if let Some((object, checkout)) = object.zip(checkout) {
+        let checkout = serde_json::to_value(checkout).unwrap_or_default();
+        object.insert(checkout::KEY.to_owned(), checkout);
+    }
     (body.unwrap_or_default().to_string(), event)
 }
 
@@ -204,12 +213,13 @@ mod tests {
             spec: Some("auth".to_owned()),
             ..Entry::bare(EntryType::TaskCompleted).saying("description", "said \"hi\"")
         }));
-        let (body, event) = seal(event, &Redactor::rules_only());
+        let (body, event) = seal(event, None, &Redactor::rules_only());
         let stamp = Stamp {
             id: EventId(Uuid::from_u128(7)),
             position: 1,
             time: Timestamp::UNIX_EPOCH,
             actor: Actor::Person("ada".to_owned()),
+            checkout: None,
         };
         Record::new(
             StreamId::sessions(),
@@ -266,7 +276,7 @@ mod tests {
         let notes = "use ghp_0123456789abcdefghijABCDEFGHIJ456789 now";
         let entry = Entry::bare(EntryType::TaskBlocked).saying("notes", notes);
         let event = Event::EntryLogged(Box::new(entry));
-        let (body, event) = seal(event, &Redactor::rules_only());
+        let (body, event) = seal(event, None, &Redactor::rules_only());
         assert!(!body.contains("ghp_0123"), "{body}");
         let Event::EntryLogged(entry) = event else {
             panic!("{event:?}")
@@ -282,7 +292,7 @@ mod tests {
         ] {
             let entry = Entry::bare(EntryType::TaskBlocked).saying("notes", secret);
             let event = Event::EntryLogged(Box::new(entry));
-            let (body, _) = seal(event, &Redactor::rules_only());
+            let (body, _) = seal(event, None, &Redactor::rules_only());
             assert!(body.contains("[redacted:"), "{body}");
         }
     }
@@ -341,7 +351,7 @@ mod tests {
             report: Box::new(report),
             unchecked: false,
         };
-        let (body, event) = seal(ended, &redactor);
+        let (body, event) = seal(ended, None, &redactor);
         let Event::AttemptEnded {
             run, node, report, ..
         } = &event
@@ -357,7 +367,7 @@ mod tests {
         );
         assert_eq!(open(event.kind(), &body).expect("its own shape"), event);
 
-        let (body, event) = seal(planned("setup-hunter22", "true"), &redactor);
+        let (body, event) = seal(planned("setup-hunter22", "true"), None, &redactor);
         assert_eq!(open(event.kind(), &body).expect("its own shape"), event);
         let Event::ItemPlanned(planned) = event else {
             panic!("{event:?}")
@@ -385,7 +395,7 @@ mod tests {
                 unreachable!("it was just made")
             };
             item.item.native.as_mut().expect("it has one").body = body.to_owned();
-            let (_, event) = seal(event, &Redactor::with_variables(variables));
+            let (_, event) = seal(event, None, &Redactor::with_variables(variables));
             let Event::ItemPlanned(item) = event else {
                 unreachable!("it stays one")
             };
@@ -421,7 +431,7 @@ mod tests {
             ..Entry::bare(EntryType::TaskBlocked)
         }));
         let redactor = Redactor::with_variables([("A_TOKEN", "hunter22"), ("B_TOKEN", "hunter23")]);
-        let (body, event) = seal(event, &redactor);
+        let (body, event) = seal(event, None, &redactor);
         assert_eq!(open(event.kind(), &body).expect("its own shape"), event);
         let Event::EntryLogged(entry) = event else {
             panic!("{event:?}")

@@ -17,7 +17,7 @@
 //! | what somebody may change in a plan by hand | [`edit`] |
 //! | which rows a command wants to see | [`needs`](fn@needs) |
 //! | what a command leads to, or why not | [`decide`](fn@decide) |
-//! | what has happened, and how it is chained | [`event`], [`journal`] |
+//! | what has happened, on which branch, and how it is chained | [`event`], [`checkout`], [`journal`] |
 //! | what the read tables must change | [`views`](fn@views), [`tables`] |
 //! | what memory has to say about a failure | [`recall`] |
 //! | what an attempt leaves to remember, how far to trust it, what to clear up | [`extract`], [`trust`], [`doctor`], [`named_paths`] |
@@ -34,6 +34,7 @@ pub mod attempt;
 pub mod before;
 pub mod budget;
 pub mod call;
+pub mod checkout;
 pub mod claim;
 pub mod classify;
 pub mod command;

@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::checkout::Checkout;
 use crate::native::Native;
 use crate::word::words;
 
@@ -277,6 +278,9 @@ pub struct MemoryRow {
     /// How many attempts had failed with it when a person was asked about it last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at_failed: Option<u64>,
+    /// What was checked out when it was recorded, or last changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout: Option<Checkout>,
 }
 
 /// A row as it is stored.
@@ -296,6 +300,8 @@ struct StoredRow {
     uses: Uses,
     #[serde(default)]
     asked_at_failed: Option<u64>,
+    #[serde(default)]
+    checkout: Option<Checkout>,
 }
 
 impl From<StoredRow> for MemoryRow {
@@ -312,6 +318,7 @@ impl From<StoredRow> for MemoryRow {
             again: row.again,
             uses: row.uses,
             asked_at_failed: row.asked_at_failed,
+            checkout: row.checkout,
         }
     }
 }
@@ -335,6 +342,7 @@ impl MemoryRow {
             again: Vec::new(),
             uses: Uses::default(),
             asked_at_failed: None,
+            checkout: None,
         }
     }
 

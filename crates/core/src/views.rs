@@ -835,6 +835,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
             answer: None,
             tree: tree.clone(),
             unchecked: None,
+            checkout: stamp.checkout.clone(),
         });
     }
     if let Event::AttemptTold(told) = event {
@@ -852,6 +853,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
     } = event
     {
         row.ended_at = Some(stamp.time);
+        row.checkout.clone_from(&stamp.checkout);
         if *unchecked {
             row.unchecked = Some(report.clone());
         } else {
@@ -913,6 +915,7 @@ fn told_attempt(told: &ToldAttempt, stamp: &Stamp) -> AttemptRow {
         answer: None,
         tree: None,
         unchecked: None,
+        checkout: stamp.checkout.clone(),
     }
 }
 
@@ -977,6 +980,7 @@ fn entry_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<EntryR
     if let (Event::EntryRevised { entry, .. }, Some(Row::Entry(row))) = (event, before) {
         return Some(EntryRow {
             entry: (**entry).clone(),
+            checkout: stamp.checkout.clone(),
             ..*row
         });
     }
@@ -991,6 +995,7 @@ fn entry_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<EntryR
             .as_deref()
             .and_then(|at| at.parse().ok())
             .unwrap_or(stamp.time),
+        checkout: stamp.checkout.clone(),
         entry: (**entry).clone(),
     })
 }
@@ -1020,12 +1025,19 @@ fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Bloc
 fn memory_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<MemoryRow> {
     if let Event::MemoryAdded(memory) = event {
         let by = (stamp.position, stamp.time, stamp.actor.to_string());
-        return Some(MemoryRow::bare(memory.id.clone()?, (**memory).clone(), by));
+        let row = MemoryRow::bare(memory.id.clone()?, (**memory).clone(), by);
+        return Some(MemoryRow {
+            checkout: stamp.checkout.clone(),
+            ..row
+        });
     }
     let Some(Row::Memory(row)) = before else {
         return None;
     };
     let mut row = *row;
+    if matches!(event, Event::MemoryRevised(_) | Event::MemoryRetired { .. }) {
+        row.checkout.clone_from(&stamp.checkout);
+    }
     if let Event::MemoryRevised(memory) = event {
         row.memory = (**memory).clone();
     }

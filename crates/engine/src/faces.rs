@@ -21,10 +21,11 @@ use piton_formats::face::{About, Detected, Shown, Took};
 use piton_formats::problem::Problem;
 use piton_store::Store as _;
 
-use self::rows::{Behind, behind};
+use self::rows::{Behind, Fresh, behind};
 use crate::exchange::Copied;
 use crate::fail;
 use crate::failure::Failure;
+use crate::git;
 use crate::keeper::{Keeper, Look, Present, Put, StampIs};
 use crate::mirror::{cannot_be_taken, changed_meanwhile, keep_beside};
 use crate::session::Session;
@@ -244,9 +245,15 @@ impl Following<'_, '_> {
                     continue;
                 }
                 Present::Foreign(bytes) => {
-                    let base = keeper.base();
+                    let is_elsewhere = self.shows_other_branch(keeper);
+                    let base = keeper.base().filter(|_| !is_elsewhere);
                     let since = Since::of(keeper, base.as_deref());
-                    let taking = self.take(&bytes, since, KnownThings::Ask)?;
+                    // What another branch says of what is known was said there.
+                    let known = match is_elsewhere {
+                        true => KnownThings::Keep,
+                        false => KnownThings::Ask,
+                    };
+                    let taking = self.take(&bytes, since, known)?;
                     let is_new = match taking {
                         Taking::Taken(_) => self.asked.is_none(),
                         Taking::Asked(question) => question == Question::New,
@@ -585,7 +592,7 @@ impl Following<'_, '_> {
     fn facts(&self) -> Facts {
         Facts {
             actor: Actor::File(self.file.path.to_owned()),
-            ..self.session.world.facts(piton_core::HolderKnown::Nothing)
+            ..self.session.facts(piton_core::HolderKnown::Nothing)
         }
     }
 
@@ -601,15 +608,50 @@ impl Following<'_, '_> {
             .any(|head| moved(head.stream.as_str(), head.count)))
     }
 
+    /// Whether what piton wrote last was the file of another branch: git keeps
+    /// one for each, where it tracks the file.
+    fn shows_other_branch(&self, keeper: &Keeper) -> bool {
+        let was_written = !keeper.stamp().head.is_empty();
+        was_written && !keeper.is_on_same_branch() && self.is_tracked()
+    }
+
+    fn is_tracked(&self) -> bool {
+        let project = &self.session.project;
+        let path = project.root.join(self.file.path);
+        let path = path.strip_prefix(&project.work_tree).ok();
+        let path = path.and_then(Path::to_str);
+        // Where nobody can say it, each branch has its own.
+        project.in_git
+            && path.is_none_or(|path| git::is_tracked(&project.work_tree, path) != Some(false))
+    }
+
+    /// Without the rows of other branches, in a file that git tracks: they come
+    /// with the file of theirs, when that is merged.
+    fn of_branch(&self, mut behind: Behind) -> Behind {
+        let Some(here) = git::checked_out(&self.session.project.work_tree) else {
+            return behind;
+        };
+        let is_here = |row: &Fresh| {
+            let there = row.checkout();
+            there.is_none_or(|there| there.is_on_branch_of(&here))
+        };
+        if !behind.rows.iter().all(is_here) && self.is_tracked() {
+            behind.rows.retain(is_here);
+        }
+        behind
+    }
+
     /// Shows what has moved since, if anything has.
     fn show(&self, keeper: &mut Keeper, news: &mut Vec<News>) -> Result<Put, Trouble> {
         let missing = keeper.present()? == Present::Missing;
-        let positions = if missing {
+        let is_elsewhere = self.shows_other_branch(keeper);
+        let positions = if missing || is_elsewhere {
             BTreeMap::new()
         } else {
             keeper.stamp().positions.clone()
         };
-        let mut behind = behind(self.session, &positions, self.file).map_err(Trouble)?;
+        let behind = behind(self.session, &positions, self.file).map_err(Trouble)?;
+        let mut behind = self.of_branch(behind);
         if positions.is_empty() && self.file.archive.is_some() {
             behind = self.without_archived(behind)?;
         }
@@ -623,7 +665,7 @@ impl Following<'_, '_> {
             return Ok(put);
         }
         let text = if missing {
-            keeper.base()
+            keeper.base().filter(|_| !is_elsewhere)
         } else {
             Some(read_text(keeper.target())?)
         };
@@ -738,10 +780,12 @@ impl Following<'_, '_> {
 /// Whether this is only the beginning of what piton wrote last: whoever wrote it
 /// fell, and all of it is known. A file of one line is as short as it likes.
 pub(crate) fn is_cut_short(keeper: &Keeper, bytes: &[u8]) -> bool {
-    keeper.base().is_some_and(|whole| {
-        let is_longer = whole.lines().nth(1).is_some() && whole.len() > bytes.len();
-        is_longer && whole.as_bytes().starts_with(bytes)
-    })
+    // Another branch has its own version, which may be where this one began.
+    keeper.is_on_same_branch()
+        && keeper.base().is_some_and(|whole| {
+            let is_longer = whole.lines().nth(1).is_some() && whole.len() > bytes.len();
+            is_longer && whole.as_bytes().starts_with(bytes)
+        })
 }
 
 /// Which row a thing that was found may be.
@@ -1037,7 +1081,7 @@ impl Following<'_, '_> {
                 let kept = keep_beside(self.session, &target)?;
                 keeper.accept(&bytes)?;
                 let behind = behind(self.session, &BTreeMap::new(), self.file).map_err(Trouble)?;
-                let behind = self.without_archived(behind)?;
+                let behind = self.without_archived(self.of_branch(behind))?;
                 self.put(keeper, None, behind, &mut Vec::new())?;
                 for displaced in keeper.take_displaced() {
                     self.take_displaced(displaced, &mut Vec::new())?;

@@ -1,5 +1,7 @@
 //! The few things that piton asks of git, by starting the user's own.
 
+mod checked_out;
+mod index;
 mod settings;
 mod trees;
 mod unfinished;
@@ -13,6 +15,8 @@ use crate::fail;
 use crate::failure::Failure;
 use crate::process::{self, Call, Output, Stop};
 
+pub use self::checked_out::checked_out;
+pub use self::index::is_tracked;
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 pub use self::user_name::user_name;

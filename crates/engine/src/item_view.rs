@@ -243,6 +243,14 @@ pub struct Waits {
 }
 
 impl Waits {
+    /// What the parent waits for, where the item waits for nothing else.
+    fn with_parent(tables: &Tables, item: &ItemRow, parent: Option<&Self>) -> Option<Self> {
+        let parent = parent.filter(|waits| waits.what == WaitsFor::Dependency)?;
+        let has_own = !item.depends_on.is_empty() || tables.before(item).is_some();
+        let is_same = item.state == ItemState::Pending && !has_own;
+        is_same.then(|| parent.clone())
+    }
+
     /// What an item waits for by its own row and those that it depends on;
     /// `open` is the question about it.
     pub(crate) fn of_item(
@@ -301,6 +309,11 @@ impl ItemView {
     /// An item as its rows say.
     #[must_use]
     pub fn of_item(viewer: &Viewer<'_>, item: &ItemRow) -> Self {
+        Self::below(viewer, item, None)
+    }
+
+    /// The same, where it is known what the item above waits for.
+    fn below(viewer: &Viewer<'_>, item: &ItemRow, above: Option<&Waits>) -> Self {
         let tables = viewer.tables;
         let run = tables.run(item.run);
         let open = open_question(tables, item.run, &item.node);
@@ -324,7 +337,8 @@ impl ItemView {
             work_s: tables.work_ms(item, until_now) / 1_000,
             summary: item.summary.clone(),
             error: item.error.clone(),
-            waits: Waits::of_item(tables, item, open, viewer.now),
+            waits: Waits::with_parent(tables, item, above)
+                .or_else(|| Waits::of_item(tables, item, open, viewer.now)),
             until: item.until,
             decision: open.map(|row| format!("d{}", row.number)),
             being_checked: item.is_being_checked(),
@@ -334,6 +348,22 @@ impl ItemView {
             denied: item.denied,
             spend: item.spend.clone().with_fresh_input(),
         }
+    }
+
+    /// All items of a run, in tree order, as their rows say.
+    #[must_use]
+    pub fn all_of_run(viewer: &Viewer<'_>, run: RunId) -> Vec<Self> {
+        let mut views: Vec<Self> = Vec::new();
+        // Where the views of those above an item stand.
+        let mut above: Vec<usize> = Vec::new();
+        for item in viewer.tables.tree(run) {
+            above.truncate(item.place.depth().saturating_sub(1));
+            let parent = above.last().and_then(|at| views.get(*at));
+            let view = Self::below(viewer, item, parent.and_then(|view| view.waits.as_ref()));
+            above.push(views.len());
+            views.push(view);
+        }
+        views
     }
 
     /// An item of a plan that is not stored yet.

@@ -775,7 +775,7 @@ impl Taking<'_, '_, '_> {
     fn facts(&self) -> Facts {
         Facts {
             actor: Actor::File(self.path.to_owned()),
-            ..self.session.world.facts(self.holder())
+            ..self.session.facts(self.holder())
         }
     }
 
@@ -1081,7 +1081,7 @@ impl Taking<'_, '_, '_> {
                 Ok(Some(kept))
             }
             (Verb::KeepFile, Ok(changed)) => {
-                let facts = self.session.world.facts(self.holder());
+                let facts = self.session.facts(self.holder());
                 self.commit(&self.take_edits(changed.edits, word), &facts)?;
                 keeper.accept(&bytes)?;
                 Ok(None)

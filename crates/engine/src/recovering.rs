@@ -139,6 +139,7 @@ fn unrecorded(ended: &EndedAttempt<'_>, before: usize) -> AttemptRow {
         answer: None,
         tree: None,
         unchecked: None,
+        checkout: None,
     }
 }
 

@@ -386,6 +386,7 @@ fn facts(session: &Session<'_>) -> Facts {
         actor: Actor::Runner(owner()),
         decision: DecisionId(session.world.id()),
         holder: HolderKnown::Nothing,
+        checkout: git::checked_out(&session.project.work_tree),
     }
 }
 

@@ -10,6 +10,7 @@ use piton_store::{
 };
 
 use crate::failure::Failure;
+use crate::git;
 use crate::mirror::run_of_file;
 use crate::project::Project;
 use crate::run_lock;
@@ -132,7 +133,16 @@ impl<'w> Session<'w> {
             Some(run) => self.holder(run)?,
             None => HolderKnown::Nothing,
         };
-        Ok(self.commit(command, &self.world.facts(holder))?)
+        Ok(self.commit(command, &self.facts(holder))?)
+    }
+
+    /// What the commands of the caller bring with them.
+    #[must_use]
+    pub fn facts(&self, holder: HolderKnown) -> Facts {
+        Facts {
+            checkout: git::checked_out(&self.project.work_tree),
+            ..self.world.facts(holder)
+        }
     }
 
     /// What is known of the runner of a run: first who it is, then whether its

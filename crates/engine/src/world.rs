@@ -170,6 +170,7 @@ impl World {
             actor: self.agent().map_or_else(person, Agent::actor),
             decision: DecisionId(self.id()),
             holder,
+            checkout: None,
         }
     }
 

@@ -160,6 +160,7 @@ fn tables(things: &[Thing], now: Timestamp) -> Tables {
             position,
             time: now,
             actor: Actor::File(String::new()),
+            checkout: None,
         };
         tables.fold(&event, &stamp);
     }

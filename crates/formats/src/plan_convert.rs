@@ -257,6 +257,7 @@ pub(crate) fn tables(plan: &Plan, face: &str, now: Timestamp) -> Tables {
         position: 1,
         time: now,
         actor: Actor::File(plan.source.clone()),
+        checkout: None,
     };
     let mut tables = Tables::default();
     let own =

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{AttemptRow, HumanNeeded, Piece, RecoveryAction, Report, Spend};
+use piton_core::checkout::Checkout;
 use piton_core::classify::Category;
 
 use piton_core::journal::{GENESIS, Record, Stamp};
@@ -70,6 +71,14 @@ fn id(space: u128, number: u128) -> Uuid {
 
 pub fn node(text: &str) -> Node {
     Node::named(text)
+}
+
+/// What is checked out all the time.
+fn checkout() -> Checkout {
+    Checkout {
+        branch: Some("feature/x".to_owned()),
+        commit: Some("c0ffee".to_owned()),
+    }
 }
 
 impl World {
@@ -160,6 +169,7 @@ impl World {
                 (None, true) => HolderKnown::Excluded,
                 (None, false) => HolderKnown::Nothing,
             },
+            checkout: Some(checkout()),
         };
         let drafts = decide(&self.rows(&needs(command).rows), command, &facts);
         if self.thorough {
@@ -292,6 +302,7 @@ impl World {
             position,
             time: self.now,
             actor: actor.clone(),
+            checkout: draft.event.belongs_to_checkout().then(checkout),
         };
         self.check_event(&draft.event);
         self.tables.fold(&draft.event, &stamp);

@@ -155,6 +155,7 @@ impl Store for MemoryStore {
             redactor: &self.redactor,
             command: id,
             actor: &facts.actor,
+            checkout: facts.checkout.as_ref(),
         };
         let events = sealer.seal(drafts, now, &mut heads);
         kept.keep(&events);

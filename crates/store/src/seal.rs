@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use piton_core::checkout::Checkout;
 use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::{Draft, GENESIS, Record, Recorded, Stamp, seal};
 use piton_core::redact::Redactor;
@@ -26,6 +27,7 @@ pub(crate) struct Sealer<'s> {
     pub(crate) redactor: &'s Redactor,
     pub(crate) command: CommandId,
     pub(crate) actor: &'s Actor,
+    pub(crate) checkout: Option<&'s Checkout>,
 }
 
 /// The time of a commit: that of the clock, but never behind the last event of
@@ -49,7 +51,9 @@ impl Sealer<'_> {
     ) -> Vec<Recorded> {
         let mut recorded = Vec::with_capacity(drafts.len());
         for (nth, draft) in drafts.into_iter().enumerate() {
-            let (body, event) = seal(draft.event, self.redactor);
+            let belongs = draft.event.belongs_to_checkout();
+            let checkout = self.checkout.filter(|_| belongs);
+            let (body, event) = seal(draft.event, checkout, self.redactor);
             let head = heads
                 .entry(draft.stream.clone())
                 .or_insert_with(|| empty_head(draft.stream.clone()));
@@ -60,6 +64,7 @@ impl Sealer<'_> {
                 position: head.count + 1,
                 time,
                 actor: self.actor.clone(),
+                checkout: checkout.cloned(),
             };
             let record = Record::new(draft.stream, stamp, &event, body, self.command, &head.hash);
             head.count += 1;

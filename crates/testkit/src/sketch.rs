@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use piton_core::checkout::Checkout;
 use piton_core::entry::{Entry, EntryType};
 use piton_core::id::{DecisionId, Node, Place, RunId};
 use piton_core::plan::{Past, Plan, PlannedItem};
@@ -16,6 +17,10 @@ pub fn facts() -> Facts {
         actor: Actor::Person("ada".to_owned()),
         decision: DecisionId(Uuid::from_u128(0xDEC1)),
         holder: HolderKnown::Nothing,
+        checkout: Some(Checkout {
+            branch: Some("main".to_owned()),
+            commit: None,
+        }),
     }
 }
 

@@ -1,5 +1,7 @@
 //! An item in one line, and what its check printed.
 
+use std::fmt::{self, Write as _};
+
 use jiff::Timestamp;
 use piton_core::ItemState;
 use piton_engine::item_view::{CheckView, ItemView};
@@ -10,33 +12,44 @@ use crate::output::{CYAN, DIM, GREEN, RED, YELLOW};
 /// An item in one line, without the blanks before it: its mark, its id and
 /// title, how long it took, what shows that it is done, what went wrong.
 pub(crate) fn line(item: &ItemView, now: Timestamp) -> String {
-    let here = if item.current {
-        format!(" {CYAN}<{CYAN:#}")
-    } else {
-        String::new()
-    };
-    // A phase that only began has no time worth a word.
-    let is_over = item.started_at.is_some() && item.completed_at.is_some();
-    let time = if is_over || item.work_s > 0 {
-        format!(" {DIM}{}{DIM:#}", piton_core::amount::spoken(item.work_s))
-    } else {
-        String::new()
-    };
-    let proof = item.evidence.as_ref().map_or_else(String::new, |proof| {
-        format!(" {DIM}({}){DIM:#}", proof.summary)
-    });
-    let notes = notes(item, now);
-    let notes = if notes.is_empty() {
-        String::new()
-    } else {
-        format!(" {DIM}- {}{DIM:#}", notes.join("; "))
-    };
-    format!("{}{}{time}{proof}{here}{notes}", mark(item), titled(item))
+    let mut line = String::with_capacity(LINE_BYTES);
+    write_line(&mut line, item, now).expect("a string takes everything");
+    line
 }
 
-/// The mark of where an item stands, and a blank.
-fn mark(item: &ItemView) -> String {
-    let (mark, style) = match item.state {
+/// Most lines fit, so that the text of one does not move while it is written.
+const LINE_BYTES: usize = 160;
+
+fn write_line(line: &mut String, item: &ItemView, now: Timestamp) -> fmt::Result {
+    let (mark, style) = mark(item);
+    write!(line, "{style}{mark}{style:#} ")?;
+    line.push_str(&first_line(&item.id));
+    if let Some(title) = &item.title {
+        line.push_str(": ");
+        line.push_str(&first_line(title));
+    }
+    // A phase that only began has no time worth a word.
+    let is_over = item.started_at.is_some() && item.completed_at.is_some();
+    if is_over || item.work_s > 0 {
+        let time = piton_core::amount::spoken(item.work_s);
+        write!(line, " {DIM}{time}{DIM:#}")?;
+    }
+    if let Some(proof) = &item.evidence {
+        write!(line, " {DIM}({}){DIM:#}", proof.summary)?;
+    }
+    if item.current {
+        write!(line, " {CYAN}<{CYAN:#}")?;
+    }
+    let notes = notes(item, now);
+    if !notes.is_empty() {
+        write!(line, " {DIM}- {}{DIM:#}", notes.join("; "))?;
+    }
+    Ok(())
+}
+
+/// The mark of where an item stands.
+fn mark(item: &ItemView) -> (&'static str, anstyle::Style) {
+    match item.state {
         ItemState::Done => ("[x]", GREEN),
         ItemState::Working => ("[>]", CYAN),
         ItemState::Failed => ("[!]", RED),
@@ -44,14 +57,7 @@ fn mark(item: &ItemView) -> String {
         ItemState::Skipped | ItemState::Dropped => ("[~]", DIM),
         ItemState::Waiting => ("[?]", YELLOW),
         ItemState::Pending | ItemState::Ready => ("[ ]", anstyle::Style::new()),
-    };
-    format!("{style}{mark}{style:#} ")
-}
-
-/// The id of an item, and its title behind it.
-fn titled(item: &ItemView) -> String {
-    let title = item.title.as_deref().map(|title| behind(Some(title)));
-    format!("{}{}", first_line(&item.id), title.unwrap_or_default())
+    }
 }
 
 /// A title as it stands behind an id.

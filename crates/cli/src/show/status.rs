@@ -135,7 +135,9 @@ fn items(run: &Report, now: Timestamp, finished: Finished) -> String {
             text.push_str(&format!("{indent}{}\n", in_one_line(&rest[..folded])));
             folded
         } else {
-            text.push_str(&format!("{indent}{}\n", item::line(first, now)));
+            text.push_str(&indent);
+            text.push_str(&item::line(first, now));
+            text.push('\n');
             1
         };
         rest = &rest[shown..];

@@ -11,6 +11,7 @@ mod another_plan;
 mod archive;
 mod at_work;
 mod bad_input;
+mod branches;
 mod clones;
 mod compile;
 mod conformance;

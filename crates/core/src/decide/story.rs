@@ -78,6 +78,7 @@ impl<'a> Story<'a> {
             position: u64::MAX - nth,
             time: self.rows.now,
             actor: self.facts.actor.clone(),
+            checkout: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Who holds a run, for how long, and what is written down of it.
 
+use piton_core::checkout::Checkout;
 use piton_core::journal::{GENESIS, Record, seal};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
@@ -90,7 +91,8 @@ fn every_event_of_a_whole_life_reads_back_as_it_was_written() {
     world.skip("b");
     let mut previous = GENESIS;
     for recorded in &world.journal {
-        let (body, sealed) = seal(recorded.event.clone(), &Redactor::rules_only());
+        let checkout = recorded.record.stamp.checkout.as_ref();
+        let (body, sealed) = seal(recorded.event.clone(), checkout, &Redactor::rules_only());
         assert_eq!(sealed, recorded.event);
         let record = Record::new(
             recorded.record.stream.clone(),
@@ -101,6 +103,7 @@ fn every_event_of_a_whole_life_reads_back_as_it_was_written() {
             &previous,
         );
         previous = record.hash;
+        assert_eq!(Checkout::in_body(&record.body).as_ref(), checkout);
         let read: Event = record.event().expect("it was written a moment ago");
         assert_eq!(read, recorded.event);
     }

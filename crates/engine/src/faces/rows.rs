@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use piton_core::call::Call;
+use piton_core::checkout::Checkout;
 use piton_core::entry::EntryRow;
 use piton_core::memory::MemoryRow;
 use piton_core::{AttemptRow, Event, Need, Node, RunId, StreamId, Tables};
@@ -47,6 +48,16 @@ impl Behind {
 }
 
 impl Fresh {
+    /// What was checked out when it came about, or was changed last.
+    pub(super) fn checkout(&self) -> Option<&Checkout> {
+        match self {
+            Self::Entry(row) => row.checkout.as_ref(),
+            Self::Attempt(row) => row.checkout.as_ref(),
+            Self::Memory(row) => row.checkout.as_ref(),
+            Self::Call(_) => None,
+        }
+    }
+
     pub(super) fn shown(&self) -> Shown<'_> {
         match self {
             Self::Entry(row) => Shown::Entry(row),

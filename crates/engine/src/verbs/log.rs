@@ -36,6 +36,7 @@ pub fn log(world: &World, entry: Entry, told: &mut Told<'_>) -> Result<EntryRow,
         id: stamp.id,
         position: stamp.position,
         timestamp: stamp.time,
+        checkout: stamp.checkout,
         entry: *entry,
     })
 }

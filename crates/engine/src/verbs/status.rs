@@ -215,8 +215,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         live: standing.is_live,
         current: current.as_ref().filter(|_| row.state != RunState::Done),
     };
-    let views = tables.tree(row.id);
-    let nodes: Vec<ItemView> = views.map(|item| ItemView::of_item(&viewer, item)).collect();
+    let nodes = ItemView::all_of_run(&viewer, row.id);
     let roots = nodes.iter().filter(|item| item.depth == 1);
     let work_s = roots.map(|item| item.work_s).sum();
     // A file of the project shows every run: what holds it back concerns all.

@@ -70,6 +70,7 @@ impl Desk {
             actor: Actor::File(FILE.to_owned()),
             decision: DecisionId(self.id()),
             holder: HolderKnown::Alive,
+            checkout: None,
         };
         let rows = Rows {
             tables: self.tables.clone(),
@@ -85,6 +86,7 @@ impl Desk {
                 position: 0,
                 time: self.now,
                 actor: facts.actor.clone(),
+                checkout: None,
             };
             self.tables.fold(&draft.event, &stamp);
         }

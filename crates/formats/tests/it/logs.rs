@@ -84,6 +84,7 @@ pub(crate) fn attempt(told: &ToldAttempt) -> AttemptRow {
     let ended_at = told.ended_at.unwrap_or_else(now);
     AttemptRow {
         id: told.attempt,
+        checkout: None,
         run: told.run,
         node: Item::clone(&told.node),
         number: told.number.unwrap_or(1),
@@ -128,6 +129,7 @@ pub(crate) fn logged(at: usize, entry: &Entry) -> EntryRow {
         id: format!("{at:032x}").parse().unwrap(),
         position: u64::try_from(at).unwrap() + 1,
         timestamp: time.unwrap_or_else(now),
+        checkout: None,
         entry: Entry {
             name,
             ..entry.clone()

@@ -90,6 +90,7 @@ impl Desk {
             actor: Actor::File("the file".to_owned()),
             decision: DecisionId(self.id()),
             holder: HolderKnown::Alive,
+            checkout: None,
         };
         let rows = Rows {
             tables: self.tables.clone(),
@@ -105,6 +106,7 @@ impl Desk {
                 position: 0,
                 time: self.now,
                 actor: facts.actor.clone(),
+                checkout: None,
             };
             self.tables.fold(&draft.event, &stamp);
         }

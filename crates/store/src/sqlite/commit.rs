@@ -57,6 +57,7 @@ impl Commit<'_> {
             redactor: &self.options.redactor,
             command: id,
             actor: &facts.actor,
+            checkout: facts.checkout.as_ref(),
         };
         let events = sealer.seal(drafts, now, &mut heads);
         self.store(&events, &mut ids, &heads, &rows.tables)

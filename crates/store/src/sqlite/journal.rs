@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use jiff::Timestamp;
 use piton_core::Actor;
+use piton_core::checkout::Checkout;
 use piton_core::id::{CommandId, EventId, StreamId};
 use piton_core::journal::{Record, Stamp};
 use rusqlite::types::FromSqlError;
@@ -109,6 +110,7 @@ pub(super) fn record(stream: StreamId, row: &Row<'_>) -> Result<Record> {
     if parsed.to_string() != actor {
         return Err(FromSqlError::InvalidType.into());
     }
+    let body: String = row.get(6)?;
     Ok(Record {
         stream,
         stamp: Stamp {
@@ -116,10 +118,11 @@ pub(super) fn record(stream: StreamId, row: &Row<'_>) -> Result<Record> {
             position: unsigned(row, 0)?,
             time: time(row, 2)?,
             actor: parsed,
+            checkout: Checkout::in_body(&body),
         },
         kind: row.get(4)?,
         version: row.get(5)?,
-        body: row.get(6)?,
+        body,
         command: CommandId(uuid(row, 7)?),
         hash: row.get(8)?,
     })

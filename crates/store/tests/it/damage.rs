@@ -415,6 +415,7 @@ fn future_record(time: i64, previous: &[u8; 32]) -> piton_core::journal::Record 
             position: 13,
             time: jiff::Timestamp::from_microsecond(time).expect("in range"),
             actor: piton_core::Actor::Person("ada".to_owned()),
+            checkout: None,
         },
         kind: "entry-undone".to_owned(),
         version: 7,

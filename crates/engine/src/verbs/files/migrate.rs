@@ -85,7 +85,7 @@ fn migrate_text(
         }));
         let facts = Facts {
             actor: Actor::File(place.to_owned()),
-            ..world.facts(HolderKnown::Nothing)
+            ..session.facts(HolderKnown::Nothing)
         };
         session.commit(&command, &facts)?;
     }

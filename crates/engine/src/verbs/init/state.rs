@@ -64,7 +64,7 @@ pub(super) fn adopt(session: &Session<'_>, source: &str) -> Result<bool, Failure
             name,
             ..plan.clone()
         }));
-        let facts = session.world.facts(HolderKnown::Nothing);
+        let facts = session.facts(HolderKnown::Nothing);
         match session.commit(&command, &facts) {
             // Somebody took the name since the runs were looked at.
             Err(CommitError::Refused(Refusal::NameTaken(_))) => {}

@@ -1,0 +1,169 @@
+//! Files that git tracks show what belongs to the branch that is checked out.
+
+use crate::harness::{Said, Scratch};
+
+const LOG: &str = ".agent-os/progress/progress.json";
+const LEARNED: &str = ".ralph/progress.json";
+const MARKDOWN: &str = ".ralph/progress.md";
+const SIGNS: &str = ".ralph/guardrails.md";
+const FILES: [&str; 4] = [LOG, LEARNED, MARKDOWN, SIGNS];
+
+#[track_caller]
+fn fine(said: &Said) {
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+}
+
+fn log(scratch: &Scratch, what: &str) {
+    fine(&scratch.piton(&["log", "milestone_reached", "--description", what]));
+}
+
+fn learn(scratch: &Scratch, what: &str) {
+    fine(&scratch.piton(&["learn", "add", "--type", "tool-usage", what]));
+}
+
+fn commit(scratch: &Scratch, what: &str) {
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-qm", what]);
+}
+
+/// A project whose files are kept up to date and committed on `main`, with an
+/// entry and a learning of it.
+fn project() -> Scratch {
+    let scratch = Scratch::new();
+    let families = ["agent-os", "ralph-json", "ralph-dir"];
+    let with = families.iter().flat_map(|family| ["--with", family]);
+    let init: Vec<&str> = ["init", "--yes"].into_iter().chain(with).collect();
+    fine(&scratch.piton(&init));
+    scratch.git(&["checkout", "-qB", "main"]);
+    log(&scratch, "the keel is laid");
+    learn(&scratch, "Pine is soft.");
+    commit(&scratch, "the keel");
+    scratch
+}
+
+/// All of the files as they stand.
+fn texts(scratch: &Scratch) -> Vec<String> {
+    let files = FILES
+        .iter()
+        .filter(|file| scratch.path().join(file).exists());
+    files.map(|file| scratch.read(file)).collect()
+}
+
+/// What git says has changed.
+fn changes(scratch: &Scratch) -> String {
+    scratch.git(&["status", "--porcelain", "--untracked-files=no"])
+}
+
+#[test]
+fn what_happened_on_another_branch_is_not_written_into_the_files_of_this_one() {
+    let scratch = project();
+    scratch.git(&["switch", "-qc", "feature"]);
+    log(&scratch, "the mast stands");
+    learn(&scratch, "Oak is hard.");
+    commit(&scratch, "the mast");
+    let of_feature = texts(&scratch);
+    assert!(of_feature.concat().contains("the mast stands"));
+
+    scratch.git(&["switch", "-q", "main"]);
+    let of_main = texts(&scratch);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(texts(&scratch), of_main);
+    assert_eq!(changes(&scratch), "");
+    log(&scratch, "the anchor is cast");
+    let all = texts(&scratch).concat();
+    assert!(all.contains("the anchor is cast"), "{all}");
+    assert!(!all.contains("the mast stands"), "{all}");
+    assert!(!all.contains("Oak is hard."), "{all}");
+    commit(&scratch, "the anchor");
+
+    // Nothing that came meanwhile is written there either, or lost from there.
+    scratch.git(&["switch", "-q", "feature"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(texts(&scratch), of_feature);
+    assert_eq!(changes(&scratch), "");
+    log(&scratch, "the sail is set");
+    let all = texts(&scratch).concat();
+    for (what, is_there) in [
+        ("the keel is laid", true),
+        ("the mast stands", true),
+        ("the sail is set", true),
+        ("the anchor is cast", false),
+    ] {
+        assert_eq!(all.contains(what), is_there, "{what}: {all}");
+    }
+    // The journal knows all of it.
+    let recent = scratch.piton(&["recent", "20"]).out;
+    for what in ["the anchor is cast", "the mast stands", "the sail is set"] {
+        assert!(recent.contains(what), "{recent}");
+    }
+}
+
+#[test]
+fn a_sign_that_one_branch_retires_leaves_the_file_of_the_other_alone() {
+    let scratch = project();
+    let sign = ["learn", "add", "--kind", "guardrail", "--title", "Ask"];
+    let words = ["--trigger", "Before a cut", "Ask first."];
+    fine(&scratch.piton(&[&sign[..], &words[..]].concat()));
+    commit(&scratch, "a sign");
+    scratch.git(&["switch", "-qc", "feature"]);
+    let id = scratch.json(&["learn", "list", "--kind", "guardrail"]);
+    let id = id[0]["id"].as_str().expect("an id").to_owned();
+    fine(&scratch.piton(&["learn", "retire", &id, "--why", "no more cuts"]));
+    commit(&scratch, "no more cuts");
+
+    scratch.git(&["switch", "-q", "main"]);
+    let of_main = scratch.read(SIGNS);
+    fine(&scratch.piton(&["files", "sync"]));
+    log(&scratch, "the anchor is cast");
+    assert_eq!(scratch.read(SIGNS), of_main);
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    // The file is no frozen one: what comes is shown.
+    let words = ["--trigger", "Before a knot", "Look twice."];
+    let sign = ["learn", "add", "--kind", "guardrail", "--title", "Look"];
+    fine(&scratch.piton(&[&sign[..], &words[..]].concat()));
+    assert!(scratch.read(SIGNS).contains("Look twice."));
+}
+
+#[test]
+fn the_file_of_a_branch_that_is_where_the_other_began_is_not_taken_for_a_torn_one() {
+    let scratch = project();
+    scratch.git(&["switch", "-qc", "feature"]);
+    for nth in 0..3 {
+        log(&scratch, &format!("plank {nth}"));
+    }
+    commit(&scratch, "planks");
+    scratch.git(&["switch", "-q", "main"]);
+    for _ in 0..2 {
+        fine(&scratch.piton(&["files", "sync"]));
+        assert_eq!(changes(&scratch), "");
+    }
+}
+
+#[test]
+fn a_file_that_git_does_not_track_is_one_for_all_branches() {
+    let scratch = Scratch::new();
+    fine(&scratch.piton(&["init", "--yes", "--with", "agent-os"]));
+    scratch.write(".gitignore", ".piton/\n.agent-os/\n");
+    scratch.git(&["checkout", "-qB", "main"]);
+    commit(&scratch, "begin");
+    log(&scratch, "the keel is laid");
+    scratch.git(&["switch", "-qc", "feature"]);
+    log(&scratch, "the mast stands");
+    scratch.git(&["switch", "-q", "main"]);
+    log(&scratch, "the anchor is cast");
+    let all = scratch.read(LOG);
+    for what in ["the keel is laid", "the mast stands", "the anchor is cast"] {
+        assert_eq!(all.matches(what).count(), 1, "{all}");
+    }
+}
+
+#[test]
+fn what_is_recorded_knows_the_branch_and_the_commit() {
+    let scratch = project();
+    let commit = scratch.git(&["rev-parse", "HEAD"]);
+    log(&scratch, "the mast stands");
+    let recent = scratch.json(&["recent", "1"]);
+    let text = recent.to_string();
+    assert!(text.contains("\"branch\":\"main\""), "{text}");
+    assert!(text.contains(commit.trim()), "{text}");
+}

@@ -1,0 +1,53 @@
+//! What is checked out, read from the files of a repository: git is not started,
+//! because every writing command asks.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use piton_core::checkout::Checkout;
+
+/// What is checked out in a work tree; none where it is not git's. A commit that
+/// is not found in a file of refs is left out.
+#[must_use]
+pub fn checked_out(work_tree: &Path) -> Option<Checkout> {
+    let folder = git_dir(work_tree)?;
+    let head = fs::read_to_string(folder.join("HEAD")).ok()?;
+    let Some(name) = head.trim().strip_prefix("ref: ") else {
+        return Some(Checkout {
+            branch: None,
+            commit: Some(head.trim().to_owned()),
+        });
+    };
+    let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+    Some(Checkout {
+        branch: Some(branch.to_owned()),
+        commit: commit_of(&folder, name),
+    })
+}
+
+/// The folder in which git keeps what belongs to a work tree: its `.git`, or what
+/// that names where it is a file.
+pub(super) fn git_dir(work_tree: &Path) -> Option<PathBuf> {
+    let dot_git = work_tree.join(".git");
+    if dot_git.is_dir() {
+        return Some(dot_git);
+    }
+    let text = fs::read_to_string(&dot_git).ok()?;
+    Some(work_tree.join(text.strip_prefix("gitdir:")?.trim()))
+}
+
+fn commit_of(folder: &Path, name: &str) -> Option<String> {
+    // A linked work tree shares the branches of the repository.
+    let common = fs::read_to_string(folder.join("commondir"));
+    let common = common.map_or_else(|_| folder.to_owned(), |path| folder.join(path.trim()));
+    let loose = fs::read_to_string(common.join(name)).ok();
+    let commit = loose.map(|text| text.trim().to_owned());
+    commit.or_else(|| {
+        let packed = fs::read_to_string(common.join("packed-refs")).ok()?;
+        let line = packed.lines().find(|line| {
+            let named = line.split_once(' ');
+            named.is_some_and(|(_, found)| found == name)
+        });
+        Some(line?.split_once(' ')?.0.to_owned())
+    })
+}

@@ -1,0 +1,69 @@
+//! Which files git tracks, read from its index: git is not started.
+
+use std::fs;
+use std::path::Path;
+
+use super::checked_out::git_dir;
+
+/// Bytes of the header: `DIRC`, the version, how many entries there are.
+const HEADER: usize = 12;
+/// In this version and later names are shortened by what they share.
+const SHORTENED_SINCE: u8 = 4;
+/// The bits of an entry's flags that tell how long its name is.
+const LENGTH: u16 = 0xFFF;
+
+/// Whether git tracks the file at `path`, relative to a work tree. None where
+/// nobody can say without git.
+#[must_use]
+pub fn is_tracked(work_tree: &Path, path: &str) -> Option<bool> {
+    let index = match fs::read(git_dir(work_tree)?.join("index")) {
+        Ok(index) => index,
+        // Nothing was ever added.
+        Err(_) => return Some(false),
+    };
+    let version = *index.get(7)?;
+    if !index.starts_with(b"DIRC") || version >= SHORTENED_SINCE {
+        return None;
+    }
+    Some(names(&index, path))
+}
+
+/// Whether an entry of the index has this name: its flags stand before it and say
+/// how long it is, and a zero follows.
+fn names(index: &[u8], path: &str) -> bool {
+    let name = path.as_bytes();
+    let length = u16::try_from(name.len()).map_or(LENGTH, |length| length.min(LENGTH));
+    let mut at = HEADER;
+    while let Some(found) = find(&index[at..], name) {
+        let start = at + found;
+        let flags = index
+            .get(start.wrapping_sub(2)..start)
+            .and_then(|flags| flags.try_into().ok())
+            .map(u16::from_be_bytes);
+        let is_whole = index.get(start + name.len()) == Some(&0);
+        // An extended entry has two bytes more, in which these bits are not set.
+        let extended = index
+            .get(start.wrapping_sub(4)..start.wrapping_sub(2))
+            .and_then(|flags| flags.try_into().ok())
+            .map(u16::from_be_bytes);
+        let fits = |flags: Option<u16>| flags.is_some_and(|flags| flags & LENGTH == length);
+        if is_whole && (fits(flags) || fits(extended)) {
+            return true;
+        }
+        at = start + 1;
+    }
+    false
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    let first = *what.first()?;
+    let mut at = 0;
+    while let Some(step) = text.get(at..)?.iter().position(|byte| *byte == first) {
+        at += step;
+        if text.get(at..)?.starts_with(what) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
