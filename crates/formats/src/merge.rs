@@ -10,6 +10,7 @@
 //! Which files are merged, and who asks for it, is decided elsewhere; see
 //! `docs/design/0023-merging-files.md`.
 
+pub mod attributes;
 mod blocks;
 mod part;
 pub(crate) mod rules;
@@ -55,8 +56,8 @@ pub struct Merged {
     pub text: String,
     /// How many places are marked.
     pub conflicts: usize,
-    /// Why the file was merged by its lines; none where it was merged as what it
-    /// is, or nothing had to be.
+    /// Why a native file was merged by its lines; none where it was merged as what
+    /// it is, and where it is no native file.
     pub by_lines: Option<&'static str>,
 }
 
@@ -100,7 +101,7 @@ fn merge_lines_alike(path: &str, [base, ours, theirs]: [&str; 3], marks: Marks<'
     }
     let lines = by_lines(versions, marks);
     let Some((format, rules)) = rules_at(path, versions) else {
-        return lines.because("it is no file that piton merges");
+        return lines;
     };
     let merged = as_tree(rules, versions, marks, &lines);
     let is_fine = |text: &str| {
@@ -110,12 +111,11 @@ fn merge_lines_alike(path: &str, [base, ours, theirs]: [&str; 3], marks: Marks<'
     match merged {
         Ok(merged) if merged.conflicts > 0 => merged,
         Ok(merged) if !is_fine(&merged.text) && is_fine(ours) && is_fine(theirs) => {
-            marked((ours, &[]), (theirs, &[]), marks).because("merged, it would not be right")
+            whole(ours, theirs, marks).because("merged, it would break the rules of its format")
         }
         Ok(merged) => merged,
         Err(why) if lines.conflicts == 0 && breaks(rules, &lines.text, versions) => {
-            let whole = (&[0..ours.len()][..], &[0..theirs.len()][..]);
-            marked((ours, whole.0), (theirs, whole.1), marks).because(why)
+            whole(ours, theirs, marks).because(why)
         }
         Err(why) => lines.because(why),
     }
@@ -301,6 +301,13 @@ fn by_lines(versions: Versions<'_>, marks: Marks<'_>) -> Merged {
             }
         }
     }
+    out
+}
+
+/// Both texts whole, one after the other.
+fn whole(ours: &str, theirs: &str, marks: Marks<'_>) -> Merged {
+    let mut out = Merged::clean("");
+    out.push_conflict(&[ours], &[theirs], marks);
     out
 }
 

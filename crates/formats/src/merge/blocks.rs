@@ -254,19 +254,16 @@ pub(super) fn align(base: &[Block], side: &mut [Block]) {
         .collect();
     let known: HashSet<String> = side.iter().map(|block| block.name.clone()).collect();
     let mut from = 0;
-    for at in 0..side.len() {
-        let found = match places.get(&side[at].name) {
-            Some(place) => Some(*place),
-            None => {
-                let free = base[from..].iter();
-                let free = free.take_while(|block| !known.contains(&block.name));
-                let place = free.clone().position(|block| is_reworded(block, &side[at]));
-                place.map(|place| from + place)
-            }
-        };
+    for block in side {
+        let found = places.get(&block.name).copied().or_else(|| {
+            let free = base[from..].iter();
+            let mut free = free.take_while(|had| !known.contains(&had.name));
+            let place = free.position(|had| is_reworded(had, block));
+            place.map(|place| from + place)
+        });
         let Some(place) = found else { continue };
-        side[at].name.clone_from(&base[place].name);
-        align(&base[place].blocks, &mut side[at].blocks);
+        block.name.clone_from(&base[place].name);
+        align(&base[place].blocks, &mut block.blocks);
         from = place + 1;
     }
 }

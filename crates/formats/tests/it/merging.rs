@@ -97,7 +97,7 @@ mod logs {
             both.clone(),
         ];
         let versions = [
-            log(&[first.clone()], &[]),
+            log(std::slice::from_ref(&first), &[]),
             log(&ours, &[]),
             log(&theirs, &[]),
         ];
@@ -383,8 +383,7 @@ mod words {
     fn ticks_words_and_new_criteria_of_both_are_kept() {
         let ours = TASK
             .replace("1. [ ]", "1. [x]")
-            .replace("is computed", "is computed exactly")
-            .replace("model", "model");
+            .replace("is computed", "is computed exactly");
         let theirs = TASK
             .replace("2. [ ]", "2. [x]")
             .replace(
