@@ -48,16 +48,20 @@ fn install(scratch: &Scratch) {
 #[test]
 fn git_keeps_the_marks_and_items_of_both_sides() {
     let base = list(&[("a", false), ("b", false)]);
-    let ours = list(&[("a", true), ("b", false), ("c", false)]);
-    let theirs = list(&[("a", false), ("b", true), ("d", false)]);
+    let ours = list(&[("a", true), ("b", false), ("c", false), ("both", false)]);
+    let theirs = list(&[("a", false), ("b", true), ("d", true), ("both", false)]);
     let scratch = branches(&base, &ours, &theirs);
-    assert_ne!(git_merge(&scratch).exit, 0, "git alone cannot");
-    scratch.git(&["merge", "--abort"]);
     install(&scratch);
     let said = git_merge(&scratch);
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
-    let expect = list(&[("a", true), ("b", true), ("c", false), ("d", false)]);
-    assert_eq!(scratch.read(PRD), expect);
+    let expect = [
+        ("a", true),
+        ("b", true),
+        ("c", false),
+        ("d", true),
+        ("both", false),
+    ];
+    assert_eq!(scratch.read(PRD), list(&expect));
     assert!(!scratch.has(".piton"));
 }
 
@@ -188,7 +192,11 @@ fn a_driver_of_the_same_name_is_left_alone() {
     let scratch = Scratch::new();
     scratch.git(&["config", "merge.piton.driver", "mine %A"]);
     let config = scratch.read(".git/config");
-    insta::assert_snapshot!(scratch.shows(&["files", "merge-driver", "install", "--yes"]), @"");
+    insta::assert_snapshot!(scratch.shows(&["files", "merge-driver", "install", "--yes"]), @r"
+    error: another merge driver is called `piton` in the configuration of this repository [file.conflict]
+    hint: see it with `git config --local --get-regexp '^merge[.]piton[.]'`, and give it another name
+    [exit 1]
+    ");
     scratch.piton(&["files", "merge-driver", "uninstall", "--yes"]);
     assert_eq!(scratch.read(".git/config"), config);
     let outside = Scratch::outside_git();

@@ -164,12 +164,14 @@ fn front_line(text: &str, bytes: Range<usize>, lead: String) -> Block {
 
 fn heading(text: &str, bytes: Range<usize>, lead: String, level: u8) -> Block {
     let words = text[bytes.clone()].trim().trim_start_matches('#').trim();
+    let noted = name_in_note(words);
     Block {
         depth: usize::from(level),
-        name: name_in_note(words).unwrap_or_else(|| words.to_owned()),
         is_named: true,
         time: time_in(words),
-        counter: counter_in(words),
+        // What has a name is not known by its number.
+        counter: counter_in(words).filter(|_| noted.is_none()),
+        name: noted.unwrap_or_else(|| words.to_owned()),
         ..plain(text, bytes, lead)
     }
 }

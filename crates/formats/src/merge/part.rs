@@ -196,17 +196,17 @@ impl Merge {
 
     fn list(&self, path: &str, lists: [&[Node]; 3]) -> Part {
         if let Some(rule) = self.list_at(path) {
-            return Part::Seq(self.named(path, rule, lists));
+            return self.named(path, rule, lists);
         }
         let have_ids = |node: &Node| node.get("id").and_then(Node::text).is_some();
         if lists.iter().all(|list| list.iter().all(have_ids)) {
-            return Part::Seq(self.named(path, &NamedList::BY_ID, lists));
+            return self.named(path, &NamedList::BY_ID, lists);
         }
         Part::Seq(sequence(lists))
     }
 
     /// Elements that have names, each merged with its like.
-    fn named(&self, path: &str, rule: &NamedList, lists: [&[Node]; 3]) -> Vec<Part> {
+    fn named(&self, path: &str, rule: &NamedList, lists: [&[Node]; 3]) -> Part {
         let lists = lists.map(|nodes| Names::of(rule, nodes));
         let [base, ours, theirs] = &lists;
         let mut parts: HashMap<&str, Part> = HashMap::new();
@@ -226,9 +226,27 @@ impl Merge {
         if let Some(key) = rule.unique {
             lists_one_number(key, &lists, &mut parts);
         }
-        let order = order(rule, &lists, &parts);
+        let (was, is_ours, is_theirs) = (common(&lists, 0), common(&lists, 1), common(&lists, 2));
+        if is_ours != was && is_theirs != was && is_ours != is_theirs {
+            let of_side = |side, [lead, other]: [usize; 2]| {
+                let order = order(rule, [&lists[0], &lists[lead], &lists[other]], &parts);
+                let nodes = order.into_iter().flat_map(|name| parts[name].of_side(side));
+                vec![Node::seq(nodes.collect())]
+            };
+            return Part::Choice {
+                ours: of_side(Side::Ours, [1, 2]),
+                theirs: of_side(Side::Theirs, [2, 1]),
+            };
+        }
+        // Our order holds, unless theirs alone was sorted anew.
+        let [lead, other] = if is_ours == was && is_theirs != was {
+            [2, 1]
+        } else {
+            [1, 2]
+        };
+        let order = order(rule, [&lists[0], &lists[lead], &lists[other]], &parts);
         let parts = order.into_iter().filter_map(|name| parts.remove(name));
-        parts.collect()
+        Part::Seq(parts.collect())
     }
 }
 
@@ -299,26 +317,20 @@ impl<'n> Names<'n> {
     }
 }
 
-/// The names in the order of the merged list: that of our side, unless only
-/// theirs was sorted anew; what the other side added stands by its time, else
-/// behind what it stood behind.
+/// The names that are in all three lists, in the order of one.
+fn common<'n>(lists: &'n [Names<'_>; 3], side: usize) -> Vec<&'n str> {
+    let names = lists[side].order.iter().map(String::as_str);
+    let is_common = |name: &&str| lists.iter().all(|list| list.get(name).is_some());
+    names.filter(is_common).collect()
+}
+
+/// The names in the order of the merged list: that of the leading side; what the
+/// other side added stands by its time, else behind what it stood behind.
 fn order<'n>(
     rule: &NamedList,
-    lists: &'n [Names<'_>; 3],
+    [base, lead, other]: [&'n Names<'_>; 3],
     parts: &HashMap<&str, Part>,
 ) -> Vec<&'n str> {
-    let [base, ours, theirs] = lists;
-    let common = |list: &'n Names<'_>| -> Vec<&'n str> {
-        let names = list.order.iter().map(String::as_str);
-        let is_common = |name: &&str| lists.iter().all(|list| list.get(name).is_some());
-        names.filter(is_common).collect()
-    };
-    let was = common(base);
-    let (lead, other) = if common(ours) == was && common(theirs) != was {
-        (theirs, ours)
-    } else {
-        (ours, theirs)
-    };
     let names = lead.order.iter().map(String::as_str);
     let mut order: Vec<&str> = names.filter(|name| parts.contains_key(name)).collect();
     let stamp = |name: &str| {
