@@ -5,6 +5,8 @@
 
 use crate::format::all;
 use crate::markdown::newline;
+use crate::project_format::FaceFile;
+use crate::registry;
 
 const BEGIN: &str = "# piton files merge-driver install";
 const END: &str = "# piton files merge-driver: end";
@@ -32,6 +34,12 @@ pub fn attributes() -> Vec<String> {
             })
         })
         .collect();
+    // What is made of a file for people is text with headings; it is made anew
+    // when piton next writes that file.
+    let derived = registry::face_files().filter_map(FaceFile::derived_path);
+    lines.extend(derived.map(|path| format!("**/{path}{DRIVER}")));
+    let archives = registry::face_files().filter_map(|file| file.archive);
+    lines.extend(archives.map(|archive| format!("**/{}/*.json{DRIVER}", archive.folder)));
     lines.sort();
     lines.dedup();
     lines
@@ -135,7 +143,9 @@ mod tests {
     #[test]
     fn each_file_that_is_merged_has_one_line() {
         insta::assert_snapshot!(attributes().join("\n"), @"
+        **/.agent-os/progress/archive/*.json merge=piton
         **/.agent-os/progress/progress.json merge=piton
+        **/.agent-os/progress/progress.md merge=piton
         **/.ralph/progress.json merge=piton
         **/.ralph/progress.md merge=piton
         PROGRESS.yaml merge=piton

@@ -220,6 +220,36 @@ mod logs {
     }
 
     #[test]
+    fn an_archive_and_the_page_for_people_hold_the_entries_of_both() {
+        let month = |ids: &[&str]| {
+            let list: Vec<String> = ids.iter().map(|at| format!("{{\"id\": \"e-{at}\", \"timestamp\": \"2026-01-{at}T00:00:00Z\", \"type\": \"x\"}}")).collect();
+            format!("{{\"entries\": [{}]}}\n", list.join(", "))
+        };
+        let versions = [month(&["01"]), month(&["01", "03"]), month(&["01", "02"])];
+        let path = ".agent-os/progress/archive/2026-01.json";
+        let found = merged(path, versions.each_ref().map(String::as_str));
+        assert_eq!(found.text, month(&["01", "02", "03"]));
+        let page = |titles: &[&str]| {
+            let entry = |title: &&str| format!("### {title}\n- **Details**: {title}\n\n");
+            format!(
+                "# Log\n\n## 2026-01-15\n\n{}",
+                titles.iter().map(entry).collect::<String>()
+            )
+        };
+        let versions = [
+            page(&["began"]),
+            page(&["o", "began"]),
+            page(&["t", "began"]),
+        ];
+        let path = ".agent-os/progress/progress.md";
+        let found = merged(path, versions.each_ref().map(String::as_str));
+        assert_eq!(
+            (found.conflicts, found.text),
+            (0, page(&["o", "t", "began"]))
+        );
+    }
+
+    #[test]
     fn unknown_keys_form_and_line_ends_of_ours_stay() {
         let base = "{\"version\": \"1.0\", \"entries\": [\r\n  {\"id\":\"a-1\",   \"timestamp\":\"2026-02-03T08:00:00Z\"}\r\n], \"mine\": {\"x\":1}}\r\n";
         let ours = base.replace("\"x\":1", "\"x\":  2");
