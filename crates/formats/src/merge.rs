@@ -1,10 +1,10 @@
 //! Three versions of a native file made one: base, ours and theirs.
 //!
-//! A file is merged as a tree, by what its family says of it ([`rules`]): what
+//! A file is merged as a tree, by what its family says of it (`rules`): what
 //! only one side changed is taken, what both added is kept once each, what is
 //! counted is counted again. The result is written into our text, so that what
 //! did not change keeps its bytes. What contradicts is marked as git marks it,
-//! and nothing else is. [`part`] merges trees, [`blocks`] is Markdown as one.
+//! and nothing else is. `part` merges trees, `blocks` is Markdown as one.
 //!
 //! A text that cannot be read as what it is, is merged by lines as git would.
 //! Which files are merged, and who asks for it, is decided elsewhere; see
@@ -22,7 +22,7 @@ use crate::markdown::{newline, with_newline};
 use crate::problem::Source;
 use crate::sequence::{chunks, matched, taken};
 use crate::tree::{Node, Parsed};
-use crate::{json, yaml};
+use crate::{conflict, json, yaml};
 
 use part::{Part, Side};
 use rules::{Count, Merge, Syntax};
@@ -163,6 +163,10 @@ fn as_tree(
     lines: &Merged,
 ) -> Result<Merged, &'static str> {
     let Versions { base, ours, theirs } = versions;
+    let is_unresolved = |text| conflict::problem(Source { name: "", text }).is_some();
+    if [base, ours, theirs].into_iter().any(is_unresolved) {
+        return Err("a version of it holds an unresolved merge");
+    }
     let Some([base, ours_tree, theirs]) = rules.read_all([base, ours, theirs]) else {
         return Err("a version of it cannot be read");
     };

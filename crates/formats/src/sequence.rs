@@ -185,3 +185,38 @@ pub(crate) fn taken<T: Eq>(chunk: &Chunk, sides: [&[T]; 3]) -> Option<usize> {
     }
     (ours == base).then_some(2)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_sequences_keep_what_they_have_in_common() {
+        let old: Vec<usize> = (0..4_000).collect();
+        let new: Vec<usize> = (0..4_000)
+            .map(|at| if at % 10 == 5 { at + 9_000 } else { at })
+            .collect();
+        let new = [&[7_777][..], &new, &[8_888]].concat();
+        let pairs = matched(&old, &new);
+        assert_eq!(pairs.len(), 3_600);
+        assert!(pairs.iter().all(|(at, to)| old[*at] == new[*to]));
+        assert!(pairs.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
+    }
+
+    #[test]
+    fn a_chunk_is_in_all_three_or_between_two_that_are() {
+        let [base, ours, theirs] = ["abcd", "axcd", "abcyd"].map(str::as_bytes);
+        let found = chunks([base, ours, theirs]);
+        let expect = [
+            [0..1, 0..1, 0..1],
+            [1..2, 1..2, 1..2],
+            [2..3, 2..3, 2..3],
+            [3..3, 3..3, 3..4],
+            [3..4, 3..4, 4..5],
+        ];
+        assert_eq!(found, expect);
+        let sides = [base, ours, theirs];
+        let takes: Vec<Option<usize>> = found.iter().map(|chunk| taken(chunk, sides)).collect();
+        assert_eq!(takes, [Some(1), Some(1), Some(1), Some(2), Some(1)]);
+    }
+}

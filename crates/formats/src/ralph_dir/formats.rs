@@ -104,6 +104,11 @@ static SESSIONS: Merge = Merge {
         unique: Some("counter"),
         ..BLOCKS
     }],
+    // What a criterion has once each.
+    item_name: |words| {
+        let name = words.split_once(": ")?.0;
+        ["Commit", "Notes"].contains(&name).then(|| name.to_owned())
+    },
     ..Merge::MARKDOWN
 };
 

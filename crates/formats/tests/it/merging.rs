@@ -547,6 +547,23 @@ mod words {
     }
 
     #[test]
+    fn a_criterion_with_two_commits_is_a_conflict() {
+        let with = |commit: &str| {
+            SESSIONS.replace(
+                "\n### Block",
+                &format!("- [x] Criterion 2 - Caulk it\n  - Commit: {commit}\n\n### Block"),
+            )
+        };
+        let merged = merged(
+            ".ralph/progress.md",
+            [SESSIONS, &with("2222222"), &with("3333333")],
+        );
+        assert_eq!(merged.conflicts, 1);
+        assert_eq!(settled(&merged.text, true), with("2222222"));
+        assert_eq!(settled(&merged.text, false), with("3333333"));
+    }
+
+    #[test]
     fn sessions_of_both_stand_in_the_order_of_time() {
         let session = |number: u32, day: u32, what: &str| {
             format!(
@@ -610,6 +627,10 @@ mod refusals {
             merged.text,
             "<<<<<<< ours\n{\"features\": [1\n=======\n{\"features\": [2]}\n>>>>>>> theirs\n"
         );
+        let unresolved = "- [ ] a\n<<<<<<< a\n- [ ] b\n=======\n- [ ] c\n>>>>>>> b\n";
+        let found = super::merged("RALPH_TASK.md", ["- [ ] a\n", unresolved, "- [x] a\n"]);
+        assert!(found.by_lines.is_some());
+        assert!(found.text.contains("- [x] a\n") && found.text.contains("- [ ] c\n"));
         let notes = super::merged("notes.txt", ["a\nb\nc\n", "x\nb\nc\n", "a\nb\ny\n"]);
         assert_eq!((notes.text.as_str(), notes.conflicts), ("x\nb\ny\n", 0));
     }
