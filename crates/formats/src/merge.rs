@@ -99,7 +99,7 @@ fn merge_lines_alike(path: &str, [base, ours, theirs]: [&str; 3], marks: Marks<'
     if ours == theirs || theirs == base {
         return Merged::clean(ours);
     }
-    let lines = by_lines(versions, marks);
+    let lines = by_lines(versions, Meeting::Marked(marks));
     let Some((format, rules)) = rules_at(path, versions) else {
         return lines;
     };
@@ -172,11 +172,14 @@ fn as_tree(
     };
     let nodes = [base.as_ref(), ours_tree.as_ref(), theirs.as_ref()];
     let part = rules.part("", nodes).ok_or("nothing would be left of it")?;
-    let our_text = rules.text_of(&part, Side::Ours, ours)?;
+    // Lines that merge bring comments along that the tree knows nothing of.
+    let kept = by_lines(versions, Meeting::Kept).text;
+    let mut begun = [kept.as_str(), ours].into_iter();
+    let our_text = begun.find_map(|text| rules.text_of(&part, Side::Ours, text));
+    let our_text = our_text.ok_or(NOT_IN_PLACE)?;
     let counts = (rules.recount)(&our_text);
     let our_text = rules.with_counts(our_text, &counts)?;
     if !part.contradicts() {
-        // Lines that merge to the same keep comments of both sides.
         let says_the_same = |text: &str| {
             let of_lines = rules.read(text).flatten();
             let of_tree = rules.read(&our_text).flatten();
@@ -190,7 +193,8 @@ fn as_tree(
         return Ok(Merged::clean(our_text));
     }
     // What is counted waits for a person to settle the rest, and is no conflict.
-    let their_text = rules.text_of(&part, Side::Theirs, &our_text)?;
+    let their_text = rules.text_of(&part, Side::Theirs, &our_text);
+    let their_text = their_text.ok_or(NOT_IN_PLACE)?;
     let their_text = rules.with_counts(their_text, &counts)?;
     let spans = |side, text: &str| {
         let mut spans = Vec::new();
@@ -242,16 +246,15 @@ impl Merge {
     }
 
     /// The text that says what `part` says on that side, made from `text`.
-    fn text_of(&self, part: &Part, side: Side, text: &str) -> Result<String, &'static str> {
-        let wanted = part.of_side(side).pop().ok_or("a version of it is empty")?;
-        self.write(text, &wanted)
+    fn text_of(&self, part: &Part, side: Side, text: &str) -> Option<String> {
+        self.write(text, &part.of_side(side).pop()?)
     }
 
-    fn write(&self, text: &str, wanted: &Node) -> Result<String, &'static str> {
+    fn write(&self, text: &str, wanted: &Node) -> Option<String> {
         match self.syntax {
-            Syntax::Json => json::patch(text, wanted).map_err(|_| NOT_IN_PLACE),
-            Syntax::Yaml => yaml::patch(text, wanted).map_err(|_| NOT_IN_PLACE),
-            Syntax::Markdown => Ok(blocks::render(wanted)),
+            Syntax::Json => json::patch(text, wanted).ok(),
+            Syntax::Yaml => yaml::patch(text, wanted).ok(),
+            Syntax::Markdown => Some(blocks::render(wanted)),
         }
     }
 
@@ -263,7 +266,7 @@ impl Merge {
         for (path, value) in counts {
             set(&mut wanted, path, value);
         }
-        self.write(&text, &wanted)
+        self.write(&text, &wanted).ok_or(NOT_IN_PLACE)
     }
 }
 
@@ -287,22 +290,29 @@ fn lines_of(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
+/// What becomes of lines that both sides changed.
+#[derive(Clone, Copy)]
+enum Meeting<'m> {
+    Marked(Marks<'m>),
+    /// What both put in stays, one behind the other; else ours does.
+    Kept,
+}
+
 /// Merges lines as git does.
-fn by_lines(versions: Versions<'_>, marks: Marks<'_>) -> Merged {
+fn by_lines(versions: Versions<'_>, how: Meeting<'_>) -> Merged {
     let lines = [versions.base, versions.ours, versions.theirs].map(lines_of);
     let lines = [&lines[0][..], &lines[1][..], &lines[2][..]];
     let mut out = Merged::clean("");
     for chunk in chunks(lines) {
-        match taken(&chunk, lines) {
-            Some(side) => {
-                for line in &lines[side][chunk[side].clone()] {
-                    out.push_line(line);
-                }
+        let [base, ours, theirs] = [0, 1, 2].map(|side| &lines[side][chunk[side].clone()]);
+        match (taken(&chunk, lines), how) {
+            (Some(1), _) => out.text.extend(ours.iter().copied()),
+            (Some(_), _) => out.text.extend(theirs.iter().copied()),
+            (None, Meeting::Kept) => {
+                let theirs = theirs.iter().filter(|_| base.is_empty());
+                out.text.extend(ours.iter().chain(theirs).copied());
             }
-            None => {
-                let [_, ours, theirs] = chunk;
-                out.push_conflict(&lines[1][ours], &lines[2][theirs], marks);
-            }
+            (None, Meeting::Marked(marks)) => out.push_conflict(ours, theirs, marks),
         }
     }
     out
@@ -336,9 +346,7 @@ fn marked(ours: Contradicting<'_>, theirs: Contradicting<'_>, marks: Marks<'_>) 
             let (ours, theirs) = (bare(&ours[i..at]), bare(&theirs[j..to]));
             out.push_conflict(&ours, &theirs, marks);
         }
-        if let Some((_, line)) = ours.get(at) {
-            out.push_line(line);
-        }
+        out.text.extend(ours.get(at).map(|(_, line)| *line));
         (i, j) = (at + 1, to + 1);
     }
     out
@@ -367,20 +375,12 @@ fn tagged<'t>((text, spans): Contradicting<'t>, side: Option<Side>) -> Vec<Tagge
 }
 
 impl Merged {
-    fn push_line(&mut self, line: &str) {
-        self.text.push_str(line);
-    }
-
     fn push_conflict<T: AsRef<str>>(&mut self, ours: &[T], theirs: &[T], marks: Marks<'_>) {
         self.conflicts += 1;
         self.push_mark('<', marks.ours, marks.size);
-        for line in ours {
-            self.push_line(line.as_ref());
-        }
+        self.text.extend(ours.iter().map(AsRef::as_ref));
         self.push_mark('=', "", marks.size);
-        for line in theirs {
-            self.push_line(line.as_ref());
-        }
+        self.text.extend(theirs.iter().map(AsRef::as_ref));
         self.push_mark('>', marks.theirs, marks.size);
     }
 

@@ -407,6 +407,24 @@ mod plans {
     }
 
     #[test]
+    fn comments_that_both_put_beside_new_phases_stay() {
+        let with = |id: &str| {
+            let phase = format!(
+                "  # {id} is new\n  - id: {id} # why\n    status: pending\n    prompt: x\n"
+            );
+            let text = SPRINT.replace("current:", &format!("{phase}current:"));
+            text.replace("total-phases: 2", "total-phases: 3")
+        };
+        let text = clean("PROGRESS.yaml", [SPRINT, &with("mine"), &with("yours")]);
+        let both = with("yours").replace("total-phases: 3", "total-phases: 4");
+        let mine = "  # mine is new\n  - id: mine # why\n    status: pending\n    prompt: x\n";
+        assert_eq!(
+            text,
+            both.replace("  # yours is", &format!("{mine}  # yours is"))
+        );
+    }
+
+    #[test]
     fn two_states_of_one_phase_are_marked_alone() {
         let with = |status: &str| {
             SPRINT.replace(
@@ -821,7 +839,12 @@ mod random {
                 };
                 text.lines()
                     .filter(is_id)
-                    .map(|line| line.replace("[x]", "[ ]"))
+                    .map(|line| {
+                        line.split(" # ")
+                            .next()
+                            .unwrap_or(line)
+                            .replace("[x]", "[ ]")
+                    })
                     .collect::<BTreeSet<_>>()
             };
             for side in [ours, theirs] {
