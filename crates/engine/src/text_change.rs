@@ -70,8 +70,8 @@ impl TextChange {
     ///
     /// # Errors
     ///
-    /// When the file cannot be written, or somebody changed it since: it is as they
-    /// left it then.
+    /// When the file cannot be written, or another program changed it since: it
+    /// is as that left it then.
     pub fn apply(&self) -> Result<(), Failure> {
         let target = &self.target;
         let cannot = |error| unwritable(target, error);
@@ -100,7 +100,7 @@ impl TextChange {
         if before.as_deref() == self.old.as_ref().map(String::as_bytes) {
             return Ok(());
         }
-        // Somebody wrote it between the look and now: their version goes back.
+        // Another program wrote it between the look and now: its version goes back.
         let is_own = |path: &Path| fs::read(path).is_ok_and(|there| there == new.as_bytes());
         displaced.put_back(is_own).map_err(cannot)?;
         Err(meanwhile(&self.file))

@@ -199,6 +199,12 @@ fn a_driver_of_the_same_name_is_left_alone() {
     ");
     scratch.piton(&["files", "merge-driver", "uninstall", "--yes"]);
     assert_eq!(scratch.read(".git/config"), config);
+    let scratch = Scratch::new();
+    scratch.git(&["config", "merge.piton.name", "mine"]);
+    let config = scratch.read(".git/config");
+    install(&scratch);
+    scratch.piton(&["files", "merge-driver", "uninstall", "--yes"]);
+    assert_eq!(scratch.read(".git/config"), config);
     let outside = Scratch::outside_git();
     let said = outside.piton(&["files", "merge-driver", "install", "--yes"]);
     assert_eq!(said.exit, 7, "{}", said.err);

@@ -75,12 +75,13 @@ pub fn look_at_driver(world: &World, wish: Wish) -> Result<DriverChange, Failure
         return Err(Failure::new("file.conflict", message)
             .hint("see it with `git config --local --get-regexp '^merge[.]piton[.]'`, and give it another name"));
     }
-    let wanted = |value: String| Some(value).filter(|_| wish == Wish::Install);
     let command = format!("{}{COMMAND}", piton(world).replace('%', "%%"));
-    let new = [
-        (NAME, name, wanted(TITLE.to_owned())),
-        (DRIVER, driver, wanted(command)),
-    ];
+    // A title that a person gave the driver stays.
+    let (title, command) = match wish {
+        Wish::Install => (name.clone().or(Some(TITLE.to_owned())), Some(command)),
+        Wish::Uninstall => (name.clone().filter(|name| name != TITLE), None),
+    };
+    let new = [(NAME, name, title), (DRIVER, driver, command)];
     let settings = new.into_iter().filter(|_| is_own);
     let settings: Vec<Setting> = settings
         .filter(|(_, old, new)| old != new)
@@ -117,8 +118,8 @@ fn shown(attributes: &TextChange, settings: &[Setting]) -> String {
 ///
 /// # Errors
 ///
-/// When the attributes or the configuration cannot be written, or somebody
-/// changed the attributes since.
+/// When the attributes or the configuration cannot be written, or
+/// another program changed the attributes since.
 pub fn apply_driver(world: &World, change: &DriverChange) -> Result<(), Failure> {
     if change.attributes.is_needed() {
         change.attributes.apply()?;
