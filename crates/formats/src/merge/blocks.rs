@@ -351,3 +351,48 @@ fn push(out: &mut String, node: &Node) {
         push(out, block);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use piton_simkit::seed::cases;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn again(text: &str) -> String {
+        render(&to_node(&parse(text, 0, |_| None)))
+    }
+
+    #[test]
+    fn a_text_is_its_blocks_one_behind_the_other() {
+        for text in [
+            "",
+            "\u{feff}# a\r\n\r\n- [x] b\r\n  - c\r\n\r\n    d\r\n***\r\n",
+            "a\n===\n\n```\n- [ ] b\n\n# c\n```\n> d\n> e\n<!-- f\n\ng -->\n| h |\n",
+            "1. [X] a\n\n   b\n10) [ ]\n- [x]\n-\n\n\n",
+            "## Session 1 (2026-01-15) <!-- piton: entry-1 -->\n**Session 1 ended** - x",
+        ] {
+            assert_eq!(again(text), text);
+        }
+    }
+
+    #[test]
+    fn a_block_is_known_by_its_name() {
+        let text = "## Session 3 (2026-01-15 10:20:30) <!-- piton: entry-1, at x -->\n- **Trigger**: a\n- b\n- b\n";
+        let blocks = parse(text, 0, |_| None);
+        assert_eq!(blocks[0].name, "note entry-1");
+        assert_eq!(blocks[0].time.as_deref(), Some("2026-01-15T10:20:30"));
+        assert_eq!(blocks[0].counter, None);
+        let names: Vec<&str> = blocks[0].blocks.iter().map(|block| &*block.name).collect();
+        assert_eq!(names, ["field Trigger", "b", "b #2"]);
+    }
+
+    proptest! {
+        #![proptest_config(cases(512))]
+
+        #[test]
+        fn nothing_of_any_text_is_lost(text in "([-*+#>|`~=<! \\t]{0,4}(\\[[ xX]\\]|1\\.|--|ab?|€)?(\\r?\n)?){0,14}") {
+            prop_assert_eq!(again(&text), text);
+        }
+    }
+}

@@ -813,6 +813,78 @@ mod random {
         }
     }
 
+    const REAL: [(&str, &str); 5] = [
+        (
+            ".ralph/progress.md",
+            include_str!("../corpus/markdown/progress_loop.md"),
+        ),
+        (
+            ".ralph/progress.md",
+            include_str!("../corpus/markdown/progress_crlf.md"),
+        ),
+        (
+            ".ralph/guardrails.md",
+            include_str!("../corpus/markdown/guardrails_loop.md"),
+        ),
+        (
+            "RALPH_TASK.md",
+            include_str!("../corpus/markdown/task_wild.md"),
+        ),
+        (
+            "RALPH_TASK.md",
+            include_str!("../corpus/markdown/task_spec.md"),
+        ),
+    ];
+
+    #[test]
+    fn lines_that_either_side_puts_into_a_real_file_are_all_there() {
+        let mut chance = Chance::new(salted(25));
+        for round in 0..100 {
+            let (path, text) = *chance.pick(&REAL);
+            let mut side = |name: &str| {
+                let mut lines: Vec<String> =
+                    text.split_inclusive('\n').map(str::to_owned).collect();
+                let new: Vec<String> = (0..3).map(|at| format!("{name} {round} {at}")).collect();
+                for words in &new {
+                    let mark = *chance.pick(&[
+                        "", "- ", "- [ ] ", "  - ", "### ", "\n## ", "**x**: ", "1. ",
+                    ]);
+                    let place = chance.below(lines.len() + 1);
+                    lines.insert(place, format!("{mark}{words}\n"));
+                    if chance.below(3) == 0 {
+                        let place = chance.below(lines.len());
+                        let ticked = lines[place].replace("[ ]", "[x]");
+                        lines[place] = ticked;
+                    }
+                }
+                (lines.concat(), new)
+            };
+            let ((ours, by_us), (theirs, by_them)) = (side("keel"), side("mast"));
+            let merged = merged(path, [text, &ours, &theirs]);
+            for words in by_us.iter().chain(&by_them) {
+                let count = merged.text.matches(words).count();
+                let may_twice = merged.conflicts > 0;
+                assert!(
+                    count == 1 || (may_twice && count > 0),
+                    "{path}: {words}\n{ours}\n-----\n{theirs}\n-----\n{}",
+                    merged.text
+                );
+            }
+            if merged.conflicts == 0 {
+                for line in text
+                    .lines()
+                    .filter(|line| !line.contains("[ ]") && !line.trim().is_empty())
+                {
+                    assert!(
+                        merged.text.contains(line.trim_end()),
+                        "{path}: {line}\n{}",
+                        merged.text
+                    );
+                }
+            }
+        }
+    }
+
     fn said(text: &str) -> String {
         serde_json::to_string(&json::parse(text).root).unwrap()
     }
