@@ -3,6 +3,7 @@
 mod files;
 mod hook;
 mod learn;
+mod merge_driver;
 mod permission;
 mod recall;
 mod record;
@@ -17,6 +18,7 @@ use piton_core::dollars::Dollars;
 pub(crate) use self::files::{FilesCommand, InitArgs};
 pub(crate) use self::hook::{HookAgent, HookArgs, HookCommand, HookSettings, hook_event};
 pub(crate) use self::learn::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
+pub(crate) use self::merge_driver::{MergeDriverCommand, MergeDriverRun, MergeDriverSettings};
 pub(crate) use self::recall::RecallArgs;
 pub(crate) use self::record::{ActionArg, OutcomeArg, RecordArgs};
 pub(crate) use self::sessions::{IssueCommand, LogArgs, RecentArgs, SessionCommand};

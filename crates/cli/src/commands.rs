@@ -4,6 +4,7 @@ mod files;
 pub(crate) mod hook;
 mod learn;
 mod memory;
+mod merge_driver;
 mod next;
 mod recall;
 mod record;

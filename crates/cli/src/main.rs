@@ -47,7 +47,12 @@ fn main() -> ExitCode {
 
 fn call(world: &World, args: Args, output: &mut Output) -> Result<Exit, Failure> {
     // Whoever needs the configuration says what is wrong with it.
-    let config = Config::load(&Project::find(world, &world.cwd)).unwrap_or_default();
+    let config = if args.command.is_merge() {
+        // git starts it for each file of a merge; it looks at these files alone.
+        Config::default()
+    } else {
+        Config::load(&Project::find(world, &world.cwd)).unwrap_or_default()
+    };
     let world = &world.knowing(&config);
     if let Some(path) = &args.log {
         logging::to_file(world, path)?;

@@ -8,7 +8,7 @@ mod unfinished;
 mod user_name;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::fail;
@@ -86,6 +86,50 @@ impl From<&Output> for Said {
 pub fn head(work_tree: &Path) -> Result<Option<String>, Failure> {
     let said = git(work_tree, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
     Ok(said.ok.then_some(said.out).filter(|out| !out.is_empty()))
+}
+
+/// The root of the work tree that a folder lies in.
+///
+/// # Errors
+///
+/// When git cannot be started, or the folder is in no work tree.
+pub fn root(folder: &Path) -> Result<PathBuf, Failure> {
+    let said = git(folder, &["rev-parse", "--show-toplevel"])?;
+    if said.ok {
+        return Ok(PathBuf::from(said.out));
+    }
+    Err(refused("this folder is in no work tree of git", &said))
+}
+
+/// A setting of the repository itself; none where it has none of this name.
+///
+/// # Errors
+///
+/// When git cannot be started.
+pub fn local_setting(work_tree: &Path, key: &str) -> Result<Option<String>, Failure> {
+    let said = git(work_tree, &["config", "--local", "--get", key])?;
+    Ok(said.ok.then_some(said.out))
+}
+
+/// Sets a setting of the repository itself, or takes it out.
+///
+/// # Errors
+///
+/// When git cannot be started, or cannot write its configuration.
+pub fn set_local(work_tree: &Path, key: &str, value: Option<&str>) -> Result<(), Failure> {
+    let said = match value {
+        Some(value) => git(work_tree, &["config", "--local", key, value])?,
+        None => git(work_tree, &["config", "--local", "--unset", key])?,
+    };
+    if said.ok {
+        return Ok(());
+    }
+    Err(refused(&format!("git could not set {key}"), &said))
+}
+
+fn refused(what: &str, said: &Said) -> Failure {
+    Failure::new("git.missing", format!("{what}: {}", said.err))
+        .hint("work in a git repository whose configuration you may write")
 }
 
 /// Files of one folder that are not the user's: those whose names begin so.

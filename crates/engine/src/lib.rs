@@ -36,6 +36,7 @@ pub mod session;
 pub mod shell;
 pub mod spool;
 pub mod standing;
+pub mod text_change;
 mod unresolved;
 pub mod verbs;
 pub mod verify;

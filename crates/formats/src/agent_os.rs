@@ -19,6 +19,7 @@ pub use archive::{archive, merge_archive, take_archive};
 pub use detect::detect;
 pub use formats::PROJECT;
 pub use markdown::markdown;
+use show::recount;
 pub use show::{element_of, show, told_again};
 pub use take::take;
 

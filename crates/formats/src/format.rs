@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use crate::adoption::{self, Adoption, Count};
 use crate::face::{About, Detected};
+use crate::merge::rules::Merge;
 use crate::problem::{Problem, Severity, Source};
 use crate::shape::{self, Keys, Shape};
 use crate::tree::Node;
@@ -45,6 +46,8 @@ pub struct Format {
     pub(crate) strict: Strict,
     /// How many things of a text are taken, beside its entries and keys.
     pub(crate) counts: fn(Source<'_>) -> Vec<Count>,
+    /// How versions of it are merged; none where its lines are.
+    pub(crate) merge: Option<&'static Merge>,
 }
 
 /// Of a format that has nothing to count but entries and keys.

@@ -13,6 +13,7 @@
 //!   only what changed is touched.
 //! - [`line_diff`]: what changed between two texts, for people.
 //! - [`log_convert`]: a log of one format in the form of another.
+//! - [`merge`]: three versions of a file made one.
 //! - [`plan_convert`]: a plan of one format in the form of another.
 //! - [`plan_file`]: the file of a plan, as a face of its run.
 //! - [`plan_format`]: what is asked of a format of plans.
@@ -79,6 +80,7 @@ pub mod json;
 pub mod line_diff;
 pub mod log_convert;
 pub mod markdown;
+pub mod merge;
 pub mod plan_convert;
 pub mod plan_file;
 pub mod plan_format;
@@ -88,6 +90,7 @@ pub mod project_format;
 pub mod registry;
 mod report;
 pub mod screenshots;
+mod sequence;
 pub mod shape;
 pub mod title;
 mod tolerant;

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
+use crate::sequence::matched;
+
 /// How many lines stand around a change.
 const AROUND: usize = 3;
-/// Longer middles are not compared line with line: they are shown as taken out
-/// and put in whole.
-const PAIRS_MAX: usize = 4 << 20;
 
 /// One line of both texts, or of one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,57 +46,20 @@ fn split(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-fn compared<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Line<'t>> {
-    let same = |pair: &(&&str, &&str)| pair.0 == pair.1;
-    let head = old.iter().zip(new).take_while(same).count();
-    let (old_rest, new_rest) = (&old[head..], &new[head..]);
-    let tail = old_rest.iter().rev().zip(new_rest.iter().rev());
-    let tail = tail.take_while(same).count();
-    let (old_mid, new_mid) = (
-        &old_rest[..old_rest.len() - tail],
-        &new_rest[..new_rest.len() - tail],
-    );
-    let mut lines: Vec<Line<'t>> = old[..head].iter().map(|line| Line::Both(line)).collect();
-    middle(old_mid, new_mid, &mut lines);
-    let tail = &old[old.len() - tail..];
-    lines.extend(tail.iter().map(|line| Line::Both(line)));
-    lines
-}
-
 /// The longest common sequence stays; all else goes or comes.
-fn middle<'t>(old: &[&'t str], new: &[&'t str], lines: &mut Vec<Line<'t>>) {
-    let width = new.len() + 1;
-    if old.len().saturating_mul(width) > PAIRS_MAX {
-        lines.extend(old.iter().map(|line| Line::Old(line)));
-        lines.extend(new.iter().map(|line| Line::New(line)));
-        return;
-    }
-    // How many lines of what is left of both can stay.
-    let mut common = vec![0_u32; (old.len() + 1) * width];
-    for (i, a) in old.iter().enumerate().rev() {
-        for (j, b) in new.iter().enumerate().rev() {
-            common[i * width + j] = if a == b {
-                common[(i + 1) * width + j + 1] + 1
-            } else {
-                common[(i + 1) * width + j].max(common[i * width + j + 1])
-            };
-        }
-    }
+fn compared<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Line<'t>> {
+    let mut lines = Vec::with_capacity(old.len().max(new.len()));
     let (mut i, mut j) = (0, 0);
-    while i < old.len() || j < new.len() {
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            lines.push(Line::Both(old[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if j == new.len()
-            || (i < old.len() && common[(i + 1) * width + j] >= common[i * width + j + 1])
-        {
-            lines.push(Line::Old(old[i]));
-            i += 1;
-        } else {
-            lines.push(Line::New(new[j]));
-            j += 1;
-        }
+    for (at, to) in matched(old, new)
+        .into_iter()
+        .chain([(old.len(), new.len())])
+    {
+        lines.extend(old[i..at].iter().map(|line| Line::Old(line)));
+        lines.extend(new[j..to].iter().map(|line| Line::New(line)));
+        lines.extend(old.get(at).map(|line| Line::Both(line)));
+        (i, j) = (at + 1, to + 1);
     }
+    lines
 }
 
 fn push_hunk(out: &mut String, lines: &[Line<'_>], (from, to): (usize, usize)) {

@@ -33,6 +33,8 @@ pub use face::{edits, show};
 pub use formats::PLAN;
 pub use front::Front;
 use front::keys as front_keys;
+use ids::given_name;
+pub(crate) use pair::is_similar;
 pub use pair::match_criteria;
 pub(crate) use plan::words_of_native;
 pub use plan::{FACE, import};

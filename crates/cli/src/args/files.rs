@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
 
+use super::MergeDriverCommand;
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InitArgs {
     /// Ask nothing
@@ -79,4 +81,10 @@ pub(crate) enum FilesCommand {
     /// Take over what older layouts hold: progress.txt
     #[command(after_help = "Example:\n  piton files migrate")]
     Migrate,
+    /// Let git merge native files as what they are
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  piton files merge-driver install\n  piton files merge-driver uninstall"
+    )]
+    MergeDriver(MergeDriverCommand),
 }

@@ -10,10 +10,18 @@ use piton_engine::caller::{Access, Permission};
 
 use super::{
     Command, FilesCommand, HookCommand, InboxCommand, IssueCommand, JournalCommand, LearnCommand,
-    PlanCommand, SessionCommand, StoreCommand,
+    MergeDriverCommand, PlanCommand, SessionCommand, StoreCommand,
 };
 
 impl Command {
+    /// Whether it merges files that git names, and looks at nothing else.
+    pub(crate) fn is_merge(&self) -> bool {
+        matches!(
+            self,
+            Self::Files(FilesCommand::MergeDriver(MergeDriverCommand::Run(_)))
+        )
+    }
+
     /// Who may give this command.
     pub(crate) fn permission(&self) -> Permission {
         match self {
@@ -118,6 +126,18 @@ fn of_files(command: &FilesCommand) -> Permission {
             Permission::new("piton files convert", changing(writes))
         }
         FilesCommand::Migrate => Permission::new("piton files migrate", Access::Person),
+        FilesCommand::MergeDriver(MergeDriverCommand::Install(settings)) => Permission::new(
+            "piton files merge-driver install",
+            changing(!settings.dry_run),
+        ),
+        FilesCommand::MergeDriver(MergeDriverCommand::Uninstall(settings)) => Permission::new(
+            "piton files merge-driver uninstall",
+            changing(!settings.dry_run),
+        ),
+        // An agent that merges is not asked who it is: git names the files.
+        FilesCommand::MergeDriver(MergeDriverCommand::Run(_)) => {
+            Permission::new("piton files merge-driver run", Access::Read)
+        }
     }
 }
 
@@ -190,6 +210,9 @@ mod tests {
             "init --dry-run",
             "hook install --agent claude --dry-run",
             "hook uninstall --agent claude --dry-run",
+            "files merge-driver install --dry-run",
+            "files merge-driver uninstall --dry-run",
+            "files merge-driver run a b c 7 d",
             "completions bash",
             "man",
         ];
@@ -236,6 +259,8 @@ mod tests {
             "store restore x",
             "hook install --agent claude",
             "hook uninstall --agent codex",
+            "files merge-driver install",
+            "files merge-driver uninstall --yes",
         ];
         check(Access::Person, &lines);
     }

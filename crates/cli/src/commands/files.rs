@@ -7,7 +7,7 @@ use piton_engine::verbs::files::{self, Adoption, Count, Grade, Listed, Standing}
 use piton_engine::verbs::init::{self, Init, Intent};
 use piton_engine::{Exit, Failure, Findings, World};
 
-use super::count;
+use super::{count, merge_driver};
 use crate::args::{FilesCommand, InitArgs};
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW};
 use crate::show::table;
@@ -192,6 +192,7 @@ pub(super) fn files(
             Ok(if is_no { Exit::No } else { Exit::Done })
         }
         FilesCommand::Migrate => migrate(world, output),
+        FilesCommand::MergeDriver(command) => merge_driver::merge_driver(world, &command, output),
     }
 }
 

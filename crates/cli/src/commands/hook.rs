@@ -58,14 +58,31 @@ pub(super) fn settings(
     };
     let change = settings::look(world, typed.agent.into(), whose, wish)?;
     show(&change, wish, output);
-    if !change.is_needed() {
+    if !change.text.is_needed() {
         return Ok(finish(&change, typed, false, output));
     }
-    if typed.dry_run {
-        output.note("nothing was done");
-        return Ok(finish(&change, typed, false, output));
+    match consent(typed.yes, typed.dry_run, output)? {
+        Consent::Given => change.text.apply()?,
+        Consent::NotAsked => return Ok(finish(&change, typed, false, output)),
+        Consent::Refused => return Ok(Exit::No),
     }
-    if !typed.yes {
+    Ok(finish(&change, typed, true, output))
+}
+
+/// Whether a change that was shown is to be made.
+pub(super) enum Consent {
+    Given,
+    /// It was only to be shown.
+    NotAsked,
+    Refused,
+}
+
+/// Asks for it, unless what was typed answers already.
+pub(super) fn consent(yes: bool, dry_run: bool, output: &mut Output) -> Result<Consent, Failure> {
+    if yes && !dry_run {
+        return Ok(Consent::Given);
+    }
+    if !dry_run {
         if output.json || !io::stdin().is_terminal() {
             return Err(Failure::new(
                 "usage",
@@ -73,19 +90,32 @@ pub(super) fn settings(
             )
             .hint("look at the change above, then repeat the command with `--yes`"));
         }
-        if !is_agreed(output) {
-            output.note("nothing was done");
-            return Ok(Exit::No);
+        if is_agreed(output) {
+            return Ok(Consent::Given);
         }
     }
-    settings::apply(&change)?;
-    Ok(finish(&change, typed, true, output))
+    output.note("nothing was done");
+    Ok(if dry_run {
+        Consent::NotAsked
+    } else {
+        Consent::Refused
+    })
+}
+
+/// A diff with its colours.
+pub(super) fn colored(diff: &str) -> String {
+    let lines = diff.lines().map(|line| match line.chars().next() {
+        Some('+') => format!("{GREEN}{line}{GREEN:#}\n"),
+        Some('-') => format!("{RED}{line}{RED:#}\n"),
+        Some(_) | None => format!("{line}\n"),
+    });
+    lines.collect()
 }
 
 /// Shows what would change. The data of `--json` comes when it is done.
 fn show(change: &Change, wish: Wish, output: &mut Output) {
-    let file = change.file.display();
-    if !change.is_needed() {
+    let file = change.text.file.display();
+    if !change.text.is_needed() {
         output.note(&match wish {
             Wish::Install => format!("{file} names piton already"),
             Wish::Uninstall => format!("{file} does not name piton"),
@@ -96,37 +126,30 @@ fn show(change: &Change, wish: Wish, output: &mut Output) {
         output.note(&change.shown);
         return;
     }
-    let mut text = format!("--- {file}\n+++ {file}\n");
-    for line in change.shown.lines() {
-        text.push_str(&match line.chars().next() {
-            Some('+') => format!("{GREEN}{line}{GREEN:#}\n"),
-            Some('-') => format!("{RED}{line}{RED:#}\n"),
-            Some(_) | None => format!("{line}\n"),
-        });
-    }
-    output.data(&text);
+    let diff = colored(&change.shown);
+    output.data(&format!("--- {file}\n+++ {file}\n{diff}"));
 }
 
 fn finish(change: &Change, typed: &HookSettings, done: bool, output: &mut Output) -> Exit {
     if output.json {
         output.json(&serde_json::json!({
-            "file": change.file,
-            "changes": change.is_needed(),
-            "removed": done && change.removes(),
+            "file": change.text.file,
+            "changes": change.text.is_needed(),
+            "removed": done && change.text.removes(),
             "done": done,
             "diff": change.shown,
         }));
         return Exit::Done;
     }
     if done {
-        let file = change.file.display();
-        output.note(&if change.removes() {
+        let file = change.text.file.display();
+        output.note(&if change.text.removes() {
             format!("removed {file}: it was as piton had made it")
         } else {
             format!("wrote {file}")
         });
         let then = Program::from(typed.agent).then();
-        if let Some(then) = then.filter(|_| !change.removes()) {
+        if let Some(then) = then.filter(|_| !change.text.removes()) {
             output.note(then);
         }
     }

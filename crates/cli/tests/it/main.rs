@@ -39,6 +39,7 @@ mod many;
 mod marks;
 mod mcp;
 mod memory;
+mod merge_driver;
 mod morning;
 mod next;
 mod nights;

@@ -2,6 +2,7 @@
 //! date, turned into another format.
 
 mod convert;
+mod driver;
 mod elsewhere;
 pub(crate) mod look;
 mod migrate;
@@ -28,6 +29,7 @@ use crate::session::{Session, open_runs};
 use crate::world::World;
 
 pub use self::convert::{Converted, Lost, convert};
+pub use self::driver::{DriverChange, DriverFiles, apply_driver, look_at_driver, merge_files};
 pub use self::elsewhere::{Elsewhere, elsewhere};
 use self::look::{There, look_for, there};
 pub use self::migrate::{Migrated, migrate};

@@ -1,10 +1,27 @@
 //! The family in the registry.
 
 use super::{FACE, ROOT_NAME, SHAPE, archive, detect, markdown, merge_archive};
-use super::{show, take, take_archive, told_again};
+use super::{recount, show, take, take_archive, told_again};
 use crate::format::{Format, NO_COUNTS, Role, Strict, about};
+use crate::merge::rules::{Merge, NamedList, Settled};
 use crate::project_format::{Archive, FaceFile, Ignored, PLAIN, ProjectFormat};
 use crate::understood::said_of_whole;
+
+static MERGE: Merge = Merge {
+    lists: &[NamedList {
+        key: "entries",
+        time: Some("timestamp"),
+        ..NamedList::BY_ID
+    }],
+    settled: &[
+        ("metadata.total_entries", Settled::Ours),
+        ("metadata.oldest_entry", Settled::Ours),
+        ("metadata.last_updated", Settled::Ours),
+        ("metadata.archived_through", Settled::Greatest),
+    ],
+    recount,
+    ..Merge::JSON
+};
 
 /// The log of Agent OS.
 pub static PROJECT: ProjectFormat = ProjectFormat {
@@ -19,6 +36,7 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         read: |source| take(source.text, &about(source)).problems,
         strict: Strict::Json(&SHAPE, ROOT_NAME),
         counts: NO_COUNTS,
+        merge: Some(&MERGE),
     }],
     files: &[FaceFile {
         face: FACE,

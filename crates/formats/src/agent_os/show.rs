@@ -12,6 +12,7 @@ use super::take::{mark, taken};
 use super::{ENTRY_KEPT, FACE, METADATA, ROOT, ROOT_NAME};
 use crate::face::{About, CannotShow, Detected, Shown};
 use crate::json;
+use crate::merge::rules::Count;
 use crate::shape::{Rest, Shape, Version, is_date_time};
 use crate::tree::{Key, Map, Node};
 use crate::understood::{
@@ -196,6 +197,18 @@ pub(super) fn count_anew(map: &mut Map, entries: &[Node]) {
     let had = map.get("metadata").and_then(Node::as_map);
     let metadata = metadata(had.unwrap_or(&nothing), entries);
     set(map, "metadata", metadata, ROOT);
+}
+
+/// What the metadata of a text must say.
+pub(super) fn recount(text: &str) -> Vec<Count> {
+    let root = json::parse(text).root;
+    let root = root.as_ref().and_then(Node::as_map);
+    let entries = root.and_then(|root| root.get("entries")?.as_seq());
+    let had = root.and_then(|root| root.get("metadata")?.as_map());
+    let Some((entries, had)) = entries.zip(had) else {
+        return Vec::new();
+    };
+    vec![(vec!["metadata"], metadata(had, entries))]
 }
 
 /// True metadata, with what else stood there.

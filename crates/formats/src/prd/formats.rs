@@ -4,6 +4,7 @@ use super::{FACE, FEATURES_SHAPE, Layout, USER_STORIES_SHAPE, convert, criteria_
 use super::{detect, edits, import, read, show};
 use crate::face::Detected;
 use crate::format::{ANYWHERE, Format, NO_COUNTS, Role, Strict};
+use crate::merge::rules::{Merge, Settled};
 use crate::plan_file::About;
 use crate::plan_format::{
     Claim, IN_ONE_FILE, ItemUnit, PlanFormat, PlanKind, PlanRefusal, PlanText, Stateless,
@@ -82,6 +83,11 @@ pub static PLAN: PlanFormat = PlanFormat {
     ..IN_ONE_FILE
 };
 
+static MERGE: Merge = Merge {
+    settled: &[("passes", Settled::Mark)],
+    ..Merge::JSON
+};
+
 const LIST: Format = Format {
     name: "",
     face: FACE,
@@ -93,6 +99,7 @@ const LIST: Format = Format {
     read: |source| read(source).1,
     strict: Strict::None,
     counts: NO_COUNTS,
+    merge: Some(&MERGE),
 };
 
 fn detected(text: &str, is_ours: fn(&Layout) -> bool) -> Detected {

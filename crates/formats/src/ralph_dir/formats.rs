@@ -3,6 +3,7 @@
 use super::face::{self, FACE, detect_words};
 use super::{guardrails, iteration, progress};
 use crate::format::{Format, NO_COUNTS, Role, Strict};
+use crate::merge::rules::{BLOCKS, Merge, NamedList};
 use crate::project_format::{FaceFile, Ignored, PLAIN, ProjectFormat};
 
 /// The files of `.ralph/`.
@@ -14,6 +15,7 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             paths: &[".ralph/progress.md"],
             read: |source| progress::read(source).1,
             counts: progress::counts,
+            merge: Some(&SESSIONS),
             ..WORDS
         },
         Format {
@@ -23,6 +25,7 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             read: |source| guardrails::read(source).1,
             strict: Strict::Text(guardrails::check),
             counts: guardrails::counts,
+            merge: Some(&SIGNS),
             ..WORDS
         },
         Format {
@@ -95,6 +98,28 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
     pictures: Some(".ralph/screenshots"),
 };
 
+static SESSIONS: Merge = Merge {
+    lists: &[NamedList {
+        time: Some("time"),
+        unique: Some("counter"),
+        ..BLOCKS
+    }],
+    // What a criterion has once each.
+    item_name: |words| {
+        let name = words.split_once(": ")?.0;
+        ["Commit", "Notes"].contains(&name).then(|| name.to_owned())
+    },
+    ..Merge::MARKDOWN
+};
+
+static SIGNS: Merge = Merge {
+    lists: &[NamedList {
+        unique: Some("counter"),
+        ..BLOCKS
+    }],
+    ..Merge::MARKDOWN
+};
+
 /// A text of words of people.
 const WORDS: Format = Format {
     name: "",
@@ -107,6 +132,7 @@ const WORDS: Format = Format {
     read: |_| Vec::new(),
     strict: Strict::None,
     counts: NO_COUNTS,
+    merge: None,
 };
 
 /// A file of the directory of seed 002.

@@ -7,9 +7,36 @@ use super::{
 };
 use crate::face::Shown;
 use crate::format::{Format, NO_COUNTS, Role, Strict, about};
+use crate::merge::rules::{Merge, NamedList, Settled};
 use crate::project_format::{Element, FaceFile, List, OldFile, PLAIN, ProjectFormat};
 use crate::ralph_dir::progress_txt;
 use crate::understood::said_of_whole;
+
+static MERGE: Merge = Merge {
+    lists: &[
+        NamedList {
+            key: "entries",
+            names: &[&["id"], &["prd_id", "iteration"]],
+            time: Some("timestamp"),
+            ..NamedList::BY_ID
+        },
+        NamedList {
+            key: "learnings",
+            time: Some("created_at"),
+            ..NamedList::BY_ID
+        },
+        NamedList {
+            key: "patterns",
+            time: Some("discovered_at"),
+            ..NamedList::BY_ID
+        },
+    ],
+    settled: &[
+        ("created_at", Settled::Least),
+        ("times_referenced", Settled::Greatest),
+    ],
+    ..Merge::JSON
+};
 
 const PATH: &str = ".ralph/progress.json";
 
@@ -26,6 +53,7 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         read: |source| take(source.text, &about(source)).problems,
         strict: Strict::Json(&SHAPE, ROOT_NAME),
         counts: NO_COUNTS,
+        merge: Some(&MERGE),
     }],
     files: &[FaceFile {
         face: FACE,

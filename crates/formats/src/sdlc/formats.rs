@@ -38,6 +38,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             read: |source| read(source).1,
             strict: Strict::Json(&SHAPE, "state"),
             counts: NO_COUNTS,
+            merge: None,
         },
         Format {
             name: "sdlc-manifest",
@@ -50,6 +51,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             read: |source| read_manifest(source).1,
             strict: Strict::None,
             counts: NO_COUNTS,
+            merge: None,
         },
         Format {
             name: "sdlc-metrics",
@@ -62,6 +64,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             read: metrics,
             strict: Strict::None,
             counts: NO_COUNTS,
+            merge: None,
         },
     ],
     claim,

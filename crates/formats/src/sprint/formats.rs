@@ -10,6 +10,7 @@ use super::{
 };
 use crate::face::{CannotShow, Detected};
 use crate::format::{ANYWHERE, Format, NO_COUNTS, Role, Strict, faults_of_yaml, has_key};
+use crate::merge::rules::{Count, Merge, Settled, Syntax};
 use crate::plan_file::{Changed, Shown};
 use crate::plan_format::{
     IN_ONE_FILE, ItemUnit, PlanDocument, PlanFormat, PlanKind, PlanPlace, Templates, sound,
@@ -37,6 +38,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             read: |source| parse_progress(source).1,
             strict: Strict::Yaml(&PROGRESS_SHAPE, "progress"),
             counts: NO_COUNTS,
+            merge: Some(&MERGE),
         },
         Format {
             name: "sprint",
@@ -49,6 +51,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             read: faults_of_yaml,
             strict: Strict::Yaml(&SPRINT_SHAPE, "sprint"),
             counts: NO_COUNTS,
+            merge: None,
         },
         Format {
             name: "workflow",
@@ -61,6 +64,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             read: faults_of_yaml,
             strict: Strict::Yaml(&WORKFLOW_SHAPE, "workflow"),
             counts: NO_COUNTS,
+            merge: None,
         },
     ],
     place: PlanPlace::Folder("PROGRESS.yaml"),
@@ -81,6 +85,42 @@ pub static PLAN: PlanFormat = PlanFormat {
     title_of_native: name_of_node,
     ..IN_ONE_FILE
 };
+
+/// Phases and steps are known by their `id`.
+static MERGE: Merge = Merge {
+    syntax: Syntax::Yaml,
+    settled: &[
+        ("current", Settled::Greatest),
+        ("last-activity", Settled::Greatest),
+        ("stats.started-at", Settled::Least),
+        ("stats.completed-at", Settled::Greatest),
+        ("stats.elapsed", Settled::Greatest),
+        ("stats.total-phases", Settled::Ours),
+        ("stats.completed-phases", Settled::Ours),
+        ("stats.total-steps", Settled::Ours),
+        ("stats.completed-steps", Settled::Ours),
+    ],
+    recount,
+    ..Merge::JSON
+};
+
+/// The counters of a text as they must be.
+fn recount(text: &str) -> Vec<Count> {
+    let Some(progress) = parse_progress(Source { name: "", text }).0 else {
+        return Vec::new();
+    };
+    let real = progress.derived_stats();
+    let counts = [
+        ("total-phases", Some(real.total_phases)),
+        ("completed-phases", Some(real.completed_phases)),
+        ("total-steps", real.total_steps),
+        ("completed-steps", real.completed_steps),
+    ];
+    let counts = counts.into_iter();
+    counts
+        .filter_map(|(key, count)| Some((vec!["stats", key], Node::plain(count?.to_string()))))
+        .collect()
+}
 
 fn detected(text: &str) -> Detected {
     match detect_layout(text) {

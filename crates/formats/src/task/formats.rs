@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::{FACE, Task, about, check, convert, edits, front_keys, import, is_ticked};
-use super::{read, show, words_of_native};
+use super::{front, given_name, read, show, words_of_native};
 use crate::adoption::{Count, Left, What};
 use crate::format::{ANYWHERE, Format, Role, Strict};
 use crate::markdown::{Doc, Kind};
+use crate::merge::rules::{BLOCKS, Merge, NamedList};
 use crate::plan_format::{
     Claim, IN_ONE_FILE, ItemUnit, PlanFormat, PlanKind, PlanRefusal, PlanText, Stateless,
     Templates, sound,
@@ -33,6 +34,7 @@ pub static PLAN: PlanFormat = PlanFormat {
         read: |source| read(source).1,
         strict: Strict::Headed(check, front_keys),
         counts,
+        merge: Some(&MERGE),
     }],
     example: Some("a task file"),
     candidates: &["RALPH_TASK.md"],
@@ -75,6 +77,16 @@ pub static PLAN: PlanFormat = PlanFormat {
     words_of_native,
     keeps_what_was_refused: true,
     ..IN_ONE_FILE
+};
+
+static MERGE: Merge = Merge {
+    lists: &[NamedList {
+        unique: Some("number"),
+        ..BLOCKS
+    }],
+    head: |text| front::read(Source { name: "", text }).1,
+    item_name: given_name,
+    ..Merge::MARKDOWN
 };
 
 // No signal stands here as it is printed: an agent that repeats its prompt has

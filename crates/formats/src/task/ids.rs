@@ -20,6 +20,12 @@ pub(super) fn without_bracketed(text: &str) -> (String, Option<String>) {
     }
 }
 
+/// The id that a text begins with, if any.
+pub(super) fn given_name(text: &str) -> Option<String> {
+    let (_, bracketed) = without_bracketed(text);
+    bracketed.or_else(|| leading(text).map(slug))
+}
+
 /// The id that a text begins with, else one made of its words.
 pub(super) fn of_text(text: &str) -> String {
     match leading(text) {

@@ -88,7 +88,7 @@ impl Pairing<'_> {
 }
 
 /// Whether two texts share at least half of their words.
-fn is_similar(a: &str, b: &str) -> bool {
+pub(crate) fn is_similar(a: &str, b: &str) -> bool {
     let words = |text: &str| -> HashSet<String> {
         text.split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty())

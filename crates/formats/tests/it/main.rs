@@ -21,6 +21,7 @@ mod hostile;
 mod json;
 mod log_convert;
 mod logs;
+mod merging;
 mod mutations;
 mod mutations_markdown;
 mod plans;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::emit::same;
+use crate::sequence::longest_growing;
 use crate::tree::Node;
 
 /// What becomes of a wanted element.
@@ -66,31 +67,4 @@ fn by_id(had: &HashMap<&str, usize>, wanted: &HashMap<&str, usize>) -> Vec<Pairi
             Some(_) | None => Pairing::Comes(*from),
         })
         .collect()
-}
-
-/// Marks the longest choice of numbers that grow from first to last, so that
-/// as few elements as can be are moved.
-fn longest_growing(numbers: &[Option<usize>]) -> Vec<bool> {
-    // The place of the least number that ends a choice of each length.
-    let mut ends: Vec<usize> = Vec::new();
-    let mut before: Vec<Option<usize>> = vec![None; numbers.len()];
-    for (place, number) in numbers.iter().enumerate() {
-        if number.is_none() {
-            continue;
-        }
-        let len = ends.partition_point(|end| numbers[*end] < *number);
-        before[place] = len.checked_sub(1).and_then(|len| ends.get(len).copied());
-        if len == ends.len() {
-            ends.push(place);
-        } else {
-            ends[len] = place;
-        }
-    }
-    let mut marked = vec![false; numbers.len()];
-    let mut next = ends.last().copied();
-    while let Some(place) = next {
-        marked[place] = true;
-        next = before[place];
-    }
-    marked
 }

@@ -255,7 +255,11 @@ impl Reader<'_, '_> {
                 self.warn("SESSION_WITHOUT_DATE", session.span, &path)
                     .saying_of("this session has no date: `## Session N (YYYY-MM-DD)`");
             }
-            if !numbers.insert(session.number) {
+            // Two clones count on from the same number; what piton noted tells
+            // their sessions apart.
+            let own = session.own.as_ref();
+            let is_named = own.is_some_and(|own| own.name.is_some());
+            if !is_named && !numbers.insert(session.number) {
                 self.warn("SESSION_NUMBER_TWICE", session.span, &path)
                     .saying_of(&format!("there is a session {} already", session.number));
             }
