@@ -305,19 +305,45 @@ pub struct Viewer<'v> {
     pub current: Option<&'v Node>,
 }
 
+impl Viewer<'_> {
+    /// Until when what is under way counts; none where no runner works on it.
+    fn until_now(&self) -> Option<Timestamp> {
+        self.live.then_some(self.now)
+    }
+}
+
+/// How long was worked on each of the items, which are in tree order, and on those
+/// below it, in milliseconds: as [`Tables::work_ms`] of each says.
+fn work_with_those_below(items: &[&ItemRow], until: Option<Timestamp>) -> Vec<u64> {
+    let mut work = vec![0_u64; items.len()];
+    // By depth: what those below the item that comes next, from behind, took.
+    let mut below: Vec<u64> = Vec::new();
+    for (at, item) in items.iter().enumerate().rev() {
+        let depth = item.place.depth();
+        below.resize(below.len().max(depth + 1), 0);
+        let own = item.work_ms_until(until);
+        work[at] = own.saturating_add(std::mem::take(&mut below[depth]));
+        if let Some(above) = depth.checked_sub(1) {
+            below[above] = below[above].saturating_add(work[at]);
+        }
+    }
+    work
+}
+
 impl ItemView {
     /// An item as its rows say.
     #[must_use]
     pub fn of_item(viewer: &Viewer<'_>, item: &ItemRow) -> Self {
-        Self::below(viewer, item, None)
+        let work_ms = viewer.tables.work_ms(item, viewer.until_now());
+        Self::below(viewer, item, None, work_ms)
     }
 
-    /// The same, where it is known what the item above waits for.
-    fn below(viewer: &Viewer<'_>, item: &ItemRow, above: Option<&Waits>) -> Self {
+    /// The same, where it is known what the item above waits for, and how long
+    /// was worked on it and those below.
+    fn below(viewer: &Viewer<'_>, item: &ItemRow, above: Option<&Waits>, work_ms: u64) -> Self {
         let tables = viewer.tables;
         let run = tables.run(item.run);
         let open = open_question(tables, item.run, &item.node);
-        let until_now = viewer.live.then_some(viewer.now);
         Self {
             run: run.map_or_else(String::new, |run| run.name.clone()),
             node: item.node.to_string(),
@@ -334,7 +360,7 @@ impl ItemView {
             retries: item.retries,
             started_at: item.started_at,
             completed_at: item.completed_at,
-            work_s: tables.work_ms(item, until_now) / 1_000,
+            work_s: work_ms / 1_000,
             summary: item.summary.clone(),
             error: item.error.clone(),
             waits: Waits::with_parent(tables, item, above)
@@ -353,13 +379,16 @@ impl ItemView {
     /// All items of a run, in tree order, as their rows say.
     #[must_use]
     pub fn all_of_run(viewer: &Viewer<'_>, run: RunId) -> Vec<Self> {
-        let mut views: Vec<Self> = Vec::new();
+        let items: Vec<&ItemRow> = viewer.tables.tree(run).collect();
+        let work_ms = work_with_those_below(&items, viewer.until_now());
+        let mut views: Vec<Self> = Vec::with_capacity(items.len());
         // Where the views of those above an item stand.
         let mut above: Vec<usize> = Vec::new();
-        for item in viewer.tables.tree(run) {
+        for (item, work_ms) in items.into_iter().zip(work_ms) {
             above.truncate(item.place.depth().saturating_sub(1));
             let parent = above.last().and_then(|at| views.get(*at));
-            let view = Self::below(viewer, item, parent.and_then(|view| view.waits.as_ref()));
+            let parent = parent.and_then(|view| view.waits.as_ref());
+            let view = Self::below(viewer, item, parent, work_ms);
             above.push(views.len());
             views.push(view);
         }
