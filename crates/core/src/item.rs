@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::{Conversation, HumanNeeded};
+use crate::checkout::Checkout;
 use crate::evidence::{BaselineResult, ClaimOverrides, ClaimedBy, TreeChange};
 use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, Place, RunId};
@@ -233,6 +234,9 @@ pub struct ItemRow {
     /// Why it counts as done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
+    /// What was checked out when it came to be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done_on: Option<Checkout>,
     /// How often it was taken to be worked on: the token of whoever did so last.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fence: u64,

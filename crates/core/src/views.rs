@@ -682,6 +682,10 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
     if moved.stage == Some(Stage::Work) {
         row.claim_gate = None;
     }
+    row.done_on = stamp
+        .checkout
+        .clone()
+        .filter(|_| moved.to == ItemState::Done);
     // What is done again has to change something again.
     if moved.from == ItemState::Done {
         row.change = None;
@@ -768,6 +772,7 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         answer: None,
         gate_runs: None,
         committing: None,
+        done_on: None,
         evidence: if item.state == ItemState::Done {
             vec![Evidence::TakenOver]
         } else {

@@ -616,13 +616,7 @@ impl Following<'_, '_> {
     }
 
     fn is_tracked(&self) -> bool {
-        let project = &self.session.project;
-        let path = project.root.join(self.file.path);
-        let path = path.strip_prefix(&project.work_tree).ok();
-        let path = path.and_then(Path::to_str);
-        // Where nobody can say it, each branch has its own.
-        project.in_git
-            && path.is_none_or(|path| git::is_tracked(&project.work_tree, path) != Some(false))
+        self.session.project.is_tracked(self.file.path)
     }
 
     /// Without the rows of other branches, in a file that git tracks: they come

@@ -15,6 +15,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
+use piton_core::checkout::Checkout;
 use piton_core::command::Word;
 use piton_core::{
     Actor, AttemptId, Command, CommandId, DecisionKind, DecisionRow, Edit, Event, Facts,
@@ -32,6 +33,7 @@ use crate::exchange::{Copied, sha256, sync_folder};
 use crate::faces::{in_lines, is_cut_short};
 use crate::fail;
 use crate::failure::Failure;
+use crate::git;
 use crate::keeper::{Keeper, Look, Present, Put, StampIs, is_last_version, last_version};
 use crate::lies::Rule;
 use crate::project::Project;
@@ -61,6 +63,7 @@ pub struct Mirror {
     behind: bool,
     /// The text that piton wrote last without looking at what was there.
     plain: Option<String>,
+    project: Project,
     /// Whether somebody was told that the file could not be written.
     told: bool,
     /// What the system said of the version that a person is asked about: it is
@@ -200,10 +203,25 @@ impl Mirror {
             took: SignedDuration::ZERO,
             behind: true,
             plain: None,
+            project: session.project.clone(),
             told: false,
             waits: None,
             at_work: None,
         }))
+    }
+
+    /// What is checked out, where each branch has its own file and it matters:
+    /// where an item was done on another one, or another one was checked out when
+    /// piton wrote last.
+    fn own_checkout(&self, tables: &Tables) -> Option<Checkout> {
+        let here = git::checked_out(&self.project.work_tree)?;
+        let is_elsewhere = |row: &ItemRow| {
+            let done_on = row.done_on.as_ref();
+            done_on.is_some_and(|on| !on.is_on_branch_of(&here))
+        };
+        let matters = !self.keeper.is_on_same_branch() || tables.items(self.run).any(is_elsewhere);
+        let is_own = matters && self.project.is_tracked(&self.path);
+        is_own.then_some(here)
     }
 
     /// The file.
@@ -281,6 +299,8 @@ impl Mirror {
         if waits || is_quiet {
             return Ok(Looked::default());
         }
+        let checkout = self.own_checkout(tables);
+        let is_other_branch = checkout.is_some() && !self.keeper.is_on_same_branch();
         let Self {
             keeper,
             plan,
@@ -289,7 +309,9 @@ impl Mirror {
             at_work,
             ..
         } = self;
+        plan.set_checkout(checkout);
         let taking = Taking {
+            is_other_branch,
             session,
             tables,
             run: *run,
@@ -353,6 +375,7 @@ impl Mirror {
 
     /// Puts the text into the file, unless what is there knows more of the run.
     fn put(&mut self, tables: &Tables, position: u64, now: Timestamp) -> io::Result<Put> {
+        let checkout = self.own_checkout(tables);
         let Self {
             keeper,
             plan,
@@ -360,6 +383,7 @@ impl Mirror {
             bytes,
             ..
         } = self;
+        plan.set_checkout(checkout);
         keeper.locked(|keeper| {
             let written = keeper.stamp().positions.get(STREAM).copied().unwrap_or(0);
             if written > position {
@@ -462,6 +486,7 @@ pub(crate) fn decide(
         path,
         token: None,
         at_work: None,
+        is_other_branch: false,
     };
     let word = Word::Person {
         decision: row.id,
@@ -581,6 +606,8 @@ struct Taking<'a, 's, 'w> {
     path: &'w str,
     token: Option<u64>,
     at_work: Option<AttemptId>,
+    /// What piton wrote last was the file of another branch.
+    is_other_branch: bool,
 }
 
 impl Taking<'_, '_, '_> {
@@ -737,7 +764,7 @@ impl Taking<'_, '_, '_> {
         plan: &mut PlanFile,
         bytes: &[u8],
     ) -> Result<Changed, Vec<Problem>> {
-        let base = keeper.base();
+        let base = keeper.base().filter(|_| !self.is_other_branch);
         let remembered = keeper.remembered::<Asked>();
         let Some(Asked { seen, left, .. }) = remembered.filter(|asked| !asked.is_other_plan) else {
             return self.changed(plan, base.as_deref(), bytes);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::fail;
 use crate::failure::{Failure, unwritable};
+use crate::git;
 use crate::world::World;
 
 /// The folder in which a project keeps its progress.
@@ -33,6 +34,17 @@ pub struct Project {
 }
 
 impl Project {
+    /// Whether git tracks the file at `path`, relative to the project: each branch
+    /// has its own then. So it is where nobody can say it without git.
+    #[must_use]
+    pub fn is_tracked(&self, path: &str) -> bool {
+        let path = self.root.join(path);
+        let path = path.strip_prefix(&self.work_tree).ok();
+        let path = path.and_then(Path::to_str);
+        let says = path.and_then(|path| git::is_tracked(&self.work_tree, path));
+        self.in_git && says != Some(false)
+    }
+
     /// Finds the project that `start`, a folder, belongs to.
     #[must_use]
     pub fn find(world: &World, start: &Path) -> Self {

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use piton_core::{DecisionKind, Edit, ItemRow, ItemState, Row, RunId, Tables};
+use piton_core::{DecisionKind, Edit, ItemRow, ItemState, Node, Row, RunId, Tables};
 
 /// What is to become of items that are not in the file any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +18,14 @@ pub(crate) enum Absent {
 }
 
 /// The rows, with what the file says of them in place of what is asked about.
-/// What was dropped stands in no file.
-pub(crate) fn with_doubted(tables: &Tables, run: RunId, absent: Absent) -> Cow<'_, Tables> {
+/// What was dropped stands in no file, and what was done elsewhere is not done
+/// in this one.
+pub(crate) fn with_doubted<'t>(
+    tables: &'t Tables,
+    run: RunId,
+    absent: Absent,
+    elsewhere: &[Node],
+) -> Cow<'t, Tables> {
     let is_asked = tables
         .open_decisions(run)
         .any(|row| row.kind == DecisionKind::AgentEdit);
@@ -29,12 +35,15 @@ pub(crate) fn with_doubted(tables: &Tables, run: RunId, absent: Absent) -> Cow<'
         Absent::LeftOut => dropped.cloned().collect(),
         Absent::Kept => Vec::new(),
     };
-    if !is_asked && dropped.is_empty() {
+    if !is_asked && dropped.is_empty() && elsewhere.is_empty() {
         return Cow::Borrowed(tables);
     }
     let mut shown = tables.clone();
     for item in &dropped {
         leave_out(&mut shown, item);
+    }
+    for item in elsewhere.iter().filter_map(|node| tables.item(run, node)) {
+        shown.put(Row::Item(Box::new(not_begun(item))));
     }
     let asked = tables.open_decisions(run);
     let asked = asked.filter(|row| row.kind == DecisionKind::AgentEdit);
@@ -68,6 +77,19 @@ fn say(tables: &mut Tables, run: RunId, edit: &Edit, absent: Absent) {
         row.state = *to;
     }
     tables.put(Row::Run(Box::new(row)));
+}
+
+/// An item as if nothing had happened to it.
+fn not_begun(item: &ItemRow) -> ItemRow {
+    ItemRow {
+        state: ItemState::Pending,
+        started_at: None,
+        completed_at: None,
+        summary: None,
+        evidence: Vec::new(),
+        gate_runs: None,
+        ..item.clone()
+    }
 }
 
 fn leave_out(tables: &mut Tables, item: &ItemRow) {

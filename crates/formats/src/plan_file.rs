@@ -4,7 +4,10 @@
 //! `edits` tells what somebody changed in it. What differs between formats
 //! stands in their [`PlanFormat`].
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
+use piton_core::checkout::Checkout;
 use piton_core::gate::Gate;
 use piton_core::plan::PlannedItem;
 use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, Tables};
@@ -12,7 +15,7 @@ use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, Tables};
 use crate::conflict;
 use crate::doubted::{Absent, with_doubted};
 use crate::face::CannotShow;
-use crate::plan_format::{PlanDocument, PlanFormat, PlanPlace};
+use crate::plan_format::{PlanDocument, PlanFormat, PlanName, PlanOf, PlanPlace};
 use crate::problem::{Problem, Source};
 use crate::registry::plan_format;
 
@@ -22,6 +25,7 @@ pub struct PlanFile {
     format: &'static PlanFormat,
     run: RunId,
     document: Box<dyn PlanDocument>,
+    checkout: Option<Checkout>,
 }
 
 /// The run that a file shows, and what to call the file in problems.
@@ -77,7 +81,43 @@ impl PlanFile {
             format,
             run,
             document,
+            checkout: None,
         }
+    }
+
+    /// Says what is checked out, for a file of which each branch has its own; none
+    /// for one that all branches share.
+    pub fn set_checkout(&mut self, checkout: Option<Checkout>) {
+        self.checkout = checkout;
+    }
+
+    /// The items that were done on another branch, and are not done in `text`,
+    /// the file of this one.
+    fn done_elsewhere(&self, tables: &Tables, text: Option<&str>) -> Vec<Node> {
+        let Some(here) = &self.checkout else {
+            return Vec::new();
+        };
+        let is_elsewhere = |row: &&ItemRow| {
+            let done_on = row.done_on.as_ref();
+            row.state == ItemState::Done && done_on.is_some_and(|on| !on.is_on_branch_of(here))
+        };
+        let nodes = tables.items(self.run).filter(is_elsewhere);
+        let mut nodes: Vec<Node> = nodes.map(|row| row.node.clone()).collect();
+        if let Some(text) = text.filter(|_| !nodes.is_empty()) {
+            let of = PlanOf {
+                run: self.run,
+                name: PlanName::Given(""),
+                source: "",
+            };
+            let plan = (self.format.read)(Source { name: "", text }, of).0;
+            let items = plan.into_iter().flat_map(|plan| plan.items);
+            let done: HashSet<Node> = items
+                .filter(|item| item.state == ItemState::Done)
+                .map(|item| item.node)
+                .collect();
+            nodes.retain(|node| !done.contains(node));
+        }
+        nodes
     }
 
     /// The file of a run; none for a run that has no plan in a file.
@@ -137,7 +177,8 @@ impl PlanFile {
         tables: &Tables,
         now: Timestamp,
     ) -> Result<Option<String>, CannotShow> {
-        let tables = &*with_doubted(tables, self.run, Absent::LeftOut);
+        let elsewhere = self.done_elsewhere(tables, present);
+        let tables = &*with_doubted(tables, self.run, Absent::LeftOut, &elsewhere);
         self.document.show(present, tables, now)
     }
 
@@ -163,7 +204,8 @@ impl PlanFile {
             return Err(vec![problem]);
         }
         // What is asked about already is not found again.
-        let tables = &*with_doubted(tables, run, Absent::Kept);
+        let elsewhere = self.done_elsewhere(tables, Some(theirs));
+        let tables = &*with_doubted(tables, run, Absent::Kept, &elsewhere);
         let shown = Shown { file, tables, run };
         self.document.edits(base, theirs, shown, now)
     }

@@ -167,3 +167,111 @@ fn what_is_recorded_knows_the_branch_and_the_commit() {
     assert!(text.contains("\"branch\":\"main\""), "{text}");
     assert!(text.contains(commit.trim()), "{text}");
 }
+
+const STORIES: &str = r#"{
+  "project": "yard",
+  "branchName": "main",
+  "userStories": [
+    {"id": "US-1", "title": "Lay the keel", "acceptanceCriteria": ["it lies"], "priority": 1, "passes": false},
+    {"id": "US-2", "title": "Set the mast", "acceptanceCriteria": ["it stands"], "priority": 2, "passes": false}
+  ]
+}
+"#;
+
+/// A repository with a list of stories, and an agent that commits what it does.
+fn yard() -> Scratch {
+    let scratch = Scratch::new();
+    scratch
+        .write("prd.json", STORIES)
+        .write(".gitignore", ".piton/\nagent.sh\n");
+    scratch.agent(
+        "echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"",
+    );
+    scratch.git(&["checkout", "-qB", "main"]);
+    commit(&scratch, "begin");
+    scratch
+}
+
+fn run_one(scratch: &Scratch) {
+    let agent = ["--agent", "./agent.sh", "--verdict", "exit-status"];
+    let run: Vec<&str> = ["run", "prd.json", "--once"]
+        .into_iter()
+        .chain(agent)
+        .collect();
+    let said = scratch.piton(&run);
+    assert!([0, 5].contains(&said.exit), "{}{}", said.out, said.err);
+}
+
+fn passes(scratch: &Scratch) -> Vec<bool> {
+    let list: serde_json::Value = serde_json::from_str(&scratch.read("prd.json")).expect("JSON");
+    let stories = list["userStories"].as_array().expect("a list").iter();
+    stories.map(|story| story["passes"] == true).collect()
+}
+
+#[test]
+fn a_story_that_is_done_on_one_branch_is_not_ticked_on_another() {
+    let scratch = yard();
+    scratch.git(&["branch", "feature"]);
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [true, false]);
+    commit(&scratch, "the keel is done");
+
+    scratch.git(&["switch", "-q", "feature"]);
+    for _ in 0..2 {
+        fine(&scratch.piton(&["files", "sync"]));
+        fine(&scratch.piton(&["session", "focus", "the mast"]));
+        assert_eq!(passes(&scratch), [false, false]);
+        assert_eq!(changes(&scratch), "");
+    }
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    // What is done here is ticked here.
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [false, true]);
+    commit(&scratch, "the mast is done");
+
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [true, false]);
+    assert_eq!(changes(&scratch), "");
+    // What git merges stays.
+    let message = ["merge", "-q", "-m", "both", "feature", "-X", "ours"];
+    scratch.git(&message);
+    let merged = scratch.read("prd.json").replace(
+        "\"priority\": 2, \"passes\": false",
+        "\"priority\": 2, \"passes\": true",
+    );
+    scratch.write("prd.json", &merged);
+    commit(&scratch, "both are done");
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [true, true]);
+    assert_eq!(changes(&scratch), "");
+}
+
+#[test]
+fn a_story_of_another_branch_is_not_put_into_the_list_of_this_one() {
+    let scratch = yard();
+    run_one(&scratch);
+    commit(&scratch, "the keel is done");
+    scratch.git(&["switch", "-qc", "feature"]);
+    let more = scratch.read("prd.json").replace(
+        "\"priority\": 2, \"passes\": false}",
+        "\"priority\": 2, \"passes\": false},\n    {\"id\": \"US-3\", \"title\": \"Sew a sail\", \"acceptanceCriteria\": [\"it holds\"], \"priority\": 3, \"passes\": false}",
+    );
+    scratch.write("prd.json", &more);
+    fine(&scratch.piton(&["files", "sync"]));
+    commit(&scratch, "a sail");
+    assert_eq!(passes(&scratch), [true, false, false]);
+    assert!(scratch.piton(&["next"]).out.contains("US-2"));
+
+    scratch.git(&["switch", "-q", "main"]);
+    for _ in 0..2 {
+        fine(&scratch.piton(&["files", "sync"]));
+        assert_eq!(passes(&scratch), [true, false]);
+        assert_eq!(changes(&scratch), "");
+    }
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    scratch.git(&["switch", "-q", "feature"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [true, false, false]);
+    assert_eq!(changes(&scratch), "");
+}

@@ -51,3 +51,57 @@ fn commit_of(folder: &Path, name: &str) -> Option<String> {
         Some(line?.split_once(' ')?.0.to_owned())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "git is asked what it says itself"
+    )]
+    fn git(folder: &Path, args: &[&str]) -> String {
+        let who = ["-c", "user.name=ada", "-c", "user.email=ada@example.org"];
+        let mut git = Command::new("git");
+        let output = git.args(who).args(args).current_dir(folder).output();
+        let output = output.expect("git is installed");
+        assert!(output.status.success(), "{args:?}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// What git itself says.
+    fn said(folder: &Path) -> Checkout {
+        let branch = git(folder, &["branch", "--show-current"]);
+        Checkout {
+            branch: Some(branch).filter(|branch| !branch.is_empty()),
+            commit: Some(git(folder, &["rev-parse", "HEAD"])),
+        }
+    }
+
+    #[test]
+    fn what_is_checked_out_is_what_git_says() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+        fs::create_dir(&one).expect("made");
+        assert_eq!(checked_out(&one), None, "no repository");
+        git(&one, &["init", "-q", "-b", "main"]);
+        let unborn = checked_out(&one).expect("a repository");
+        assert_eq!((unborn.name(), &unborn.commit), ("main", &None));
+        for branch in ["main", "feature/deep"] {
+            git(&one, &["checkout", "-qB", branch]);
+            git(&one, &["commit", "-q", "--allow-empty", "-m", branch]);
+            assert_eq!(checked_out(&one), Some(said(&one)));
+        }
+        git(&one, &["pack-refs", "--all"]);
+        assert_eq!(checked_out(&one), Some(said(&one)), "packed");
+        let path = other.to_str().expect("UTF-8");
+        git(&one, &["worktree", "add", "-q", path, "main"]);
+        assert_eq!(checked_out(&other), Some(said(&other)), "linked");
+        git(&one, &["checkout", "-q", "--detach"]);
+        let detached = checked_out(&one).expect("a repository");
+        assert_eq!(Some(&detached), Some(&said(&one)));
+        assert_eq!(detached.branch, None);
+    }
+}

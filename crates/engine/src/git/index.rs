@@ -16,10 +16,9 @@ const LENGTH: u16 = 0xFFF;
 /// nobody can say without git.
 #[must_use]
 pub fn is_tracked(work_tree: &Path, path: &str) -> Option<bool> {
-    let index = match fs::read(git_dir(work_tree)?.join("index")) {
-        Ok(index) => index,
+    let Ok(index) = fs::read(git_dir(work_tree)?.join("index")) else {
         // Nothing was ever added.
-        Err(_) => return Some(false),
+        return Some(false);
     };
     let version = *index.get(7)?;
     if !index.starts_with(b"DIRC") || version >= SHORTENED_SINCE {
@@ -66,4 +65,51 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
         at += 1;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "git is asked what it says itself"
+    )]
+    fn git(folder: &Path, args: &[&str]) {
+        let output = Command::new("git").args(args).current_dir(folder).output();
+        assert!(output.expect("git is installed").status.success());
+    }
+
+    #[test]
+    fn a_file_is_tracked_where_git_says_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        assert_eq!(is_tracked(folder, "a"), None, "no repository");
+        git(folder, &["init", "-q"]);
+        assert_eq!(is_tracked(folder, "a"), Some(false), "no index");
+        fs::create_dir_all(folder.join("deep/er")).expect("made");
+        let long = format!("deep/er/{}", "n".repeat(200));
+        let all = ["a", "deep/er/prd.json", "prd.json.old", &long];
+        for name in all {
+            fs::write(folder.join(name), name).expect("written");
+        }
+        git(folder, &["add", "-A"]);
+        for version in ["2", "3", "4"] {
+            git(folder, &["update-index", "--index-version", version]);
+            let says = |yes: bool| Some(yes).filter(|_| version != "4");
+            for name in all {
+                assert_eq!(is_tracked(folder, name), says(true), "{name}, {version}");
+            }
+            for name in ["prd.json", "er/prd.json", "deep/er", "old", ""] {
+                assert_eq!(is_tracked(folder, name), says(false), "{name}, {version}");
+            }
+        }
+        git(folder, &["update-index", "--index-version", "2"]);
+        // An entry that is only intended has the longer flags.
+        fs::write(folder.join("prd.json"), "{}").expect("written");
+        git(folder, &["add", "-N", "prd.json"]);
+        assert_eq!(is_tracked(folder, "prd.json"), Some(true));
+    }
 }

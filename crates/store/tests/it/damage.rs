@@ -66,6 +66,16 @@ impl Victim {
         self.connection().execute_batch(sql).expect("good SQL");
     }
 
+    /// What stands in the tables that say what happened, as SQLite reads it.
+    fn bodies(&self) -> Vec<String> {
+        let connection = self.connection();
+        let sql = "SELECT body FROM events UNION ALL SELECT body FROM entries \
+                   UNION ALL SELECT body FROM blockers";
+        let mut statement = connection.prepare(sql).expect("good SQL");
+        let bodies = statement.query_map([], |row| row.get(0)).expect("readable");
+        bodies.collect::<Result<_, _>>().expect("texts")
+    }
+
     fn damage(&self) -> Vec<Damage> {
         let store = SqliteStore::open(self.path(), Options::read_only()).expect("it opens");
         store.verify().expect("damage is an answer").damage
@@ -141,6 +151,7 @@ fn one_flipped_bit_in_any_stored_body_is_found() {
 fn one_flipped_bit_in_the_file_is_found() {
     let victim = Victim::new();
     let whole = fs::read(victim.db()).expect("readable");
+    let read = victim.bodies();
     let words = b"number 7 of the words";
     let places: Vec<usize> = whole
         .windows(words.len())
@@ -148,18 +159,23 @@ fn one_flipped_bit_in_the_file_is_found() {
         .filter(|(_, found)| found == words)
         .map(|(at, _)| at)
         .collect();
-    assert!(
-        places.len() >= 3,
-        "in the event, the entry and the blocker: {places:?}"
-    );
+    let mut found = 0;
     for place in places {
         for at in [place, place + 7, place + 20] {
             let mut flipped = whole.clone();
             flipped[at] ^= 0x20;
             fs::write(victim.db(), &flipped).expect("writable");
-            assert_ne!(victim.damage(), [], "byte {at}");
+            // What SQLite has moved leaves a copy behind, which nobody reads.
+            if victim.bodies() != read {
+                assert_ne!(victim.damage(), [], "byte {at}");
+                found += 1;
+            }
         }
     }
+    assert!(
+        found >= 9,
+        "in the event, the entry and the blocker: {found}"
+    );
     fs::write(victim.db(), &whole).expect("writable");
     assert_eq!(victim.damage(), []);
 }
