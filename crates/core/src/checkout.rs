@@ -19,10 +19,11 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// Whether both are on one branch, or both on none.
+    /// Whether what happened here belongs to the branch of `other`. What happened
+    /// on no branch, as in the middle of a rebase, belongs to each.
     #[must_use]
-    pub fn is_on_branch_of(&self, other: &Self) -> bool {
-        self.branch == other.branch
+    pub fn belongs_to_branch_of(&self, other: &Self) -> bool {
+        self.branch.is_none() || self.branch == other.branch
     }
 
     /// The branch; else the first letters of the commit.

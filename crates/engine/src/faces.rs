@@ -611,8 +611,7 @@ impl Following<'_, '_> {
     /// Whether what piton wrote last was the file of another branch: git keeps
     /// one for each, where it tracks the file.
     fn shows_other_branch(&self, keeper: &Keeper) -> bool {
-        let was_written = !keeper.stamp().head.is_empty();
-        was_written && !keeper.is_on_same_branch() && self.is_tracked()
+        keeper.is_of_other_branch() && self.is_tracked()
     }
 
     fn is_tracked(&self) -> bool {
@@ -627,7 +626,7 @@ impl Following<'_, '_> {
         };
         let is_here = |row: &Fresh| {
             let there = row.checkout();
-            there.is_none_or(|there| there.is_on_branch_of(&here))
+            there.is_none_or(|there| there.belongs_to_branch_of(&here))
         };
         if !behind.rows.iter().all(is_here) && self.is_tracked() {
             behind.rows.retain(is_here);
@@ -644,18 +643,23 @@ impl Following<'_, '_> {
         } else {
             keeper.stamp().positions.clone()
         };
-        let behind = behind(self.session, &positions, self.file).map_err(Trouble)?;
-        let mut behind = self.of_branch(behind);
+        let mut behind = behind(self.session, &positions, self.file).map_err(Trouble)?;
+        if positions.is_empty() {
+            behind = self.of_branch(behind);
+        }
         if positions.is_empty() && self.file.archive.is_some() {
             behind = self.without_archived(behind)?;
         }
         if behind.rows.is_empty() {
-            if behind.positions != keeper.stamp().positions {
+            if is_elsewhere || behind.positions != keeper.stamp().positions {
                 keeper.note(behind.positions)?;
             }
             return Ok(Put::Done);
         }
-        if let Some(put) = large::splice(self.file, keeper, &behind)? {
+        // What is shown from the first row on may stand there already.
+        if !positions.is_empty()
+            && let Some(put) = large::splice(self.file, keeper, &behind)?
+        {
             return Ok(put);
         }
         let text = if missing {
@@ -775,7 +779,7 @@ impl Following<'_, '_> {
 /// fell, and all of it is known. A file of one line is as short as it likes.
 pub(crate) fn is_cut_short(keeper: &Keeper, bytes: &[u8]) -> bool {
     // Another branch has its own version, which may be where this one began.
-    keeper.is_on_same_branch()
+    !keeper.is_of_other_branch()
         && keeper.base().is_some_and(|whole| {
             let is_longer = whole.lines().nth(1).is_some() && whole.len() > bytes.len();
             is_longer && whole.as_bytes().starts_with(bytes)

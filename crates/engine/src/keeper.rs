@@ -660,6 +660,13 @@ impl Keeper {
         self.stamp.head == checked_out(&self.target)
     }
 
+    /// Whether another branch is checked out than when piton wrote the file; not
+    /// where nobody knows which one that was.
+    #[must_use]
+    pub fn is_of_other_branch(&self) -> bool {
+        !self.stamp.head.is_empty() && !self.is_on_same_branch()
+    }
+
     fn put_stamp(&mut self, stamp: Stamp) -> io::Result<()> {
         if stamp == self.stamp {
             return Ok(());

@@ -217,9 +217,9 @@ impl Mirror {
         let here = git::checked_out(&self.project.work_tree)?;
         let is_elsewhere = |row: &ItemRow| {
             let done_on = row.done_on.as_ref();
-            done_on.is_some_and(|on| !on.is_on_branch_of(&here))
+            done_on.is_some_and(|on| !on.belongs_to_branch_of(&here))
         };
-        let matters = !self.keeper.is_on_same_branch() || tables.items(self.run).any(is_elsewhere);
+        let matters = self.keeper.is_of_other_branch() || tables.items(self.run).any(is_elsewhere);
         let is_own = matters && self.project.is_tracked(&self.path);
         is_own.then_some(here)
     }
@@ -300,7 +300,7 @@ impl Mirror {
             return Ok(Looked::default());
         }
         let checkout = self.own_checkout(tables);
-        let is_other_branch = checkout.is_some() && !self.keeper.is_on_same_branch();
+        let is_other_branch = checkout.is_some() && self.keeper.is_of_other_branch();
         let Self {
             keeper,
             plan,
@@ -409,6 +409,10 @@ impl Mirror {
                 || plan.show(None, tables, now).ok().flatten().as_ref() == Some(&text);
             if present.as_ref() == Some(&text) && keeper.target().is_file() {
                 *plain = is_plain.then_some(text);
+                if keeper.is_of_other_branch() {
+                    // From now on it is the file of this one.
+                    keeper.note(keeper.stamp().positions.clone())?;
+                }
                 return Ok(Put::Done);
             }
             let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
@@ -476,9 +480,12 @@ pub(crate) fn decide(
     let Some(mut mirror) = opened.map_err(|error| unwritable(&error))? else {
         return Ok(None);
     };
+    let checkout = mirror.own_checkout(tables);
+    let is_other_branch = checkout.is_some() && mirror.keeper.is_of_other_branch();
     let Mirror {
         keeper, plan, path, ..
     } = &mut mirror;
+    plan.set_checkout(checkout);
     let taking = Taking {
         session,
         tables,
@@ -486,7 +493,7 @@ pub(crate) fn decide(
         path,
         token: None,
         at_work: None,
-        is_other_branch: false,
+        is_other_branch,
     };
     let word = Word::Person {
         decision: row.id,
@@ -764,7 +771,10 @@ impl Taking<'_, '_, '_> {
         plan: &mut PlanFile,
         bytes: &[u8],
     ) -> Result<Changed, Vec<Problem>> {
-        let base = keeper.base().filter(|_| !self.is_other_branch);
+        if self.is_other_branch {
+            return self.said_on_other_branch(plan, bytes);
+        }
+        let base = keeper.base();
         let remembered = keeper.remembered::<Asked>();
         let Some(Asked { seen, left, .. }) = remembered.filter(|asked| !asked.is_other_plan) else {
             return self.changed(plan, base.as_deref(), bytes);
@@ -784,6 +794,32 @@ impl Taking<'_, '_, '_> {
             }
         }
         Ok(changed)
+    }
+
+    /// What the file of another branch says that nobody has said yet: more items,
+    /// and marks. Its words may be older than those that hold.
+    fn said_on_other_branch(
+        &self,
+        plan: &mut PlanFile,
+        bytes: &[u8],
+    ) -> Result<Changed, Vec<Problem>> {
+        let mut changed = self.changed(plan, None, bytes)?;
+        changed.edits.retain(|edit| {
+            let is_mark = matches!(
+                edit,
+                Edit::SetState {
+                    to: ItemState::Done,
+                    ..
+                }
+            );
+            is_mark || matches!(edit, Edit::Insert { .. })
+        });
+        Ok(changed)
+    }
+
+    /// What piton wrote last into the file of this branch.
+    fn own_base(&self, keeper: &Keeper) -> Option<String> {
+        keeper.base().filter(|_| !self.is_other_branch)
     }
 
     fn changed(
@@ -1040,7 +1076,7 @@ impl Taking<'_, '_, '_> {
         problems: &[Problem],
     ) -> Result<Looked, Stopped> {
         let now = self.session.world.now();
-        let own = plan.show(keeper.base().as_deref(), self.tables, now);
+        let own = plan.show(self.own_base(keeper).as_deref(), self.tables, now);
         let can_write = matches!(own, Ok(Some(_)));
         let command = Command::AskAboutFile {
             run: self.run,
@@ -1139,7 +1175,7 @@ impl Taking<'_, '_, '_> {
     ) -> Result<PathBuf, Stopped> {
         let now = self.session.world.now();
         let theirs = std::str::from_utf8(bytes).ok();
-        let base = keeper.base();
+        let base = self.own_base(keeper);
         let own = plan
             .show(base.as_deref().or(theirs), self.tables, now)
             .map_err(io::Error::other)?;

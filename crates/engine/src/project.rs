@@ -35,13 +35,16 @@ pub struct Project {
 
 impl Project {
     /// Whether git tracks the file at `path`, relative to the project: each branch
-    /// has its own then. So it is where nobody can say it without git.
+    /// has its own then. So it is where nobody can say it without git, and not for
+    /// a file of the main work tree that a linked one shares.
     #[must_use]
     pub fn is_tracked(&self, path: &str) -> bool {
         let path = self.root.join(path);
-        let path = path.strip_prefix(&self.work_tree).ok();
-        let path = path.and_then(Path::to_str);
-        let says = path.and_then(|path| git::is_tracked(&self.work_tree, path));
+        let Ok(path) = path.strip_prefix(&self.work_tree) else {
+            return false;
+        };
+        let says = path.to_str();
+        let says = says.and_then(|path| git::is_tracked(&self.work_tree, path));
         self.in_git && says != Some(false)
     }
 

@@ -91,33 +91,45 @@ impl PlanFile {
         self.checkout = checkout;
     }
 
-    /// The items that were done on another branch, and are not done in `text`,
-    /// the file of this one.
-    fn done_elsewhere(&self, tables: &Tables, text: Option<&str>) -> Vec<Node> {
+    /// The items that were done on another branch, and are not done in any of the
+    /// `texts`, versions of the file of this one, with those above them.
+    fn done_elsewhere(&self, tables: &Tables, texts: &[Option<&str>]) -> Vec<Node> {
         let Some(here) = &self.checkout else {
             return Vec::new();
         };
         let is_elsewhere = |row: &&ItemRow| {
             let done_on = row.done_on.as_ref();
-            row.state == ItemState::Done && done_on.is_some_and(|on| !on.is_on_branch_of(here))
+            row.state == ItemState::Done && done_on.is_some_and(|on| !on.belongs_to_branch_of(here))
         };
         let nodes = tables.items(self.run).filter(is_elsewhere);
         let mut nodes: Vec<Node> = nodes.map(|row| row.node.clone()).collect();
-        if let Some(text) = text.filter(|_| !nodes.is_empty()) {
-            let of = PlanOf {
-                run: self.run,
-                name: PlanName::Given(""),
-                source: "",
-            };
-            let plan = (self.format.read)(Source { name: "", text }, of).0;
-            let items = plan.into_iter().flat_map(|plan| plan.items);
-            let done: HashSet<Node> = items
-                .filter(|item| item.state == ItemState::Done)
-                .map(|item| item.node)
-                .collect();
+        for text in texts.iter().flatten() {
+            if nodes.is_empty() {
+                break;
+            }
+            let done = self.done_in(text);
             nodes.retain(|node| !done.contains(node));
         }
+        let is_done = |node: &Node| {
+            let row = tables.item(self.run, node);
+            row.is_some_and(|row| row.state == ItemState::Done)
+        };
+        let above: Vec<Node> = nodes.iter().flat_map(Node::ancestors).collect();
+        nodes.extend(above.into_iter().filter(is_done));
         nodes
+    }
+
+    /// The items that a version of the file says are done.
+    fn done_in(&self, text: &str) -> HashSet<Node> {
+        let of = PlanOf {
+            run: self.run,
+            name: PlanName::Given(""),
+            source: "",
+        };
+        let plan = (self.format.read)(Source { name: "", text }, of).0;
+        let items = plan.into_iter().flat_map(|plan| plan.items);
+        let done = items.filter(|item| item.state == ItemState::Done);
+        done.map(|item| item.node).collect()
     }
 
     /// The file of a run; none for a run that has no plan in a file.
@@ -177,7 +189,7 @@ impl PlanFile {
         tables: &Tables,
         now: Timestamp,
     ) -> Result<Option<String>, CannotShow> {
-        let elsewhere = self.done_elsewhere(tables, present);
+        let elsewhere = self.done_elsewhere(tables, &[present]);
         let tables = &*with_doubted(tables, self.run, Absent::LeftOut, &elsewhere);
         self.document.show(present, tables, now)
     }
@@ -204,10 +216,14 @@ impl PlanFile {
             return Err(vec![problem]);
         }
         // What is asked about already is not found again.
-        let elsewhere = self.done_elsewhere(tables, Some(theirs));
+        let elsewhere = self.done_elsewhere(tables, &[base, Some(theirs)]);
         let tables = &*with_doubted(tables, run, Absent::Kept, &elsewhere);
         let shown = Shown { file, tables, run };
-        self.document.edits(base, theirs, shown, now)
+        let mut changed = self.document.edits(base, theirs, shown, now)?;
+        // What this file says of them was said before they were done.
+        let is_of = |edit: &Edit| edit.about().is_some_and(|node| elsewhere.contains(node));
+        changed.edits.retain(|edit| !is_of(edit));
+        Ok(changed)
     }
 }
 

@@ -275,3 +275,69 @@ fn a_story_of_another_branch_is_not_put_into_the_list_of_this_one() {
     assert_eq!(passes(&scratch), [true, false, false]);
     assert_eq!(changes(&scratch), "");
 }
+
+#[test]
+fn a_tick_that_a_person_takes_away_after_a_merge_is_not_passed_over() {
+    let scratch = yard();
+    scratch.git(&["switch", "-qc", "feature"]);
+    run_one(&scratch);
+    commit(&scratch, "the keel is done");
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    scratch.git(&["merge", "-q", "feature"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [true, false]);
+    let again = scratch.read("prd.json").replace(
+        "\"priority\": 1, \"passes\": true",
+        "\"priority\": 1, \"passes\": false",
+    );
+    scratch.write("prd.json", &again);
+    scratch.piton(&["files", "sync"]);
+    let asked = scratch.json(&["inbox"]).as_array().map_or(0, Vec::len);
+    let next = scratch.piton(&["next"]).out;
+    assert!(asked == 1 || next.contains("US-1"), "{next}");
+    assert_eq!(passes(&scratch), [false, false]);
+}
+
+#[test]
+fn older_words_of_another_branch_are_no_edit() {
+    let scratch = yard();
+    scratch.git(&["switch", "-qc", "feature"]);
+    run_one(&scratch);
+    commit(&scratch, "the keel is done");
+    let reworded = scratch
+        .read("prd.json")
+        .replace("Set the mast", "Set the tall mast")
+        .replace("it stands", "it stands upright");
+    scratch.write("prd.json", &reworded);
+    fine(&scratch.piton(&["files", "sync"]));
+    commit(&scratch, "a tall mast");
+    scratch.git(&["switch", "-q", "main"]);
+    for _ in 0..2 {
+        fine(&scratch.piton(&["files", "sync"]));
+        assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+        assert_eq!(changes(&scratch), "");
+    }
+    scratch.git(&["switch", "-q", "feature"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(changes(&scratch), "");
+    assert_eq!(scratch.read("prd.json"), reworded);
+}
+
+#[test]
+fn what_is_logged_in_the_middle_of_a_rebase_is_shown_later() {
+    let scratch = project();
+    scratch.git(&["checkout", "-q", "--detach"]);
+    log(&scratch, "aground for a while");
+    for file in FILES {
+        if scratch.path().join(file).exists() {
+            scratch.git(&["checkout", "-q", "--", file]);
+        }
+    }
+    scratch.git(&["switch", "-q", "main"]);
+    log(&scratch, "afloat again");
+    let all = scratch.read(LOG);
+    for what in ["aground for a while", "afloat again"] {
+        assert_eq!(all.matches(what).count(), 1, "{what}: {all}");
+    }
+}

@@ -19,6 +19,10 @@ pub fn checked_out(work_tree: &Path) -> Option<Checkout> {
         });
     };
     let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+    if branch == ".invalid" {
+        // The branches are kept in tables, which only git reads.
+        return None;
+    }
     Some(Checkout {
         branch: Some(branch.to_owned()),
         commit: commit_of(&folder, name),

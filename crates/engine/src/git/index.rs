@@ -24,12 +24,17 @@ pub fn is_tracked(work_tree: &Path, path: &str) -> Option<bool> {
     if !index.starts_with(b"DIRC") || version >= SHORTENED_SINCE {
         return None;
     }
-    Some(names(&index, path))
+    if has_entry(&index, path) {
+        return Some(true);
+    }
+    // One that is split has the rest of its entries in another file.
+    let is_split = find(&index, b"link").is_some();
+    (!is_split).then_some(false)
 }
 
 /// Whether an entry of the index has this name: its flags stand before it and say
 /// how long it is, and a zero follows.
-fn names(index: &[u8], path: &str) -> bool {
+fn has_entry(index: &[u8], path: &str) -> bool {
     let name = path.as_bytes();
     let length = u16::try_from(name.len()).map_or(LENGTH, |length| length.min(LENGTH));
     let mut at = HEADER;

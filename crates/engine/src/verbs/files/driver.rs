@@ -169,7 +169,7 @@ pub fn merge_files(world: &World, files: DriverFiles<'_>) -> Result<Merged, Fail
             let message = format!("{} is no UTF-8 text in one of its versions", files.path);
             Failure::new("file.unreadable", message)
                 .because(error)
-                .hint("choose one with `git checkout --ours` or `git checkout --theirs`")
+                .hint("save its versions as UTF-8, or write by hand what holds of them, then `git add` it")
         })?;
         texts.push(text);
     }
