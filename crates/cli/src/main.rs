@@ -11,7 +11,7 @@ mod show;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use piton_engine::config::Config;
 use piton_engine::project::Project;
 use piton_engine::{Exit, Failure, World};
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     if let Some(event) = args::hook_event(std::env::args_os()) {
         return commands::hook::heard(event.as_deref());
     }
-    let args = match Args::try_parse() {
+    let args = match parse() {
         Ok(args) => args,
         Err(error) => return output::usage(&error, args::asks_for_json(std::env::args_os())),
     };
@@ -43,6 +43,14 @@ fn main() -> ExitCode {
         }
     };
     output.end(exit)
+}
+
+/// The command line. What describes it lives as long as the process: to take it
+/// apart costs a short command as much as half of making it.
+fn parse() -> Result<Args, clap::Error> {
+    let described = Box::leak(Box::new(Args::command()));
+    let mut found = described.try_get_matches_from_mut(std::env::args_os())?;
+    Args::from_arg_matches_mut(&mut found).map_err(|error| error.format(described))
 }
 
 fn call(world: &World, args: Args, output: &mut Output) -> Result<Exit, Failure> {

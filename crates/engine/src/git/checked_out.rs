@@ -41,12 +41,17 @@ pub(super) fn git_dir(work_tree: &Path) -> Option<PathBuf> {
 }
 
 fn commit_of(folder: &Path, name: &str) -> Option<String> {
-    // A linked work tree shares the branches of the repository.
-    let common = fs::read_to_string(folder.join("commondir"));
-    let common = common.map_or_else(|_| folder.to_owned(), |path| folder.join(path.trim()));
-    let loose = fs::read_to_string(common.join(name)).ok();
-    let commit = loose.map(|text| text.trim().to_owned());
-    commit.or_else(|| {
+    let commit_in = |folder: &Path| {
+        let loose = fs::read_to_string(folder.join(name)).ok();
+        loose.map(|text| text.trim().to_owned())
+    };
+    commit_in(folder).or_else(|| {
+        // A linked work tree shares the branches of the repository.
+        let common = fs::read_to_string(folder.join("commondir"));
+        let common = common.map_or_else(|_| folder.to_owned(), |path| folder.join(path.trim()));
+        if let Some(commit) = commit_in(&common) {
+            return Some(commit);
+        }
         let packed = fs::read_to_string(common.join("packed-refs")).ok()?;
         let line = packed.lines().find(|line| {
             let named = line.split_once(' ');
