@@ -688,7 +688,7 @@ impl Following<'_, '_> {
         // First what is made of the file: as long as the file is behind, a crash
         // leaves this to the next command.
         if !new.is_empty() {
-            self.derive(&new, news)?;
+            self.derive(text, &new, news)?;
         }
         if text == Some(new.as_str()) && keeper.target().is_file() {
             keeper.settle(behind.positions, large::tail(self.file, &new))?;
@@ -736,8 +736,14 @@ impl Following<'_, '_> {
         show(text, &shown)
     }
 
-    /// Writes what is made of the file for people to read.
-    fn derive(&self, text: &str, news: &mut Vec<News>) -> Result<(), Trouble> {
+    /// Writes what is made of the file for people to read. `before` is the file as
+    /// it stood: what is made of that is piton's, also where another branch has it.
+    fn derive(
+        &self,
+        before: Option<&str>,
+        text: &str,
+        news: &mut Vec<News>,
+    ) -> Result<(), Trouble> {
         let Some((path, render)) = self.file.derived else {
             return Ok(());
         };
@@ -753,20 +759,26 @@ impl Following<'_, '_> {
             if std::fs::read(&target).is_ok_and(|there| there == text.as_bytes()) {
                 return Ok(());
             }
+            let is_own = |bytes: &[u8]| {
+                let own = before.and_then(|before| render(before).ok());
+                own.is_some_and(|own| own.as_bytes() == bytes)
+            };
             if let Present::Foreign(bytes) = keeper.present()? {
-                // Nobody reads it but people: what they wrote there is kept for them.
-                let copy = crate::mirror::keep_copy(&target, COPY)?;
-                forget_copies(&target)?;
-                let copy = copy
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned();
-                news.push(News::Left(format!(
+                if !is_own(&bytes) {
+                    // Nobody reads it but people: what they wrote there is kept for them.
+                    let copy = crate::mirror::keep_copy(&target, COPY)?;
+                    forget_copies(&target)?;
+                    let copy = copy
+                        .file_name()
+                        .unwrap_or_default()
+                        .to_string_lossy()
+                        .into_owned();
+                    news.push(News::Left(format!(
                     "{path} is made of {}: what somebody wrote there is kept beside it as {copy}, \
                      and is not taken in; record it with `piton log`",
                     self.file.path
                 )));
+                }
                 keeper.accept(&bytes)?;
             }
             keeper.put(text.as_bytes(), BTreeMap::new(), None)?;

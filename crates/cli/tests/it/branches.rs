@@ -91,6 +91,9 @@ fn what_happened_on_another_branch_is_not_written_into_the_files_of_this_one() {
     ] {
         assert_eq!(all.contains(what), is_there, "{what}: {all}");
     }
+    // The page that is made of the log is piton's own on each branch.
+    let copy = ".agent-os/progress/progress.md.before-piton";
+    assert!(!scratch.path().join(copy).exists());
     // The journal knows all of it.
     let recent = scratch.piton(&["recent", "20"]).out;
     for what in ["the anchor is cast", "the mast stands", "the sail is set"] {
