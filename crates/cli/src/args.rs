@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod deferred;
 mod files;
 mod hook;
 mod learn;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use piton_core::dollars::Dollars;
 
+pub(crate) use self::deferred::Deferred;
 pub(crate) use self::files::{FilesCommand, InitArgs};
 pub(crate) use self::hook::{HookAgent, HookArgs, HookCommand, HookSettings, hook_event};
 pub(crate) use self::learn::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
@@ -61,10 +63,10 @@ pub(crate) enum Command {
     #[command(
         after_help = "Nothing else is changed: no commit, no git hook, no file of another tool.\n\nExamples:\n  piton init\n  piton init --with ralph-dir\n  piton init --dry-run\n  piton init --yes --json | jq '.found[] | {path, intent}'"
     )]
-    Init(InitArgs),
+    Init(Deferred<InitArgs>),
     /// Work through a plan with an agent until it is done, waits for a person, or reaches a limit
     #[command(after_help = RUN_EXAMPLES)]
-    Run(Box<RunArgs>),
+    Run(Deferred<Box<RunArgs>>),
     /// Show where everything stands
     #[command(
         after_help = "With --failures one count is one attempt that failed or was blocked, or one item that\nfailed or is blocked without such an attempt. A check that says no fails the attempt\nbefore it. Categories count what was noticed; an attempt may notice several things.\n\nExamples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --failures\n  piton status --costs\n  piton status --json | jq .run.counters"
@@ -97,7 +99,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Words stand as they are, a call of a tool in one line, what it gave shortened.\n\nExamples:\n  piton transcript auth-login -f\n  piton transcript auth-login#1 --raw | less\n  piton transcript auth-login --json | jq -r 'select(.kind == \"words\").text'"
     )]
-    Transcript(TranscriptArgs),
+    Transcript(Deferred<TranscriptArgs>),
     /// Say what can be worked on, what waits for what, and what is stuck and why
     #[command(
         after_help = "Without RUN: every run that is not over.\n\nExamples:\n  piton next\n  piton next 2026-01-15_auth --limit 5\n  piton next --json | jq -r '.runs[].ready[].node'"
@@ -156,26 +158,26 @@ pub(crate) enum Command {
         subcommand,
         after_help = "Examples:\n  piton plan check sprints/2026-01-15_auth\n  piton plan skip development/step-2 --why 'not needed any more'"
     )]
-    Plan(PlanCommand),
+    Plan(Deferred<PlanCommand>),
     /// Record a session event
     #[command(
         after_help = "Types: session_started, session_ended, task_completed, task_blocked, debug_resolved,\nscope_override, milestone_reached.\n\nExamples:\n  piton log task_completed --spec auth --task 1.2 --description 'JWT validation'\n  piton log task_blocked --task 1.3 --description 'no key' --data owner=ops"
     )]
-    Log(LogArgs),
+    Log(Deferred<LogArgs>),
     /// Begin a session, end it, say what it is about
     #[command(
         subcommand,
         after_help = "Examples:\n  piton session start finish the login\n  piton session focus the token refresh comes first\n  piton session end 'login works, refresh is next'"
     )]
-    Session(SessionCommand),
+    Session(Deferred<SessionCommand>),
     /// Record an attempt that piton did not start: what came of the work at an item
     #[command(after_help = record::EXAMPLES)]
-    Record(Box<RecordArgs>),
+    Record(Deferred<Box<RecordArgs>>),
     /// Show what happened lately, the last task, the unresolved blockers
     #[command(
         after_help = "Examples:\n  piton recent\n  piton recent 5 --json | jq .unresolved_blockers\n  piton recent --item auth-login\n  piton recent 10 --observations\n  piton recent --blockers"
     )]
-    Recent(RecentArgs),
+    Recent(Deferred<RecentArgs>),
     /// Say what somebody should know who begins with an item
     #[command(after_help = recall::PREPARE)]
     Prepare {
@@ -196,40 +198,40 @@ pub(crate) enum Command {
     },
     /// Say what is known that helps with a failure, or before a task
     #[command(after_help = recall::EXAMPLES)]
-    Recall(RecallArgs),
+    Recall(Deferred<RecallArgs>),
     /// Add, list, show and retire what is worth knowing the next time
     #[command(
         subcommand,
         after_help = "Examples:\n  piton learn add --type build-command 'Run `make gen` before the tests'\n  piton learn list --kind guardrail\n  piton learn retire learning-0003 --why 'the build does it now'"
     )]
-    Learn(LearnCommand),
+    Learn(Deferred<LearnCommand>),
     /// List the issues of a run that came from a state.json
     #[command(
         subcommand,
         after_help = "Examples:\n  piton issue list\n  piton issue list --state ready --json | jq -r '.issues[].id'"
     )]
-    Issue(IssueCommand),
+    Issue(Deferred<IssueCommand>),
     /// List, check, bring up to date, convert and migrate native files
     #[command(
         subcommand,
         after_help = "Examples:\n  piton files list\n  piton files check --strict .ralph/progress.json\n  piton files sync"
     )]
-    Files(FilesCommand),
+    Files(Deferred<FilesCommand>),
     /// Show, verify or export what is stored
     #[command(
         subcommand,
         after_help = "Examples:\n  piton journal show --since 2h\n  piton journal verify"
     )]
-    Journal(JournalCommand),
+    Journal(Deferred<JournalCommand>),
     /// See to the place where everything is kept
     #[command(
         subcommand,
         after_help = "Examples:\n  piton store info\n  piton store backup ../auth.db"
     )]
-    Store(StoreCommand),
+    Store(Deferred<StoreCommand>),
     /// Hear what an agent program tells at its hooks; name piton in them
     #[command(after_help = hook::EXAMPLES)]
-    Hook(HookArgs),
+    Hook(Deferred<HookArgs>),
     /// Serve status, memory and records to an agent as tools, over stdin and stdout
     #[command(after_help = MCP)]
     Mcp {

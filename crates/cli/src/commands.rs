@@ -32,8 +32,8 @@ use piton_engine::world::local_time_s;
 use piton_engine::{Exit, Failure, World};
 
 use crate::args::{
-    Args, Command, IssueCommand, JournalCommand, PlanCommand, RunArgs, StoreCommand, VerbArg,
-    VerdictArg,
+    Args, Command, Deferred, IssueCommand, JournalCommand, PlanCommand, RunArgs, StoreCommand,
+    VerbArg, VerdictArg,
 };
 use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
 use crate::show as shows;
@@ -43,9 +43,9 @@ use crate::show::status::Finished;
 pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exit, Failure> {
     let world = &caller::admit(world, args.command.permission())?;
     match args.command {
-        Command::Init(args) => files::init(world, &args, output),
-        Command::Files(command) => files::files(world, command, output),
-        Command::Run(run) => run_plan(world, *run, output),
+        Command::Init(Deferred(args)) => files::init(world, &args, output),
+        Command::Files(Deferred(command)) => files::files(world, command, output),
+        Command::Run(Deferred(run)) => run_plan(world, *run, output),
         Command::Status {
             run,
             failures: true,
@@ -65,7 +65,7 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
             show_status(world, run.as_deref(), (watch, finished), output)
         }
         Command::Show { name } => show::show(world, &name, output),
-        Command::Transcript(args) => show::transcript(world, &args, output),
+        Command::Transcript(Deferred(args)) => show::transcript(world, &args, output),
         Command::Next { run, limit } => next::next(world, run.as_deref(), limit, output),
         Command::Inbox { command: None } => show_inbox(world, output),
         Command::Inbox {
@@ -80,23 +80,23 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
         Command::Pause { run } => steer(world, run.as_deref(), Wish::Pause, output),
         Command::Resume { run } => steer(world, run.as_deref(), Wish::Resume, output),
         Command::Stop { run } => steer(world, run.as_deref(), Wish::Stop, output),
-        Command::Plan(plan) => plan_command(world, plan, output),
-        Command::Log(entry) => memory::log_entry(world, entry, output),
-        Command::Session(command) => memory::session(world, command, output),
-        Command::Record(args) => record::record(world, *args, output),
-        Command::Recent(args) => memory::recent(world, &args, output),
+        Command::Plan(Deferred(plan)) => plan_command(world, plan, output),
+        Command::Log(Deferred(entry)) => memory::log_entry(world, entry, output),
+        Command::Session(Deferred(command)) => memory::session(world, command, output),
+        Command::Record(Deferred(args)) => record::record(world, *args, output),
+        Command::Recent(Deferred(args)) => memory::recent(world, &args, output),
         Command::Prepare { item, max_tokens } => recall::prepare(world, &item, max_tokens, output),
         Command::Recover { item, failure } => {
             recall::recover(world, &item, failure.as_deref(), output)
         }
-        Command::Recall(args) => recall::recall(world, args, output),
-        Command::Learn(command) => learn::learn(world, command, output),
-        Command::Issue(IssueCommand::List { run, state }) => {
+        Command::Recall(Deferred(args)) => recall::recall(world, args, output),
+        Command::Learn(Deferred(command)) => learn::learn(world, command, output),
+        Command::Issue(Deferred(IssueCommand::List { run, state })) => {
             memory::issues(world, run.as_deref(), state.as_deref(), output)
         }
-        Command::Journal(command) => journal_command(world, command, output),
-        Command::Store(command) => store_command(world, command, output),
-        Command::Hook(args) => match &args.command {
+        Command::Journal(Deferred(command)) => journal_command(world, command, output),
+        Command::Store(Deferred(command)) => store_command(world, command, output),
+        Command::Hook(Deferred(args)) => match &args.command {
             Some(command) => hook::settings(world, command, output),
             None => {
                 hook::heard(args.event.as_deref());

@@ -9,8 +9,8 @@ use std::path::Path;
 use piton_engine::caller::{Access, Permission};
 
 use super::{
-    Command, FilesCommand, HookCommand, InboxCommand, IssueCommand, JournalCommand, LearnCommand,
-    MergeDriverCommand, PlanCommand, SessionCommand, StoreCommand,
+    Command, Deferred, FilesCommand, HookCommand, InboxCommand, IssueCommand, JournalCommand,
+    LearnCommand, MergeDriverCommand, PlanCommand, SessionCommand, StoreCommand,
 };
 
 impl Command {
@@ -18,15 +18,17 @@ impl Command {
     pub(crate) fn is_merge(&self) -> bool {
         matches!(
             self,
-            Self::Files(FilesCommand::MergeDriver(MergeDriverCommand::Run(_)))
+            Self::Files(Deferred(FilesCommand::MergeDriver(
+                MergeDriverCommand::Run(_)
+            )))
         )
     }
 
     /// Who may give this command.
     pub(crate) fn permission(&self) -> Permission {
         match self {
-            Self::Init(args) => Permission::new("piton init", changing(!args.dry_run)),
-            Self::Run(args) => {
+            Self::Init(Deferred(args)) => Permission::new("piton init", changing(!args.dry_run)),
+            Self::Run(Deferred(args)) => {
                 Permission::new("piton run", changing(!args.dry_run)).at(args.plan.as_ref())
             }
             Self::Status { .. } => Permission::new("piton status", Access::Read),
@@ -43,22 +45,22 @@ impl Command {
                 Permission::new("piton resume", Access::Person).at(run.as_ref())
             }
             Self::Stop { run } => Permission::new("piton stop", Access::Person).at(run.as_ref()),
-            Self::Plan(command) => of_plan(command),
+            Self::Plan(Deferred(command)) => of_plan(command),
             Self::Log(_) => Permission::new("piton log", Access::OwnItem),
-            Self::Session(command) => of_session(command),
+            Self::Session(Deferred(command)) => of_session(command),
             Self::Record(_) => Permission::new("piton record", Access::OwnItem),
             Self::Recent(_) => Permission::new("piton recent", Access::Read),
             Self::Prepare { .. } => Permission::new("piton prepare", Access::Read),
             Self::Recover { .. } => Permission::new("piton recover", Access::Read),
             Self::Recall(_) => Permission::new("piton recall", Access::Read),
-            Self::Learn(command) => of_learn(command),
-            Self::Issue(IssueCommand::List { .. }) => {
+            Self::Learn(Deferred(command)) => of_learn(command),
+            Self::Issue(Deferred(IssueCommand::List { .. })) => {
                 Permission::new("piton issue list", Access::Read)
             }
-            Self::Files(command) => of_files(command),
-            Self::Journal(command) => of_journal(command),
-            Self::Store(command) => of_store(command),
-            Self::Hook(args) => match &args.command {
+            Self::Files(Deferred(command)) => of_files(command),
+            Self::Journal(Deferred(command)) => of_journal(command),
+            Self::Store(Deferred(command)) => of_store(command),
+            Self::Hook(Deferred(args)) => match &args.command {
                 None => Permission::new("piton hook", Access::Signed),
                 Some(HookCommand::Install(settings)) => {
                     Permission::new("piton hook install", changing(!settings.dry_run))
