@@ -28,8 +28,9 @@ const RECENT_ATTEMPTS: &str =
 const LAST_ENTRY: &str =
     "SELECT body FROM entries WHERE type = +?1 ORDER BY time DESC, position DESC LIMIT 1";
 const LAST_ITEM: &str = "SELECT node FROM items WHERE run = +?1 ORDER BY place DESC LIMIT 1";
-const FIRST_OF_STANDING: &str =
-    "SELECT body FROM items WHERE run = +?1 AND standing = +?2 ORDER BY place LIMIT 1";
+const FIRST_OF_STANDING: &str = "SELECT body FROM items WHERE run = +?1 AND standing = +?2 \
+    AND standing <> 0 AND standing <> 4 ORDER BY place LIMIT 1";
+const COUNT_OF_STANDING: &str = "SELECT count(*) FROM items WHERE run = ?1 AND standing = ?2 AND standing <> 0 AND standing <> 4";
 const OPEN_CHILDREN: &str = "SELECT body FROM items WHERE run = +?1 AND place >= ?2 AND place < ?3 \
     AND standing <> 4 AND length(place) = ?4 ORDER BY place";
 const OPEN_CHILDREN_OF_LAST: &str = "SELECT body FROM items WHERE run = +?1 AND place >= ?2 AND ?3 IS NULL \
@@ -347,8 +348,7 @@ impl Loader<'_> {
 
     fn standings(&mut self, run: RunId) -> Result<()> {
         let count = |standing: Standing| -> Result<u64> {
-            let sql = "SELECT count(*) FROM items WHERE run = ?1 AND standing = ?2";
-            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut statement = self.connection.prepare_cached(COUNT_OF_STANDING)?;
             let found = params![id(&run), standing.number()];
             let count: i64 = statement.query_row(found, |row| row.get(0))?;
             Ok(u64::try_from(count).unwrap_or(0))

@@ -18,7 +18,11 @@ use crate::fail;
 use crate::store::{Fault, FaultKind};
 
 /// The version of the tables that this program reads and writes.
-pub const SCHEMA_VERSION: u32 = 7;
+pub const SCHEMA_VERSION: u32 = 8;
+
+/// The tables of a store that is made new: the same as the migrations make of an
+/// old one, in a fifth of the time.
+const SCHEMA: &str = include_str!("schema.sql");
 
 /// What makes version N + 1 out of version N; never changed once released.
 const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [
@@ -32,6 +36,7 @@ const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [
     "",
     include_str!("v6.sql"),
     include_str!("v7.sql"),
+    include_str!("v8.sql"),
 ];
 
 /// Since this version documents are made as they are made now: what an older
@@ -211,24 +216,23 @@ fn fill(new: &Path) -> Result<(), Fault> {
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(new, flags).map_err(create)?;
-    connection
-        .pragma_update(None, "application_id", APPLICATION_ID)
-        .map_err(create)?;
+    make_tables(&mut connection).map_err(create)?;
     use_wal(&connection, new)?;
-    migrate(&mut connection, new)?;
-    // Closing would write the log back as well, and say nothing when it cannot.
-    let (busy, log, back): (i64, i64, i64) = connection
-        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })
-        .map_err(create)?;
-    if (busy, log) != (0, back) {
-        let what = format!("cannot write the log of {} back", new.display());
-        return Err(Fault::bare(FaultKind::Io, what));
-    }
     fail::point("create.filled");
     connection.close().map_err(|(_, error)| create(error))?;
     flush(new)
+}
+
+/// Makes all tables in an empty database that nobody else knows of yet.
+fn make_tables(connection: &mut Connection) -> rusqlite::Result<()> {
+    // Whoever finds it half made sweeps it away: it is flushed once it is whole.
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
+    let tx = connection.transaction()?;
+    tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    tx.execute_batch(SCHEMA)?;
+    tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+    tx.commit()
 }
 
 /// Flushes a finished file that no connection has open.
@@ -276,4 +280,49 @@ fn set_orphans_aside(place: &Place) -> Result<(), Fault> {
     }
     drop(fs::remove_file(place.dir.join("journal.db-shm")));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Columns as SQLite knows them, and indexes by their words: adding a column
+    /// writes it to another place in the text of its table.
+    fn shape(connection: &Connection) -> Vec<String> {
+        let columns = "SELECT m.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" \
+            || ' ' || coalesce(c.dflt_value, '') || ' ' || c.pk \
+            FROM sqlite_schema m, pragma_table_xinfo(m.name) c WHERE m.type = 'table'";
+        let tables =
+            "SELECT name || ' ' || ncol || ' ' || wr || ' ' || strict FROM pragma_table_list";
+        let indexes =
+            "SELECT name || ' ' || coalesce(sql, '') FROM sqlite_schema WHERE type <> 'table'";
+        let mut shape = Vec::new();
+        for sql in [
+            columns,
+            tables,
+            indexes,
+            "SELECT one || documents || tenths FROM totals",
+        ] {
+            let mut statement = connection.prepare(sql).expect("sound");
+            let found = statement.query_map([], |row| row.get::<_, String>(0));
+            let mut found: Vec<String> = found
+                .and_then(Iterator::collect)
+                .expect("the schema can be read");
+            found.sort();
+            shape.push("--".to_owned());
+            shape.extend(found);
+        }
+        shape
+    }
+
+    #[test]
+    fn a_new_store_has_the_tables_that_an_old_one_is_given() {
+        let open = || Connection::open_in_memory().expect("a store in memory");
+        let (mut made, mut migrated) = (open(), open());
+        make_tables(&mut made).expect("made");
+        migrate(&mut migrated, Path::new("memory")).expect("migrated");
+        let made = shape(&made);
+        assert!(made.len() > 60, "{made:?}");
+        assert_eq!(made, shape(&migrated));
+    }
 }

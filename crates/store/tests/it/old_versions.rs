@@ -224,6 +224,11 @@ fn a_store_of_version_3_is_opened_and_goes_on() {
 }
 
 #[test]
+fn a_store_of_version_8_is_opened_and_goes_on() {
+    check(8);
+}
+
+#[test]
 fn the_journal_of_a_newer_store_can_still_be_read_and_nothing_else() {
     let dir = scratch();
     let db = dir.path().join("journal.db");
