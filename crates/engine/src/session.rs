@@ -148,6 +148,10 @@ impl<'w> Session<'w> {
     /// What is known of the runner of a run: first who it is, then whether its
     /// lock is free. A runner takes its lock before it takes the run.
     pub(crate) fn holder(&self, run: RunId) -> Result<HolderKnown, Failure> {
+        if run == RunId::PROJECT {
+            // Nobody works through the project's own run.
+            return Ok(HolderKnown::Nothing);
+        }
         let rows = self.load(&[Need::Run(run)])?;
         let row = rows.tables.run(run);
         let held = row.and_then(|row| Some((row, row.holder.as_ref()?.token)));
@@ -237,9 +241,7 @@ impl<'w> Session<'w> {
     ///
     /// When the store cannot be read.
     pub fn runs(&self) -> Result<Vec<RunRow>, Failure> {
-        let rows = self.load(&[Need::Runs])?;
-        let runs = rows.tables.runs().filter(|run| run.id != RunId::PROJECT);
-        Ok(runs.cloned().collect())
+        Ok(runs_of_plans(&self.load(&[Need::Runs])?))
     }
 
     /// The run that `text` names: its name, a path of its plan, or the
@@ -250,15 +252,23 @@ impl<'w> Session<'w> {
     /// When there is none, or more than one.
     pub fn run_named(&self, text: &str) -> Result<RunRow, Failure> {
         let runs = self.runs()?;
+        self.run_among(&runs, text).cloned()
+    }
+
+    pub(crate) fn run_among<'r>(
+        &self,
+        runs: &'r [RunRow],
+        text: &str,
+    ) -> Result<&'r RunRow, Failure> {
         if let Some(run) = runs
             .iter()
             .find(|run| run.name == text || run.id.to_string() == text)
         {
-            return Ok(run.clone());
+            return Ok(run);
         }
         for source in self.sources_at(text) {
             if let Some(run) = runs.iter().rev().find(|run| run.source == source) {
-                return Ok(run.clone());
+                return Ok(run);
             }
         }
         let short = text.len() >= 4 && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
@@ -267,8 +277,8 @@ impl<'w> Session<'w> {
             .filter(|run| short && run.id.to_string().starts_with(text))
             .collect();
         match fitting.as_slice() {
-            [run] => Ok((*run).clone()),
-            [] => Err(unknown(text, &runs)),
+            [run] => Ok(run),
+            [] => Err(unknown(text, runs)),
             several => Err(ambiguous(several)),
         }
     }
@@ -327,39 +337,60 @@ impl<'w> Session<'w> {
     ///
     /// When there is none, or more than one run has such a node.
     pub fn item_named(&self, text: &str) -> Result<(RunId, piton_core::Node), Failure> {
-        let runs = self.runs()?;
+        match self.find_item(&self.runs()?, text)? {
+            Some(found) => Ok(found),
+            None => Err(unknown_item(self, text)?),
+        }
+    }
+
+    /// As [`Self::item_named`], among `runs`, which are all runs; none where no
+    /// run has such a node.
+    ///
+    /// # Errors
+    ///
+    /// When more than one run has it, or the store cannot be read.
+    pub(crate) fn find_item(
+        &self,
+        runs: &[RunRow],
+        text: &str,
+    ) -> Result<Option<(RunId, piton_core::Node)>, Failure> {
+        if runs.is_empty() {
+            return Ok(None);
+        }
         let named = text
             .split_once(':')
-            .and_then(|(run, node)| Some((self.run_named(run).ok()?, node)));
+            .and_then(|(run, node)| Some((self.run_among(runs, run).ok()?, node)));
         let (among, node) = match named {
             Some((run, node)) => (vec![run], node),
-            None => (runs.clone(), text),
+            None => (runs.iter().collect(), text),
         };
         let node = piton_core::Node::named(node);
-        let mut found = Vec::new();
-        for run in &among {
-            if self
-                .load(&[Need::Line(run.id, node.clone())])?
-                .tables
-                .item(run.id, &node)
-                .is_some()
-            {
-                found.push(run);
-            }
-        }
+        let needs: Vec<Need> = among
+            .iter()
+            .map(|run| Need::Line(run.id, node.clone()))
+            .collect();
+        let rows = self.load(&needs)?;
+        let mut found = among;
+        found.retain(|run| rows.tables.item(run.id, &node).is_some());
         // A run that is over gives way to one that is not.
         if found.len() > 1 {
-            let open: Vec<RunId> = open_runs(&runs).map(|run| run.id).collect();
+            let open: Vec<RunId> = open_runs(runs).map(|run| run.id).collect();
             if found.iter().any(|run| open.contains(&run.id)) {
                 found.retain(|run| open.contains(&run.id));
             }
         }
         match found.as_slice() {
-            [run] => Ok((run.id, node)),
-            [] => Err(unknown_item(self, text)?),
+            [] => Ok(None),
+            [run] => Ok(Some((run.id, node))),
             several => Err(ambiguous_item(several, &node)),
         }
     }
+}
+
+/// The runs of plans among rows, the oldest first.
+pub(crate) fn runs_of_plans(rows: &Rows) -> Vec<RunRow> {
+    let runs = rows.tables.runs().filter(|run| run.id != RunId::PROJECT);
+    runs.cloned().collect()
 }
 
 /// The runs that are not over: not finished, and no later run of the same plan

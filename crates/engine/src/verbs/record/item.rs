@@ -1,12 +1,14 @@
 //! Which item is meant by what somebody typed.
 
-use piton_core::{ItemRow, Need, Node, RunId, RunRow};
+use piton_core::{ItemRow, Need, Node, Rows, RunId, RunRow};
 use piton_formats::plan_format::PlanFormat;
 use piton_formats::registry::plan_format;
 use serde_json::Value;
 
+use super::unknown::unknown_item;
 use crate::failure::Failure;
-use crate::session::{Session, open_runs};
+use crate::session::{Session, open_runs, runs_of_plans};
+
 use crate::verbs::one_line;
 
 /// Names longer than this are no names.
@@ -29,26 +31,28 @@ pub(crate) struct Meant {
     pub(crate) is_new: bool,
     /// Its number, where its file numbers its items.
     pub(crate) number: Option<u64>,
+    /// It belongs to no plan although there are plans, and nobody said so.
+    pub(crate) is_beside_plans: bool,
 }
 
 /// The item that `text`, `[RUN:]NODE`, names: a node of a run, an item of its
 /// file by number, or else an item of the project's own run.
 pub(crate) fn meant(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
     let text = checked(text)?;
-    if let Some(own) = own_name(session, text)? {
+    let own = Node::child(None, text, 1);
+    let rows = session.load(&[Need::Runs, Need::Line(RunId::PROJECT, own)])?;
+    let runs = runs_of_plans(&rows);
+    if let Some(own) = own_name(&runs, text) {
         return own_item(session, own);
     }
-    let failure = match session.item_named(text) {
-        Ok((run, node)) => return known(session, run, node),
-        Err(failure) if failure.code == "item.unknown" => failure,
-        Err(failure) => return Err(failure),
-    };
-    let runs = session.runs()?;
+    if let Some((run, node)) = session.find_item(&runs, text)? {
+        return known(session, run, node);
+    }
     let named = text
         .split_once(':')
-        .and_then(|(run, node)| Some((session.run_named(run).ok()?, node)));
+        .and_then(|(run, node)| Some((session.run_among(&runs, run).ok()?, node)));
     let (among, number) = match &named {
-        Some((run, node)) => (vec![run], *node),
+        Some((run, node)) => (vec![*run], *node),
         None => (open_runs(&runs).collect(), text),
     };
     if let Some(meant) = numbered(session, &among, number)? {
@@ -57,10 +61,13 @@ pub(crate) fn meant(session: &Session<'_>, text: &str) -> Result<Meant, Failure>
     match named {
         Some((run, node)) => Err(Failure {
             message: format!("run `{}` has no node `{node}`", run.name),
-            ..failure
+            ..unknown_item(session, text)?
         }
         .hint(format!("see its nodes with `piton status {}`", run.name))),
-        None => own_item(session, text),
+        None => Ok(Meant {
+            is_beside_plans: !runs.is_empty(),
+            ..own_among(&rows, text)
+        }),
     }
 }
 
@@ -83,32 +90,30 @@ pub(crate) fn checked(text: &str) -> Result<&str, Failure> {
 }
 
 /// What stands after `project:`, unless a plan has that name.
-fn own_name<'t>(session: &Session<'_>, text: &'t str) -> Result<Option<&'t str>, Failure> {
-    let Some((OWN, name)) = text.split_once(':') else {
-        return Ok(None);
-    };
-    let taken = session.runs()?.iter().any(|run| run.name == OWN);
-    Ok((!taken).then_some(name))
-}
-
-/// Whether somebody says that an item belongs to no plan.
-pub(super) fn is_own(session: &Session<'_>, text: &str) -> Result<bool, Failure> {
-    Ok(own_name(session, text.trim())?.is_some())
+fn own_name<'t>(runs: &[RunRow], text: &'t str) -> Option<&'t str> {
+    let (_, name) = text.split_once(':').filter(|(run, _)| *run == OWN)?;
+    let taken = runs.iter().any(|run| run.name == OWN);
+    (!taken).then_some(name)
 }
 
 fn own_item(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
     let text = checked(text)?;
+    let rows = session.load(&[Need::Line(RunId::PROJECT, Node::child(None, text, 1))])?;
+    Ok(own_among(&rows, text))
+}
+
+fn own_among(rows: &Rows, text: &str) -> Meant {
     let run = RunId::PROJECT;
     let node = Node::child(None, text, 1);
-    let rows = session.load(&[Need::Line(run, node.clone())])?;
-    Ok(Meant {
+    Meant {
         is_new: rows.tables.item(run, &node).is_none(),
         run,
         run_name: None,
         node,
         item: text.to_owned(),
         number: text.parse().ok(),
-    })
+        is_beside_plans: false,
+    }
 }
 
 /// The item that `text` names, as it was recorded or, where nothing was recorded
@@ -140,6 +145,7 @@ fn known(session: &Session<'_>, run: RunId, node: Node) -> Result<Meant, Failure
         number: number.or_else(|| node.as_str().parse().ok()),
         node,
         is_new: false,
+        is_beside_plans: false,
     })
 }
 

@@ -1,8 +1,8 @@
 //! An item that nobody knows, and the items whose names are near to what was typed.
 
-use piton_core::{Need, RunId, RunRow};
+use piton_core::{Need, RunRow};
 
-use super::item::{Meant, asked_about, is_own};
+use super::item::{Meant, asked_about};
 use crate::failure::Failure;
 use crate::session::{Session, open_runs};
 use crate::shell::quote;
@@ -62,8 +62,7 @@ pub(crate) fn unknown_item(session: &Session<'_>, text: &str) -> Result<Failure,
 ///
 /// When it is such an item, or the store cannot be read.
 pub(super) fn refuse_new(session: &Session<'_>, meant: &Meant, text: &str) -> Result<(), Failure> {
-    let is_new = meant.is_new && meant.run == RunId::PROJECT && !is_own(session, text)?;
-    if !is_new || session.runs()?.is_empty() || is_logged(session, &meant.item)? {
+    if !meant.is_new || !meant.is_beside_plans || is_logged(session, &meant.item)? {
         return Ok(());
     }
     let unknown = unknown_item(session, text)?;
