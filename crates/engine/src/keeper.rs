@@ -8,6 +8,7 @@
 //! What piton wrote last is in the stamp, by hash and by what the system says of
 //! the file. The stamp is a register: losing it costs a second reading.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -182,6 +183,8 @@ pub struct Keeper {
     found: Option<String>,
     /// Versions of others that came out of exchanges and went back.
     displaced: Vec<Copied>,
+    /// Which branch is checked out, read at most once while the file is locked.
+    head: Option<OnceCell<String>>,
 }
 
 /// What is remembered of a version of somebody else's.
@@ -224,6 +227,7 @@ impl Keeper {
             durability,
             found: None,
             displaced: Vec::new(),
+            head: None,
         })
     }
 
@@ -255,8 +259,10 @@ impl Keeper {
             .and_then(|stamp| {
                 self.stamp = stamp.unwrap_or_default();
                 self.found = None;
+                self.head = Some(OnceCell::new());
                 what(self)
             });
+        self.head = None;
         self.stamp_file.unlock()?;
         result
     }
@@ -323,7 +329,7 @@ impl Keeper {
             tail: None,
             spare: None,
             positions: self.stamp.positions.clone(),
-            head: checked_out(&self.target),
+            head: self.head(),
         });
         // There is none, unless somebody was asked about the file.
         fs::remove_file(&self.remembered).ok();
@@ -357,7 +363,7 @@ impl Keeper {
     pub fn note(&mut self, positions: BTreeMap<String, u64>) -> io::Result<()> {
         self.put_stamp(Stamp {
             positions,
-            head: checked_out(&self.target),
+            head: self.head(),
             ..self.stamp.clone()
         })
     }
@@ -377,7 +383,7 @@ impl Keeper {
             positions,
             tail,
             spare: None,
-            head: checked_out(&self.target),
+            head: self.head(),
             ..self.stamp.clone()
         })
     }
@@ -493,7 +499,7 @@ impl Keeper {
             positions,
             tail,
             spare: None,
-            head: checked_out(&self.target),
+            head: self.head(),
         };
         // What is shown whole again is healed by the next write. What is shown
         // row by row must not be said to be shown before it is.
@@ -657,7 +663,7 @@ impl Keeper {
     /// then what is missing in it was taken out of it.
     #[must_use]
     pub fn is_on_same_branch(&self) -> bool {
-        self.stamp.head == checked_out(&self.target)
+        self.stamp.head == self.head()
     }
 
     /// Whether another branch is checked out than when piton wrote the file; not
@@ -665,6 +671,14 @@ impl Keeper {
     #[must_use]
     pub fn is_of_other_branch(&self) -> bool {
         !self.stamp.head.is_empty() && !self.is_on_same_branch()
+    }
+
+    fn head(&self) -> String {
+        let read = || checked_out(&self.target);
+        match &self.head {
+            Some(head) => head.get_or_init(read).clone(),
+            None => read(),
+        }
     }
 
     fn put_stamp(&mut self, stamp: Stamp) -> io::Result<()> {
@@ -713,7 +727,7 @@ fn is_expected(displaced: &Displaced, old: &Stamp, before: &str) -> io::Result<b
 fn checked_out(target: &Path) -> String {
     let folders = target.ancestors().skip(1);
     let head = folders.map(|folder| folder.join(".git")).find_map(|found| {
-        if found.is_dir() {
+        if fs::metadata(&found).ok()?.is_dir() {
             return fs::read(found.join("HEAD")).ok();
         }
         let text = fs::read_to_string(&found).ok()?;

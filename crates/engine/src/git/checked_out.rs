@@ -33,7 +33,7 @@ pub fn checked_out(work_tree: &Path) -> Option<Checkout> {
 /// that names where it is a file.
 pub(super) fn git_dir(work_tree: &Path) -> Option<PathBuf> {
     let dot_git = work_tree.join(".git");
-    if dot_git.is_dir() {
+    if fs::metadata(&dot_git).ok()?.is_dir() {
         return Some(dot_git);
     }
     let text = fs::read_to_string(&dot_git).ok()?;
