@@ -46,6 +46,25 @@ pub struct Config {
     pub budget: BudgetConfig,
     /// What an agent's word is worth.
     pub claims: ClaimsConfig,
+    /// What is committed.
+    pub git: GitConfig,
+}
+
+/// The table `[git]`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct GitConfig {
+    /// Whether what piton writes of an item into tracked files is committed after
+    /// the commits of its attempt.
+    pub commit_progress: bool,
+}
+
+impl Default for GitConfig {
+    fn default() -> Self {
+        Self {
+            commit_progress: true,
+        }
+    }
 }
 
 /// The table `[budget]`.

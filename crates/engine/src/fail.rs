@@ -54,6 +54,9 @@ pub const POINTS: &[&str] = &[
     "run.before-commit",
     "git.staged",
     "run.after-commit",
+    // What was written of an item whose agent commits.
+    "progress.before-commit",
+    "progress.after-commit",
     // The end.
     "run.over",
     "run.released",

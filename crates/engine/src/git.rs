@@ -24,6 +24,9 @@ pub use self::user_name::user_name;
 /// Long enough for hooks that run a whole test suite.
 const TIMEOUT: Duration = Duration::from_secs(3_600);
 
+/// Long enough for the commit of a few files, and for whoever signs it.
+const COMMIT_FILES_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// How a commit that is under way is found, and ended.
 #[derive(Clone, Copy, Debug)]
 pub struct By<'a> {
@@ -219,6 +222,50 @@ pub fn commit(
         return Ok(Err(last_line(&said)));
     }
     Ok(Ok(head(work_tree)?))
+}
+
+/// Commits these files as they stand, tracked ones by their paths in the work
+/// tree, and nothing else. What has not changed is no reason to complain.
+///
+/// Hooks that look at what is committed are passed over: these files hold what
+/// piton noted, and a hook that runs a test suite would run it for each item.
+///
+/// # Errors
+///
+/// What git said when it could not.
+pub fn commit_files(work_tree: &Path, message: &str, files: &[String]) -> Result<(), String> {
+    let mut args = vec![
+        "commit",
+        "--quiet",
+        "--no-verify",
+        "--only",
+        "-m",
+        message,
+        "--",
+    ];
+    let names: Vec<String> = files.iter().map(|file| literal(file)).collect();
+    args.extend(names.iter().map(String::as_str));
+    let call = Call {
+        program: "git",
+        args: &args.iter().map(OsString::from).collect::<Vec<_>>(),
+        cwd: work_tree,
+        input: &[],
+        env: &[],
+        mark: None,
+        stop: None,
+        timeout: COMMIT_FILES_TIMEOUT,
+    };
+    let said = ask(&call).map_err(|failure| failure.message)?;
+    // Nothing to commit is told on stdout alone.
+    if said.ok || said.err.is_empty() {
+        return Ok(());
+    }
+    Err(last_line(&said))
+}
+
+/// A pathspec for exactly this file.
+fn literal(file: &str) -> String {
+    format!(":(top,literal){file}")
 }
 
 /// The commit that a dead runner may have made with this message on top of `before`.

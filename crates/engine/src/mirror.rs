@@ -230,6 +230,12 @@ impl Mirror {
         self.keeper.target()
     }
 
+    /// The file, relative to the project.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Whether piton has written the file, or taken it over, before.
     #[must_use]
     pub fn was_written(&self) -> bool {

@@ -5,6 +5,7 @@
 
 mod agent;
 mod clock;
+mod committing;
 mod feed;
 mod gate;
 mod ingredients;
@@ -156,6 +157,11 @@ struct Runner<'s, 'w> {
     looked: Option<seen::Looked>,
     /// The last attempt that this runner ended.
     last_attempt: Option<AttemptId>,
+    /// The items whose attempts made commits, until what piton wrote of them is
+    /// committed as well.
+    committed: Vec<Node>,
+    /// That could not be done, and was told.
+    commit_missed: bool,
     /// Somebody was told already that a budget does not count everything.
     budget_warned: bool,
 }
@@ -266,8 +272,11 @@ fn start(
         before: None,
         looked: None,
         last_attempt: None,
+        committed: Vec::new(),
+        commit_missed: false,
         budget_warned: false,
     };
+    runner.note_last_commit();
     let own = StreamId::run(run);
     let ours = started.events.iter();
     for recorded in ours.filter(|recorded| recorded.record.stream == own) {
@@ -567,6 +576,7 @@ impl Runner<'_, '_> {
                 self.looked = None;
                 self.wake = Some(until);
                 self.write_mirror(true, tell);
+                self.commit_progress(tell);
                 tell(Notice::Waiting(Some(until)));
                 Ok(Vec::new())
             }
@@ -574,6 +584,7 @@ impl Runner<'_, '_> {
                 tracing::info!("waits for a person");
                 self.looked = None;
                 self.write_mirror(true, tell);
+                self.commit_progress(tell);
                 tell(Notice::Waiting(None));
                 Ok(Vec::new())
             }
@@ -637,6 +648,7 @@ impl Runner<'_, '_> {
         if let Some(last) = events.last() {
             self.seen = last.record.stamp.position;
         }
+        self.note_commits(&events);
         let ended: Vec<AttemptId> = events.iter().filter_map(ended_attempt).collect();
         // The outcome is durable: what the agent said raw is not needed any more.
         for attempt in ended {
@@ -1066,6 +1078,7 @@ impl Runner<'_, '_> {
             // Before the lease is given back: one that stays says that
             // something of this may be missing.
             self.last_look(tell)?;
+            self.commit_progress(tell);
             fail::point("run.over");
             let release = Command::ReleaseRun {
                 run,

@@ -1,6 +1,6 @@
 //! Files that git tracks show what belongs to the branch that is checked out.
 
-use crate::harness::{Said, Scratch};
+use crate::harness::{Running, Said, Scratch};
 
 const LOG: &str = ".agent-os/progress/progress.json";
 const LEARNED: &str = ".ralph/progress.json";
@@ -217,7 +217,6 @@ fn a_story_that_is_done_on_one_branch_is_not_ticked_on_another() {
     scratch.git(&["branch", "feature"]);
     run_one(&scratch);
     assert_eq!(passes(&scratch), [true, false]);
-    commit(&scratch, "the keel is done");
 
     scratch.git(&["switch", "-q", "feature"]);
     for _ in 0..2 {
@@ -230,7 +229,6 @@ fn a_story_that_is_done_on_one_branch_is_not_ticked_on_another() {
     // What is done here is ticked here.
     run_one(&scratch);
     assert_eq!(passes(&scratch), [false, true]);
-    commit(&scratch, "the mast is done");
 
     scratch.git(&["switch", "-q", "main"]);
     fine(&scratch.piton(&["files", "sync"]));
@@ -254,7 +252,6 @@ fn a_story_that_is_done_on_one_branch_is_not_ticked_on_another() {
 fn a_story_of_another_branch_is_not_put_into_the_list_of_this_one() {
     let scratch = yard();
     run_one(&scratch);
-    commit(&scratch, "the keel is done");
     scratch.git(&["switch", "-qc", "feature"]);
     let more = scratch.read("prd.json").replace(
         "\"priority\": 2, \"passes\": false}",
@@ -284,7 +281,6 @@ fn a_tick_that_a_person_takes_away_after_a_merge_is_not_passed_over() {
     let scratch = yard();
     scratch.git(&["switch", "-qc", "feature"]);
     run_one(&scratch);
-    commit(&scratch, "the keel is done");
     scratch.git(&["switch", "-q", "main"]);
     fine(&scratch.piton(&["files", "sync"]));
     scratch.git(&["merge", "-q", "feature"]);
@@ -307,7 +303,6 @@ fn older_words_of_another_branch_are_no_edit() {
     let scratch = yard();
     scratch.git(&["switch", "-qc", "feature"]);
     run_one(&scratch);
-    commit(&scratch, "the keel is done");
     let reworded = scratch
         .read("prd.json")
         .replace("Set the mast", "Set the tall mast")
@@ -342,5 +337,168 @@ fn what_is_logged_in_the_middle_of_a_rebase_is_shown_later() {
     let all = scratch.read(LOG);
     for what in ["aground for a while", "afloat again"] {
         assert_eq!(all.matches(what).count(), 1, "{what}: {all}");
+    }
+}
+
+/// Four stories, and an agent that makes a branch of `main` for each of them.
+fn branching_yard() -> Scratch {
+    let scratch = Scratch::new();
+    let story = |nth| {
+        format!(
+            r#"    {{"id": "US-{nth}", "title": "Part {nth}", "acceptanceCriteria": ["it is there"], "priority": {nth}, "passes": false}}"#
+        )
+    };
+    let stories: Vec<String> = (1..=4).map(story).collect();
+    scratch.write(
+        "prd.json",
+        &format!(
+            "{{\n  \"project\": \"yard\",\n  \"userStories\": [\n{}\n  ]\n}}\n",
+            stories.join(",\n")
+        ),
+    );
+    scratch.write(".gitignore", ".piton/\nagent.sh\n");
+    scratch.agent(
+        "set -e; git switch -q main; git switch -qc \"story-$PITON_ITEM\"\n\
+         echo work >\"$PITON_ITEM.txt\"; git add -A; git commit -qm \"$PITON_ITEM\"",
+    );
+    scratch.git(&["checkout", "-qB", "main"]);
+    commit(&scratch, "begin");
+    scratch
+}
+
+fn run_all(scratch: &Scratch) -> Said {
+    scratch.piton(&[
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ])
+}
+
+#[test]
+fn an_agent_can_make_a_branch_for_each_story() {
+    let scratch = branching_yard();
+    fine(&run_all(&scratch));
+    assert_eq!(changes(&scratch), "");
+    for nth in 1..=4 {
+        let branch = format!("story-US-{nth}");
+        scratch.git(&["switch", "-q", &branch]);
+        let expect: Vec<bool> = (1..=4).map(|story| story == nth).collect();
+        assert_eq!(passes(&scratch), expect, "{branch}");
+        let subjects = scratch.git(&["log", "--format=%s", "main..HEAD"]);
+        let expect = format!("Mark US-{nth} as done\nUS-{nth}");
+        assert_eq!(subjects.trim(), expect, "{branch}");
+        let files = scratch.git(&["show", "--format=", "--name-only", "HEAD"]);
+        assert_eq!(files.trim(), "prd.json", "{branch}");
+        fine(&scratch.piton(&["files", "sync"]));
+        assert_eq!(changes(&scratch), "");
+    }
+    scratch.git(&["switch", "-q", "main"]);
+    assert_eq!(passes(&scratch), [false; 4]);
+    // The commits of an attempt are those of its agent.
+    let attempts = scratch.json(&["show", "US-2"]);
+    let report = attempts.to_string();
+    let mark = scratch.git(&["rev-parse", "story-US-1", "story-US-2"]);
+    for commit in mark.lines() {
+        assert!(!report.contains(commit), "{commit}: {report}");
+    }
+}
+
+#[test]
+fn a_mark_is_committed_alone_and_leaves_what_a_person_staged() {
+    let scratch = yard();
+    scratch.write("notes.txt", "mine\n");
+    scratch.git(&["add", "notes.txt"]);
+    scratch.agent(
+        "echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\" -- \"$PITON_ITEM.txt\"",
+    );
+    run_one(&scratch);
+    let head = scratch.git(&["show", "--format=%s", "--name-only", "HEAD"]);
+    assert_eq!(
+        head.split_whitespace().collect::<Vec<_>>(),
+        ["Mark", "US-1", "as", "done", "prd.json"]
+    );
+    assert_eq!(
+        scratch
+            .git(&["status", "--porcelain", "--", "notes.txt"])
+            .trim(),
+        "A  notes.txt"
+    );
+}
+
+#[test]
+fn a_mark_stays_in_the_work_tree_where_its_work_does() {
+    let scratch = yard();
+    scratch.agent("echo work >\"$PITON_ITEM.txt\"");
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [true, false]);
+    assert_eq!(changes(&scratch).trim(), "M prd.json");
+}
+
+#[test]
+fn a_mark_is_not_committed_where_the_configuration_says_so() {
+    let scratch = yard();
+    scratch.write(".piton/config.toml", "[git]\ncommit-progress = false\n");
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [true, false]);
+    assert_eq!(changes(&scratch).trim(), "M prd.json");
+    assert_eq!(scratch.git(&["log", "-1", "--format=%s"]).trim(), "US-1");
+}
+
+#[test]
+fn a_mark_that_cannot_be_committed_is_told_once_and_stays() {
+    let scratch = yard();
+    scratch.agent(
+        "echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"; touch .git/index.lock",
+    );
+    let said = run_all(&scratch);
+    let told = said
+        .err
+        .matches("prd.json not committed with the work")
+        .count()
+        + said
+            .out
+            .matches("prd.json not committed with the work")
+            .count();
+    assert_eq!(told, 1, "{}{}", said.out, said.err);
+    std::fs::remove_file(scratch.path().join(".git/index.lock")).expect("it is there");
+    assert_eq!(passes(&scratch)[0], true);
+    assert_eq!(changes(&scratch).trim(), "M prd.json");
+}
+
+#[test]
+fn a_hook_that_looks_at_commits_is_not_run_for_a_mark() {
+    let scratch = yard();
+    let hook = scratch.path().join(".git/hooks/pre-commit");
+    std::fs::create_dir_all(hook.parent().expect("a folder")).expect("made");
+    scratch.script(
+        ".git/hooks/pre-commit",
+        "git diff --cached --name-only >>.git/seen",
+    );
+    run_one(&scratch);
+    assert_eq!(changes(&scratch), "");
+    assert_eq!(scratch.read(".git/seen").trim(), "US-1.txt");
+}
+
+#[test]
+fn a_mark_whose_commit_a_death_prevents_is_committed_by_the_next_run() {
+    for point in ["progress.before-commit:2", "progress.after-commit:2"] {
+        let scratch = branching_yard();
+        let args = ["run", "prd.json", "--agent", "./agent.sh"];
+        let mut command = scratch.command(&args);
+        command.args(["--verdict", "exit-status"]);
+        command.env("PITON_FAILPOINT", point);
+        let died = Running::start(command).end();
+        assert_ne!(died.exit, 0, "{point}: {}", died.err);
+        fine(&run_all(&scratch));
+        assert_eq!(changes(&scratch), "", "{point}");
+        for nth in 1..=4 {
+            let range = format!("main..story-US-{nth}");
+            let subjects = scratch.git(&["log", "--format=%s", &range]);
+            let expect = format!("Mark US-{nth} as done\nUS-{nth}");
+            assert_eq!(subjects.trim(), expect, "{point}");
+        }
     }
 }

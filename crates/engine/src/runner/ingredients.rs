@@ -211,6 +211,7 @@ impl Runner<'_, '_> {
         else {
             return Ok(command);
         };
+        self.commit_progress(tell);
         self.before = self.look_before(tell);
         *tree = self.before.as_ref().map(|before| before.tree());
         let rule_texts = preparing::rule_texts(self.session)?;

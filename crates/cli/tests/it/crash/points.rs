@@ -9,7 +9,7 @@ const NOT_IN_A_RUN: &[&str] = &["backup.", "restore."];
 /// Failpoints that a short run does not come to; see [`super::survivors`].
 const ONLY_IN_A_LONG_RUN: &[&str] = &["heartbeat."];
 /// Failpoints of files that others write as well, see `archive` and `old_writers`,
-/// and of large ones, see `large`.
+/// of large ones, see `large`, and of those that git tracks, see `branches`.
 const WITH_OTHERS: &[&str] = &[
     "archive.",
     "migrate.",
@@ -18,6 +18,7 @@ const WITH_OTHERS: &[&str] = &[
     "exchange.spare-taken",
     "mirror.edits-taken",
     "mirror.put-back",
+    "progress.",
 ];
 /// Failpoints that only a run with `auto-commit` comes to.
 const WITH_COMMITS: &[&str] = &["run.before-commit", "run.after-commit", "git.staged"];
