@@ -237,6 +237,10 @@ pub struct ItemRow {
     /// What was checked out when it came to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_on: Option<Checkout>,
+    /// The last commit that was made of its work, by its agent or by piton; none
+    /// where nobody committed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// How often it was taken to be worked on: the token of whoever did so last.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fence: u64,

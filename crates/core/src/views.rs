@@ -457,6 +457,8 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                     row.made_no_progress = report.can_be_asked && is_stuck;
                 }
             }
+            let commits = report.commits.iter().flatten();
+            row.commit = commits.last().cloned().or(row.commit.take());
             row.denied = row.denied.saturating_add(report.activity.denied);
             row.spend = row.spend.plus(&report.spend());
             let started_on = row.started_on.take();
@@ -531,6 +533,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         }
         Event::CommitEnded { commit, .. } => {
             row.committing = None;
+            row.commit = commit.clone().or(row.commit.take());
             if let Some(commit) = commit {
                 row.evidence.push(Evidence::Committed {
                     commit: commit.clone(),
@@ -688,6 +691,7 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
         .filter(|_| moved.to == ItemState::Done);
     // What is done again has to change something again.
     if moved.from == ItemState::Done {
+        row.commit = None;
         row.change = None;
         row.proof = None;
         row.baseline = None;
@@ -773,6 +777,7 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         gate_runs: None,
         committing: None,
         done_on: None,
+        commit: None,
         evidence: if item.state == ItemState::Done {
             vec![Evidence::TakenOver]
         } else {

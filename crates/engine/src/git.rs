@@ -2,6 +2,7 @@
 
 mod checked_out;
 mod index;
+mod reached;
 mod settings;
 mod trees;
 mod unfinished;
@@ -17,6 +18,7 @@ use crate::process::{self, Call, Output, Stop};
 
 pub use self::checked_out::checked_out;
 pub use self::index::is_tracked;
+pub use self::reached::reached;
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 pub use self::user_name::user_name;

@@ -17,6 +17,7 @@ pub mod failure;
 mod file_stamps;
 pub mod git;
 pub mod held;
+mod history;
 pub mod hook;
 mod input;
 pub mod item_view;

@@ -15,7 +15,6 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::checkout::Checkout;
 use piton_core::command::Word;
 use piton_core::{
     Actor, AttemptId, Command, CommandId, DecisionKind, DecisionRow, Edit, Event, Facts,
@@ -33,12 +32,12 @@ use crate::exchange::{Copied, sha256, sync_folder};
 use crate::faces::{in_lines, is_cut_short};
 use crate::fail;
 use crate::failure::Failure;
-use crate::git;
 use crate::keeper::{Keeper, Look, Present, Put, StampIs, is_last_version, last_version};
 use crate::lies::Rule;
 use crate::project::Project;
 use crate::session::Session;
 use crate::shell::quote;
+use crate::{git, history};
 
 /// Up to this size a file follows every change at once.
 const SMALL_BYTES: usize = 256 << 10;
@@ -210,18 +209,15 @@ impl Mirror {
         }))
     }
 
-    /// What is checked out, where each branch has its own file and it matters:
-    /// where an item was done on another one, or another one was checked out when
-    /// piton wrote last.
-    fn own_checkout(&self, tables: &Tables) -> Option<Checkout> {
+    /// The items that were done in work that this branch does not have, where
+    /// each branch has its own file; none where all share one, or where nothing
+    /// was done on another one and it was piton's last one as well.
+    fn elsewhere(&self, tables: &Tables) -> Option<Vec<Node>> {
         let here = git::checked_out(&self.project.work_tree)?;
-        let is_elsewhere = |row: &ItemRow| {
-            let done_on = row.done_on.as_ref();
-            done_on.is_some_and(|on| !on.belongs_to_branch_of(&here))
-        };
-        let matters = self.keeper.is_of_other_branch() || tables.items(self.run).any(is_elsewhere);
+        let is_of_other = |row: &ItemRow| history::is_of_other_branch(row, &here);
+        let matters = self.keeper.is_of_other_branch() || tables.items(self.run).any(is_of_other);
         let is_own = matters && self.project.is_tracked(&self.path);
-        is_own.then_some(here)
+        is_own.then(|| history::done_elsewhere(&self.project, &here, tables, self.run))
     }
 
     /// The file.
@@ -305,8 +301,8 @@ impl Mirror {
         if waits || is_quiet {
             return Ok(Looked::default());
         }
-        let checkout = self.own_checkout(tables);
-        let is_other_branch = checkout.is_some() && self.keeper.is_of_other_branch();
+        let elsewhere = self.elsewhere(tables);
+        let is_other_branch = elsewhere.is_some() && self.keeper.is_of_other_branch();
         let Self {
             keeper,
             plan,
@@ -315,7 +311,7 @@ impl Mirror {
             at_work,
             ..
         } = self;
-        plan.set_checkout(checkout);
+        plan.set_elsewhere(elsewhere.unwrap_or_default());
         let taking = Taking {
             is_other_branch,
             session,
@@ -381,7 +377,7 @@ impl Mirror {
 
     /// Puts the text into the file, unless what is there knows more of the run.
     fn put(&mut self, tables: &Tables, position: u64, now: Timestamp) -> io::Result<Put> {
-        let checkout = self.own_checkout(tables);
+        let elsewhere = self.elsewhere(tables);
         let Self {
             keeper,
             plan,
@@ -389,7 +385,7 @@ impl Mirror {
             bytes,
             ..
         } = self;
-        plan.set_checkout(checkout);
+        plan.set_elsewhere(elsewhere.unwrap_or_default());
         keeper.locked(|keeper| {
             let written = keeper.stamp().positions.get(STREAM).copied().unwrap_or(0);
             if written > position {
@@ -486,12 +482,12 @@ pub(crate) fn decide(
     let Some(mut mirror) = opened.map_err(|error| unwritable(&error))? else {
         return Ok(None);
     };
-    let checkout = mirror.own_checkout(tables);
-    let is_other_branch = checkout.is_some() && mirror.keeper.is_of_other_branch();
+    let elsewhere = mirror.elsewhere(tables);
+    let is_other_branch = elsewhere.is_some() && mirror.keeper.is_of_other_branch();
     let Mirror {
         keeper, plan, path, ..
     } = &mut mirror;
-    plan.set_checkout(checkout);
+    plan.set_elsewhere(elsewhere.unwrap_or_default());
     let taking = Taking {
         session,
         tables,

@@ -7,7 +7,6 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use piton_core::checkout::Checkout;
 use piton_core::gate::Gate;
 use piton_core::plan::PlannedItem;
 use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, Tables};
@@ -25,7 +24,7 @@ pub struct PlanFile {
     format: &'static PlanFormat,
     run: RunId,
     document: Box<dyn PlanDocument>,
-    checkout: Option<Checkout>,
+    elsewhere: Vec<Node>,
 }
 
 /// The run that a file shows, and what to call the file in problems.
@@ -81,28 +80,20 @@ impl PlanFile {
             format,
             run,
             document,
-            checkout: None,
+            elsewhere: Vec::new(),
         }
     }
 
-    /// Says what is checked out, for a file of which each branch has its own; none
-    /// for one that all branches share.
-    pub fn set_checkout(&mut self, checkout: Option<Checkout>) {
-        self.checkout = checkout;
+    /// Says which items were done in work that the branch of this file does not
+    /// have, as far as git tells: see `docs/design/0024-branches.md`.
+    pub fn set_elsewhere(&mut self, elsewhere: Vec<Node>) {
+        self.elsewhere = elsewhere;
     }
 
-    /// The items that were done on another branch, and are not done in any of the
-    /// `texts`, versions of the file of this one, with those above them.
+    /// The items that were done elsewhere, and are not done in any of the `texts`,
+    /// versions of the file of this branch, with those above them.
     fn done_elsewhere(&self, tables: &Tables, texts: &[Option<&str>]) -> Vec<Node> {
-        let Some(here) = &self.checkout else {
-            return Vec::new();
-        };
-        let is_elsewhere = |row: &&ItemRow| {
-            let done_on = row.done_on.as_ref();
-            row.state == ItemState::Done && done_on.is_some_and(|on| !on.belongs_to_branch_of(here))
-        };
-        let nodes = tables.items(self.run).filter(is_elsewhere);
-        let mut nodes: Vec<Node> = nodes.map(|row| row.node.clone()).collect();
+        let mut nodes = self.elsewhere.clone();
         for text in texts.iter().flatten() {
             if nodes.is_empty() {
                 break;

@@ -502,3 +502,82 @@ fn a_mark_whose_commit_a_death_prevents_is_committed_by_the_next_run() {
         }
     }
 }
+
+/// One story is done on `feature`, and its mark is not committed with it.
+fn done_on_feature() -> Scratch {
+    let scratch = yard();
+    scratch.write(".piton/config.toml", "[git]\ncommit-progress = false\n");
+    scratch.git(&["switch", "-qc", "feature"]);
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [true, false]);
+    scratch.git(&["checkout", "-q", "--", "prd.json"]);
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [false, false]);
+    scratch
+}
+
+#[track_caller]
+fn check_ticked_after(bring: &[&[&str]]) {
+    let scratch = done_on_feature();
+    scratch.write("own.txt", "own\n");
+    scratch.git(&["add", "own.txt"]);
+    scratch.git(&["commit", "-qm", "own"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [false, false]);
+    bring.iter().for_each(|args| drop(scratch.git(args)));
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [true, false], "{bring:?}");
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [true, false], "{bring:?}");
+}
+
+#[test]
+fn a_story_is_ticked_where_its_work_was_merged_without_its_mark() {
+    check_ticked_after(&[&["merge", "-q", "-m", "both", "feature"]]);
+}
+
+#[test]
+fn a_story_is_ticked_where_its_work_was_picked_without_its_mark() {
+    check_ticked_after(&[&["cherry-pick", "feature"]]);
+}
+
+#[test]
+fn a_story_is_ticked_where_its_work_was_rebased_without_its_mark() {
+    check_ticked_after(&[
+        &["switch", "-qc", "rebased", "feature"],
+        &["rebase", "-q", "main"],
+    ]);
+}
+
+#[test]
+fn a_story_is_ticked_where_its_work_was_squashed_without_its_mark() {
+    check_ticked_after(&[
+        &["switch", "-qc", "squashed", "main~1"],
+        &["merge", "-q", "--squash", "feature"],
+        &["commit", "-qm", "in one"],
+    ]);
+}
+
+#[test]
+fn git_is_asked_once_for_each_change_of_what_is_checked_out() {
+    let scratch = done_on_feature();
+    let own = scratch.path().display().to_string();
+    let body = format!("echo \"$@\" >>\"{own}/calls\"; PATH=${{PATH#*:}} exec git \"$@\"");
+    scratch.script("bin/git", &body);
+    let calls = || {
+        let mut sync = scratch.command(&["files", "sync"]);
+        let path = std::env::var("PATH").unwrap_or_default();
+        sync.env("PATH", format!("{own}/bin:{path}"));
+        fine(&Said::of(&sync.output().expect("it runs")));
+        let said = std::fs::read_to_string(scratch.path().join("calls")).unwrap_or_default();
+        std::fs::remove_file(scratch.path().join("calls")).ok();
+        said.lines().count()
+    };
+    assert_eq!((calls(), calls()), (0, 0), "asked before");
+    scratch.git(&["commit", "-q", "--allow-empty", "-m", "own"]);
+    assert_eq!((calls(), calls()), (1, 0), "another commit");
+    scratch.git(&["switch", "-q", "feature"]);
+    assert_eq!((calls(), calls()), (0, 0), "its own branch");
+}

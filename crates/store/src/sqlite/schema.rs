@@ -45,7 +45,7 @@ const INDEXED_SINCE: u32 = 3;
 
 /// Since this version rows say what is folded now: those of an older one are
 /// folded anew.
-const FOLDED_SINCE: u32 = 7;
+const FOLDED_SINCE: u32 = 8;
 
 /// Says in the header of the file whose database it is: `PITN`.
 const APPLICATION_ID: u32 = 0x5049_544E;
