@@ -198,6 +198,16 @@ pub enum Command {
         /// What to do now, when its runs are used up and somebody looked.
         recovery: Option<Box<Recovery>>,
     },
+    /// Let items that could be started wait until work is merged that they depend
+    /// on; those that waited for it and are not among them wait no longer.
+    AskForMerge {
+        /// The run.
+        run: RunId,
+        /// The runner's token; none before one takes the run.
+        token: Option<u64>,
+        /// Every item that has to wait, as far as anybody can tell.
+        items: Vec<MergeNeeded>,
+    },
     /// Note the intent to commit.
     StartCommit {
         /// The run.
@@ -525,6 +535,7 @@ impl Command {
             | Self::StartBaseline { .. }
             | Self::StartGate { .. }
             | Self::StartCommit { .. }
+            | Self::AskForMerge { .. }
             | Self::AskPerson { .. }
             | Self::AskAboutFile { .. }
             | Self::SettleFile { .. } => self.run().map(StreamId::run).into_iter().collect(),
@@ -564,6 +575,7 @@ impl Command {
             | Self::StartGate { run, .. }
             | Self::EndGate { run, .. }
             | Self::StartCommit { run, .. }
+            | Self::AskForMerge { run, .. }
             | Self::EndCommit { run, .. }
             | Self::SkipItem { run, .. }
             | Self::RetryItem { run, .. }
@@ -572,6 +584,15 @@ impl Command {
             | Self::TakeEdits { run, .. } => Some(*run),
         }
     }
+}
+
+/// An item that depends on work that was done on other branches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MergeNeeded {
+    /// The item.
+    pub node: Node,
+    /// What it depends on, and the branch that has it.
+    pub on: Vec<(Node, String)>,
 }
 
 /// What the caller knows of the world that the store does not.

@@ -8,6 +8,7 @@ mod advance;
 mod agent_edits;
 mod claims;
 mod editing;
+mod merging;
 mod people;
 mod planning;
 mod recording;
@@ -159,6 +160,9 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         } => {
             let came_of_it = (report, recovery.as_deref());
             runner::end_gate(it, (*run, *token), (node, *fence), came_of_it)?;
+        }
+        Command::AskForMerge { run, token, items } => {
+            merging::ask_for_merge(it, *run, *token, items)?;
         }
         Command::StartCommit {
             run,

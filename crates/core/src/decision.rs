@@ -18,6 +18,8 @@ pub enum DecisionKind {
     Claim,
     /// A node failed, or is claimed to be impossible.
     BlockedNode,
+    /// An item depends on work that was done on another branch.
+    MergeNeeded,
     /// The plan wants somebody to look before it goes on.
     Breakpoint,
     /// A file says something that does not fit what piton knows. The run goes
@@ -44,6 +46,7 @@ impl DecisionKind {
             Self::HumanNeeded => "human-needed",
             Self::Claim => "claim",
             Self::BlockedNode => "blocked-node",
+            Self::MergeNeeded => "merge-needed",
             Self::Breakpoint => "breakpoint",
             Self::FileConflict => "file-conflict",
             Self::ClaimedItems => "claimed-items",
@@ -57,7 +60,7 @@ impl DecisionKind {
     #[must_use]
     pub fn holds_the_run(self) -> bool {
         match self {
-            Self::HumanNeeded | Self::Claim | Self::BlockedNode => true,
+            Self::HumanNeeded | Self::Claim | Self::BlockedNode | Self::MergeNeeded => true,
             Self::Breakpoint
             | Self::FileConflict
             | Self::ClaimedItems
@@ -74,6 +77,7 @@ impl DecisionKind {
             Self::HumanNeeded => &[Verb::Answer, Verb::Retry, Verb::Skip],
             Self::Claim => &[Verb::Approve, Verb::Retry, Verb::Answer, Verb::Skip],
             Self::BlockedNode => &[Verb::Retry, Verb::Answer, Verb::Skip],
+            Self::MergeNeeded => &[Verb::Approve, Verb::Skip],
             Self::Breakpoint => &[Verb::Approve],
             Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],
             Self::ClaimedItems | Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],

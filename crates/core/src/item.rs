@@ -86,7 +86,8 @@ impl ItemState {
         };
         match self {
             Pending => matches!(to, Ready | Done | Skipped | Dropped),
-            Ready => matches!(to, Pending | Working | Done | Skipped | Dropped),
+            // It waits: for work on another branch.
+            Ready => matches!(to, Pending | Working | Waiting | Done | Skipped | Dropped),
             // Back to pending: it was split, and waits for its pieces.
             Working => matches!(
                 to,

@@ -132,6 +132,7 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         Command::SkipItem { .. }
         | Command::RetryItem { .. }
         | Command::Decide { .. }
+        | Command::AskForMerge { .. }
         | Command::TakeEdits { .. } => true,
         // Its pieces stand among its siblings, and those move.
         Command::EndAttempt { report, .. } => !report.pieces.is_empty(),
@@ -258,6 +259,7 @@ pub fn needs(command: &Command) -> Needs {
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
+        Command::AskForMerge { run, .. } => changing(&mut rows, *run),
         Command::RetryItem { run, .. } => {
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);

@@ -44,6 +44,24 @@ pub(crate) fn done_elsewhere(
     elsewhere.map(|row| row.node.clone()).collect()
 }
 
+/// The same, of items of which git knows a commit alone: for a file that all
+/// branches share, which tells nothing of the others.
+pub(crate) fn committed_elsewhere(
+    project: &Project,
+    here: &Checkout,
+    tables: &Tables,
+    run: RunId,
+) -> Vec<Node> {
+    let mut nodes = done_elsewhere(project, here, tables, run);
+    let is_known = |node: &Node| {
+        tables
+            .item(run, node)
+            .is_some_and(|row| commit_of(row).is_some())
+    };
+    nodes.retain(is_known);
+    nodes
+}
+
 /// Whether an item was done on another branch than this.
 pub(crate) fn is_of_other_branch(row: &ItemRow, here: &Checkout) -> bool {
     let done_on = row.done_on.as_ref();

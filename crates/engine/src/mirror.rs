@@ -15,6 +15,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
+use piton_core::checkout::Checkout;
 use piton_core::command::Word;
 use piton_core::{
     Actor, AttemptId, Command, CommandId, DecisionKind, DecisionRow, Edit, Event, Facts,
@@ -218,6 +219,18 @@ impl Mirror {
         let matters = self.keeper.is_of_other_branch() || tables.items(self.run).any(is_of_other);
         let is_own = matters && self.project.is_tracked(&self.path);
         is_own.then(|| history::done_elsewhere(&self.project, &here, tables, self.run))
+    }
+
+    /// The items that were done in work that what is checked out does not have, by
+    /// git and by the file.
+    pub(crate) fn done_elsewhere(&mut self, here: &Checkout, tables: &Tables) -> Vec<Node> {
+        if !self.project.is_tracked(&self.path) {
+            return history::committed_elsewhere(&self.project, here, tables, self.run);
+        }
+        let elsewhere = history::done_elsewhere(&self.project, here, tables, self.run);
+        let text = fs::read_to_string(self.keeper.target()).ok();
+        self.plan.set_elsewhere(elsewhere);
+        self.plan.done_elsewhere(tables, &[text.as_deref()])
     }
 
     /// The file.

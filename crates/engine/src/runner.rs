@@ -10,6 +10,7 @@ mod feed;
 mod gate;
 mod ingredients;
 mod left_behind;
+mod merging;
 mod seen;
 mod spending;
 mod verdict;
@@ -59,6 +60,7 @@ use crate::spool::Spool;
 use crate::verbs::run::support::refuse_unsupported;
 
 pub use self::left_behind::{clear_up, clear_up_locked, settle};
+pub(crate) use self::merging::let_go_after_merge;
 
 /// How often the runner looks for events of others while it waits.
 const TICK: SignedDuration = SignedDuration::from_millis(150);
@@ -517,6 +519,7 @@ impl Runner<'_, '_> {
         match effect {
             Effect::Look => {
                 self.look(tell)?;
+                self.ask_for_merge()?;
                 let events = self.news()?;
                 let pause_file = self.pause_file();
                 let looked = Input::Looked {
@@ -739,6 +742,9 @@ impl Runner<'_, '_> {
         let mut inputs = self.read_agent(tell);
         inputs.extend(self.look_for_standstill(tell));
         self.look(tell)?;
+        if self.work.is_none() {
+            self.ask_for_merge()?;
+        }
         let events = self.news()?;
         let is_behind = !events.is_empty();
         if is_behind {

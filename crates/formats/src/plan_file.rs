@@ -92,7 +92,8 @@ impl PlanFile {
 
     /// The items that were done elsewhere, and are not done in any of the `texts`,
     /// versions of the file of this branch, with those above them.
-    fn done_elsewhere(&self, tables: &Tables, texts: &[Option<&str>]) -> Vec<Node> {
+    #[must_use]
+    pub fn done_elsewhere(&self, tables: &Tables, texts: &[Option<&str>]) -> Vec<Node> {
         let mut nodes = self.elsewhere.clone();
         for text in texts.iter().flatten() {
             if nodes.is_empty() {

@@ -958,6 +958,7 @@ impl World {
             (RunState::Waiting | RunState::Blocked, _) => assert!(
                 asked(DecisionKind::HumanNeeded)
                     || asked(DecisionKind::Claim)
+                    || asked(DecisionKind::MergeNeeded)
                     || asked(DecisionKind::BlockedNode),
                 "there is no way out of {}",
                 run.state

@@ -464,7 +464,7 @@ fn a_mark_that_cannot_be_committed_is_told_once_and_stays() {
             .count();
     assert_eq!(told, 1, "{}{}", said.out, said.err);
     std::fs::remove_file(scratch.path().join(".git/index.lock")).expect("it is there");
-    assert_eq!(passes(&scratch)[0], true);
+    assert_eq!(passes(&scratch), [true, true]);
     assert_eq!(changes(&scratch).trim(), "M prd.json");
 }
 
@@ -580,4 +580,96 @@ fn git_is_asked_once_for_each_change_of_what_is_checked_out() {
     assert_eq!((calls(), calls()), (1, 0), "another commit");
     scratch.git(&["switch", "-q", "feature"]);
     assert_eq!((calls(), calls()), (0, 0), "its own branch");
+}
+
+const DEPENDENT: &str = r#"{
+  "project": "yard",
+  "userStories": [
+    {"id": "keel", "title": "Lay the keel", "acceptanceCriteria": ["it lies"], "priority": 1, "passes": false},
+    {"id": "sail", "title": "Sew a sail", "acceptanceCriteria": ["it holds"], "priority": 2, "passes": false},
+    {"id": "mast", "title": "Set the mast", "acceptanceCriteria": ["it stands"], "priority": 3, "passes": false, "dependsOn": ["keel"]}
+  ]
+}
+"#;
+
+/// A list whose agent makes a branch of `main` for each story but the mast.
+fn dependent() -> Scratch {
+    let scratch = Scratch::new();
+    scratch
+        .write("prd.json", DEPENDENT)
+        .write(".gitignore", ".piton/\nagent.sh\n");
+    scratch.agent(
+        "set -e; [ \"$PITON_ITEM\" = mast ] || { git switch -q main; git switch -qc \"$PITON_ITEM\"; }\n\
+         echo work >\"$PITON_ITEM.txt\"; git add -A; git commit -qm \"$PITON_ITEM\"",
+    );
+    scratch.git(&["checkout", "-qB", "main"]);
+    commit(&scratch, "begin");
+    scratch
+}
+
+fn is_in_state(scratch: &Scratch, item: &str, state: &str) -> bool {
+    let shown = scratch.piton(&["show", item, "--json"]).out;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap_or_default();
+    shown["item"]["state"] == state
+}
+
+#[test]
+fn what_depends_on_work_that_is_on_another_branch_waits_for_the_merge() {
+    let scratch = dependent();
+    insta::assert_snapshot!(run_all(&scratch).shown(&scratch), @r"
+    warning: prd.json: its items have no command that verifies them: a change and their agent's word make them done
+    keeping progress in SCRATCH/.piton
+    > keel: Lay the keel
+    x keel 0s (1 file changed)
+    > sail: Sew a sail
+    x sail 0s (2 files changed)
+    ? mast needs a person: `keel` is done on keel and not here
+    2 of 3 stories done (2 changed)
+    ? mast: Set the mast - `keel` is done on keel and not here
+        piton decide d1 approve
+    run `prd` waits for a person at mast
+    hint: see the question with `piton inbox`
+    [exit 3]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
+    d1  `keel` is done on keel and not here  prd at mast: Set the mast
+        git merge keel
+        piton run prd
+        piton decide d1 approve
+        piton decide d1 skip
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["next"]), @r"
+    prd  waiting
+      run `prd` waits for a person at mast
+      waits    mast (Set the mast) for a person: `keel` is done on keel and not here (d1)
+      Next: piton inbox
+    [exit 0]
+    ");
+    assert_eq!(run_all(&scratch).exit, 3, "nothing was merged");
+    scratch.git(&["merge", "-q", "-m", "keel and sail", "keel", "-X", "ours"]);
+    fine(&run_all(&scratch));
+    assert!(is_in_state(&scratch, "mast", "done"));
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+}
+
+#[test]
+fn a_person_may_do_without_what_is_on_another_branch() {
+    let scratch = dependent();
+    assert_eq!(run_all(&scratch).exit, 3);
+    fine(&scratch.piton(&["decide", "d1", "approve"]));
+    fine(&run_all(&scratch));
+    assert!(is_in_state(&scratch, "mast", "done"));
+}
+
+#[test]
+fn a_runner_that_stays_goes_on_once_it_is_merged() {
+    let scratch = dependent();
+    let mut command = scratch.command(&["run", "prd.json", "--agent", "./agent.sh"]);
+    command.args(["--verdict", "exit-status", "--wait"]);
+    let running = Running::start(command);
+    scratch.until("it waits", || is_in_state(&scratch, "mast", "waiting"));
+    scratch.git(&["merge", "-q", "-m", "keel and sail", "keel", "-X", "ours"]);
+    fine(&running.end());
+    assert!(is_in_state(&scratch, "mast", "done"));
 }

@@ -438,7 +438,7 @@ fn words_of_people(item: &ItemRow, added: Option<&str>) -> Option<String> {
 }
 
 /// Starts an item again at its work, when what it waits for is finished.
-fn begin_again(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
+pub(super) fn begin_again(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
     let to = if must_wait(story, run, item) {
         ItemState::Pending
     } else {
@@ -591,6 +591,12 @@ pub(super) fn decide_open(
         Verb::Approve if row.kind == DecisionKind::Claim => {
             return claims::accept(story, row.run, &node, why);
         }
+        Verb::Approve if row.kind == DecisionKind::MergeNeeded => {
+            // Whoever is told so is not asked again.
+            let words = why.unwrap_or("go on without it");
+            let told = format!("{}: {words}", row.question);
+            try_again(story, row.run, &node, Some(&told))?;
+        }
         Verb::Approve => {
             resume_or_settle(story, row.run)?;
             story.tell_unless_made(id, verb, why);
@@ -604,6 +610,7 @@ pub(super) fn decide_open(
                 DecisionKind::BlockedNode => what_failed(story.item(row.run, &node)?),
                 DecisionKind::HumanNeeded
                 | DecisionKind::Claim
+                | DecisionKind::MergeNeeded
                 | DecisionKind::Breakpoint
                 | DecisionKind::FileConflict
                 | DecisionKind::ClaimedItems

@@ -47,7 +47,7 @@ fn may_begin(story: &Story<'_>, run: RunId) -> Result<(), Refusal> {
 }
 
 /// Refuses a runner that no longer holds the run.
-fn guard(story: &Story<'_>, (run, token): Held) -> Result<(), Refusal> {
+pub(super) fn guard(story: &Story<'_>, (run, token): Held) -> Result<(), Refusal> {
     let row = story.run(run)?;
     match &row.holder {
         Some(holder) if holder.token == token => Ok(()),

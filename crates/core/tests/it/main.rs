@@ -17,6 +17,7 @@ mod editing;
 mod gates;
 mod leases;
 mod marks;
+mod merging;
 mod people;
 mod pointer;
 mod recall;

@@ -310,6 +310,7 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
             match kind {
                 DecisionKind::HumanNeeded => world.work(token, "build", needs_human("how?")),
                 DecisionKind::Claim => unreachable!("see `claims`"),
+                DecisionKind::MergeNeeded => unreachable!("see `merging`"),
                 DecisionKind::BlockedNode => world.fail(token, "build"),
                 DecisionKind::Breakpoint => world.complete(token, "build"),
                 DecisionKind::FileConflict => unreachable!("see `editing`"),

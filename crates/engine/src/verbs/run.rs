@@ -347,6 +347,7 @@ fn take_edits(
             tell(Notice::Warning(&still_asked(&file)));
         }
     }
+    runner::let_go_after_merge(&session, row)?;
     if let Some(now) = session.load(&[Need::Run(row.id)])?.tables.run(row.id) {
         **row = now.clone();
     }
