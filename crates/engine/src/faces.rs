@@ -22,13 +22,16 @@ use piton_formats::problem::Problem;
 use piton_store::Store as _;
 
 use self::rows::{Behind, Fresh, behind};
-use crate::exchange::Copied;
+use serde::{Deserialize, Serialize};
+
+use crate::exchange::{Copied, sha256};
 use crate::fail;
 use crate::failure::Failure;
-use crate::git;
-use crate::keeper::{Keeper, Look, Present, Put, StampIs};
+use crate::keeper::{Keeper, Look, Present, Put, StampIs, is_last_version};
 use crate::mirror::{cannot_be_taken, changed_meanwhile, keep_beside};
 use crate::session::Session;
+use crate::{git, history};
+use piton_formats::project_format::Derived;
 pub use piton_formats::project_format::FaceFile;
 pub use piton_formats::registry::{face_file_at as file_at, face_files};
 
@@ -93,6 +96,24 @@ pub fn follow(session: &Session<'_>) -> Vec<News> {
 
 /// [`follow`], for whoever looks often.
 pub fn follow_again(session: &Session<'_>, waiting: &mut Waiting) -> Vec<News> {
+    follow_at(session, waiting, Moment::Any)
+}
+
+/// Takes in what others wrote until now, where everything that an agent started
+/// has ended.
+pub fn follow_at_end(session: &Session<'_>, waiting: &mut Waiting) -> Vec<News> {
+    follow_at(session, waiting, Moment::EndOfAttempt)
+}
+
+/// When files are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    Any,
+    /// Only what may have changed is looked at; a lock of git is that of the dead.
+    EndOfAttempt,
+}
+
+fn follow_at(session: &Session<'_>, waiting: &mut Waiting, moment: Moment) -> Vec<News> {
     let needs = [Need::Faces, Need::OpenDecisions(Some(RunId::PROJECT))];
     let Ok(rows) = session.load(&needs) else {
         return Vec::new();
@@ -107,11 +128,21 @@ pub fn follow_again(session: &Session<'_>, waiting: &mut Waiting) -> Vec<News> {
             .open_decisions(RunId::PROJECT)
             .find(|row| row.file.as_deref() == Some(&face.path));
         let there = Look::at(&target(session, file));
+        let is_ours = || {
+            is_last_version(
+                &session.project.home,
+                &key(file.path),
+                &target(session, file),
+            )
+        };
+        if moment == Moment::EndOfAttempt && (there.is_none() || is_ours()) {
+            continue;
+        }
         let waits = waiting.get(file.path).copied();
         if asked.is_some() && waits.is_some() && waits == there {
             continue;
         }
-        match follow_file(session, file, asked) {
+        match follow_file(session, file, asked, moment) {
             Ok(told) => news.extend(told),
             Err(failure) => news.push(News::Behind(face.path.clone(), failure.message)),
         }
@@ -137,12 +168,33 @@ pub fn follow_calls(session: &Session<'_>) -> Vec<News> {
         let Some(file) = file_at(&face.path).filter(|file| file.calls) else {
             continue;
         };
-        match follow_file(session, file, None) {
+        match follow_file(session, file, None, Moment::Any) {
             Ok(told) => news.extend(told),
             Err(failure) => news.push(News::Behind(face.path.clone(), failure.message)),
         }
     }
     news
+}
+
+/// The paths of the files that are kept up to date and nobody is asked about, and
+/// of what is made of them, relative to the project.
+pub(crate) fn settled_paths(session: &Session<'_>) -> Vec<String> {
+    let needs = [Need::Faces, Need::OpenDecisions(Some(RunId::PROJECT))];
+    let Ok(rows) = session.load(&needs) else {
+        return Vec::new();
+    };
+    let open = || rows.tables.open_decisions(RunId::PROJECT);
+    let is_asked = |path: &str| open().any(|row| row.file.as_deref() == Some(path));
+    let on = rows
+        .tables
+        .faces()
+        .filter(|face| face.on && !is_asked(&face.path));
+    let files = on.filter_map(|face| file_at(&face.path));
+    let paths = files.flat_map(|file| {
+        let derived = file.derived_path();
+        std::iter::once(file.path).chain(derived)
+    });
+    paths.map(str::to_owned).collect()
 }
 
 /// Where a file of the project is.
@@ -189,6 +241,7 @@ fn follow_file(
     session: &Session<'_>,
     file: &FaceFile,
     asked: Option<&DecisionRow>,
+    moment: Moment,
 ) -> Result<Vec<News>, Failure> {
     let mut keeper = keeper(session, file)?;
     keeper
@@ -197,6 +250,7 @@ fn follow_file(
                 session,
                 file,
                 asked,
+                moment,
             }
             .follow(keeper)
         })
@@ -208,6 +262,7 @@ struct Following<'s, 'w> {
     session: &'s Session<'w>,
     file: &'s FaceFile,
     asked: Option<&'s DecisionRow>,
+    moment: Moment,
 }
 
 impl Following<'_, '_> {
@@ -228,10 +283,13 @@ impl Following<'_, '_> {
                 keeper.tidy(|left| self.take_left(left, &mut news))?;
                 is_tidy = true;
             }
+            let is_elsewhere = self.shows_other_branch(keeper);
             match self.present(keeper)? {
                 Present::Special => return Ok(news),
                 // Whoever brought piton's own version back has answered.
                 Present::Missing | Present::Ours => self.settle()?,
+                // What git is about to put there is looked at when it is whole.
+                Present::Foreign(_) if self.git_is_at_work() => return Ok(news),
                 Present::Foreign(bytes)
                     if is_cut_short(keeper, &bytes) && self.read(&bytes, None).is_readable() =>
                 {
@@ -245,9 +303,13 @@ impl Following<'_, '_> {
                     continue;
                 }
                 Present::Foreign(bytes) => {
-                    let is_elsewhere = self.shows_other_branch(keeper);
                     let base = keeper.base().filter(|_| !is_elsewhere);
-                    let since = Since::of(keeper, base.as_deref());
+                    let seen = sha256(&bytes);
+                    let remembered = keeper.remembered::<AskedAtWork>();
+                    let since = Since {
+                        may_be_agents: remembered.is_some_and(|asked| asked.seen == seen),
+                        ..self.since(keeper, base.as_deref())
+                    };
                     // What another branch says of what is known was said there.
                     let known = match is_elsewhere {
                         true => KnownThings::Keep,
@@ -265,19 +327,26 @@ impl Following<'_, '_> {
                         Taking::Taken(count) => {
                             news.extend((count > 0).then(|| self.taken_in(count)));
                             keeper.accept(&bytes)?;
-                            // It may lack what was in the version before.
-                            keeper.note(BTreeMap::new())?;
+                            // It may lack what was in the version before. What the
+                            // file of another branch lacks was not of that branch,
+                            // or left it with the work tree.
+                            if !is_elsewhere && !self.went_along(base.as_deref(), &bytes) {
+                                keeper.note(BTreeMap::new())?;
+                            }
                         }
                         Taking::Asked(question) => {
                             if question == Question::New {
                                 news.push(News::Asked(self.file.path.to_owned()));
+                            }
+                            if self.is_at_work()? {
+                                keeper.remember(&AskedAtWork { seen });
                             }
                             return Ok(news);
                         }
                     }
                 }
             }
-            if self.show(keeper, &mut news)? == Put::Done {
+            if self.show(keeper, is_elsewhere, &mut news)? == Put::Done {
                 return Ok(news);
             }
             for displaced in keeper.take_displaced() {
@@ -458,9 +527,15 @@ impl Following<'_, '_> {
         if !took.is_readable() {
             return Ok(Taking::Asked(self.ask(&took).map_err(Trouble)?));
         }
-        if !since.is_on_same_branch {
-            let is_removed = |one: &Found| matches!(one, Found::Removed(_));
+        let is_removed = |one: &Found| matches!(one, Found::Removed(_));
+        if !since.may_lack {
             took.found.retain(|one| !is_removed(one));
+        }
+        if took.found.iter().any(is_removed) && self.is_tracked() {
+            took.found.retain(|one| match one {
+                Found::Removed(sign) => self.was_taken_out(sign),
+                Found::Entry(_) | Found::Attempt(_) | Found::Memory(_) | Found::Retired(_) => true,
+            });
         }
         let found = self.unknown(took.found.clone(), base)?;
         if found.is_empty() && self.asked.is_none() {
@@ -468,7 +543,10 @@ impl Following<'_, '_> {
         }
         let command = Command::TakeFile(Box::new(TakenFile {
             path: self.file.path.to_owned(),
-            written: self.written(&found, base)?,
+            written: match since.may_be_agents {
+                true => Vec::new(),
+                false => self.written(&found, base)?,
+            },
             found,
             known,
         }));
@@ -486,6 +564,18 @@ impl Following<'_, '_> {
             return self.settle_or_wait(&took, base);
         }
         Ok(Taking::Taken(count(&committed.events)))
+    }
+
+    /// Whether somebody took it out of a file that git tracks. Where the file is as
+    /// it was committed, and was never committed with it, git put an older version
+    /// there: a stash, a reset, the branch that it was not committed on.
+    fn was_taken_out(&self, sign: &piton_core::memory::Memory) -> bool {
+        let Some(path) = self.path_in_work_tree() else {
+            return true;
+        };
+        let words = sign.title.as_deref().unwrap_or(&sign.content);
+        let line = words.lines().next().unwrap_or_default();
+        git::has_been_committed(&self.session.project.work_tree, &path, line)
     }
 
     /// What of it is not what the file would say of what is known, nor what it
@@ -518,14 +608,7 @@ impl Following<'_, '_> {
         let Some(base) = base else {
             return Ok(Vec::new());
         };
-        let rows = self.session.load(&[Need::OpenAttempts(None)]);
-        if rows
-            .map_err(Trouble)?
-            .tables
-            .open_attempts()
-            .next()
-            .is_some()
-        {
+        if self.is_at_work()? {
             return Ok(Vec::new());
         }
         let is_taken_out = found.iter().any(|one| matches!(one, Found::Removed(_)));
@@ -533,6 +616,13 @@ impl Following<'_, '_> {
         // Of what is taken out it counts how much there was.
         written.retain(|one| is_taken_out || found.iter().any(|now| now.is_same_thing(one)));
         Ok(written)
+    }
+
+    /// Whether an attempt of the project is open.
+    fn is_at_work(&self) -> Result<bool, Trouble> {
+        let rows = self.session.load(&[Need::OpenAttempts(None)]);
+        let rows = rows.map_err(Trouble)?;
+        Ok(rows.tables.open_attempts().next().is_some())
     }
 
     /// A person was asked about the file. When nothing in it differs any more,
@@ -611,7 +701,40 @@ impl Following<'_, '_> {
     /// Whether what piton wrote last was the file of another branch: git keeps
     /// one for each, where it tracks the file.
     fn shows_other_branch(&self, keeper: &Keeper) -> bool {
-        keeper.is_of_other_branch() && self.is_tracked()
+        let is_other = keeper.is_of_other_branch() && self.is_tracked();
+        is_other && !self.has_grown(keeper)
+    }
+
+    fn since<'a>(&self, keeper: &Keeper, base: Option<&'a str>) -> Since<'a> {
+        Since {
+            base,
+            may_be_agents: false,
+            may_lack: keeper.is_on_same_branch() || self.has_grown(keeper),
+        }
+    }
+
+    /// Whether what this version lacks stands in one of another branch, or in a
+    /// stash: it comes back from there.
+    fn went_along(&self, base: Option<&str>, bytes: &[u8]) -> bool {
+        let project = &self.session.project;
+        base.is_some_and(|base| history::went_along(project, self.file.path, base, bytes))
+    }
+
+    fn path_in_work_tree(&self) -> Option<PathBuf> {
+        let project = &self.session.project;
+        let target = project.absolute(self.file.path);
+        let path = target.strip_prefix(&project.work_tree).ok()?;
+        Some(path.to_owned())
+    }
+
+    fn git_is_at_work(&self) -> bool {
+        let may_be = self.moment == Moment::Any;
+        may_be && git::is_at_work(&self.session.project.work_tree) && self.is_tracked()
+    }
+
+    /// Whether what is checked out builds on what was when piton wrote it last.
+    fn has_grown(&self, keeper: &Keeper) -> bool {
+        history::has_grown_from(&self.session.project, &keeper.stamp().commit)
     }
 
     fn is_tracked(&self) -> bool {
@@ -634,18 +757,35 @@ impl Following<'_, '_> {
         behind
     }
 
+    /// The rows that came about on no branch, as in the middle of a rebase: each
+    /// branch shows them, though none was there to.
+    fn of_no_branch(&self) -> Result<Vec<Fresh>, Trouble> {
+        let all = behind(self.session, &BTreeMap::new(), self.file).map_err(Trouble)?;
+        let mut rows = all.rows;
+        rows.retain(Fresh::is_of_no_branch);
+        Ok(rows)
+    }
+
     /// Shows what has moved since, if anything has.
-    fn show(&self, keeper: &mut Keeper, news: &mut Vec<News>) -> Result<Put, Trouble> {
+    fn show(
+        &self,
+        keeper: &mut Keeper,
+        is_elsewhere: bool,
+        news: &mut Vec<News>,
+    ) -> Result<Put, Trouble> {
         let missing = keeper.present()? == Present::Missing;
-        let is_elsewhere = self.shows_other_branch(keeper);
-        let positions = if missing || is_elsewhere {
-            BTreeMap::new()
-        } else {
-            keeper.stamp().positions.clone()
+        let positions = match missing {
+            true => BTreeMap::new(),
+            false => keeper.stamp().positions.clone(),
         };
         let mut behind = behind(self.session, &positions, self.file).map_err(Trouble)?;
-        if positions.is_empty() {
+        if is_elsewhere || positions.is_empty() {
             behind = self.of_branch(behind);
+        }
+        if is_elsewhere && !positions.is_empty() {
+            let homeless = self.of_no_branch()?;
+            behind.rows.retain(|row| !row.is_of_no_branch());
+            behind.rows.extend(homeless);
         }
         if positions.is_empty() && self.file.archive.is_some() {
             behind = self.without_archived(behind)?;
@@ -744,7 +884,7 @@ impl Following<'_, '_> {
         text: &str,
         news: &mut Vec<News>,
     ) -> Result<(), Trouble> {
-        let Some((path, render)) = self.file.derived else {
+        let Some(Derived { path, render, .. }) = self.file.derived else {
             return Ok(());
         };
         let Ok(text) = render(text) else {
@@ -852,17 +992,18 @@ fn says(found: &Found) -> Found {
 struct Since<'a> {
     /// What piton wrote last, where that is known.
     base: Option<&'a str>,
-    /// Whether the same branch is checked out as then.
-    is_on_same_branch: bool,
+    /// Whether what is missing in it may have been taken out of it: it builds on
+    /// what piton wrote.
+    may_lack: bool,
+    /// Whether it was asked about while an attempt was open: who wrote it then is
+    /// known to nobody, also when that is over.
+    may_be_agents: bool,
 }
 
-impl<'a> Since<'a> {
-    fn of(keeper: &Keeper, base: Option<&'a str>) -> Self {
-        Self {
-            base,
-            is_on_same_branch: keeper.is_on_same_branch(),
-        }
-    }
+/// A version that was asked about while an attempt was open, by its hash.
+#[derive(Serialize, Deserialize)]
+struct AskedAtWork {
+    seen: String,
 }
 
 /// What came of taking a version in.
@@ -1014,7 +1155,7 @@ pub(crate) fn foreign(path: &str, what: &str) -> Problem {
 pub(crate) fn look_again(session: &Session<'_>, asked: &DecisionRow) -> Result<(), Failure> {
     let path = asked.file.as_deref().unwrap_or_default();
     match file_at(path) {
-        Some(file) => follow_file(session, file, Some(asked)).map(drop),
+        Some(file) => follow_file(session, file, Some(asked), Moment::Any).map(drop),
         None => Ok(()),
     }
 }
@@ -1038,6 +1179,7 @@ pub(crate) fn decide(
     let following = Following {
         session,
         file,
+        moment: Moment::Any,
         asked: None,
     };
     keeper
@@ -1063,7 +1205,7 @@ impl Following<'_, '_> {
             Some(Way::FileHolds) if readable => {
                 self.take(
                     &bytes,
-                    Since::of(keeper, keeper.base().as_deref()),
+                    self.since(keeper, keeper.base().as_deref()),
                     KnownThings::Take,
                 )?;
                 keeper.accept(&bytes)?;
@@ -1072,7 +1214,7 @@ impl Following<'_, '_> {
                 kept = Some(keep_beside(self.session, &target)?);
                 self.take(
                     &bytes,
-                    Since::of(keeper, keeper.base().as_deref()),
+                    self.since(keeper, keeper.base().as_deref()),
                     KnownThings::Keep,
                 )?;
                 keeper.accept(&bytes)?;
@@ -1084,7 +1226,7 @@ impl Following<'_, '_> {
                 if readable {
                     self.take(
                         &bytes,
-                        Since::of(keeper, keeper.base().as_deref()),
+                        self.since(keeper, keeper.base().as_deref()),
                         KnownThings::Keep,
                     )?;
                 }

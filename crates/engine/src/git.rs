@@ -17,8 +17,9 @@ use crate::failure::Failure;
 use crate::process::{self, Call, Output, Stop};
 
 pub use self::checked_out::checked_out;
+pub(crate) use self::checked_out::git_dir;
 pub use self::index::is_tracked;
-pub use self::reached::reached;
+pub use self::reached::{Reached, reached};
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 pub use self::user_name::user_name;
@@ -26,8 +27,9 @@ pub use self::user_name::user_name;
 /// Long enough for hooks that run a whole test suite.
 const TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// Long enough for the commit of a few files, and for whoever signs it.
-const COMMIT_FILES_TIMEOUT: Duration = Duration::from_secs(60);
+/// Long enough for the commit of a few files, also where it is signed; whoever
+/// has to type for that is not there at night.
+const COMMIT_FILES_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How a commit that is under way is found, and ended.
 #[derive(Clone, Copy, Debug)]
@@ -235,7 +237,7 @@ pub fn commit(
 /// # Errors
 ///
 /// What git said when it could not.
-pub fn commit_files(work_tree: &Path, message: &str, files: &[String]) -> Result<(), String> {
+pub fn commit_files(work_tree: &Path, message: &str, files: &[String]) -> Result<(), CommitMissed> {
     let mut args = vec![
         "commit",
         "--quiet",
@@ -257,12 +259,111 @@ pub fn commit_files(work_tree: &Path, message: &str, files: &[String]) -> Result
         stop: None,
         timeout: COMMIT_FILES_TIMEOUT,
     };
-    let said = ask(&call).map_err(|failure| failure.message)?;
+    let output = process::output(&call).map_err(|error| error.to_string())?;
+    if output.exit.stopped_by.is_some() {
+        let seconds = COMMIT_FILES_TIMEOUT.as_secs();
+        return Err(CommitMissed {
+            why: format!("git was not done with it in {seconds} s"),
+            hangs: true,
+        });
+    }
+    let said = Said::from(&output);
     // Nothing to commit is told on stdout alone.
     if said.ok || said.err.is_empty() {
         return Ok(());
     }
-    Err(last_line(&said))
+    Err(reason(&said.err).into())
+}
+
+/// Why something could not be committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitMissed {
+    /// In one line.
+    pub why: String,
+    /// Whether git hung: to ask again is to wait again.
+    pub hangs: bool,
+}
+
+impl From<String> for CommitMissed {
+    fn from(why: String) -> Self {
+        Self { why, hangs: false }
+    }
+}
+
+/// The first line of what git printed that says what is wrong, with the one that
+/// it announces. What comes after is mostly advice.
+fn reason(err: &str) -> String {
+    let mut lines = err.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_said = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
+    let said = lines.find(is_said);
+    let Some(said) = said.or_else(|| err.lines().next()) else {
+        return String::new();
+    };
+    match lines.next().filter(|_| said.ends_with(':')) {
+        Some(more) => format!("{said} {more}"),
+        None => said.to_owned(),
+    }
+}
+
+/// A tracked file as the commit that is checked out has it, by its path in the
+/// work tree; none where it has none, or git cannot say.
+#[must_use]
+pub fn committed_text(work_tree: &Path, file: &str) -> Option<String> {
+    let output = process::output(&Call {
+        program: "git",
+        args: &["show", &format!("HEAD:{file}")].map(OsString::from),
+        cwd: work_tree,
+        input: &[],
+        env: &[],
+        mark: None,
+        stop: None,
+        timeout: COMMIT_FILES_TIMEOUT,
+    });
+    let output = output.ok().filter(|output| output.exit.success())?;
+    String::from_utf8(output.stdout).ok()
+}
+
+/// Whether a tracked file has changes that are not committed, or the history of
+/// `HEAD` has a version of it in which these words stand. Where git cannot say, it
+/// has.
+#[must_use]
+pub fn has_been_committed(work_tree: &Path, file: &Path, words: &str) -> bool {
+    let file = literal(&file.to_string_lossy());
+    let changes = ["status", "--porcelain", "--untracked-files=no", "--", &file];
+    let words = format!("-S{words}");
+    let history = ["log", "-1", "--format=%H", &words, "--", &file];
+    let is_silent = |args: &[&str]| {
+        let said = git(work_tree, args);
+        said.is_ok_and(|said| said.ok && said.out.is_empty())
+    };
+    !is_silent(&changes) || !is_silent(&history)
+}
+
+/// Whether a tracked file is as it is committed, and another version of it in
+/// which these words stand is committed on some branch, or stashed: git took the
+/// words along.
+#[must_use]
+pub fn has_taken_along(work_tree: &Path, file: &Path, words: &str) -> bool {
+    let file = literal(&file.to_string_lossy());
+    let changes = ["status", "--porcelain", "--untracked-files=no", "--", &file];
+    let is_clean = git(work_tree, &changes).is_ok_and(|said| said.ok && said.out.is_empty());
+    let words = format!("-S{words}");
+    let history = ["log", "--all", "-1", "--format=%H", &words, "--", &file];
+    is_clean && git(work_tree, &history).is_ok_and(|said| said.ok && !said.out.is_empty())
+}
+
+/// How long git's own lock is taken for that of a process at work.
+const LOCK_AGE_MAX: Duration = Duration::from_secs(600);
+
+/// Whether git is changing the work tree: a branch is being checked out, or
+/// something merged. What stands in tracked files meanwhile is not what is
+/// checked out yet.
+#[must_use]
+pub fn is_at_work(work_tree: &Path) -> bool {
+    let lock = git_dir(work_tree).map(|folder| folder.join("index.lock"));
+    let found = lock.and_then(|lock| std::fs::metadata(lock).ok());
+    let age = found.and_then(|found| found.modified().ok()?.elapsed().ok());
+    age.is_some_and(|age| age < LOCK_AGE_MAX)
 }
 
 /// A pathspec for exactly this file.

@@ -15,12 +15,26 @@ use serde::{Deserialize, Serialize};
 use crate::git;
 use crate::project::Project;
 
+/// A line that is this long is not one of those that stand everywhere.
+const TELLING_LINE: usize = 10;
+
 /// What git said of commits when this was checked out.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Answers {
     head: String,
-    here: BTreeSet<String>,
+    /// Those that its history has.
+    own: BTreeSet<String>,
+    /// Those of which its history has the like.
+    alike: BTreeSet<String>,
+    /// All others that were asked about.
     elsewhere: BTreeSet<String>,
+}
+
+impl Answers {
+    fn knows(&self, commit: &String) -> bool {
+        let all = [&self.own, &self.alike, &self.elsewhere];
+        all.iter().any(|some| some.contains(commit))
+    }
 }
 
 /// The items that were done on another branch, in work that the history of what
@@ -38,8 +52,12 @@ pub(crate) fn done_elsewhere(
         .filter(|row| is_of_other_branch(row, here));
     let items: Vec<&ItemRow> = items.collect();
     let commits = items.iter().filter_map(|row| commit_of(row));
-    let reached = reached(project, here, &commits.collect());
-    let is_here = |row: &ItemRow| commit_of(row).is_some_and(|commit| reached.contains(&commit));
+    let answers = ask(project, here, &commits.collect());
+    let is_here = |row: &ItemRow| {
+        let commit = commit_of(row);
+        commit
+            .is_some_and(|commit| answers.own.contains(&commit) || answers.alike.contains(&commit))
+    };
     let elsewhere = items.into_iter().filter(|row| !is_here(row));
     elsewhere.map(|row| row.node.clone()).collect()
 }
@@ -78,36 +96,73 @@ fn commit_of(row: &ItemRow) -> Option<String> {
     row.commit.as_ref().filter(is_whole).cloned()
 }
 
-/// Those of the commits that the history of `here` has, or has the like of; none
-/// where git cannot say.
-fn reached(project: &Project, here: &Checkout, commits: &BTreeSet<String>) -> BTreeSet<String> {
-    let Some(head) = &here.commit else {
-        return BTreeSet::new();
+/// Whether the history of what is checked out has a commit that was checked out
+/// before: then a file that git tracks holds what it held there, and what has
+/// become of it since.
+pub(crate) fn has_grown_from(project: &Project, commit: &str) -> bool {
+    let here = git::checked_out(&project.work_tree);
+    let Some(here) = here.filter(|_| !commit.is_empty()) else {
+        return false;
     };
+    if here.commit.as_deref() == Some(commit) {
+        return true;
+    }
+    let commit = commit.to_owned();
+    ask(project, &here, &[commit.clone()].into())
+        .own
+        .contains(&commit)
+}
+
+/// Whether git took along what a version of a tracked file lacks of the one that
+/// piton wrote last, `base`: the file is as it is committed, and what is missing
+/// stands on some branch, or in a stash. It comes back from there.
+pub(crate) fn went_along(project: &Project, path: &str, base: &str, now: &[u8]) -> bool {
+    let now = String::from_utf8_lossy(now);
+    let now: BTreeSet<&str> = now.lines().collect();
+    let is_telling = |line: &&str| line.trim().len() >= TELLING_LINE && !now.contains(line);
+    let target = project.absolute(path);
+    let file = target.strip_prefix(&project.work_tree);
+    let (Some(lost), Ok(file)) = (base.lines().rev().find(is_telling), file) else {
+        return false;
+    };
+    project.is_tracked(path) && git::has_taken_along(&project.work_tree, file, lost.trim())
+}
+
+/// What git says of the commits, and said before, for what is checked out; nothing
+/// where it cannot say.
+fn ask(project: &Project, here: &Checkout, commits: &BTreeSet<String>) -> Answers {
+    let Some(head) = &here.commit else {
+        return Answers::default();
+    };
+    if commits.is_empty() {
+        return Answers::default();
+    }
     let path = path(&project.home);
     let known = fs::read(&path).ok();
     let known = known.and_then(|bytes| serde_json::from_slice::<Answers>(&bytes).ok());
     let mut answers = known
         .filter(|known| known.head == *head)
         .unwrap_or_default();
-    let is_new =
-        |commit: &&String| !answers.here.contains(*commit) && !answers.elsewhere.contains(*commit);
+    let is_new = |commit: &&String| !answers.knows(commit);
     let asked: BTreeSet<String> = commits.iter().filter(is_new).cloned().collect();
     if asked.is_empty() {
-        return answers.here;
+        return answers;
     }
     match git::reached(&project.work_tree, head, &asked) {
         Ok(found) => {
-            answers.elsewhere.extend(asked.difference(&found).cloned());
-            answers.here.extend(found);
             answers.head.clone_from(head);
+            answers.own.extend(found.own);
+            answers.alike.extend(found.alike);
+            let missing = asked.into_iter().filter(|commit| !answers.knows(commit));
+            let missing: Vec<String> = missing.collect();
+            answers.elsewhere.extend(missing);
             // Who finds it torn or gone asks git.
             let bytes = serde_json::to_vec(&answers);
             bytes.ok().and_then(|bytes| fs::write(&path, bytes).ok());
         }
         Err(failure) => tracing::info!(%failure, "git does not say which commits are here"),
     }
-    answers.here
+    answers
 }
 
 fn path(home: &Path) -> PathBuf {

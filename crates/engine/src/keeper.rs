@@ -14,6 +14,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,7 @@ use crate::exchange::{
     Copied, Displaced, Staged, fresh, leftovers, sha256, stage, stage_on, stage_spliced,
     write_through,
 };
-use crate::fail;
+use crate::{fail, git};
 
 /// A small stamp fills one sector, so that it is written whole or not at all.
 const STAMP_BYTES: usize = 512;
@@ -61,6 +62,22 @@ pub struct Stamp {
     /// [`checked_out`] tells it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub head: String,
+    /// The commit that was checked out then; empty where git has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub commit: String,
+    /// What was done, and when, whose work nobody had committed, and which the file
+    /// that git put here does not have: it went along to another branch.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gone: BTreeMap<String, Timestamp>,
+}
+
+/// What is checked out where a file lies, as a stamp has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Head {
+    /// The branch in eight letters; for a detached head, which commit. Empty
+    /// outside of git.
+    hash: String,
+    commit: String,
 }
 
 /// The version before the present one of a large file, kept to make the next
@@ -184,7 +201,7 @@ pub struct Keeper {
     /// Versions of others that came out of exchanges and went back.
     displaced: Vec<Copied>,
     /// Which branch is checked out, read at most once while the file is locked.
-    head: Option<OnceCell<String>>,
+    head: Option<OnceCell<Head>>,
 }
 
 /// What is remembered of a version of somebody else's.
@@ -314,6 +331,7 @@ impl Keeper {
     /// When the stamp cannot be kept.
     pub fn accept(&mut self, present: &[u8]) -> io::Result<()> {
         let hash = sha256(present);
+        let head = self.head();
         self.keep_base(present);
         self.found = Some(hash.clone());
         let look = Look::at(&self.target);
@@ -329,7 +347,9 @@ impl Keeper {
             tail: None,
             spare: None,
             positions: self.stamp.positions.clone(),
-            head: self.head(),
+            gone: self.stamp.gone.clone(),
+            head: head.hash,
+            commit: head.commit,
         });
         // There is none, unless somebody was asked about the file.
         fs::remove_file(&self.remembered).ok();
@@ -361,9 +381,11 @@ impl Keeper {
     ///
     /// When the stamp cannot be kept.
     pub fn note(&mut self, positions: BTreeMap<String, u64>) -> io::Result<()> {
+        let head = self.head();
         self.put_stamp(Stamp {
             positions,
-            head: self.head(),
+            head: head.hash,
+            commit: head.commit,
             ..self.stamp.clone()
         })
     }
@@ -379,11 +401,13 @@ impl Keeper {
         positions: BTreeMap<String, u64>,
         tail: Option<Tail>,
     ) -> io::Result<()> {
+        let head = self.head();
         self.put_stamp(Stamp {
             positions,
             tail,
             spare: None,
-            head: self.head(),
+            head: head.hash,
+            commit: head.commit,
             ..self.stamp.clone()
         })
     }
@@ -486,6 +510,7 @@ impl Keeper {
     ) -> io::Result<Put> {
         fail::point("mirror.staged");
         let old = self.stamp.clone();
+        let head = self.head();
         let before = if Look::at(&self.target).is_none() {
             String::new()
         } else {
@@ -499,7 +524,9 @@ impl Keeper {
             positions,
             tail,
             spare: None,
-            head: self.head(),
+            gone: old.gone.clone(),
+            head: head.hash,
+            commit: head.commit,
         };
         // What is shown whole again is healed by the next write. What is shown
         // row by row must not be said to be shown before it is.
@@ -663,7 +690,7 @@ impl Keeper {
     /// then what is missing in it was taken out of it.
     #[must_use]
     pub fn is_on_same_branch(&self) -> bool {
-        self.stamp.head == self.head()
+        self.stamp.head == self.head().hash
     }
 
     /// Whether another branch is checked out than when piton wrote the file; not
@@ -673,7 +700,19 @@ impl Keeper {
         !self.stamp.head.is_empty() && !self.is_on_same_branch()
     }
 
-    fn head(&self) -> String {
+    /// Notes what is done and has no mark in the file that git put here.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn note_gone(&mut self, gone: BTreeMap<String, Timestamp>) -> io::Result<()> {
+        self.put_stamp(Stamp {
+            gone,
+            ..self.stamp.clone()
+        })
+    }
+
+    fn head(&self) -> Head {
         let read = || checked_out(&self.target);
         match &self.head {
             Some(head) => head.get_or_init(read).clone(),
@@ -722,20 +761,20 @@ fn is_expected(displaced: &Displaced, old: &Stamp, before: &str) -> io::Result<b
     }))
 }
 
-/// Which branch is checked out where a file lies, in eight letters; for a
-/// detached head, which commit. Empty outside of git, which is not started.
-fn checked_out(target: &Path) -> String {
-    let folders = target.ancestors().skip(1);
-    let head = folders.map(|folder| folder.join(".git")).find_map(|found| {
-        if fs::metadata(&found).ok()?.is_dir() {
-            return fs::read(found.join("HEAD")).ok();
-        }
-        let text = fs::read_to_string(&found).ok()?;
-        let git_dir = text.strip_prefix("gitdir:")?.trim();
-        fs::read(found.parent()?.join(git_dir).join("HEAD")).ok()
-    });
+/// What is checked out where a file lies. Git is not started.
+fn checked_out(target: &Path) -> Head {
+    let mut folders = target.ancestors().skip(1);
+    let found = folders.find_map(|folder| Some((folder, git::git_dir(folder)?)));
+    let Some((folder, git_dir)) = found else {
+        return Head::default();
+    };
+    let head = fs::read(git_dir.join("HEAD"));
     let hash = head.map(|head| sha256(&head)).unwrap_or_default();
-    hash.chars().take(8).collect()
+    let here = git::checked_out(folder);
+    Head {
+        hash: hash.chars().take(8).collect(),
+        commit: here.and_then(|here| here.commit).unwrap_or_default(),
+    }
 }
 
 fn write_stamp(mut file: &File, stamp: &Stamp) -> io::Result<()> {

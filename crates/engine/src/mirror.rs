@@ -23,6 +23,7 @@ use piton_core::{
     Tables, Verb, Way,
 };
 use piton_formats::plan_file::{Changed, PlanFile};
+use piton_formats::plan_format::PlanPlace;
 use piton_formats::problem::Problem;
 use piton_formats::registry::plan_format;
 use piton_store::{CommitError, Committed, Store as _};
@@ -72,6 +73,9 @@ pub struct Mirror {
     /// The last attempt, while what it wrote is at work: a check of its run, or
     /// the hook of a commit.
     pub(crate) at_work: Option<AttemptId>,
+    /// Whether the file is left alone while git changes the work tree. Where all
+    /// that an agent started has ended, a lock of git is that of the dead.
+    pub(crate) waits_for_git: bool,
 }
 
 /// Why the file could not be written.
@@ -207,18 +211,64 @@ impl Mirror {
             told: false,
             waits: None,
             at_work: None,
+            waits_for_git: true,
         }))
     }
 
+    /// Whether git put another branch's version of the file here since piton wrote
+    /// it: one that does not build on what piton wrote.
+    fn is_of_other_branch(&self) -> bool {
+        let keeper = &self.keeper;
+        if !self.project.is_tracked(&self.path) {
+            return false;
+        }
+        if keeper.is_of_other_branch() {
+            return !history::has_grown_from(&self.project, &keeper.stamp().commit);
+        }
+        // The branch that was left before piton looked, or what was stashed.
+        let (Some(base), Ok(now)) = (keeper.base(), fs::read(keeper.target())) else {
+            return false;
+        };
+        history::went_along(&self.project, &self.path, &base, &now)
+    }
+
     /// The items that were done in work that this branch does not have, where
-    /// each branch has its own file; none where all share one, or where nothing
-    /// was done on another one and it was piton's last one as well.
-    fn elsewhere(&self, tables: &Tables) -> Option<Vec<Node>> {
-        let here = git::checked_out(&self.project.work_tree)?;
+    /// each branch has its own file.
+    fn elsewhere(&self, tables: &Tables) -> Vec<Node> {
+        let Some(here) = git::checked_out(&self.project.work_tree) else {
+            return Vec::new();
+        };
+        let gone = &self.keeper.stamp().gone;
+        let is_gone = |row: &&ItemRow| {
+            let since = gone.get(row.node.as_str()).copied();
+            row.commit.is_none() && since.is_some() && row.completed_at == since
+        };
         let is_of_other = |row: &ItemRow| history::is_of_other_branch(row, &here);
-        let matters = self.keeper.is_of_other_branch() || tables.items(self.run).any(is_of_other);
-        let is_own = matters && self.project.is_tracked(&self.path);
-        is_own.then(|| history::done_elsewhere(&self.project, &here, tables, self.run))
+        let matters = !gone.is_empty() || tables.items(self.run).any(is_of_other);
+        if !matters || !self.project.is_tracked(&self.path) {
+            return Vec::new();
+        }
+        let mut nodes = history::done_elsewhere(&self.project, &here, tables, self.run);
+        let gone = tables.items(self.run).filter(is_gone);
+        nodes.extend(gone.map(|row| row.node.clone()));
+        nodes
+    }
+
+    /// Whether the file says nothing beyond its committed version but what piton
+    /// wrote into it. One that is piton's own is not looked into.
+    pub(crate) fn is_own_change(
+        &mut self,
+        committed: &str,
+        tables: &Tables,
+        now: Timestamp,
+    ) -> bool {
+        if !matches!(self.plan.format().place, PlanPlace::File) {
+            return true;
+        }
+        self.plan.set_elsewhere(self.elsewhere(tables));
+        let shown = self.plan.show(Some(committed), tables, now);
+        let present = fs::read_to_string(self.keeper.target()).ok();
+        shown.ok().flatten() == present
     }
 
     /// The items that were done in work that what is checked out does not have, by
@@ -227,7 +277,7 @@ impl Mirror {
         if !self.project.is_tracked(&self.path) {
             return history::committed_elsewhere(&self.project, here, tables, self.run);
         }
-        let elsewhere = history::done_elsewhere(&self.project, here, tables, self.run);
+        let elsewhere = self.elsewhere(tables);
         let text = fs::read_to_string(self.keeper.target()).ok();
         self.plan.set_elsewhere(elsewhere);
         self.plan.done_elsewhere(tables, &[text.as_deref()])
@@ -311,11 +361,15 @@ impl Mirror {
         let waits = there.is_some() && there == self.waits;
         // What is asked about a file that is piton's is to be settled.
         let is_quiet = !self.keeper.may_be_foreign() && !self.is_asked(tables);
-        if waits || is_quiet {
+        // What git is about to put there is looked at when it is whole.
+        let waits_for_git = self.waits_for_git
+            && git::is_at_work(&self.project.work_tree)
+            && self.project.is_tracked(&self.path);
+        if waits || is_quiet || waits_for_git {
             return Ok(Looked::default());
         }
+        let is_other_branch = self.is_of_other_branch();
         let elsewhere = self.elsewhere(tables);
-        let is_other_branch = elsewhere.is_some() && self.keeper.is_of_other_branch();
         let Self {
             keeper,
             plan,
@@ -324,7 +378,7 @@ impl Mirror {
             at_work,
             ..
         } = self;
-        plan.set_elsewhere(elsewhere.unwrap_or_default());
+        plan.set_elsewhere(elsewhere);
         let taking = Taking {
             is_other_branch,
             session,
@@ -334,7 +388,13 @@ impl Mirror {
             token,
             at_work: *at_work,
         };
-        let looked = keeper.locked(|keeper| taking.look(keeper, plan));
+        let looked = keeper.locked(|keeper| {
+            let looked = taking.look(keeper, plan)?;
+            if is_other_branch && !looked.asked {
+                taking.note_gone(keeper, plan)?;
+            }
+            Ok(looked)
+        });
         if looked.as_ref().is_ok_and(|looked| looked.taken) {
             self.behind = true;
             self.plain = None;
@@ -398,7 +458,7 @@ impl Mirror {
             bytes,
             ..
         } = self;
-        plan.set_elsewhere(elsewhere.unwrap_or_default());
+        plan.set_elsewhere(elsewhere);
         keeper.locked(|keeper| {
             let written = keeper.stamp().positions.get(STREAM).copied().unwrap_or(0);
             if written > position {
@@ -495,12 +555,12 @@ pub(crate) fn decide(
     let Some(mut mirror) = opened.map_err(|error| unwritable(&error))? else {
         return Ok(None);
     };
+    let is_other_branch = mirror.is_of_other_branch();
     let elsewhere = mirror.elsewhere(tables);
-    let is_other_branch = elsewhere.is_some() && mirror.keeper.is_of_other_branch();
     let Mirror {
         keeper, plan, path, ..
     } = &mut mirror;
-    plan.set_elsewhere(elsewhere.unwrap_or_default());
+    plan.set_elsewhere(elsewhere);
     let taking = Taking {
         session,
         tables,
@@ -661,6 +721,24 @@ impl Taking<'_, '_, '_> {
             (Present::Missing, _) => self.settle("the file was taken away"),
             (Present::Special | Present::Foreign(_), _) => Ok(Looked::default()),
         }
+    }
+
+    /// What is done in work that nobody committed, and has no mark in the version
+    /// that git put here, went along to the branch that was left: its mark is not
+    /// written into this one.
+    fn note_gone(&self, keeper: &mut Keeper, plan: &mut PlanFile) -> Result<(), Stopped> {
+        let done = self.tables.items(self.run).filter(|row| {
+            let is_done = row.is_leaf() && row.state == ItemState::Done;
+            is_done && row.commit.is_none()
+        });
+        plan.set_elsewhere(done.map(|row| row.node.clone()).collect());
+        let text = fs::read_to_string(keeper.target()).ok();
+        let gone = plan.done_elsewhere(self.tables, &[text.as_deref()]);
+        let gone = gone.into_iter().filter_map(|node| {
+            let since = self.tables.item(self.run, &node)?.completed_at?;
+            Some((node.to_string(), since))
+        });
+        Ok(keeper.note_gone(gone.collect())?)
     }
 
     /// Whose word an edit is that is found now: while an attempt of the project
@@ -889,7 +967,7 @@ impl Taking<'_, '_, '_> {
         changed: Changed,
         word: Word,
     ) -> Result<Looked, Stopped> {
-        let has_base = keeper.base().is_some() && keeper.is_on_same_branch();
+        let has_base = self.own_base(keeper).is_some();
         let edits = self.with_presence(&changed, has_base);
         let Changed {
             problems, removed, ..

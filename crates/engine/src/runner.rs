@@ -162,8 +162,12 @@ struct Runner<'s, 'w> {
     /// The items whose attempts made commits, until what piton wrote of them is
     /// committed as well.
     committed: Vec<Node>,
-    /// That could not be done, and was told.
+    /// Something of that was committed.
+    has_committed: bool,
+    /// It could not be done, and was told.
     commit_missed: bool,
+    /// Git hung over it.
+    commits_hang: bool,
     /// Somebody was told already that a budget does not count everything.
     budget_warned: bool,
 }
@@ -275,7 +279,9 @@ fn start(
         looked: None,
         last_attempt: None,
         committed: Vec::new(),
+        has_committed: false,
         commit_missed: false,
+        commits_hang: false,
         budget_warned: false,
     };
     runner.note_last_commit();
@@ -385,6 +391,17 @@ fn own_files(project: &Project, face: &str, source: &str) -> Vec<git::Own> {
 /// What a git is found by that makes a commit for this run.
 fn commit_mark(run: RunId) -> String {
     process::own_mark(&format!("commit-{run}"))
+}
+
+fn tell_news(news: Vec<faces::News>, tell: &mut dyn FnMut(Notice<'_>)) {
+    for news in news {
+        let text = news.to_string();
+        tell(if news.is_warning() {
+            Notice::Warning(&text)
+        } else {
+            Notice::Said(&text)
+        });
+    }
 }
 
 fn owner() -> String {
@@ -831,6 +848,7 @@ impl Runner<'_, '_> {
                         self.last_attempt = Some(*attempt);
                         fail::point("run.agent-ended");
                         self.look_at_other_plans(tell)?;
+                        self.look_at_faces(tell);
                         self.last_edits(tell)?
                     }
                     Purpose::Gate(_) => self.last_edits(tell)?,
@@ -885,16 +903,28 @@ impl Runner<'_, '_> {
     /// Takes in what stands in the file when an agent, or what it may have
     /// written, has ended.
     fn last_edits(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
-        self.look(tell)?;
         if let Some(mirror) = &mut self.mirror {
+            mirror.waits_for_git = false;
+        }
+        let looked = self.look(tell);
+        if let Some(mirror) = &mut self.mirror {
+            mirror.waits_for_git = true;
             mirror.at_work = None;
         }
+        looked?;
         let events = self.news()?;
         let is_known = events.is_empty();
         Ok((!is_known)
             .then_some(Input::Changed(events))
             .into_iter()
             .collect())
+    }
+
+    /// Takes in what stands in the files of the project, as long as the attempt
+    /// that may have written it has no outcome.
+    fn look_at_faces(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
+        let news = faces::follow_at_end(self.session, &mut self.waiting);
+        tell_news(news, tell);
     }
 
     /// Takes in what stands in the plans of other runs, as long as the attempt
@@ -1044,14 +1074,8 @@ impl Runner<'_, '_> {
         }
         self.faces_at = now;
         self.faces_behind = false;
-        for news in faces::follow_again(self.session, &mut self.waiting) {
-            let text = news.to_string();
-            tell(if news.is_warning() {
-                Notice::Warning(&text)
-            } else {
-                Notice::Said(&text)
-            });
-        }
+        let news = faces::follow_again(self.session, &mut self.waiting);
+        tell_news(news, tell);
     }
 
     fn write_mirror(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
@@ -1084,7 +1108,6 @@ impl Runner<'_, '_> {
             // Before the lease is given back: one that stays says that
             // something of this may be missing.
             self.last_look(tell)?;
-            self.commit_progress(tell);
             fail::point("run.over");
             let release = Command::ReleaseRun {
                 run,
@@ -1095,6 +1118,7 @@ impl Runner<'_, '_> {
                 Err(other) => return Err(other.into()),
             }
             fail::point("run.released");
+            self.commit_end(tell);
         }
         for passed in self.lp.budgets_passed() {
             tell(Notice::Warning(&passed));

@@ -12,6 +12,7 @@ mod archive;
 mod detect;
 mod formats;
 mod markdown;
+mod pages;
 mod show;
 mod take;
 

@@ -20,6 +20,8 @@ use std::ops::Range;
 use crate::format::{self, Format, Grade, Recognised};
 use crate::markdown::{newline, with_newline};
 use crate::problem::Source;
+use crate::project_format::Derived;
+use crate::registry;
 use crate::sequence::{chunks, matched, taken};
 use crate::tree::{Node, Parsed};
 use crate::{conflict, json, yaml};
@@ -73,6 +75,9 @@ pub fn merge(path: &str, versions: Versions<'_>, marks: Marks<'_>) -> Merged {
     }
     if ours == base {
         return Merged::clean(theirs);
+    }
+    if let Some(derived) = derived_at(path) {
+        return Merged::clean((derived.merge)([base, ours, theirs]));
     }
     let newline = newline(ours);
     let alike = |text: &str| {
@@ -136,6 +141,13 @@ impl Merged {
             ..self
         }
     }
+}
+
+/// What is made of a file of the project for people to read, if it lies at `path`.
+fn derived_at(path: &str) -> Option<Derived> {
+    let mut derived = registry::face_files().filter_map(|file| file.derived);
+    let is_it = |derived: &Derived| std::path::Path::new(path).ends_with(derived.path);
+    derived.find(is_it)
 }
 
 /// What the file at `path` is, by the first version that says so.

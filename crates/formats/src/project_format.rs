@@ -33,6 +33,17 @@ pub type Show = fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, Can
 /// Makes of a file's text what people read.
 pub type Render = fn(&str) -> Result<String, CannotShow>;
 
+/// A file that is made of another one for people to read.
+#[derive(Clone, Copy)]
+pub struct Derived {
+    /// Its path, relative to the project.
+    pub path: &'static str,
+    /// Makes it.
+    pub render: Render,
+    /// Makes one of three versions: base, ours and theirs.
+    pub merge: fn([&str; 3]) -> String,
+}
+
 /// What a file of the project is, and what makes it a face.
 #[derive(Clone, Copy)]
 pub struct FaceFile {
@@ -53,7 +64,7 @@ pub struct FaceFile {
     /// what is known of it.
     pub by_name_alone: bool,
     /// A file that is made of it for people to read, and how.
-    pub derived: Option<(&'static str, Render)>,
+    pub derived: Option<Derived>,
     /// The list that a large one is spliced at.
     pub list: Option<List>,
     /// Where old entries are parted to, and how.
@@ -129,7 +140,7 @@ impl FaceFile {
     /// The path of the file that is made of it for people to read.
     #[must_use]
     pub fn derived_path(&self) -> Option<&'static str> {
-        self.derived.map(|(path, _)| path)
+        self.derived.map(|derived| derived.path)
     }
 }
 

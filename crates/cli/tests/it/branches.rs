@@ -668,8 +668,217 @@ fn a_runner_that_stays_goes_on_once_it_is_merged() {
     let mut command = scratch.command(&["run", "prd.json", "--agent", "./agent.sh"]);
     command.args(["--verdict", "exit-status", "--wait"]);
     let running = Running::start(command);
-    scratch.until("it waits", || is_in_state(&scratch, "mast", "waiting"));
+    scratch.until("it waits", || {
+        is_in_state(&scratch, "mast", "waiting") && changes(&scratch).is_empty()
+    });
     scratch.git(&["merge", "-q", "-m", "keel and sail", "keel", "-X", "ours"]);
     fine(&running.end());
     assert!(is_in_state(&scratch, "mast", "done"));
+}
+
+fn add_sign(scratch: &Scratch, title: &str) {
+    let sign = ["learn", "add", "--kind", "guardrail", "--title", title];
+    let words = ["--trigger", "Before a cut", &format!("{title} first.")];
+    fine(&scratch.piton(&[&sign[..], &words[..]].concat()));
+}
+
+fn signs(scratch: &Scratch) -> Vec<String> {
+    let list = scratch.json(&["learn", "list", "--kind", "guardrail"]);
+    let list = list.as_array().expect("a list").iter();
+    let titles = list.map(|sign| sign["title"].as_str().unwrap_or_default().to_owned());
+    titles.collect()
+}
+
+#[test]
+fn a_sign_that_git_takes_out_of_the_file_is_not_retired() {
+    let scratch = project();
+    add_sign(&scratch, "Ask");
+    commit(&scratch, "a sign");
+    add_sign(&scratch, "Look");
+    // Made on main, committed on another branch.
+    scratch.git(&["switch", "-qc", "feature"]);
+    commit(&scratch, "another sign");
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(changes(&scratch), "", "nothing is in the way of a switch");
+    scratch.git(&["switch", "-q", "feature"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(signs(&scratch), ["Ask", "Look"]);
+    // Stashed, and reset to before.
+    add_sign(&scratch, "Think");
+    scratch.git(&["stash", "-q"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    scratch.git(&["checkout", "-q", "--", "."]);
+    scratch.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(signs(&scratch), ["Ask", "Look", "Think"]);
+}
+
+#[test]
+fn a_sign_that_a_person_takes_out_and_commits_is_retired() {
+    let scratch = project();
+    add_sign(&scratch, "Ask");
+    add_sign(&scratch, "Look");
+    commit(&scratch, "signs");
+    let all = scratch.read(SIGNS);
+    let sign = |title| all.find(&format!("### Sign: {title}")).expect("a sign");
+    let without = format!("{}{}", &all[..sign("Ask")], &all[sign("Look")..]);
+    scratch.write(SIGNS, &without);
+    commit(&scratch, "no asking");
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(signs(&scratch), ["Look"]);
+    assert_eq!(changes(&scratch), "");
+}
+
+#[test]
+fn an_edit_that_is_committed_on_a_new_branch_comes_back_with_its_merge() {
+    let scratch = project();
+    scratch.git(&["switch", "-qc", "feature"]);
+    let edited = scratch
+        .read(LEARNED)
+        .replace("Pine is soft.", "Pine is quite soft.");
+    scratch.write(LEARNED, &edited);
+    commit(&scratch, "quite");
+    fine(&scratch.piton(&["files", "sync"]));
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert!(scratch.read(LEARNED).contains("Pine is soft."));
+    assert_eq!(changes(&scratch), "");
+    scratch.git(&["merge", "-q", "feature"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(scratch.read(LEARNED), edited);
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+}
+
+#[test]
+fn words_that_are_changed_on_a_new_branch_reach_the_agent() {
+    let scratch = yard();
+    run_one(&scratch);
+    scratch.git(&["switch", "-qc", "feature"]);
+    let edited = scratch
+        .read("prd.json")
+        .replace("Set the mast", "Set the tall mast");
+    scratch.write("prd.json", &edited);
+    commit(&scratch, "a tall mast");
+    scratch.agent(
+        "cat >prompt.out; echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"",
+    );
+    run_one(&scratch);
+    assert!(scratch.read("prompt.out").contains("Set the tall mast"));
+    assert_eq!(passes(&scratch), [true, true]);
+}
+
+#[test]
+fn what_git_is_about_to_check_out_is_nobodys_edit() {
+    let scratch = branching_yard();
+    scratch.git(&["config", "filter.slow.smudge", "sleep 1; cat"]);
+    scratch.git(&["config", "filter.slow.clean", "cat"]);
+    scratch.write(".gitattributes", "*.slow filter=slow\n");
+    scratch.write("zz.slow", "begin\n");
+    commit(&scratch, "a slow file");
+    scratch.agent(
+        "set -e; git switch -q main; git switch -qc \"story-$PITON_ITEM\"\n\
+         echo \"$PITON_ITEM\" >zz.slow; git add zz.slow; git commit -qm \"$PITON_ITEM\"",
+    );
+    let said = run_all(&scratch);
+    fine(&said);
+    assert!(!said.err.contains("may be an agent's"), "{}", said.err);
+    for nth in 1..=4 {
+        let text = scratch.git(&["show", &format!("story-US-{nth}:prd.json")]);
+        let list: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let stories = list["userStories"].as_array().expect("a list").iter();
+        let done: Vec<&str> = stories
+            .filter(|story| story["passes"] == true)
+            .filter_map(|story| story["id"].as_str())
+            .collect();
+        assert_eq!(done, [format!("US-{nth}")]);
+    }
+}
+
+#[test]
+fn a_mark_is_not_committed_with_what_a_person_has_changed_in_the_file() {
+    let scratch = yard();
+    let edited = scratch
+        .read("prd.json")
+        .replace("Set the mast", "Set a mast");
+    scratch.write("prd.json", &edited);
+    scratch.git(&["add", "prd.json"]);
+    scratch.agent(
+        "echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\" -- \"$PITON_ITEM.txt\"",
+    );
+    let said = run_all(&scratch);
+    fine(&said);
+    let told = "prd.json has other changes as well, and is not committed with the work";
+    assert_eq!(said.err.matches(told).count(), 1, "{}", said.err);
+    let subjects = scratch.git(&["log", "--format=%s", "-2"]);
+    assert_eq!(subjects.trim(), "US-2\nUS-1");
+    assert_eq!(passes(&scratch), [true, true]);
+}
+
+#[test]
+fn what_an_agent_does_to_the_signs_at_its_very_end_is_asked_about() {
+    let scratch = yard();
+    fine(&scratch.piton(&["init", "--yes", "--with", "ralph-dir"]));
+    add_sign(&scratch, "Ask");
+    add_sign(&scratch, "Look");
+    commit(&scratch, "signs");
+    scratch.agent(
+        "echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"\n\
+         sed -i 's/Look first/Look last/' .ralph/guardrails.md",
+    );
+    run_one(&scratch);
+    let inbox = scratch.shows(&["inbox"]);
+    assert!(inbox.contains(".ralph/guardrails.md"), "{inbox}");
+    let list = scratch.json(&["learn", "list", "--kind", "guardrail"]);
+    assert_eq!(list[1]["content"], "Look first.");
+    let files = scratch.git(&["show", "--format=", "--name-only", "HEAD"]);
+    assert!(!files.contains("guardrails.md"), "{files}");
+}
+
+#[test]
+fn the_end_of_a_run_leaves_nothing_in_the_way_of_a_switch() {
+    let scratch = branching_yard();
+    let families = ["agent-os", "ralph-json", "ralph-dir"];
+    let with = families.iter().flat_map(|family| ["--with", family]);
+    let init: Vec<&str> = ["init", "--yes"].into_iter().chain(with).collect();
+    fine(&scratch.piton(&init));
+    log(&scratch, "the yard opens");
+    scratch.write(
+        ".gitignore",
+        ".piton/\nagent.sh\n.ralph/activity.log\n.ralph/errors.log\n.ralph/.iteration\n",
+    );
+    commit(&scratch, "files");
+    fine(&run_all(&scratch));
+    assert_eq!(changes(&scratch), "");
+    for branch in ["main", "story-US-1", "story-US-3", "main"] {
+        scratch.git(&["switch", "-q", branch]);
+        fine(&scratch.piton(&["files", "sync"]));
+        assert_eq!(changes(&scratch), "", "{branch}");
+    }
+}
+
+#[test]
+fn what_was_begun_here_and_committed_on_a_new_branch_is_there_again_after_its_merge() {
+    let scratch = yard();
+    scratch.agent("echo work >\"$PITON_ITEM.txt\"");
+    run_one(&scratch);
+    let more = scratch.read("prd.json").replace(
+        "    {\"id\": \"US-2\"",
+        "    {\"id\": \"US-9\", \"title\": \"Sew a sail\", \"acceptanceCriteria\": [\"it holds\"], \"priority\": 9, \"passes\": false},\n    {\"id\": \"US-2\"",
+    );
+    scratch.write("prd.json", &more);
+    fine(&scratch.piton(&["files", "sync"]));
+    scratch.git(&["switch", "-qc", "feature"]);
+    commit(&scratch, "the keel, and a sail to do");
+    scratch.git(&["switch", "-q", "main"]);
+    for _ in 0..2 {
+        fine(&scratch.piton(&["files", "sync"]));
+        assert_eq!(changes(&scratch), "");
+    }
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    scratch.git(&["merge", "-q", "feature"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(changes(&scratch), "");
+    fine(&run_all(&scratch));
+    assert_eq!(passes(&scratch), [true, true, true]);
 }

@@ -209,3 +209,45 @@ fn a_driver_of_the_same_name_is_left_alone() {
     let said = outside.piton(&["files", "merge-driver", "install", "--yes"]);
     assert_eq!(said.exit, 7, "{}", said.err);
 }
+
+#[test]
+fn what_is_made_of_the_log_is_merged_with_it() {
+    let scratch = Scratch::new();
+    let log = |what: &str| {
+        let said = scratch.piton(&["log", "milestone_reached", "--description", what]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+    };
+    let save = |what: &str| {
+        scratch.git(&["add", "--all"]);
+        scratch.git(&["commit", "--quiet", "--message", what]);
+    };
+    assert_eq!(
+        scratch.piton(&["init", "--yes", "--with", "agent-os"]).exit,
+        0
+    );
+    scratch.git(&["checkout", "--quiet", "-B", "main"]);
+    install(&scratch);
+    log("the keel is laid");
+    save("base");
+    scratch.git(&["checkout", "--quiet", "-b", "feature"]);
+    log("the mast stands");
+    save("theirs");
+    scratch.git(&["checkout", "--quiet", "main"]);
+    log("a sail is sewn");
+    log("the anchor is cast");
+    save("ours");
+    let merged = git_merge(&scratch);
+    assert_eq!(merged.exit, 0, "{}{}", merged.out, merged.err);
+    let page = scratch.read(".agent-os/progress/progress.md");
+    assert!(page.contains("*Total entries: 4*"), "{page}");
+    assert_eq!(page.matches("\n### ").count(), 4, "{page}");
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        !said.shown(&scratch).contains("before-piton"),
+        "{}",
+        said.err
+    );
+    assert_eq!(scratch.read(".agent-os/progress/progress.md"), page);
+    assert_eq!(scratch.git(&["status", "--porcelain"]), "");
+}

@@ -48,6 +48,11 @@ impl Behind {
 }
 
 impl Fresh {
+    /// Whether it came about where no branch was checked out.
+    pub(super) fn is_of_no_branch(&self) -> bool {
+        self.checkout().is_some_and(|there| there.branch.is_none())
+    }
+
     /// What was checked out when it came about, or was changed last.
     pub(super) fn checkout(&self) -> Option<&Checkout> {
         match self {

@@ -31,7 +31,7 @@ pub fn checked_out(work_tree: &Path) -> Option<Checkout> {
 
 /// The folder in which git keeps what belongs to a work tree: its `.git`, or what
 /// that names where it is a file.
-pub(super) fn git_dir(work_tree: &Path) -> Option<PathBuf> {
+pub(crate) fn git_dir(work_tree: &Path) -> Option<PathBuf> {
     let dot_git = work_tree.join(".git");
     if fs::metadata(&dot_git).ok()?.is_dir() {
         return Some(dot_git);

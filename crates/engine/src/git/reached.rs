@@ -12,10 +12,18 @@ use crate::process::Call;
 /// Long enough to compare the changes of thousands of commits.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Those of the `commits`, whole names of objects, that `head` is or descends
-/// from; that were rebased or cherry-picked to where it does (the same change);
-/// or that were squashed to there (the same tree). One git process, unless git
-/// does not have one of them any more.
+/// What the history of a commit has of others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// It is one of these, or descends from them.
+    pub own: BTreeSet<String>,
+    /// It has the like of these: they were rebased or cherry-picked (the same
+    /// change), or squashed (the same tree).
+    pub alike: BTreeSet<String>,
+}
+
+/// What the history of `head` has of the `commits`, whole names of objects. One
+/// git process, unless git does not have one of them any more.
 ///
 /// # Errors
 ///
@@ -24,7 +32,7 @@ pub fn reached(
     work_tree: &Path,
     head: &str,
     commits: &BTreeSet<String>,
-) -> Result<BTreeSet<String>, Failure> {
+) -> Result<Reached, Failure> {
     let said = log(work_tree, head, commits)?;
     if said.ok {
         return Ok(among(commits, head, &said.out));
@@ -37,7 +45,7 @@ pub fn reached(
         );
     }
     if there.is_empty() {
-        return Ok(there);
+        return Ok(Reached::default());
     }
     reached(work_tree, head, &there)
 }
@@ -79,8 +87,9 @@ fn run(work_tree: &Path, args: &[String], input: &[u8]) -> Result<Said, Failure>
 
 /// What a log of both sides says: `<` is only beside `head`, `>` only at it, and
 /// `=` has its like on the other side. What it does not list is on both.
-fn among(commits: &BTreeSet<String>, head: &str, log: &str) -> BTreeSet<String> {
+fn among(commits: &BTreeSet<String>, head: &str, log: &str) -> Reached {
     let mut aside: HashMap<&str, &str> = HashMap::new();
+    let mut alike: HashSet<&str> = HashSet::new();
     let mut trees: HashSet<&str> = HashSet::new();
     for line in log.lines() {
         let mut words = line.split(' ');
@@ -91,14 +100,21 @@ fn among(commits: &BTreeSet<String>, head: &str, log: &str) -> BTreeSet<String> 
         match mark {
             "<" => drop(aside.insert(commit, tree)),
             ">" => drop(trees.insert(tree)),
-            _ => {}
+            _ => drop(alike.insert(commit)),
         }
     }
-    let is_reached = |commit: &&String| {
+    let mut reached = Reached::default();
+    for commit in commits {
         let tree = aside.get(commit.as_str());
-        commit.as_str() == head || tree.is_none_or(|tree| trees.contains(tree))
-    };
-    commits.iter().filter(is_reached).cloned().collect()
+        let is_alike =
+            |commit: &str| alike.contains(commit) || tree.is_some_and(|tree| trees.contains(tree));
+        if commit != head && is_alike(commit) {
+            reached.alike.insert(commit.clone());
+        } else if commit == head || tree.is_none() {
+            reached.own.insert(commit.clone());
+        }
+    }
+    reached
 }
 
 #[cfg(test)]
@@ -144,7 +160,8 @@ mod tests {
                 .collect();
             let found = reached(self.0.path(), &head, &all).expect("git answers");
             for (nth, (commit, is_here)) in commits.iter().enumerate() {
-                assert_eq!(found.contains(*commit), *is_here, "commit {nth}");
+                let is_found = found.own.contains(*commit) || found.alike.contains(*commit);
+                assert_eq!(is_found, *is_here, "commit {nth}");
             }
         }
     }
@@ -179,6 +196,9 @@ mod tests {
         repository.commit("own");
         repository.git(&["cherry-pick", &second]);
         repository.check(&[(&first, false), (&second, true), (&third, false)]);
+        let head = repository.git(&["rev-parse", "HEAD"]);
+        let found = reached(repository.0.path(), &head, &[second.clone()].into());
+        assert!(found.expect("git answers").own.is_empty(), "not itself");
         repository.git(&["switch", "-qc", "rebased", "feature"]);
         repository.git(&["rebase", "-q", "main"]);
         repository.check(&[(&first, true), (&second, true), (&third, true)]);

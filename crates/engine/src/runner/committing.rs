@@ -7,7 +7,7 @@
 use piton_core::{Event, ItemState, Need, Node, Recorded};
 
 use super::{Notice, Runner};
-use crate::{fail, git};
+use crate::{faces, fail, git};
 
 /// Most items that the subject of a commit names.
 const NAMED_MAX: usize = 3;
@@ -62,19 +62,29 @@ impl Runner<'_, '_> {
     /// Commits what piton wrote of the items whose attempts made commits. What
     /// cannot be committed stays in the work tree, as all that is not committed.
     pub(super) fn commit_progress(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
-        if self.committed.is_empty() || !self.job.config.git.commit_progress {
-            return;
+        if !self.committed.is_empty() {
+            self.write_mirror(true, tell);
+            self.commit_files(tell);
         }
+    }
+
+    /// The same when the run is over, with what that says of its end.
+    pub(super) fn commit_end(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
+        if self.has_committed || !self.committed.is_empty() {
+            self.follow_faces(true, tell);
+            self.commit_files(tell);
+        }
+    }
+
+    fn commit_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
         let project = &self.session.project;
         let branch = git::checked_out(&project.work_tree).and_then(|here| here.branch);
         // What is committed on no branch is lost with the next switch.
-        if branch.is_none() {
+        if branch.is_none() || !self.job.config.git.commit_progress || self.commits_hang {
             return;
         }
-        self.write_mirror(true, tell);
-        let files = self.tracked_files();
+        let files = self.own_files(tell);
         if files.is_empty() {
-            self.committed.clear();
             return;
         }
         let message = self.progress_message();
@@ -83,38 +93,73 @@ impl Runner<'_, '_> {
         match git::commit_files(&self.session.project.work_tree, &message, &files) {
             Ok(()) => {
                 fail::point("progress.after-commit");
+                self.has_committed = true;
                 self.committed.clear();
             }
-            Err(why) if std::mem::replace(&mut self.commit_missed, true) => {
-                tracing::info!(%why, "what piton wrote is not committed");
+            Err(missed) => {
+                self.commits_hang |= missed.hangs;
+                let then = match missed.hangs {
+                    true => "piton does not try it again in this run",
+                    false => "the next attempt that commits takes it along",
+                };
+                let files = files.join(", ");
+                self.tell_missed(
+                    &format!(
+                        "{files} not committed with the work: {}; {then}",
+                        missed.why
+                    ),
+                    tell,
+                );
             }
-            Err(why) => tell(Notice::Warning(&format!(
-                "{} not committed with the work: {why}",
-                files.join(", ")
-            ))),
         }
     }
 
-    /// The files of the project and of its plan that piton keeps up to date and
-    /// git tracks, by their paths in the work tree.
-    fn tracked_files(&self) -> Vec<String> {
+    /// Tells once in a run that something is not committed.
+    fn tell_missed(&mut self, what: &str, tell: &mut dyn FnMut(Notice<'_>)) {
+        tracing::info!(%what, "not committed");
+        if !std::mem::replace(&mut self.commit_missed, true) {
+            tell(Notice::Warning(what));
+        }
+    }
+
+    /// The files of the project and of its plan that piton keeps up to date, git
+    /// tracks, and nobody else's changes stand in, by their paths in the work tree.
+    fn own_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Vec<String> {
+        let mut files = faces::settled_paths(self.session);
+        files.extend(self.own_plan(tell));
         let project = &self.session.project;
-        let plan = self.mirror.as_ref().filter(|mirror| mirror.was_written());
-        let plan = plan.map(|mirror| mirror.path().to_owned());
-        let faces = self.session.load(&[Need::Faces]);
-        let faces = faces.map(|rows| {
-            let on = rows.tables.faces().filter(|face| face.on);
-            on.map(|face| face.path.clone()).collect::<Vec<_>>()
-        });
-        let files = plan.into_iter().chain(faces.unwrap_or_default());
-        let files = files.filter(|file| project.is_tracked(file));
-        let files = files.map(|file| project.root.join(file));
+        files.retain(|file| project.is_tracked(file));
         files
-            .filter_map(|file| {
-                let file = file.strip_prefix(&project.work_tree).ok()?;
-                file.to_str().map(str::to_owned)
-            })
+            .iter()
+            .filter_map(|file| self.in_work_tree(file))
             .collect()
+    }
+
+    /// The file of the plan, if piton alone has changed it since it was committed.
+    fn own_plan(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<String> {
+        let mirror = self.mirror.as_ref()?;
+        let path = mirror.path().to_owned();
+        let is_kept = mirror.was_written() && mirror.file_asked_about(self.lp.tables()).is_none();
+        if !is_kept || !self.session.project.is_tracked(&path) {
+            return None;
+        }
+        let committed =
+            git::committed_text(&self.session.project.work_tree, &self.in_work_tree(&path)?)?;
+        let now = self.now();
+        let mirror = self.mirror.as_mut()?;
+        if mirror.is_own_change(&committed, self.lp.tables(), now) {
+            return Some(path);
+        }
+        let what = format!("{path} has other changes as well, and is not committed with the work");
+        self.tell_missed(&what, tell);
+        None
+    }
+
+    fn in_work_tree(&self, file: &str) -> Option<String> {
+        let project = &self.session.project;
+        let file = project.root.join(file);
+        let file = file.strip_prefix(&project.work_tree).ok()?;
+        file.to_str().map(str::to_owned)
     }
 
     fn progress_message(&self) -> String {
@@ -128,7 +173,9 @@ impl Runner<'_, '_> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        if self.committed.iter().all(is_done) {
+        if named.is_empty() {
+            "Record the end of the run".to_owned()
+        } else if self.committed.iter().all(is_done) {
             format!("Mark {shown}{more} as done")
         } else {
             format!("Record the progress of {shown}{more}")

@@ -1,10 +1,11 @@
 //! The family in the registry.
 
+use super::markdown::merge_pages;
 use super::{FACE, ROOT_NAME, SHAPE, archive, detect, markdown, merge_archive};
 use super::{recount, show, take, take_archive, told_again};
 use crate::format::{Format, NO_COUNTS, Role, Strict, about};
 use crate::merge::rules::{Merge, NamedList, Settled};
-use crate::project_format::{Archive, FaceFile, Ignored, PLAIN, ProjectFormat};
+use crate::project_format::{Archive, Derived, FaceFile, Ignored, PLAIN, ProjectFormat};
 use crate::understood::said_of_whole;
 
 static MERGE: Merge = Merge {
@@ -45,7 +46,11 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         take: |text, _, about| take(text, about),
         show,
         told_again,
-        derived: Some((".agent-os/progress/progress.md", markdown)),
+        derived: Some(Derived {
+            path: ".agent-os/progress/progress.md",
+            render: markdown,
+            merge: merge_pages,
+        }),
         archive: Some(Archive {
             folder: ".agent-os/progress/archive",
             part: archive,

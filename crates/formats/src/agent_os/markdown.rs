@@ -35,6 +35,11 @@ const LINES: [(&str, &str); 4] = [
 /// How long a title may be.
 const TITLE_CHARS_MAX: usize = 200;
 
+/// Makes one page of three versions: base, ours and theirs.
+pub(super) fn merge_pages(versions: [&str; 3]) -> String {
+    super::pages::merge(versions, UNDATED)
+}
+
 /// What is written instead of the date of an entry that has none.
 const UNDATED: &str = "Undated";
 

@@ -229,24 +229,21 @@ mod logs {
         let path = ".agent-os/progress/archive/2026-01.json";
         let found = merged(path, versions.each_ref().map(String::as_str));
         assert_eq!(found.text, month(&["01", "02", "03"]));
-        let page = |titles: &[&str]| {
-            let entry = |title: &&str| format!("### {title}\n- **Details**: {title}\n\n");
+        let page = |entries: &[(&str, &str)]| {
+            let entry = |(time, title): &(&str, &str)| {
+                format!("### {time} - {title}\n- **Details**: {title}\n\n")
+            };
             format!(
-                "# Log\n\n## 2026-01-15\n\n{}",
-                titles.iter().map(entry).collect::<String>()
+                "# Log\n\n*Total entries: {}*\n\n---\n\n## 2026-01-15\n\n{}---\n\n",
+                entries.len(),
+                entries.iter().map(entry).collect::<String>()
             )
         };
-        let versions = [
-            page(&["began"]),
-            page(&["o", "began"]),
-            page(&["t", "began"]),
-        ];
+        let (began, o, t) = (("10:00", "began"), ("11:00", "o"), ("12:00", "t"));
+        let versions = [page(&[began]), page(&[o, began]), page(&[t, began])];
         let path = ".agent-os/progress/progress.md";
         let found = merged(path, versions.each_ref().map(String::as_str));
-        assert_eq!(
-            (found.conflicts, found.text),
-            (0, page(&["o", "t", "began"]))
-        );
+        assert_eq!((found.conflicts, found.text), (0, page(&[t, o, began])));
     }
 
     #[test]
