@@ -774,12 +774,17 @@ impl Following<'_, '_> {
         news: &mut Vec<News>,
     ) -> Result<Put, Trouble> {
         let missing = keeper.present()? == Present::Missing;
+        if missing && history::is_absent(&self.session.project, self.file.path, keeper)? {
+            return Ok(Put::Done);
+        }
         let positions = match missing {
             true => BTreeMap::new(),
             false => keeper.stamp().positions.clone(),
         };
         let mut behind = behind(self.session, &positions, self.file).map_err(Trouble)?;
-        if is_elsewhere || positions.is_empty() {
+        // What was recorded where the file is absent belongs there.
+        let was_absent = !keeper.stamp().absent_on.is_empty();
+        if is_elsewhere || was_absent || positions.is_empty() {
             behind = self.of_branch(behind);
         }
         if is_elsewhere && !positions.is_empty() {

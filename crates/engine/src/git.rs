@@ -352,6 +352,14 @@ pub fn has_taken_along(work_tree: &Path, file: &Path, words: &str) -> bool {
     is_clean && git(work_tree, &history).is_ok_and(|said| said.ok && !said.out.is_empty())
 }
 
+/// Whether a file is committed on some branch.
+#[must_use]
+pub fn is_committed_somewhere(work_tree: &Path, file: &Path) -> bool {
+    let file = literal(&file.to_string_lossy());
+    let history = ["log", "--branches", "-1", "--format=%H", "--", &file];
+    git(work_tree, &history).is_ok_and(|said| said.ok && !said.out.is_empty())
+}
+
 /// How long git's own lock is taken for that of a process at work.
 const LOCK_AGE_MAX: Duration = Duration::from_secs(600);
 

@@ -4,15 +4,18 @@
 //! on another branch. What it said is kept in `history.json` beside the journal:
 //! losing that costs one git process.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use piton_core::checkout::Checkout;
 use piton_core::{ItemRow, ItemState, Node, RunId, Tables};
+use piton_formats::plan_file::PlanFile;
 use serde::{Deserialize, Serialize};
 
 use crate::git;
+use crate::keeper::Keeper;
 use crate::project::Project;
 
 /// A line that is this long is not one of those that stand everywhere.
@@ -80,6 +83,40 @@ pub(crate) fn committed_elsewhere(
     nodes
 }
 
+/// The branches that have the work of items which what is checked out does not
+/// have.
+pub(crate) fn branches_of(
+    project: &Project,
+    tables: &Tables,
+    run: RunId,
+) -> BTreeMap<Node, String> {
+    let here = git::checked_out(&project.work_tree);
+    let is_there = |here: &Checkout| tables.items(run).any(|row| is_of_other_branch(row, here));
+    let Some(here) = here.filter(is_there) else {
+        return BTreeMap::new();
+    };
+    let path = tables.run(run).and_then(PlanFile::path);
+    let path = path.filter(|path| project.is_tracked(path));
+    let nodes = match (path, PlanFile::of(tables, run)) {
+        (Some(path), Some(mut plan)) => {
+            plan.set_elsewhere(done_elsewhere(project, &here, tables, run));
+            let text = fs::read_to_string(project.absolute(&path)).ok();
+            plan.done_elsewhere(tables, &[text.as_deref()])
+        }
+        _ => committed_elsewhere(project, &here, tables, run),
+    };
+    let branch_of = |node: Node| {
+        let done_on = tables.item(run, &node)?.done_on.as_ref()?;
+        Some((node, done_on.branch.clone()?))
+    };
+    let branches: BTreeMap<Node, String> = nodes.into_iter().filter_map(branch_of).collect();
+    let is_other = |branch: &String| here.branch.as_ref() != Some(branch);
+    branches
+        .into_iter()
+        .filter(|(_, branch)| is_other(branch))
+        .collect()
+}
+
 /// Whether an item was done on another branch than this.
 pub(crate) fn is_of_other_branch(row: &ItemRow, here: &Checkout) -> bool {
     let done_on = row.done_on.as_ref();
@@ -111,6 +148,24 @@ pub(crate) fn has_grown_from(project: &Project, commit: &str) -> bool {
     ask(project, &here, &[commit.clone()].into())
         .own
         .contains(&commit)
+}
+
+/// Whether a file that is not there is one that the branch which is checked out
+/// does not have, while others do. Written there, it would stand in the way of
+/// whoever wants to have one of these checked out.
+pub(crate) fn is_absent(project: &Project, path: &str, keeper: &mut Keeper) -> io::Result<bool> {
+    if keeper.is_absent_here() {
+        return Ok(true);
+    }
+    let target = project.absolute(path);
+    let Ok(file) = target.strip_prefix(&project.work_tree) else {
+        return Ok(false);
+    };
+    if !keeper.is_of_other_branch() || !git::is_committed_somewhere(&project.work_tree, file) {
+        return Ok(false);
+    }
+    keeper.note_absent()?;
+    Ok(true)
 }
 
 /// Whether git took along what a version of a tracked file lacks of the one that

@@ -89,6 +89,9 @@ pub struct ItemView {
     /// Why it counts as done; absent while it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Proof>,
+    /// The branch that has its work, where what is checked out does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub done_on: Option<String>,
     /// What the next attempt follows, after one that did not complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Followed>,
@@ -371,6 +374,7 @@ impl ItemView {
             evidence: Proof::of_item(item, || run.and_then(PlanFile::path)),
             recovery: item.recovery.as_deref().cloned(),
             piece_of: item.piece_of.as_ref().map(ToString::to_string),
+            done_on: None,
             denied: item.denied,
             spend: item.spend.clone().with_fresh_input(),
         }
@@ -434,6 +438,7 @@ impl ItemView {
             evidence: None,
             recovery: None,
             piece_of: item.piece_of.as_ref().map(ToString::to_string),
+            done_on: None,
             denied: 0,
             spend: Spend::default(),
         }

@@ -69,6 +69,9 @@ pub struct Stamp {
     /// that git put here does not have: it went along to another branch.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub gone: BTreeMap<String, Timestamp>,
+    /// The branch, as in `head`, that does not have the file while others do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub absent_on: String,
 }
 
 /// What is checked out where a file lies, as a stamp has it.
@@ -348,6 +351,7 @@ impl Keeper {
             spare: None,
             positions: self.stamp.positions.clone(),
             gone: self.stamp.gone.clone(),
+            absent_on: String::new(),
             head: head.hash,
             commit: head.commit,
         });
@@ -525,6 +529,7 @@ impl Keeper {
             tail,
             spare: None,
             gone: old.gone.clone(),
+            absent_on: String::new(),
             head: head.hash,
             commit: head.commit,
         };
@@ -708,6 +713,24 @@ impl Keeper {
     pub fn note_gone(&mut self, gone: BTreeMap<String, Timestamp>) -> io::Result<()> {
         self.put_stamp(Stamp {
             gone,
+            ..self.stamp.clone()
+        })
+    }
+
+    /// Whether the file is known to be one that this branch does not have.
+    #[must_use]
+    pub fn is_absent_here(&self) -> bool {
+        !self.stamp.absent_on.is_empty() && self.stamp.absent_on == self.head().hash
+    }
+
+    /// Notes that this branch does not have the file, while others do.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn note_absent(&mut self) -> io::Result<()> {
+        self.put_stamp(Stamp {
+            absent_on: self.head().hash,
             ..self.stamp.clone()
         })
     }

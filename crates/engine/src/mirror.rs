@@ -456,6 +456,8 @@ impl Mirror {
             plan,
             plain,
             bytes,
+            project,
+            path,
             ..
         } = self;
         plan.set_elsewhere(elsewhere);
@@ -466,6 +468,9 @@ impl Mirror {
             }
             let present = match keeper.present()? {
                 Present::Foreign(_) => return Ok(Put::Overtaken),
+                Present::Missing if history::is_absent(project, path, keeper)? => {
+                    return Ok(Put::Done);
+                }
                 Present::Missing => keeper.base(),
                 Present::Special => None,
                 Present::Ours => Some(fs::read_to_string(keeper.target())?),

@@ -22,9 +22,11 @@ pub(crate) fn item(world: &World, shown: &ItemShown) -> String {
     } else {
         &item.run
     };
+    let branch = item.done_on.as_ref();
+    let branch = branch.map_or_else(String::new, |branch| format!(" on {branch}"));
     text.push_str(&field(
         "state",
-        &format!("{} in {run}, at {}", item.state, item.node),
+        &format!("{}{branch} in {run}, at {}", item.state, item.node),
     ));
     if let Some(summary) = &item.summary {
         text.push_str(&block("summary", summary));

@@ -75,6 +75,11 @@ fn notes(item: &ItemView, now: Timestamp) -> Vec<String> {
     if let Some(until) = item.until.filter(|until| *until > now) {
         notes.push(format!("waits {}", seconds(now, until)));
     }
+    notes.extend(
+        item.done_on
+            .as_ref()
+            .map(|branch| format!("done on {branch}")),
+    );
     notes.extend(denied(item.denied));
     if item.being_checked {
         notes.push("being checked".to_owned());

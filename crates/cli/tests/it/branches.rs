@@ -647,6 +647,13 @@ fn what_depends_on_work_that_is_on_another_branch_waits_for_the_merge() {
     [exit 0]
     ");
     assert_eq!(run_all(&scratch).exit, 3, "nothing was merged");
+    let branch = |args: &[&str], at: &str| scratch.json(args).pointer(at).cloned();
+    let keel = Some(serde_json::json!("keel"));
+    assert_eq!(branch(&["status", "prd"], "/run/nodes/0/done_on"), keel);
+    assert_eq!(branch(&["status", "prd"], "/run/nodes/1/done_on"), None);
+    assert_eq!(branch(&["show", "keel"], "/item/done_on"), keel);
+    let status = scratch.shows(&["status", "prd"]);
+    assert!(status.contains("- done on keel\n"), "{status}");
     scratch.git(&["merge", "-q", "-m", "keel and sail", "keel", "-X", "ours"]);
     fine(&run_all(&scratch));
     assert!(is_in_state(&scratch, "mast", "done"));
@@ -881,4 +888,69 @@ fn what_was_begun_here_and_committed_on_a_new_branch_is_there_again_after_its_me
     assert_eq!(changes(&scratch), "");
     fine(&run_all(&scratch));
     assert_eq!(passes(&scratch), [true, true, true]);
+}
+
+#[test]
+fn a_merge_that_an_agent_leaves_open_in_the_plan_hides_nothing_from_whoever_looks() {
+    let scratch = yard();
+    let reword = |words: &str| {
+        let edited = scratch.read("prd.json").replace("it stands", words);
+        scratch.write("prd.json", &edited);
+        commit(&scratch, words);
+    };
+    scratch.git(&["switch", "-qc", "other"]);
+    reword("it is upright");
+    scratch.git(&["switch", "-q", "main"]);
+    reword("it does not fall");
+    scratch.agent("git merge -q other || true");
+    let said = run_all(&scratch);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    let inbox = scratch.piton(&["inbox"]).out;
+    assert!(
+        inbox.contains("`US-1` is said to be done, and its attempts changed nothing"),
+        "{inbox}"
+    );
+}
+
+#[test]
+fn a_file_that_a_branch_does_not_have_is_not_made_there() {
+    let scratch = Scratch::new();
+    scratch.git(&["checkout", "-qB", "main"]);
+    scratch.write("README.md", "a yard\n");
+    commit(&scratch, "begin");
+    scratch.git(&["switch", "-qc", "feature"]);
+    let with = [
+        "--with",
+        "agent-os",
+        "--with",
+        "ralph-dir",
+        "--with",
+        "ralph-json",
+    ];
+    fine(&scratch.piton(&[&["init", "--yes"][..], &with].concat()));
+    log(&scratch, "the keel is laid");
+    learn(&scratch, "Pine is soft.");
+    commit(&scratch, "files");
+    scratch.git(&["switch", "-q", "main"]);
+    for what in ["the anchor is cast", "the sail is set"] {
+        fine(&scratch.piton(&["files", "sync"]));
+        log(&scratch, what);
+        assert_eq!(scratch.git(&["status", "--porcelain"]), "");
+    }
+    scratch.git(&["switch", "-q", "feature"]);
+    log(&scratch, "the mast stands");
+    let all = scratch.read(LOG);
+    for (what, is_there) in [
+        ("the keel is laid", true),
+        ("the mast stands", true),
+        ("the anchor is cast", false),
+    ] {
+        assert_eq!(all.contains(what), is_there, "{what}: {all}");
+    }
+    // It comes with the merge, and is kept up to date from then on.
+    commit(&scratch, "a mast");
+    scratch.git(&["switch", "-q", "main"]);
+    scratch.git(&["merge", "-q", "feature"]);
+    log(&scratch, "all is well");
+    assert!(scratch.read(LOG).contains("all is well"));
 }

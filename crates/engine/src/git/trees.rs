@@ -148,11 +148,34 @@ impl Trees {
         let mut add = self.with_specs(&["add", "--all", "--"]);
         add.extend(large.iter().map(String::as_str));
         asking.git(&add)?;
-        let tree = asking.git(&["write-tree"])?;
+        let tree = match asking.git(&["write-tree"]) {
+            Ok(tree) => tree,
+            Err(_) => {
+                self.leave_unmerged(&asking)?;
+                asking.git(&["write-tree"])?
+            }
+        };
         Ok(Moment {
             tree: tree.out,
             head: Some(head.out).filter(|_| head.ok),
         })
+    }
+
+    /// Puts what a merge left open into the copy of the index as `HEAD` has it: of
+    /// what is not added to it, piton's own files, no tree can be made else.
+    fn leave_unmerged(&self, asking: &Asking<'_>) -> Result<(), Missed> {
+        let said = asking.git(&["ls-files", "--unmerged", "-z"])?;
+        let entries = said
+            .out
+            .split('\0')
+            .filter_map(|line| line.split_once('\t'));
+        let mut names: Vec<String> = entries
+            .map(|(_, name)| format!(":(literal){name}"))
+            .collect();
+        names.dedup();
+        let mut args = vec!["reset", "--quiet", "HEAD", "--"];
+        args.extend(names.iter().map(String::as_str));
+        asking.git(&args).map(drop)
     }
 
     /// Pathspecs that leave out what is untracked and large.

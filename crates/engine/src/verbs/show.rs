@@ -18,6 +18,7 @@ use super::record::unknown::unknown_item;
 use super::status;
 use super::transcript;
 use crate::failure::Failure;
+use crate::history;
 use crate::item_view::{CheckView, ItemView, Viewer, title_of_item};
 use crate::run_lock;
 use crate::session::Session;
@@ -316,6 +317,7 @@ fn item(session: &Session<'_>, run: RunId, node: &Node) -> Result<ItemShown, Fai
     Ok(ItemShown {
         item: ItemView {
             check: CheckView::with_output(item),
+            done_on: history::branches_of(&session.project, tables, run).remove(node),
             ..ItemView::of_item(&viewer, item)
         },
         prompt: item.prompt.clone(),

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use super::control::start;
 use crate::failure::{Failure, in_state, larger_budget};
+use crate::history;
 use crate::item_view::{ItemView, Viewer, is_worked_on_itself};
 use crate::mirror::claimed_in_words;
 use crate::session::{Session, open_runs};
@@ -215,7 +216,11 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         live: standing.is_live,
         current: current.as_ref().filter(|_| row.state != RunState::Done),
     };
-    let nodes = ItemView::all_of_run(&viewer, row.id);
+    let mut nodes = ItemView::all_of_run(&viewer, row.id);
+    let branches = history::branches_of(&session.project, tables, row.id);
+    for view in &mut nodes {
+        view.done_on = branches.get(&Node::named(&view.node)).cloned();
+    }
     let roots = nodes.iter().filter(|item| item.depth == 1);
     let work_s = roots.map(|item| item.work_s).sum();
     // A file of the project shows every run: what holds it back concerns all.
