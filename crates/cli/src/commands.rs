@@ -388,7 +388,7 @@ fn show_status(
         if !watch || !live {
             return Ok(Exit::Done);
         }
-        world.pause(std::time::Duration::from_millis(500));
+        piton_engine::world::pause(std::time::Duration::from_millis(500));
     }
 }
 

@@ -30,7 +30,7 @@ use crate::failure::Failure;
 use crate::keeper::{Keeper, Look, Present, Put, StampIs, is_last_version};
 use crate::mirror::{cannot_be_taken, changed_meanwhile, keep_beside};
 use crate::session::Session;
-use crate::{git, history};
+use crate::{git, history, world};
 use piton_formats::project_format::Derived;
 pub use piton_formats::project_format::FaceFile;
 pub use piton_formats::registry::{face_file_at as file_at, face_files};
@@ -447,7 +447,7 @@ impl Following<'_, '_> {
             if self.asked.is_some() || is_whole {
                 break;
             }
-            self.session.world.pause(READ_PAUSE);
+            world::pause(READ_PAUSE);
             present = keeper.present()?;
         }
         Ok(present)

@@ -15,6 +15,7 @@ use std::time::Duration;
 use crate::fail;
 use crate::failure::Failure;
 use crate::process::{self, Call, Output, Stop};
+use crate::world::pause;
 
 pub use self::checked_out::checked_out;
 pub(crate) use self::checked_out::git_dir;
@@ -212,7 +213,7 @@ pub fn commit(
     let specs = but(own);
     let mut add = vec!["add", "--all", "--"];
     add.extend(specs.iter().map(String::as_str));
-    let said = call(work_tree, &add, Some(by))?;
+    let said = past_lock(|| call(work_tree, &add, Some(by)))?;
     if !said.ok {
         return Ok(Err(last_line(&said)));
     }
@@ -221,7 +222,7 @@ pub fn commit(
         return Ok(Ok(None));
     }
     let commit = ["commit", "--quiet", "-m", message];
-    let said = call(work_tree, &commit, Some(by))?;
+    let said = past_lock(|| call(work_tree, &commit, Some(by)))?;
     if !said.ok {
         return Ok(Err(last_line(&said)));
     }
@@ -259,20 +260,40 @@ pub fn commit_files(work_tree: &Path, message: &str, files: &[String]) -> Result
         stop: None,
         timeout: COMMIT_FILES_TIMEOUT,
     };
-    let output = process::output(&call).map_err(|error| error.to_string())?;
-    if output.exit.stopped_by.is_some() {
-        let seconds = COMMIT_FILES_TIMEOUT.as_secs();
-        return Err(CommitMissed {
-            why: format!("git was not done with it in {seconds} s"),
-            hangs: true,
-        });
-    }
-    let said = Said::from(&output);
+    let said = past_lock(|| {
+        let output = process::output(&call).map_err(|error| error.to_string())?;
+        if output.exit.stopped_by.is_some() {
+            let seconds = COMMIT_FILES_TIMEOUT.as_secs();
+            return Err(CommitMissed {
+                why: format!("git was not done with it in {seconds} s"),
+                hangs: true,
+            });
+        }
+        Ok(Said::from(&output))
+    })?;
     // Nothing to commit is told on stdout alone.
     if said.ok || said.err.is_empty() {
         return Ok(());
     }
     Err(reason(&said.err).into())
+}
+
+/// How long is waited each time before git is asked again that found its index
+/// locked, in milliseconds: an editor that asks for the state of a work tree
+/// holds that lock for a moment.
+const LOCK_PAUSES: [u64; 6] = [20, 50, 100, 200, 400, 800];
+
+/// What git says, asked again for some 1.5 s while another git holds its index.
+fn past_lock<E>(mut ask: impl FnMut() -> Result<Said, E>) -> Result<Said, E> {
+    let mut said = ask()?;
+    for milliseconds in LOCK_PAUSES {
+        if said.ok || !said.err.contains("index.lock") {
+            break;
+        }
+        pause(Duration::from_millis(milliseconds));
+        said = ask()?;
+    }
+    Ok(said)
 }
 
 /// Why something could not be committed.

@@ -39,7 +39,7 @@ use crate::lies::Rule;
 use crate::project::Project;
 use crate::session::Session;
 use crate::shell::quote;
-use crate::{git, history};
+use crate::{git, history, world};
 
 /// Up to this size a file follows every change at once.
 const SMALL_BYTES: usize = 256 << 10;
@@ -706,7 +706,7 @@ impl Taking<'_, '_, '_> {
         let is_short = matches!(&present, Present::Foreign(bytes) if is_cut_short(keeper, bytes));
         if is_short || matches!(changed, Some(Err(_))) {
             // Somebody may be in the middle of writing it.
-            self.session.world.pause(READ_PAUSE);
+            world::pause(READ_PAUSE);
             present = keeper.present()?;
             changed = self.found(keeper, plan, &present);
         }

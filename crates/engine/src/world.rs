@@ -197,15 +197,6 @@ impl World {
         known
     }
 
-    /// Lets some time pass.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the place that makes the world"
-    )]
-    pub fn pause(&self, time: std::time::Duration) {
-        std::thread::sleep(time);
-    }
-
     /// A path as it was typed, seen from the present folder.
     #[must_use]
     pub fn path(&self, typed: impl AsRef<std::path::Path>) -> PathBuf {
@@ -219,4 +210,13 @@ impl World {
 pub fn local_time_s(time: Timestamp) -> String {
     let local = time.to_zoned(TimeZone::system());
     local.strftime("%F %T %Z").to_string()
+}
+
+/// Lets some time pass.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the place that makes the world"
+)]
+pub fn pause(time: std::time::Duration) {
+    std::thread::sleep(time);
 }

@@ -195,13 +195,19 @@ fn yard() -> Scratch {
     scratch
 }
 
+/// One item of the list.
+const ONE: [&str; 7] = [
+    "run",
+    "prd.json",
+    "--once",
+    "--agent",
+    "./agent.sh",
+    "--verdict",
+    "exit-status",
+];
+
 fn run_one(scratch: &Scratch) {
-    let agent = ["--agent", "./agent.sh", "--verdict", "exit-status"];
-    let run: Vec<&str> = ["run", "prd.json", "--once"]
-        .into_iter()
-        .chain(agent)
-        .collect();
-    let said = scratch.piton(&run);
+    let said = scratch.piton(&ONE);
     assert!([0, 5].contains(&said.exit), "{}{}", said.out, said.err);
 }
 
@@ -469,6 +475,23 @@ fn a_mark_that_cannot_be_committed_is_told_once_and_stays() {
 }
 
 #[test]
+fn a_mark_is_committed_once_another_git_lets_go_of_the_index() {
+    let scratch = yard();
+    scratch.agent(
+        "echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"; touch .git/index.lock",
+    );
+    let running = Running::start(scratch.command(&ONE));
+    let lock = scratch.path().join(".git/index.lock");
+    scratch.until("the index is locked and a mark is written", || {
+        lock.exists() && scratch.read("prd.json").contains("\"passes\": true")
+    });
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    std::fs::remove_file(lock).expect("it is there");
+    assert_eq!(running.end().exit, 5, "one item was asked for");
+    assert_eq!(changes(&scratch), "");
+}
+
+#[test]
 fn a_hook_that_looks_at_commits_is_not_run_for_a_mark() {
     let scratch = yard();
     let hook = scratch.path().join(".git/hooks/pre-commit");
@@ -675,8 +698,10 @@ fn a_runner_that_stays_goes_on_once_it_is_merged() {
     let mut command = scratch.command(&["run", "prd.json", "--agent", "./agent.sh"]);
     command.args(["--verdict", "exit-status", "--wait"]);
     let running = Running::start(command);
+    // That it waits is known a moment before the mark of what is done is written.
     scratch.until("it waits", || {
-        is_in_state(&scratch, "mast", "waiting") && changes(&scratch).is_empty()
+        let last = scratch.git(&["log", "-1", "--format=%s"]);
+        is_in_state(&scratch, "mast", "waiting") && last == "Mark sail as done\n"
     });
     scratch.git(&["merge", "-q", "-m", "keel and sail", "keel", "-X", "ours"]);
     fine(&running.end());

@@ -21,6 +21,7 @@ use crate::process;
 use crate::run_lock::{self, RunLock};
 use crate::session::Session;
 use crate::spool::Spool;
+use crate::world;
 
 /// The spool of a run.
 pub(super) fn spool(session: &Session<'_>, run: RunId) -> Result<Spool, Failure> {
@@ -149,7 +150,7 @@ pub fn clear_up(
     if !run_lock::is_free(&session.project, &row) {
         return Ok(());
     }
-    let mut pause = |time| session.world.pause(time);
+    let mut pause = world::pause;
     let lock = run_lock::take_patiently(&session.project, &row.face, &row.source, &mut pause)?;
     let Some(lock) = lock else {
         return Ok(());
@@ -216,7 +217,7 @@ pub fn settle(
     }
     // Read before the lock is taken, and names this process.
     let work_tree = run_lock::last_work_tree(&session.project, &row);
-    let mut pause = |time| session.world.pause(time);
+    let mut pause = world::pause;
     let lock = run_lock::take_patiently(&session.project, &row.face, &row.source, &mut pause)?;
     let Some(lock) = lock else {
         return Ok(None);

@@ -45,7 +45,7 @@ use crate::runner::{self, Aim, Job};
 use crate::session::{self, Session, open_runs, replaced_by};
 use crate::shell::quote;
 use crate::standing::RunStanding;
-use crate::world::World;
+use crate::world::{self, World};
 
 /// What `piton run` is asked for.
 #[derive(Clone, Debug, Default)]
@@ -418,7 +418,7 @@ fn take_lock(
     session: &Session<'_>,
     (face, source): Plan<'_>,
 ) -> Result<Option<run_lock::RunLock>, Failure> {
-    let mut pause = |time| session.world.pause(time);
+    let mut pause = world::pause;
     run_lock::take_patiently(&session.project, face, source, &mut pause)
 }
 

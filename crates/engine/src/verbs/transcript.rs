@@ -25,7 +25,7 @@ use crate::config::Config;
 use crate::failure::{Failure, unreadable};
 use crate::session::Session;
 use crate::standing::RunStanding;
-use crate::world::World;
+use crate::world::{self, World};
 
 /// How much is read at once, in bytes.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -381,7 +381,7 @@ impl Live {
                 self.release(each, true);
                 return Ok(stage);
             }
-            session.world.pause(LOOK);
+            world::pause(LOOK);
         }
     }
 
