@@ -132,7 +132,7 @@ fn keep(bed: &Bed, name: &str, make: impl FnOnce(&Path) -> Result<PathBuf>) -> R
 }
 
 fn fill(home: &Path, events: usize) -> Result<()> {
-    SqliteStore::create_if_missing(home)?;
+    SqliteStore::create_if_missing(home, piton_core::name::Naming::ALONE)?;
     let store = open(home)?;
     if events > 0 {
         let id = CommandId(Uuid::now_v7());

@@ -92,7 +92,7 @@ fn project(bed: &Bed, memories: usize) -> Result<PathBuf> {
     let folder = bed.project(&format!("memories-{memories}"))?;
     let home = folder.join(".piton");
     fs::create_dir(&home)?;
-    SqliteStore::create_if_missing(&home)?;
+    SqliteStore::create_if_missing(&home, piton_core::name::Naming::ALONE)?;
     let store = fill::open(&home)?;
     let numbers: Vec<usize> = (0..memories).collect();
     for chunk in numbers.chunks(CHUNK) {

@@ -99,6 +99,105 @@ pub fn free(base: &str, taken: &BTreeSet<String>) -> String {
         .unwrap_or_else(|| base.to_owned())
 }
 
+/// Where the names begin that a store gives out, so that those of two clones of
+/// a repository differ: `docs/design/0025-names-across-clones.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Naming {
+    /// The number of the first memory of each kind.
+    pub first: u64,
+}
+
+impl Naming {
+    /// Where nobody else gives names: numbers count from 1.
+    pub const ALONE: Self = Self { first: 1 };
+
+    /// Numbers below are those of a store that was alone as it was made.
+    pub const SHARED_FROM: u64 = 1000;
+    /// How many places there are to begin at: 1000 to 9000.
+    const PLACES: u64 = 8001;
+
+    /// Where one of several stores begins. `chance` is any fresh id.
+    #[must_use]
+    pub fn shared(chance: Uuid) -> Self {
+        Self {
+            first: Self::SHARED_FROM + chance.as_u64_pair().1 % Self::PLACES,
+        }
+    }
+
+    /// What stands in the names of attempts; nothing for a store that is alone.
+    #[must_use]
+    pub fn tag(self) -> Option<String> {
+        if self == Self::ALONE {
+            return None;
+        }
+        let digit = |nth: u32| {
+            let digit = self.first / 36_u64.pow(nth) % 36;
+            u32::try_from(digit)
+                .ok()
+                .and_then(|digit| char::from_digit(digit, 36))
+        };
+        (0..3).rev().map(digit).collect()
+    }
+
+    /// The number that is given out after one was, where `next` was to be the
+    /// next. What others gave out changes nothing, but what stands below
+    /// [`Self::SHARED_FROM`] is passed by whoever is alone: a gap among those
+    /// numbers may be one that was given up.
+    #[must_use]
+    pub fn after(self, next: u64, given: u64) -> u64 {
+        let passes = self == Self::ALONE && given > next && given < Self::SHARED_FROM;
+        if given == next || passes {
+            given + 1
+        } else {
+            next
+        }
+    }
+}
+
+/// The numbers that are free for memories of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeNumbers {
+    /// The next one.
+    pub from: u64,
+    /// The first after it that is taken; none where all are free.
+    pub until: Option<u64>,
+    /// From here on all are free.
+    pub beyond: u64,
+}
+
+impl FreeNumbers {
+    /// The same where all from this one on are free.
+    #[must_use]
+    pub fn all_from(from: u64) -> Self {
+        Self {
+            from,
+            until: None,
+            beyond: from,
+        }
+    }
+
+    /// The numbers that are free where these are taken and `next` would be next.
+    #[must_use]
+    pub fn among(taken: &BTreeSet<u64>, next: u64) -> Self {
+        let from = (next..).find(|number| !taken.contains(number));
+        let from = from.unwrap_or(next);
+        let last = taken.last().map_or(1, |last| last + 1);
+        Self {
+            from,
+            until: taken.range(from..).next().copied(),
+            beyond: last.max(from),
+        }
+    }
+
+    /// The first of them that is not given out meanwhile.
+    pub fn first(self, is_given: impl Fn(u64) -> bool) -> u64 {
+        let near = self.from..self.until.unwrap_or(u64::MAX);
+        near.chain(self.beyond..)
+            .find(|number| !is_given(*number))
+            .unwrap_or(self.beyond)
+    }
+}
+
 /// What the name of an entry of that time begins with: `entry-20260115-103000-`.
 #[must_use]
 pub fn entry_prefix(time: Timestamp) -> String {
@@ -158,6 +257,51 @@ fn base36(id: Uuid) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stores_that_share_a_repository_begin_at_places_of_their_own() {
+        let firsts: BTreeSet<u64> = (0..20_000)
+            .map(|chance| Naming::shared(Uuid::from_u128(chance)).first)
+            .collect();
+        assert_eq!(firsts.len(), 8001);
+        assert_eq!((firsts.first(), firsts.last()), (Some(&1000), Some(&9000)));
+        let tags: BTreeSet<_> = firsts
+            .iter()
+            .map(|first| Naming { first: *first }.tag())
+            .collect();
+        assert_eq!(tags.len(), 8001);
+        assert!(tags.iter().flatten().all(|tag| tag.len() == 3), "{tags:?}");
+        assert_eq!(Naming::ALONE.tag(), None);
+    }
+
+    #[test]
+    fn what_others_gave_out_moves_nobody() {
+        let shared = Naming { first: 4000 };
+        assert_eq!(shared.after(4002, 4002), 4003);
+        assert_eq!(shared.after(4002, 4010), 4002);
+        assert_eq!(shared.after(4002, 7), 4002);
+        assert_eq!(Naming::ALONE.after(3, 7), 8, "a gap is not filled");
+        assert_eq!(Naming::ALONE.after(8, 5), 8);
+        assert_eq!(Naming::ALONE.after(8, 4711), 8);
+        assert_eq!(Naming::ALONE.after(4711, 4711), 4712);
+    }
+
+    #[test]
+    fn a_number_is_given_once() {
+        let taken = BTreeSet::from([1, 2, 3, 6, 7, 4711]);
+        let free = FreeNumbers::among(&taken, 4);
+        assert_eq!((free.from, free.until, free.beyond), (4, Some(6), 4712));
+        let mut given = BTreeSet::new();
+        for _ in 0..4 {
+            given.insert(free.first(|number| given.contains(&number)));
+        }
+        assert_eq!(given, BTreeSet::from([4, 5, 4712, 4713]));
+        assert_eq!(FreeNumbers::among(&taken, 6).from, 8);
+        assert_eq!(
+            FreeNumbers::among(&BTreeSet::new(), 1),
+            FreeNumbers::all_from(1)
+        );
+    }
 
     #[test]
     fn the_name_of_an_entry_tells_its_second() {

@@ -8,7 +8,7 @@ use crate::decision::Verb;
 use crate::extract::learnings;
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::{Memory, MemoryKind};
-use crate::name::{Space, slug};
+use crate::name::{FreeNumbers, Naming, Space, slug};
 use crate::recall::Document;
 use crate::standing::Standings;
 use crate::tables::Tables;
@@ -84,8 +84,8 @@ pub enum Need {
     /// The followed memories that share most with these tokens: among them
     /// stands what says the same, if something does.
     MemoriesNear(Vec<String>),
-    /// The number that the next memory of each kind will have.
-    NextMemory,
+    /// The numbers that the next memories of each kind will have.
+    FreeNumbers,
     /// The last attempts by time that are over, at most so many.
     RecentAttempts(usize),
     /// Every native file that is or was a face.
@@ -118,8 +118,10 @@ pub struct Rows {
     pub next_decision: u64,
     /// When the lease on the run runs out; none when nothing is known of it.
     pub lease_expires: Option<Timestamp>,
-    /// The numbers that the next memory of each kind will have.
-    pub next_memory: [u64; crate::memory::KINDS],
+    /// The numbers that the next memories of each kind will have.
+    pub free_numbers: [FreeNumbers; crate::memory::KINDS],
+    /// Where names begin.
+    pub naming: Naming,
     /// How many items of the run stand how; none where nobody asked.
     pub standings: Option<Standings>,
 }
@@ -189,7 +191,7 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::LeaseExpiry(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::Standings(*run));
-            rows.push(Need::NextMemory);
+            rows.push(Need::FreeNumbers);
         }
         Command::ReleaseRun { .. } => rows.push(Need::EntryNames),
         Command::ContinueRun { run, .. } => {
@@ -283,7 +285,7 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::NextDecision);
         }
         Command::LogEntry(entry) => {
-            rows.push(Need::NextMemory);
+            rows.push(Need::FreeNumbers);
             resolving(&mut rows, entry.text("resolution"));
             rows.push(Need::Blocker {
                 spec: entry.spec.clone(),
@@ -321,7 +323,7 @@ pub fn needs(command: &Command) -> Needs {
             task_id,
             resolution,
         } => {
-            rows.push(Need::NextMemory);
+            rows.push(Need::FreeNumbers);
             resolving(&mut rows, Some(resolution));
             rows.push(Need::Blocker {
                 spec: spec.clone(),
@@ -372,7 +374,7 @@ fn learning(rows: &mut Vec<Need>, report: &Report) {
 }
 
 fn telling(rows: &mut Vec<Need>, told: &ToldAttempt) {
-    rows.push(Need::NextMemory);
+    rows.push(Need::FreeNumbers);
     learning(rows, &told.report);
     rows.push(Need::Run(told.run));
     rows.push(Need::Line(told.run, told.node.clone()));
@@ -387,7 +389,7 @@ fn telling(rows: &mut Vec<Need>, told: &ToldAttempt) {
 }
 
 fn remembering(rows: &mut Vec<Need>, memory: &Memory) {
-    rows.push(Need::NextMemory);
+    rows.push(Need::FreeNumbers);
     rows.extend(memory.id.clone().map(Need::Memory));
     if memory.kind == MemoryKind::Guardrail {
         let title = memory.title.clone();
@@ -399,7 +401,7 @@ fn remembering(rows: &mut Vec<Need>, memory: &Memory) {
 
 fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
     rows.push(Need::EntryNames);
-    rows.push(Need::NextMemory);
+    rows.push(Need::FreeNumbers);
     rows.push(Need::Run(RunId::PROJECT));
     rows.push(Need::LastItem(RunId::PROJECT));
     rows.push(Need::OpenDecisions(Some(RunId::PROJECT)));
@@ -455,13 +457,13 @@ fn finishing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::NextDecision);
     // What is asked about it matters no more when it is finished.
     rows.push(Need::OpenDecisions(Some(run)));
-    rows.push(Need::NextMemory);
+    rows.push(Need::FreeNumbers);
 }
 
 /// What may have to be known when a person changes an item: whatever waits for
 /// anything below it, and whatever it waits for itself, wherever that stands.
 fn changing(rows: &mut Vec<Need>, run: RunId) {
-    rows.push(Need::NextMemory);
+    rows.push(Need::FreeNumbers);
     rows.push(Need::Standings(run));
     rows.push(Need::NextDecision);
     rows.push(Need::OpenDecisions(Some(run)));

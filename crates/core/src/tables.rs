@@ -18,7 +18,7 @@ use crate::id::{AttemptId, DecisionId, Node, Place, RunId};
 use crate::item::ItemRow;
 use crate::journal::Stamp;
 use crate::memory::{MemoryKind, MemoryRow};
-use crate::name::{NameRow, Space};
+use crate::name::{FreeNumbers, NameRow, Naming, Space};
 use crate::plan::{Order, Turn};
 use crate::row::{Key, Row};
 use crate::run::{RunRow, RunState};
@@ -508,15 +508,14 @@ impl Tables {
         }
     }
 
-    /// The number that the next memory of that kind will have, if all are here.
+    /// The numbers that are free for memories of that kind, if all are here, for
+    /// a store that is alone.
     #[must_use]
-    pub fn next_memory(&self, kind: MemoryKind) -> u64 {
-        self.memory()
-            .filter(|row| row.memory.kind == kind)
-            .map(|row| row.number + 1)
-            .max()
-            .unwrap_or(1)
-            .max(1)
+    pub fn free_numbers(&self, kind: MemoryKind) -> FreeNumbers {
+        let rows = self.memory().filter(|row| row.memory.kind == kind);
+        let taken: BTreeSet<u64> = rows.map(|row| row.number).collect();
+        let own = taken.range(..Naming::SHARED_FROM).next_back();
+        FreeNumbers::among(&taken, own.map_or(1, |last| last + 1))
     }
 
     /// What a name names.

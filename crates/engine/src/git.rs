@@ -17,8 +17,8 @@ use crate::failure::Failure;
 use crate::process::{self, Call, Output, Stop};
 use crate::world::pause;
 
-pub use self::checked_out::checked_out;
 pub(crate) use self::checked_out::git_dir;
+pub use self::checked_out::{checked_out, has_remotes};
 pub use self::index::is_tracked;
 pub use self::reached::{Reached, reached};
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};

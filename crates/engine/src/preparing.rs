@@ -4,7 +4,8 @@
 use jiff::Timestamp;
 use piton_core::attempt::{Outcome, Report};
 use piton_core::entry::BlockerRow;
-use piton_core::memory::{MemoryKind, MemoryRow};
+use piton_core::memory::{KINDS, MemoryKind, MemoryRow};
+use piton_core::name::{FreeNumbers, Naming};
 use piton_core::prepare::{Prepared, RuleText, Situation, prepare as notes};
 use piton_core::{AttemptRow, ItemRow, Need, Node, RunId, Tables};
 use piton_formats::project_format::Unread;
@@ -70,7 +71,7 @@ pub fn prepare(store: &dyn Store, request: &PrepareRequest<'_>) -> Result<Prepar
         Need::Line(run, node.clone()),
         Need::AttemptsAt(run, node.clone()),
         Need::Memories(Some(MemoryKind::Guardrail)),
-        Need::NextMemory,
+        Need::FreeNumbers,
         Need::Blockers,
     ])?;
     let tables = &rows.tables;
@@ -80,7 +81,8 @@ pub fn prepare(store: &dyn Store, request: &PrepareRequest<'_>) -> Result<Prepar
     let mut guardrails: Vec<&MemoryRow> = followed(tables).collect();
     // Where they do not all fit, the latest are told.
     guardrails.sort_by_key(|row| std::cmp::Reverse(row.position));
-    let is_nothing_known = rows.next_memory.iter().all(|next| *next == 1);
+    let is_nothing_known =
+        rows.naming == Naming::ALONE && rows.free_numbers == [FreeNumbers::all_from(1); KINDS];
     let helps = if is_nothing_known {
         Vec::new()
     } else {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use piton_core::name::Naming;
 use piton_core::{Command, CommandId, DecisionRow, Facts, HolderKnown, Need, Rows, RunId, RunRow};
 use piton_store::{
     Access, Clock, CommitError, Committed, Options, SqliteStore, Store as _, SystemClock,
@@ -51,6 +52,16 @@ pub fn options(world: &World, access: Access) -> Options {
         redactor: world.redactor(),
         clock,
         access,
+    }
+}
+
+/// Where the names begin that a new store gives out. A repository that knows
+/// another one has, or will have, clones that give names as well.
+fn naming(world: &World, project: &Project) -> Naming {
+    if git::has_remotes(&project.work_tree) {
+        Naming::shared(world.id())
+    } else {
+        Naming::ALONE
     }
 }
 
@@ -111,7 +122,7 @@ impl<'w> Session<'w> {
     ) -> Result<Self, Failure> {
         world.may_write(&project)?;
         project.create()?;
-        let made = SqliteStore::create_if_missing(&project.home)?;
+        let made = SqliteStore::create_if_missing(&project.home, naming(world, &project))?;
         let store = SqliteStore::open(&project.home, options(world, Access::ReadWrite))?;
         if made {
             told(&format!("keeping progress in {}", project.home.display()));

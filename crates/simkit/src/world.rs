@@ -7,7 +7,7 @@
 use piton_core::evidence::{Baseline, Claims};
 use piton_core::gate::{Gate, GateReport};
 use piton_core::memory::MemoryKind;
-use piton_core::name::{Space, entry_prefix};
+use piton_core::name::{FreeNumbers, Naming, Space, entry_prefix};
 use piton_core::recall::TableIndex;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -332,14 +332,15 @@ impl World {
             now: self.now,
             next_decision: NOT_ASKED_FOR,
             lease_expires: None,
-            next_memory: [NOT_ASKED_FOR; piton_core::memory::KINDS],
+            free_numbers: [FreeNumbers::all_from(NOT_ASKED_FOR); piton_core::memory::KINDS],
+            naming: Naming::ALONE,
             standings: None,
         };
         for need in wanted {
             match need {
                 Need::NextDecision => rows.next_decision = self.tables.next_decision(),
                 Need::LeaseExpiry(_) => rows.lease_expires = self.lease_expires,
-                Need::NextMemory => rows.next_memory = self.next_memory(),
+                Need::FreeNumbers => rows.free_numbers = self.free_numbers(),
                 Need::Standings(run) => {
                     rows.standings = Some(Standings::of_items(self.tables.tree(*run)));
                     let first = self.tables.first_in_trouble(*run);
@@ -354,13 +355,8 @@ impl World {
         rows
     }
 
-    fn next_memory(&self) -> [u64; piton_core::memory::KINDS] {
-        MemoryKind::ALL
-            .iter()
-            .map(|kind| self.tables.next_memory(*kind))
-            .collect::<Vec<_>>()
-            .try_into()
-            .expect("there are as many kinds")
+    fn free_numbers(&self) -> [FreeNumbers; piton_core::memory::KINDS] {
+        std::array::from_fn(|nth| self.tables.free_numbers(MemoryKind::ALL[nth]))
     }
 
     fn names_from(&self, space: Space, start: &str) -> Vec<Row> {
@@ -377,7 +373,8 @@ impl World {
             now: self.now,
             next_decision: self.tables.next_decision(),
             lease_expires: self.lease_expires,
-            next_memory: self.next_memory(),
+            free_numbers: self.free_numbers(),
+            naming: Naming::ALONE,
             standings: Some(Standings::of_items(self.tables.tree(self.run))),
         }
     }
@@ -501,7 +498,7 @@ impl World {
                 near.filter_map(get).collect()
             }
             Need::NextDecision
-            | Need::NextMemory
+            | Need::FreeNumbers
             | Need::Memories(Some(_))
             | Need::RecentAttempts(_)
             | Need::Faces

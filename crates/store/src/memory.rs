@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::{Record, Recorded};
 use piton_core::memory::MemoryKind;
+use piton_core::name::Naming;
 use piton_core::recall::{Candidates, Query, TableIndex};
 use piton_core::redact::Redactor;
 use piton_core::standing::Standings;
@@ -94,7 +95,8 @@ impl Kept {
             next_decision: self.tables.next_decision(),
             lease_expires,
             standings,
-            next_memory: std::array::from_fn(|nth| self.tables.next_memory(MemoryKind::ALL[nth])),
+            free_numbers: std::array::from_fn(|nth| self.tables.free_numbers(MemoryKind::ALL[nth])),
+            naming: Naming::ALONE,
         }
     }
 

@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::Record;
+use piton_core::name::Naming;
 use piton_core::recall::{Candidates, Query};
 use piton_core::redact::Redactor;
 use piton_core::{Command, Facts, Need, Rows};
@@ -142,13 +143,14 @@ impl SqliteStore {
     /// Makes an empty store in a folder where there is none; whether it did.
     ///
     /// It appears whole or not at all, and of two processes that do this at
-    /// once one finds what the other has made. The folder must be there.
+    /// once one finds what the other has made. The folder must be there. The names
+    /// that the store will give out begin at `naming`, for good.
     ///
     /// # Errors
     ///
     /// When the folder cannot be written, or lies on a network file system.
-    pub fn create_if_missing(dir: &Path) -> Result<bool, Fault> {
-        schema::create_if_missing(&Place::new(dir))
+    pub fn create_if_missing(dir: &Path, naming: Naming) -> Result<bool, Fault> {
+        schema::create_if_missing(&Place::new(dir), naming)
     }
 
     /// Opens the store in a folder: that of `journal.db`.

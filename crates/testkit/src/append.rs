@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use piton_core::entry::EntryType;
 use piton_core::id::CommandId;
+use piton_core::name::Naming;
 use piton_core::redact::Redactor;
 use piton_store::{Options, SqliteStore, Store};
 use uuid::Uuid;
@@ -38,7 +39,7 @@ pub struct Append {
     reason = "how long a commit took is what is measured"
 )]
 pub fn append(what: &Append, out: &mut impl Write) -> io::Result<()> {
-    SqliteStore::create_if_missing(&what.dir).map_err(io::Error::other)?;
+    SqliteStore::create_if_missing(&what.dir, Naming::ALONE).map_err(io::Error::other)?;
     let store = SqliteStore::open(&what.dir, Options::new(Redactor::rules_only()))
         .map_err(io::Error::other)?;
     let mut longest = Duration::ZERO;

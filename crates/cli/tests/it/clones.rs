@@ -285,3 +285,130 @@ fn what_is_done_of_a_plan_is_known_from_its_file() {
         assert_eq!(other.read("order"), "sail-it\n", "{file}");
     }
 }
+
+const LOG: &str = ".ralph/progress.json";
+
+/// A clone of a repository, as git makes it.
+fn git_clone(of: &Scratch) -> Scratch {
+    let clone = Scratch::new();
+    let path = of.path();
+    let origin = path.to_str().expect("UTF-8");
+    clone.git(&["remote", "add", "origin", origin]);
+    clone.git(&["fetch", "--quiet", "origin"]);
+    clone.git(&["reset", "--quiet", "--hard", "origin/main"]);
+    fine(&clone.piton(&["init", "--yes"]));
+    fine(&clone.piton(&["files", "merge-driver", "install", "--yes"]));
+    clone
+}
+
+/// Work at the same items, and something learned of it.
+fn work(scratch: &Scratch, who: &str) {
+    for nth in 0..5 {
+        for args in [
+            &["learn", "add", "--type", "tool-usage"][..],
+            &[
+                "learn",
+                "add",
+                "--kind",
+                "pattern",
+                "--type",
+                "test-pattern",
+                "--title",
+                "Cut",
+            ],
+        ] {
+            fine(&scratch.piton(&[args, &[&format!("{who} learned part {nth}.")]].concat()));
+        }
+        let item = ["record", "keel", "--outcome", "partial"];
+        fine(&scratch.piton(&[&item[..], &["--summary", &format!("{who}, {nth}")]].concat()));
+    }
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", who]);
+}
+
+/// The ids in the log, with the words that stand beside each.
+fn ids(scratch: &Scratch, list: &str, words: &str) -> Vec<(String, String)> {
+    let log: Value = serde_json::from_str(&scratch.read(LOG)).expect("JSON");
+    let list = log[list].as_array().expect("a list").iter();
+    let text = |of: &Value| of.as_str().unwrap_or_default().to_owned();
+    list.map(|thing| (text(&thing["id"]), text(&thing[words])))
+        .collect()
+}
+
+const LISTS: [(&str, &str); 3] = [
+    ("entries", "summary"),
+    ("learnings", "content"),
+    ("patterns", "description"),
+];
+
+#[test]
+fn what_several_clones_name_at_once_is_merged_without_a_conflict() {
+    let first = Scratch::new();
+    fine(&first.piton(&["init", "--yes", "--with", "ralph-json"]));
+    fine(&first.piton(&["files", "merge-driver", "install", "--yes"]));
+    first.git(&["checkout", "--quiet", "-B", "main"]);
+    work(&first, "first");
+    let known = |scratch: &Scratch, list| ids(scratch, list, "id").len();
+    let clones = [git_clone(&first), git_clone(&first)];
+    work(&first, "Ada");
+    for (clone, who) in clones.iter().zip(["Bob", "Cy"]) {
+        work(clone, who);
+        assert_eq!(known(clone, "learnings"), 10);
+    }
+    let named = LISTS.map(|(list, words)| {
+        let stores = std::iter::once(&first).chain(&clones);
+        stores
+            .flat_map(|scratch| ids(scratch, list, words))
+            .collect::<Vec<_>>()
+    });
+    for clone in &clones {
+        let path = clone.path();
+        let pull = ["pull", "--quiet", "--no-rebase", "--no-edit"];
+        let from = [path.to_str().expect("UTF-8"), "main"];
+        first.git(&[&pull[..], &from].concat());
+        fine(&first.piton(&["files", "sync"]));
+        assert_eq!(
+            first.git(&["status", "--porcelain"]),
+            "",
+            "nothing is written anew"
+        );
+    }
+    for ((list, words), named) in LISTS.into_iter().zip(named) {
+        let all = ids(&first, list, words);
+        let mut unique: Vec<&String> = all.iter().map(|(id, _)| id).collect();
+        unique.sort();
+        unique.dedup();
+        assert_eq!((all.len(), unique.len()), (20, 20), "{list}: {all:?}");
+        // Whatever was shown somewhere is known by that name now as then.
+        for thing in &named {
+            assert!(all.contains(thing), "{thing:?} in {all:?}");
+        }
+    }
+    assert_eq!(first.read(LOG).matches("<<<<<<<").count(), 0);
+    assert_eq!(first.json(&["inbox"]).as_array().map_or(0, Vec::len), 0);
+    for who in ["Ada", "Bob", "Cy"] {
+        let listed = first.piton(&["learn", "list"]);
+        assert_eq!(
+            listed.out.matches(&format!("{who} learned")).count(),
+            5,
+            "{}",
+            listed.out
+        );
+    }
+}
+
+#[test]
+fn who_has_nobody_to_share_names_with_counts_from_one() {
+    let scratch = Scratch::new();
+    fine(&scratch.piton(&["init", "--yes", "--with", "ralph-json"]));
+    work(&scratch, "Ada");
+    let learnings = ids(&scratch, "learnings", "content");
+    let learnings: Vec<&str> = learnings.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(learnings[0], "learning-0001");
+    assert_eq!(learnings[4], "learning-0005");
+    let entries = ids(&scratch, "entries", "summary");
+    assert_eq!(
+        (entries[0].0.as_str(), entries[4].0.as_str()),
+        ("keel-1", "keel-5")
+    );
+}

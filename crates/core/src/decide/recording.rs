@@ -57,7 +57,9 @@ fn chance(story: &Story<'_>) -> Uuid {
 
 /// The name that the next attempt at an item has in `.ralph/progress.json`.
 pub(super) fn attempt_name(story: &Story<'_>, item: &str, number: u32) -> String {
-    let base = format!("{}-{number}", slug(item));
+    let tag = story.rows.naming.tag();
+    let tag = tag.map(|tag| format!("{tag}-")).unwrap_or_default();
+    let base = format!("{}-{tag}{number}", slug(item));
     free(&base, &names(story, Space::Attempt))
 }
 

@@ -47,9 +47,9 @@ pub(super) fn keep(story: &mut Story<'_>, memory: &Memory) -> String {
         .clone()
         .filter(|id| memory.kind.number(id).is_some() && story.tables.remembered(id).is_none());
     let id = own.unwrap_or_else(|| {
-        let nth = memory.kind as usize;
-        let known = story.tables.next_memory(memory.kind);
-        memory.kind.id(known.max(story.rows.next_memory[nth]))
+        let free = story.rows.free_numbers[memory.kind as usize];
+        let is_given = |number| story.tables.remembered(&memory.kind.id(number)).is_some();
+        memory.kind.id(free.first(is_given))
     });
     let memory = Memory {
         id: Some(id.clone()),

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use piton_core::checkout::Checkout;
 
+use super::settings::parse_settings;
+
 /// What is checked out in a work tree; none where it is not git's. A commit that
 /// is not found in a file of refs is left out.
 #[must_use]
@@ -40,6 +42,23 @@ pub(crate) fn git_dir(work_tree: &Path) -> Option<PathBuf> {
     Some(work_tree.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
+/// The folder of a repository that its work trees share, of the folder of one.
+pub(super) fn common_dir(folder: &Path) -> PathBuf {
+    let common = fs::read_to_string(folder.join("commondir"));
+    common.map_or_else(|_| folder.to_owned(), |path| folder.join(path.trim()))
+}
+
+/// Whether the repository of a work tree knows another one to exchange with.
+#[must_use]
+pub fn has_remotes(work_tree: &Path) -> bool {
+    let config = git_dir(work_tree).map(|folder| common_dir(&folder).join("config"));
+    let text = config.and_then(|config| fs::read(config).ok());
+    let text = text.unwrap_or_default();
+    parse_settings(&String::from_utf8_lossy(&text))
+        .iter()
+        .any(|setting| setting.section == "remote" && setting.subsection.is_some())
+}
+
 fn commit_of(folder: &Path, name: &str) -> Option<String> {
     let commit_in = |folder: &Path| {
         let loose = fs::read_to_string(folder.join(name)).ok();
@@ -47,8 +66,7 @@ fn commit_of(folder: &Path, name: &str) -> Option<String> {
     };
     commit_in(folder).or_else(|| {
         // A linked work tree shares the branches of the repository.
-        let common = fs::read_to_string(folder.join("commondir"));
-        let common = common.map_or_else(|_| folder.to_owned(), |path| folder.join(path.trim()));
+        let common = common_dir(folder);
         if let Some(commit) = commit_in(&common) {
             return Some(commit);
         }
@@ -108,6 +126,9 @@ mod tests {
         let path = other.to_str().expect("UTF-8");
         git(&one, &["worktree", "add", "-q", path, "main"]);
         assert_eq!(checked_out(&other), Some(said(&other)), "linked");
+        assert!(!has_remotes(&one) && !has_remotes(&other));
+        git(&one, &["remote", "add", "origin", "../shore"]);
+        assert!(has_remotes(&one) && has_remotes(&other), "linked");
         git(&one, &["checkout", "-q", "--detach"]);
         let detached = checked_out(&one).expect("a repository");
         assert_eq!(Some(&detached), Some(&said(&one)));

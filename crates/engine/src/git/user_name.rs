@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use super::checked_out::common_dir;
 use super::settings::parse_settings;
 use crate::input;
 use crate::world::World;
@@ -35,9 +36,7 @@ fn repository_config(world: &World) -> Option<PathBuf> {
         None => world.cwd.ancestors().find_map(git_dir_at)?,
     };
     // A linked work tree shares the configuration of the main one.
-    let common = fs::read_to_string(git_dir.join("commondir"));
-    let common = common.map(|common| git_dir.join(common.trim()));
-    Some(common.unwrap_or(git_dir).join("config"))
+    Some(common_dir(&git_dir).join("config"))
 }
 
 fn git_dir_at(folder: &Path) -> Option<PathBuf> {

@@ -6,6 +6,7 @@ use piton_core::attempt::Report;
 use piton_core::evidence::Claims;
 use piton_core::gate::GateReport;
 use piton_core::journal::Stamp;
+use piton_core::name::{FreeNumbers, Naming};
 use piton_core::plan::Plan;
 use piton_core::policy::Limits;
 use piton_core::standing::Standings;
@@ -97,7 +98,8 @@ impl Desk {
             now: self.now,
             next_decision: self.tables.next_decision(),
             lease_expires: None,
-            next_memory: [1; piton_core::memory::KINDS],
+            free_numbers: [FreeNumbers::all_from(1); piton_core::memory::KINDS],
+            naming: Naming::ALONE,
             standings: Some(Standings::of_items(self.tables.tree(RUN))),
         };
         for draft in decide(&rows, command, &facts)? {

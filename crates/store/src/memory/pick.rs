@@ -151,7 +151,7 @@ impl Picked<'_> {
                 }
             }
             Need::Entry(position) => self.key(&Key::Entry(*position)),
-            Need::NextDecision | Need::LeaseExpiry(_) | Need::NextMemory => {}
+            Need::NextDecision | Need::LeaseExpiry(_) | Need::FreeNumbers => {}
         }
     }
 

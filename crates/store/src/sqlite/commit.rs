@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use piton_core::id::{CommandId, StreamId};
 use piton_core::journal::Recorded;
-use piton_core::{Command, Facts, Key, Row, Tables, apply, decide, needs, views};
+use piton_core::memory::Memory;
+use piton_core::name::Naming;
+use piton_core::{Command, Event, Facts, Key, Row, Tables, apply, decide, needs, views};
 use rusqlite::{Connection, params};
 
 use super::journal::{append, head, of_command, put_head};
@@ -128,6 +130,9 @@ impl Commit<'_> {
             if let Some(change) = lease_change(event, record.stamp.time) {
                 self.change_lease(&change)?;
             }
+            if let Event::MemoryAdded(memory) = event {
+                self.give_out_number(memory)?;
+            }
             fail::point("commit.event");
         }
         self.fold(events, loaded)?;
@@ -162,6 +167,29 @@ impl Commit<'_> {
                 before.get(key).and_then(Option::as_ref),
                 now.as_ref(),
             )?;
+        }
+        Ok(())
+    }
+
+    /// Notes that the number of a memory is taken.
+    fn give_out_number(&self, memory: &Memory) -> rusqlite::Result<()> {
+        let id = memory.id.as_deref().unwrap_or_default();
+        let Some(given) = memory.kind.number(id) else {
+            return Ok(());
+        };
+        let kind = memory.kind.as_str();
+        let (first, next): (i64, i64) = self
+            .connection
+            .prepare_cached("SELECT first, next FROM numbers WHERE kind = ?1")?
+            .query_row([kind], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let naming = Naming {
+            first: first.cast_unsigned(),
+        };
+        let after = naming.after(next.cast_unsigned(), given);
+        if after != next.cast_unsigned() {
+            self.connection
+                .prepare_cached("UPDATE numbers SET next = ?2 WHERE kind = ?1")?
+                .execute(params![kind, after.cast_signed()])?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use piton_core::id::{Node, Place, RunId};
 use piton_core::memory::{KINDS, MemoryKind};
-use piton_core::name::{Space, entry_prefix};
+use piton_core::name::{FreeNumbers, Naming, Space, entry_prefix};
 use piton_core::plan::Turn;
 use piton_core::standing::{Standing, Standings};
 use piton_core::tables::HOLDING_MAX;
@@ -19,6 +19,9 @@ use super::rows::{get, number, parse_column};
 // plan: that of a LIMIT, and those of equalities where there is an order. It does
 // not look into expressions, hence `+?` and `0 + ?` in all of these. The test
 // `values_are_bound_without_preparing_again` holds that.
+const NUMBERS: &str = "SELECT kind, first, next FROM numbers";
+const NUMBERS_FROM: &str =
+    "SELECT number FROM memory WHERE kind = +?1 AND number >= ?2 ORDER BY number";
 const LAST_OF_KIND: &str = "SELECT max(number) FROM memory WHERE kind = +?1";
 const RECENT_ENTRIES: &str =
     "SELECT body FROM entries ORDER BY time DESC, position DESC LIMIT 0 + ?1";
@@ -42,7 +45,8 @@ pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> 
         connection,
         tables: Tables::default(),
         lease_expires: None,
-        next_memory: [1; KINDS],
+        free_numbers: [FreeNumbers::all_from(1); KINDS],
+        naming: Naming::ALONE,
         standings: None,
         now,
     };
@@ -62,7 +66,8 @@ pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> 
         now,
         next_decision: last.map_or(1, |last| last + 1),
         lease_expires: loader.lease_expires,
-        next_memory: loader.next_memory,
+        free_numbers: loader.free_numbers,
+        naming: loader.naming,
         standings: loader.standings,
     })
 }
@@ -71,7 +76,8 @@ struct Loader<'c> {
     connection: &'c Connection,
     tables: Tables,
     lease_expires: Option<Timestamp>,
-    next_memory: [u64; KINDS],
+    free_numbers: [FreeNumbers; KINDS],
+    naming: Naming,
     standings: Option<Standings>,
     now: Timestamp,
 }
@@ -146,7 +152,7 @@ impl Loader<'_> {
                 let mut near = near.into_iter();
                 near.try_for_each(|id| self.key(&Key::Memory(id)))
             }
-            Need::NextMemory => self.next_memory(),
+            Need::FreeNumbers => self.free_numbers(),
             Need::RecentAttempts(limit) => {
                 let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
                 self.rows("attempts", RECENT_ATTEMPTS, [limit])
@@ -176,7 +182,11 @@ impl Loader<'_> {
             "names",
             "SELECT body FROM names WHERE space = ?1 AND name >= ?2 AND name <= ?3",
             params![space.as_str(), start, end],
-        )
+        )?;
+        if space == Space::Attempt {
+            self.numbers()?;
+        }
+        Ok(())
     }
 
     fn named_from(&mut self, space: Space, start: &str) -> Result<()> {
@@ -189,14 +199,47 @@ impl Loader<'_> {
         named.iter().try_for_each(|key| self.key(key))
     }
 
-    fn next_memory(&mut self) -> Result<()> {
-        let mut statement = self.connection.prepare_cached(LAST_OF_KIND)?;
-        for (nth, kind) in MemoryKind::ALL.iter().enumerate() {
-            let last: Option<i64> = statement.query_row([kind.as_str()], |row| row.get(0))?;
-            let last = last.and_then(|last| u64::try_from(last).ok());
-            self.next_memory[nth] = last.map_or(1, |last| last + 1);
+    fn free_numbers(&mut self) -> Result<()> {
+        for (kind, next) in self.numbers()? {
+            self.free_numbers[kind as usize] = self.free_from(kind, next)?;
         }
         Ok(())
+    }
+
+    /// The next number of each kind, unless somebody else has given it out; it
+    /// also says where names begin.
+    fn numbers(&mut self) -> Result<Vec<(MemoryKind, u64)>> {
+        let mut statement = self.connection.prepare_cached(NUMBERS)?;
+        let mut rows = statement.query([])?;
+        let mut numbers = Vec::new();
+        while let Some(row) = rows.next()? {
+            self.naming.first = row.get::<_, i64>(1)?.cast_unsigned();
+            let next = row.get::<_, i64>(2)?.cast_unsigned();
+            let kind = MemoryKind::parse(row.get_ref(0)?.as_str()?);
+            numbers.extend(kind.map(|kind| (kind, next)));
+        }
+        Ok(numbers)
+    }
+
+    fn free_from(&self, kind: MemoryKind, next: u64) -> Result<FreeNumbers> {
+        let mut free = FreeNumbers::all_from(next);
+        let mut statement = self.connection.prepare_cached(NUMBERS_FROM)?;
+        let mut rows = statement.query(params![kind.as_str(), next.cast_signed()])?;
+        while let Some(row) = rows.next()? {
+            let taken = row.get::<_, i64>(0)?.cast_unsigned();
+            if taken > free.from {
+                free.until = Some(taken);
+                break;
+            }
+            free.from = taken + 1;
+        }
+        free.beyond = free.from;
+        if free.until.is_some() {
+            let mut last = self.connection.prepare_cached(LAST_OF_KIND)?;
+            let last: i64 = last.query_row([kind.as_str()], |row| row.get(0))?;
+            free.beyond = last.cast_unsigned() + 1;
+        }
+        Ok(free)
     }
 
     fn last_item(&mut self, run: RunId) -> Result<()> {
@@ -416,6 +459,7 @@ mod tests {
         schema::migrate(&mut connection, std::path::Path::new("memory")).expect("a schema");
         let statements = [
             LAST_OF_KIND,
+            NUMBERS_FROM,
             LAST_ENTRY,
             LAST_ITEM,
             FIRST_OF_STANDING,

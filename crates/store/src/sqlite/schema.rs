@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use piton_core::memory::MemoryKind;
+use piton_core::name::Naming;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use uuid::Uuid;
 
 use super::fault::{fault, io_fault};
@@ -187,7 +189,7 @@ pub(super) fn fresh_name(place: &Place) -> std::path::PathBuf {
 ///
 /// It is made under another name, flushed, and given its own name only when
 /// it is whole: whoever finds it finds all of it.
-pub(super) fn create_if_missing(place: &Place) -> Result<bool, Fault> {
+pub(super) fn create_if_missing(place: &Place, naming: Naming) -> Result<bool, Fault> {
     if place.identity()?.is_some() {
         return Ok(false);
     }
@@ -201,7 +203,7 @@ pub(super) fn create_if_missing(place: &Place) -> Result<bool, Fault> {
     sweep(place);
     set_orphans_aside(place)?;
     let new = fresh_name(place);
-    fill(&new)?;
+    fill(&new, naming)?;
     fail::point("create.before-link");
     put_in_place(&new, &place.db)?;
     fail::point("create.linked");
@@ -210,13 +212,13 @@ pub(super) fn create_if_missing(place: &Place) -> Result<bool, Fault> {
     Ok(true)
 }
 
-fn fill(new: &Path) -> Result<(), Fault> {
+fn fill(new: &Path, naming: Naming) -> Result<(), Fault> {
     let create = |error| fault("create", new, error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(new, flags).map_err(create)?;
-    make_tables(&mut connection).map_err(create)?;
+    make_tables(&mut connection, naming).map_err(create)?;
     use_wal(&connection, new)?;
     fail::point("create.filled");
     connection.close().map_err(|(_, error)| create(error))?;
@@ -224,13 +226,17 @@ fn fill(new: &Path) -> Result<(), Fault> {
 }
 
 /// Makes all tables in an empty database that nobody else knows of yet.
-fn make_tables(connection: &mut Connection) -> rusqlite::Result<()> {
+fn make_tables(connection: &mut Connection, naming: Naming) -> rusqlite::Result<()> {
     // Whoever finds it half made sweeps it away: it is flushed once it is whole.
     connection.pragma_update(None, "synchronous", "OFF")?;
     connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
     let tx = connection.transaction()?;
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     tx.execute_batch(SCHEMA)?;
+    for kind in MemoryKind::ALL {
+        let sql = "INSERT INTO numbers (kind, first, next) VALUES (?1, ?2, ?2)";
+        tx.execute(sql, params![kind.as_str(), naming.first.cast_signed()])?;
+    }
     tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     tx.commit()
 }
@@ -302,6 +308,7 @@ mod tests {
             tables,
             indexes,
             "SELECT one || documents || tenths FROM totals",
+            "SELECT kind || first || next FROM numbers",
         ] {
             let mut statement = connection.prepare(sql).expect("sound");
             let found = statement.query_map([], |row| row.get::<_, String>(0));
@@ -319,7 +326,7 @@ mod tests {
     fn a_new_store_has_the_tables_that_an_old_one_is_given() {
         let open = || Connection::open_in_memory().expect("a store in memory");
         let (mut made, mut migrated) = (open(), open());
-        make_tables(&mut made).expect("made");
+        make_tables(&mut made, Naming::ALONE).expect("made");
         migrate(&mut migrated, Path::new("memory")).expect("migrated");
         let made = shape(&made);
         assert!(made.len() > 60, "{made:?}");

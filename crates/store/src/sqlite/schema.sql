@@ -150,3 +150,10 @@ CREATE TABLE totals (
   tenths INTEGER NOT NULL
 ) STRICT;
 INSERT INTO totals (one, documents, tenths) VALUES (1, 0, 0);
+
+-- A register: which number the next memory of a kind has, and which the first had.
+CREATE TABLE numbers (
+  kind TEXT PRIMARY KEY,
+  first INTEGER NOT NULL,
+  next INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use piton_core::EventId;
 use piton_core::entry::EntryType;
 use piton_core::id::{RunId, StreamId};
+use piton_core::name::Naming;
 use piton_core::redact::Redactor;
 use piton_simkit::seed::salted;
 use piton_store::{Committed, Options, SqliteStore, Store, fail};
@@ -47,7 +48,7 @@ fn child_that_does_everything() {
                 .expect("the file can be written");
         }
     };
-    SqliteStore::create_if_missing(&dir).expect("it can be made");
+    SqliteStore::create_if_missing(&dir, Naming::ALONE).expect("it can be made");
     let store =
         SqliteStore::open(&dir, Options::new(Redactor::rules_only())).expect("it can be opened");
     acknowledge(

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use piton_core::entry::EntryType;
 use piton_core::id::StreamId;
+use piton_core::name::Naming;
 use piton_core::redact::Redactor;
 use piton_store::{Fault, FaultKind, Options, SCHEMA_VERSION, SqliteStore, Store};
 use piton_testkit::chance::{Ids, TestClock};
@@ -43,8 +44,8 @@ fn a_missing_store_is_not_made_by_opening() {
 #[test]
 fn a_store_is_made_once() {
     let dir = scratch();
-    assert!(SqliteStore::create_if_missing(dir.path()).expect("writable"));
-    assert!(!SqliteStore::create_if_missing(dir.path()).expect("writable"));
+    assert!(SqliteStore::create_if_missing(dir.path(), Naming::ALONE).expect("writable"));
+    assert!(!SqliteStore::create_if_missing(dir.path(), Naming::ALONE).expect("writable"));
     let store = sqlite_in(dir.path(), TestClock::seeded(1));
     let info = store.info().expect("readable");
     assert_eq!(
@@ -70,7 +71,7 @@ fn what_a_dead_creator_left_is_swept_and_nothing_else() {
         fs::write(dir.path().join(other), "mine").expect("writable");
     }
     check_fault(dir.path(), FaultKind::Missing, "there is no journal at");
-    assert!(SqliteStore::create_if_missing(dir.path()).expect("writable"));
+    assert!(SqliteStore::create_if_missing(dir.path(), Naming::ALONE).expect("writable"));
     for end in ["", "-wal", "-shm", "-journal"] {
         assert!(!dir.path().join(format!("{left}{end}")).exists(), "{end}");
     }
@@ -134,7 +135,7 @@ fn the_database_of_another_program_is_named_as_such_and_left_alone() {
         FaultKind::Damaged,
         "is the database of another program",
     );
-    assert!(!SqliteStore::create_if_missing(dir.path()).expect("there is a file"));
+    assert!(!SqliteStore::create_if_missing(dir.path(), Naming::ALONE).expect("there is a file"));
     assert_eq!(fs::read(&path).expect("readable"), before);
 }
 

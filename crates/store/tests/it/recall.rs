@@ -149,7 +149,7 @@ fn a_store_without_an_index_gets_one_when_it_is_opened() {
     let older = rusqlite::Connection::open(dir.path().join("journal.db")).expect("it is there");
     older
         .execute_batch(
-            "DROP TABLE documents; DROP TABLE tokens; DROP TABLE postings; DROP TABLE totals; \
+            "DROP TABLE documents; DROP TABLE tokens; DROP TABLE postings; DROP TABLE totals; DROP TABLE numbers; \
              DROP INDEX items_by_standing; DROP INDEX items_open; \
              ALTER TABLE items DROP COLUMN standing; \
              ALTER TABLE items ADD COLUMN actionable INTEGER NOT NULL DEFAULT 0; \
