@@ -152,6 +152,9 @@ impl Stage {
     }
 }
 
+/// How many commits of an item's work are known.
+pub const WORK_COMMITS_MAX: usize = 32;
+
 /// A commit that piton is about to make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitIntent {
@@ -229,6 +232,9 @@ pub struct ItemRow {
     /// How its gate fared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate_runs: Option<GateRuns>,
+    /// Whether a person said that it begins without work that is on another branch.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_merge: bool,
     /// A commit that was begun and whose outcome is not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub committing: Option<CommitIntent>,
@@ -238,10 +244,10 @@ pub struct ItemRow {
     /// What was checked out when it came to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_on: Option<Checkout>,
-    /// The last commit that was made of its work, by its agent or by piton; none
-    /// where nobody committed it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
+    /// The last commits that were made of its work, by its agents or by piton, in
+    /// their order; at most [`WORK_COMMITS_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<String>,
     /// How often it was taken to be worked on: the token of whoever did so last.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fence: u64,

@@ -18,7 +18,9 @@ use crate::face::FaceRow;
 use crate::flags::RunFlags;
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
-use crate::item::{CommitIntent, Evidence, ItemRow, ItemState, Stage, millis_between};
+use crate::item::{
+    CommitIntent, Evidence, ItemRow, ItemState, Stage, WORK_COMMITS_MAX, millis_between,
+};
 use crate::journal::Stamp;
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::name::{NameRow, Named, Space};
@@ -457,8 +459,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                     row.made_no_progress = report.can_be_asked && is_stuck;
                 }
             }
-            let commits = report.commits.iter().flatten();
-            row.commit = commits.last().cloned().or(row.commit.take());
+            note_commits(&mut row, report.commits.iter().flatten());
             row.denied = row.denied.saturating_add(report.activity.denied);
             row.spend = row.spend.plus(&report.spend());
             let started_on = row.started_on.take();
@@ -533,7 +534,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         }
         Event::CommitEnded { commit, .. } => {
             row.committing = None;
-            row.commit = commit.clone().or(row.commit.take());
+            note_commits(&mut row, commit);
             if let Some(commit) = commit {
                 row.evidence.push(Evidence::Committed {
                     commit: commit.clone(),
@@ -598,6 +599,15 @@ fn end_work(row: &mut ItemRow, stamp: &Stamp, measured_s: Option<u64>) {
 }
 
 /// The conversation in which an attempt that was interrupted goes on.
+fn note_commits<'c>(row: &mut ItemRow, made: impl IntoIterator<Item = &'c String>) {
+    for commit in made {
+        row.commits.retain(|known| known != commit);
+        row.commits.push(commit.clone());
+    }
+    let more = row.commits.len().saturating_sub(WORK_COMMITS_MAX);
+    row.commits.drain(..more);
+}
+
 fn goes_on_in(report: &Report) -> Option<Box<Conversation>> {
     let was_interrupted =
         report.outcome == Outcome::Interrupted && report.trouble != Some(Trouble::Session);
@@ -691,7 +701,7 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
         .filter(|_| moved.to == ItemState::Done);
     // What is done again has to change something again.
     if moved.from == ItemState::Done {
-        row.commit = None;
+        row.commits.clear();
         row.change = None;
         row.proof = None;
         row.baseline = None;
@@ -728,6 +738,7 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
             row.completed_at = Some(stamp.time);
             row.error = None;
             row.answer = None;
+            row.without_merge = false;
             row.evidence.extend(moved.evidence.iter().cloned());
         }
         ItemState::Skipped | ItemState::Dropped => row.completed_at = None,
@@ -775,9 +786,10 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         human: past.human.clone(),
         answer: None,
         gate_runs: None,
+        without_merge: false,
         committing: None,
         done_on: None,
-        commit: None,
+        commits: Vec::new(),
         evidence: if item.state == ItemState::Done {
             vec![Evidence::TakenOver]
         } else {

@@ -176,13 +176,25 @@ pub fn follow_calls(session: &Session<'_>) -> Vec<News> {
     news
 }
 
-/// The paths of the files that are kept up to date and nobody is asked about, and
-/// of what is made of them, relative to the project.
-pub(crate) fn settled_paths(session: &Session<'_>) -> Vec<String> {
+/// Whether two texts are the same lines, in any order.
+fn has_same_lines(one: &str, other: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    one == other || (one.len() == other.len() && sorted(one) == sorted(other))
+}
+
+/// The files that git tracks, are kept up to date and nobody is asked about, each
+/// with what is made of it, by their paths relative to the project; and whether
+/// piton alone changed it since it was committed.
+pub(crate) fn settled_paths(session: &Session<'_>) -> Vec<(Vec<String>, bool)> {
     let needs = [Need::Faces, Need::OpenDecisions(Some(RunId::PROJECT))];
     let Ok(rows) = session.load(&needs) else {
         return Vec::new();
     };
+    let project = &session.project;
     let open = || rows.tables.open_decisions(RunId::PROJECT);
     let is_asked = |path: &str| open().any(|row| row.file.as_deref() == Some(path));
     let on = rows
@@ -190,11 +202,26 @@ pub(crate) fn settled_paths(session: &Session<'_>) -> Vec<String> {
         .faces()
         .filter(|face| face.on && !is_asked(&face.path));
     let files = on.filter_map(|face| file_at(&face.path));
-    let paths = files.flat_map(|file| {
-        let derived = file.derived_path();
-        std::iter::once(file.path).chain(derived)
+    let tracked = files.filter(|file| project.is_tracked(file.path));
+    let (files, names): (Vec<&FaceFile>, Vec<String>) = tracked
+        .filter_map(|file| Some((file, project.in_work_tree(file.path)?)))
+        .unzip();
+    let committed = git::committed_texts(&project.work_tree, &names);
+    let is_own = |file: &FaceFile, committed: Option<String>| {
+        let keeper = keeper(session, file).ok();
+        keeper
+            .zip(committed)
+            .is_some_and(|(keeper, committed)| keeper.is_own_since(&committed))
+    };
+    let settled = files.into_iter().zip(committed).map(|(file, committed)| {
+        let derived = file
+            .derived_path()
+            .filter(|derived| project.is_tracked(derived));
+        let paths = std::iter::once(file.path).chain(derived);
+        let paths = paths.map(str::to_owned).collect();
+        (paths, is_own(file, committed))
     });
-    paths.map(str::to_owned).collect()
+    settled.collect()
 }
 
 /// Where a file of the project is.
@@ -326,11 +353,12 @@ impl Following<'_, '_> {
                     match taking {
                         Taking::Taken(count) => {
                             news.extend((count > 0).then(|| self.taken_in(count)));
-                            keeper.accept(&bytes)?;
                             // It may lack what was in the version before. What the
                             // file of another branch lacks was not of that branch,
                             // or left it with the work tree.
-                            if !is_elsewhere && !self.went_along(base.as_deref(), &bytes) {
+                            let shows_again = !is_elsewhere && !self.went_along(keeper, &bytes);
+                            keeper.accept(&bytes)?;
+                            if shows_again {
                                 keeper.note(BTreeMap::new())?;
                             }
                         }
@@ -715,9 +743,11 @@ impl Following<'_, '_> {
 
     /// Whether what this version lacks stands in one of another branch, or in a
     /// stash: it comes back from there.
-    fn went_along(&self, base: Option<&str>, bytes: &[u8]) -> bool {
-        let project = &self.session.project;
-        base.is_some_and(|base| history::went_along(project, self.file.path, base, bytes))
+    fn went_along(&self, keeper: &Keeper, bytes: &[u8]) -> bool {
+        let (project, path) = (&self.session.project, self.file.path);
+        let since = &keeper.stamp().commit;
+        let base = keeper.base();
+        base.is_some_and(|base| history::went_along(project, path, (&base, since), bytes))
     }
 
     fn path_in_work_tree(&self) -> Option<PathBuf> {
@@ -901,7 +931,9 @@ impl Following<'_, '_> {
         keeper.locked::<_, Trouble>(|keeper| {
             // What a crash left; what is somebody else's among it stays.
             keeper.tidy(|_| Ok::<_, Trouble>(false))?;
-            if std::fs::read(&target).is_ok_and(|there| there == text.as_bytes()) {
+            // What was merged may have entries of one minute in another order: that
+            // is seen to with the next one.
+            if std::fs::read_to_string(&target).is_ok_and(|there| has_same_lines(&there, &text)) {
                 return Ok(());
             }
             let is_own = |bytes: &[u8]| {

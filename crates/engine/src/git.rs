@@ -8,6 +8,7 @@ mod trees;
 mod unfinished;
 mod user_name;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,9 +19,9 @@ use crate::process::{self, Call, Output, Stop};
 use crate::world::pause;
 
 pub(crate) use self::checked_out::git_dir;
-pub use self::checked_out::{checked_out, has_remotes};
+pub use self::checked_out::{branch_made, checked_out, has_remotes};
 pub use self::index::is_tracked;
-pub use self::reached::{Reached, reached};
+pub use self::reached::{Whereabouts, Work, reached};
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 pub use self::user_name::user_name;
@@ -31,6 +32,12 @@ const TIMEOUT: Duration = Duration::from_secs(3_600);
 /// Long enough for the commit of a few files, also where it is signed; whoever
 /// has to type for that is not there at night.
 const COMMIT_FILES_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Long enough to look through the history of a file.
+const LOOK_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Most files that one look names.
+const LOOKED_AT_MAX: usize = 1_000;
 
 /// How a commit that is under way is found, and ended.
 #[derive(Clone, Copy, Debug)]
@@ -48,22 +55,43 @@ struct Said {
     err: String,
 }
 
+/// Asks git something. Whoever only looks writes no index: its lock would stand
+/// in the way of an agent that commits.
 fn git(work_tree: &Path, args: &[&str]) -> Result<Said, Failure> {
-    call(work_tree, args, None)
+    ask(&Call {
+        env: &[("GIT_OPTIONAL_LOCKS", "0")],
+        timeout: LOOK_TIMEOUT,
+        ..plain_call(
+            work_tree,
+            &args.iter().map(OsString::from).collect::<Vec<_>>(),
+        )
+    })
 }
 
-/// The same, to be found and ended while it works.
-fn call(work_tree: &Path, args: &[&str], by: Option<&By<'_>>) -> Result<Said, Failure> {
+/// Has git change something, to be found and ended while it works.
+fn change(work_tree: &Path, args: &[&str], by: &By<'_>) -> Result<Said, Failure> {
     ask(&Call {
+        mark: Some(by.mark),
+        stop: Some(by.stop),
+        timeout: TIMEOUT,
+        ..plain_call(
+            work_tree,
+            &args.iter().map(OsString::from).collect::<Vec<_>>(),
+        )
+    })
+}
+
+fn plain_call<'a>(work_tree: &'a Path, args: &'a [OsString]) -> Call<'a> {
+    Call {
         program: "git",
-        args: &args.iter().map(OsString::from).collect::<Vec<_>>(),
+        args,
         cwd: work_tree,
         input: &[],
         env: &[],
-        mark: by.map(|by| by.mark),
-        stop: by.map(|by| by.stop),
-        timeout: TIMEOUT,
-    })
+        mark: None,
+        stop: None,
+        timeout: COMMIT_FILES_TIMEOUT,
+    }
 }
 
 fn ask(call: &Call<'_>) -> Result<Said, Failure> {
@@ -213,7 +241,7 @@ pub fn commit(
     let specs = but(own);
     let mut add = vec!["add", "--all", "--"];
     add.extend(specs.iter().map(String::as_str));
-    let said = past_lock(|| call(work_tree, &add, Some(by)))?;
+    let said = past_lock(|| change(work_tree, &add, by))?;
     if !said.ok {
         return Ok(Err(last_line(&said)));
     }
@@ -222,44 +250,41 @@ pub fn commit(
         return Ok(Ok(None));
     }
     let commit = ["commit", "--quiet", "-m", message];
-    let said = past_lock(|| call(work_tree, &commit, Some(by)))?;
+    let said = past_lock(|| change(work_tree, &commit, by))?;
     if !said.ok {
         return Ok(Err(last_line(&said)));
     }
     Ok(Ok(head(work_tree)?))
 }
 
+/// How files are committed; the message comes next.
+const COMMIT_FILES: [&str; 9] = [
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "commit",
+    "--quiet",
+    "--no-verify",
+    "--only",
+    "-m",
+];
+
 /// Commits these files as they stand, tracked ones by their paths in the work
 /// tree, and nothing else. What has not changed is no reason to complain.
 ///
-/// Hooks that look at what is committed are passed over: these files hold what
-/// piton noted, and a hook that runs a test suite would run it for each item.
+/// No hook is run: these files hold what piton noted, a hook that runs a test
+/// suite would run it for each item, and one that an agent put there would write
+/// while no agent is at work.
 ///
 /// # Errors
 ///
 /// What git said when it could not.
 pub fn commit_files(work_tree: &Path, message: &str, files: &[String]) -> Result<(), CommitMissed> {
-    let mut args = vec![
-        "commit",
-        "--quiet",
-        "--no-verify",
-        "--only",
-        "-m",
-        message,
-        "--",
-    ];
-    let names: Vec<String> = files.iter().map(|file| literal(file)).collect();
-    args.extend(names.iter().map(String::as_str));
-    let call = Call {
-        program: "git",
-        args: &args.iter().map(OsString::from).collect::<Vec<_>>(),
-        cwd: work_tree,
-        input: &[],
-        env: &[],
-        mark: None,
-        stop: None,
-        timeout: COMMIT_FILES_TIMEOUT,
-    };
+    let mut args: Vec<OsString> = COMMIT_FILES.iter().map(OsString::from).collect();
+    args.extend([message, "--"].map(OsString::from));
+    args.extend(files.iter().map(|file| OsString::from(literal(file))));
+    let call = plain_call(work_tree, &args);
     let said = past_lock(|| {
         let output = process::output(&call).map_err(|error| error.to_string())?;
         if output.exit.stopped_by.is_some() {
@@ -326,22 +351,54 @@ fn reason(err: &str) -> String {
     }
 }
 
-/// A tracked file as the commit that is checked out has it, by its path in the
-/// work tree; none where it has none, or git cannot say.
+/// A tracked file as the commit that is checked out has it, with the line ends
+/// that it has in the work tree, by its path there; none where it has none, or git
+/// cannot say.
 #[must_use]
 pub fn committed_text(work_tree: &Path, file: &str) -> Option<String> {
-    let output = process::output(&Call {
-        program: "git",
-        args: &["show", &format!("HEAD:{file}")].map(OsString::from),
-        cwd: work_tree,
-        input: &[],
-        env: &[],
-        mark: None,
-        stop: None,
-        timeout: COMMIT_FILES_TIMEOUT,
-    });
+    let object = format!("HEAD:{file}");
+    let args = ["cat-file", "--filters", &object].map(OsString::from);
+    let output = process::output(&plain_call(work_tree, &args));
     let output = output.ok().filter(|output| output.exit.success())?;
     String::from_utf8(output.stdout).ok()
+}
+
+/// Files as the commit that is checked out has them, by their paths in the work
+/// tree; none for what it has not, is no text, or git cannot say.
+#[must_use]
+pub fn committed_texts(work_tree: &Path, files: &[String]) -> Vec<Option<String>> {
+    let mut texts = vec![None; files.len()];
+    if files.is_empty() {
+        return texts;
+    }
+    let names: String = files.iter().map(|file| format!("HEAD:{file}\n")).collect();
+    let args = ["cat-file", "--batch"].map(OsString::from);
+    let output = process::output(&Call {
+        input: names.as_bytes(),
+        ..plain_call(work_tree, &args)
+    });
+    let Some(output) = output.ok().filter(|output| output.exit.success()) else {
+        return texts;
+    };
+    let mut rest = output.stdout.as_slice();
+    for text in &mut texts {
+        let Some(end) = rest.iter().position(|byte| *byte == b'\n') else {
+            break;
+        };
+        let (head, after) = (String::from_utf8_lossy(&rest[..end]), &rest[end + 1..]);
+        rest = after;
+        // OBJECT TYPE SIZE, the content and a line end; or NAME missing.
+        let size = head
+            .rsplit_once(' ')
+            .and_then(|(_, size)| size.parse().ok());
+        let Some((content, after)) = size.and_then(|size: usize| rest.split_at_checked(size))
+        else {
+            continue;
+        };
+        rest = after.get(1..).unwrap_or_default();
+        *text = String::from_utf8(content.to_vec()).ok();
+    }
+    texts
 }
 
 /// Whether a tracked file has changes that are not committed, or the history of
@@ -349,36 +406,70 @@ pub fn committed_text(work_tree: &Path, file: &str) -> Option<String> {
 /// has.
 #[must_use]
 pub fn has_been_committed(work_tree: &Path, file: &Path, words: &str) -> bool {
-    let file = literal(&file.to_string_lossy());
-    let changes = ["status", "--porcelain", "--untracked-files=no", "--", &file];
-    let words = format!("-S{words}");
-    let history = ["log", "-1", "--format=%H", &words, "--", &file];
-    let is_silent = |args: &[&str]| {
-        let said = git(work_tree, args);
-        said.is_ok_and(|said| said.ok && said.out.is_empty())
-    };
-    !is_silent(&changes) || !is_silent(&history)
+    !is_clean(work_tree, file) || log_of(work_tree, file, &[&format!("-S{words}")]) != Some(false)
 }
 
-/// Whether a tracked file is as it is committed, and another version of it in
-/// which these words stand is committed on some branch, or stashed: git took the
-/// words along.
+/// Whether a tracked file is as it is committed.
 #[must_use]
-pub fn has_taken_along(work_tree: &Path, file: &Path, words: &str) -> bool {
+pub fn is_clean(work_tree: &Path, file: &Path) -> bool {
     let file = literal(&file.to_string_lossy());
     let changes = ["status", "--porcelain", "--untracked-files=no", "--", &file];
-    let is_clean = git(work_tree, &changes).is_ok_and(|said| said.ok && said.out.is_empty());
-    let words = format!("-S{words}");
-    let history = ["log", "--all", "-1", "--format=%H", &words, "--", &file];
-    is_clean && git(work_tree, &history).is_ok_and(|said| said.ok && !said.out.is_empty())
+    git(work_tree, &changes).is_ok_and(|said| said.ok && said.out.is_empty())
+}
+
+/// The first of these files, by their paths in the work tree, that has changes
+/// which are not committed; none where git cannot say.
+#[must_use]
+pub fn first_change(work_tree: &Path, files: &BTreeSet<String>) -> Option<String> {
+    if files.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = files
+        .iter()
+        .take(LOOKED_AT_MAX)
+        .map(|file| literal(file))
+        .collect();
+    let mut args = vec![
+        "status",
+        "--porcelain",
+        "-z",
+        "--no-renames",
+        "--untracked-files=all",
+        "--",
+    ];
+    args.extend(names.iter().map(String::as_str));
+    let said = git(work_tree, &args).ok().filter(|said| said.ok)?;
+    let first = said.out.split('\0').next()?;
+    first.get(3..).map(str::to_owned)
+}
+
+/// Whether a version of a file in which these words stand is committed on some
+/// branch, or stashed.
+#[must_use]
+pub fn has_ever_said(work_tree: &Path, file: &Path, words: &str) -> bool {
+    log_of(work_tree, file, &["--all", &format!("-S{words}")]) == Some(true)
+}
+
+/// Whether a commit changed a file that the history of what is checked out has,
+/// and that of `since` has not. Where git cannot say, one did.
+#[must_use]
+pub fn has_changed_since(work_tree: &Path, since: &str, file: &Path) -> bool {
+    log_of(work_tree, file, &[&format!("{since}..HEAD")]) != Some(false)
+}
+
+/// Whether a commit changed a file among those that `which` picks; none where git
+/// cannot say.
+fn log_of(work_tree: &Path, file: &Path, which: &[&str]) -> Option<bool> {
+    let file = literal(&file.to_string_lossy());
+    let log = [&["log", "-1", "--format=%H"], which, &["--", &file]].concat();
+    let said = git(work_tree, &log).ok().filter(|said| said.ok)?;
+    Some(!said.out.is_empty())
 }
 
 /// Whether a file is committed on some branch.
 #[must_use]
 pub fn is_committed_somewhere(work_tree: &Path, file: &Path) -> bool {
-    let file = literal(&file.to_string_lossy());
-    let history = ["log", "--branches", "-1", "--format=%H", "--", &file];
-    git(work_tree, &history).is_ok_and(|said| said.ok && !said.out.is_empty())
+    log_of(work_tree, file, &["--branches"]) == Some(true)
 }
 
 /// How long git's own lock is taken for that of a process at work.

@@ -1,68 +1,100 @@
 //! Where the work of items is, seen from what is checked out.
 //!
 //! Git is asked once for each change of `HEAD`, and only where an item was done
-//! on another branch. What it said is kept in `history.json` beside the journal:
+//! whose work is committed, or on another branch. What it said is kept in `history.json` beside the journal:
 //! losing that costs one git process.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use piton_core::checkout::Checkout;
 use piton_core::{ItemRow, ItemState, Node, RunId, Tables};
 use piton_formats::plan_file::PlanFile;
 use serde::{Deserialize, Serialize};
 
-use crate::git;
+use crate::git::{self, Whereabouts, Work};
 use crate::keeper::Keeper;
 use crate::project::Project;
 
 /// A line that is this long is not one of those that stand everywhere.
 const TELLING_LINE: usize = 10;
 
-/// What git said of commits when this was checked out.
+/// How long is waited before git is asked again that failed.
+const ASK_AGAIN: Duration = Duration::from_secs(60);
+
+/// What git said of work when this was checked out.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Answers {
     head: String,
-    /// Those that its history has.
-    own: BTreeSet<String>,
-    /// Those of which its history has the like.
-    alike: BTreeSet<String>,
-    /// All others that were asked about.
-    elsewhere: BTreeSet<String>,
+    /// Each by its [`name_of`].
+    works: BTreeMap<String, Whereabouts>,
+    /// Whether git failed to say more, when this was written.
+    #[serde(default)]
+    has_failed: bool,
 }
 
 impl Answers {
-    fn knows(&self, commit: &String) -> bool {
-        let all = [&self.own, &self.alike, &self.elsewhere];
-        all.iter().any(|some| some.contains(commit))
+    fn of(&self, work: &Work) -> Option<Whereabouts> {
+        self.works.get(&name_of(work)).copied()
     }
 }
 
-/// The items that were done on another branch, in work that the history of what
-/// is checked out `here` does not have: no commit of it, none with the same
-/// change, none with the same tree. Work that nobody committed belongs to the
-/// branch on which it was done.
+/// Whether what git says is kept: who only reads writes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    /// It is.
+    Yes,
+    /// It is not.
+    No,
+}
+
+/// The items whose work the history of what is checked out `here` does not have:
+/// no commit of it, none with the same change, none with the same tree. Work that
+/// nobody committed belongs to the branch on which it was done. What was
+/// committed on this branch is not here where the branch was set back, or was
+/// made anew since.
 pub(crate) fn done_elsewhere(
     project: &Project,
     here: &Checkout,
-    tables: &Tables,
-    run: RunId,
+    (tables, run): (&Tables, RunId),
+    keeps: Keeps,
 ) -> Vec<Node> {
-    let items = tables
+    let works = |row: &ItemRow| Some(work_of(row)).filter(|work| !work.is_empty());
+    let done = tables
         .items(run)
-        .filter(|row| is_of_other_branch(row, here));
-    let items: Vec<&ItemRow> = items.collect();
-    let commits = items.iter().filter_map(|row| commit_of(row));
-    let answers = ask(project, here, &commits.collect());
-    let is_here = |row: &ItemRow| {
-        let commit = commit_of(row);
-        commit
-            .is_some_and(|commit| answers.own.contains(&commit) || answers.alike.contains(&commit))
+        .filter(|row| row.state == ItemState::Done && row.done_on.is_some());
+    let done: Vec<(&ItemRow, Option<Work>)> = done
+        .map(|row| (row, works(row)))
+        .filter(|(row, work)| work.is_some() || is_of_other_branch(row, here))
+        .filter(|(row, _)| keeps == Keeps::Yes || is_of_other_branch(row, here))
+        .collect();
+    let asked: Vec<&Work> = done.iter().filter_map(|(_, work)| work.as_ref()).collect();
+    let answers = ask(project, here, &asked, keeps);
+    let made = OnceCell::new();
+    let made = || *made.get_or_init(|| git::branch_made(&project.work_tree, here));
+    let is_here = |row: &ItemRow, work: Option<&Work>| {
+        let whereabouts = work.and_then(|work| answers.of(work));
+        let is_older = |made: i64| {
+            row.completed_at
+                .is_some_and(|done| done.as_second() <= made)
+        };
+        match whereabouts {
+            Some(Whereabouts::Own | Whereabouts::Alike) => true,
+            _ if is_of_other_branch(row, here) => false,
+            Some(Whereabouts::Ahead) => false,
+            // It may have been amended, or rebased with conflicts.
+            Some(Whereabouts::Aside | Whereabouts::Gone) => !made().is_some_and(is_older),
+            None => true,
+        }
     };
-    let elsewhere = items.into_iter().filter(|row| !is_here(row));
-    elsewhere.map(|row| row.node.clone()).collect()
+    let elsewhere = done
+        .iter()
+        .filter(|(row, work)| !is_here(row, work.as_ref()));
+    elsewhere.map(|(row, _)| row.node.clone()).collect()
 }
 
 /// The same, of items of which git knows a commit alone: for a file that all
@@ -70,14 +102,13 @@ pub(crate) fn done_elsewhere(
 pub(crate) fn committed_elsewhere(
     project: &Project,
     here: &Checkout,
-    tables: &Tables,
-    run: RunId,
+    (tables, run): (&Tables, RunId),
+    keeps: Keeps,
 ) -> Vec<Node> {
-    let mut nodes = done_elsewhere(project, here, tables, run);
+    let mut nodes = done_elsewhere(project, here, (tables, run), keeps);
     let is_known = |node: &Node| {
-        tables
-            .item(run, node)
-            .is_some_and(|row| commit_of(row).is_some())
+        let row = tables.item(run, node);
+        row.is_some_and(|row| !work_of(row).is_empty())
     };
     nodes.retain(is_known);
     nodes
@@ -99,11 +130,11 @@ pub(crate) fn branches_of(
     let path = path.filter(|path| project.is_tracked(path));
     let nodes = match (path, PlanFile::of(tables, run)) {
         (Some(path), Some(mut plan)) => {
-            plan.set_elsewhere(done_elsewhere(project, &here, tables, run));
+            plan.set_elsewhere(done_elsewhere(project, &here, (tables, run), Keeps::No));
             let text = fs::read_to_string(project.absolute(&path)).ok();
             plan.done_elsewhere(tables, &[text.as_deref()])
         }
-        _ => committed_elsewhere(project, &here, tables, run),
+        _ => committed_elsewhere(project, &here, (tables, run), Keeps::No),
     };
     let branch_of = |node: Node| {
         let done_on = tables.item(run, &node)?.done_on.as_ref()?;
@@ -117,37 +148,53 @@ pub(crate) fn branches_of(
         .collect()
 }
 
-/// Whether an item was done on another branch than this.
+/// Whether an item was done on another branch than this, or on none.
 pub(crate) fn is_of_other_branch(row: &ItemRow, here: &Checkout) -> bool {
-    let done_on = row.done_on.as_ref();
-    row.state == ItemState::Done && done_on.is_some_and(|on| !on.belongs_to_branch_of(here))
+    let is_other = |on: &Checkout| match on.branch {
+        Some(_) => on.branch != here.branch,
+        // What is not committed in the middle of a rebase belongs to its branch.
+        None => !work_of(row).is_empty(),
+    };
+    row.state == ItemState::Done && row.done_on.as_ref().is_some_and(is_other)
 }
 
-/// The last commit of its work, by its whole name: what somebody typed of one is
+/// The commits of its work, by their whole names: what somebody typed of one is
 /// not asked about.
-fn commit_of(row: &ItemRow) -> Option<String> {
+fn work_of(row: &ItemRow) -> Work {
     let is_whole = |commit: &&String| {
         let is_hex = commit.bytes().all(|byte| byte.is_ascii_hexdigit());
         matches!(commit.len(), 40 | 64) && is_hex
     };
-    row.commit.as_ref().filter(is_whole).cloned()
+    row.commits.iter().filter(is_whole).cloned().collect()
+}
+
+/// Under what the answer about some work is kept.
+fn name_of(work: &Work) -> String {
+    let tip = work.last().map_or("", String::as_str);
+    format!("{tip}+{}", work.len())
 }
 
 /// Whether the history of what is checked out has a commit that was checked out
 /// before: then a file that git tracks holds what it held there, and what has
 /// become of it since.
 pub(crate) fn has_grown_from(project: &Project, commit: &str) -> bool {
-    let here = git::checked_out(&project.work_tree);
-    let Some(here) = here.filter(|_| !commit.is_empty()) else {
-        return false;
-    };
+    whereabouts_of(project, commit) == Some(Whereabouts::Own)
+}
+
+/// Whether what is checked out is a commit that one builds on which was checked
+/// out before.
+fn is_set_back(project: &Project, commit: &str) -> bool {
+    whereabouts_of(project, commit) == Some(Whereabouts::Ahead)
+}
+
+/// Where a commit is, seen from what is checked out; none where nobody can say.
+fn whereabouts_of(project: &Project, commit: &str) -> Option<Whereabouts> {
+    let here = git::checked_out(&project.work_tree).filter(|_| !commit.is_empty())?;
     if here.commit.as_deref() == Some(commit) {
-        return true;
+        return Some(Whereabouts::Own);
     }
-    let commit = commit.to_owned();
-    ask(project, &here, &[commit.clone()].into())
-        .own
-        .contains(&commit)
+    let work = vec![commit.to_owned()];
+    ask(project, &here, &[&work], Keeps::Yes).of(&work)
 }
 
 /// Whether a file that is not there is one that the branch which is checked out
@@ -169,9 +216,15 @@ pub(crate) fn is_absent(project: &Project, path: &str, keeper: &mut Keeper) -> i
 }
 
 /// Whether git took along what a version of a tracked file lacks of the one that
-/// piton wrote last, `base`: the file is as it is committed, and what is missing
-/// stands on some branch, or in a stash. It comes back from there.
-pub(crate) fn went_along(project: &Project, path: &str, base: &str, now: &[u8]) -> bool {
+/// piton wrote last, `base`, with the commit `since` checked out: the file is as
+/// it is committed, nobody has committed a change to it since, and what is
+/// missing stands on some branch or in a stash, or the branch was set back.
+pub(crate) fn went_along(
+    project: &Project,
+    path: &str,
+    (base, since): (&str, &str),
+    now: &[u8],
+) -> bool {
     let now = String::from_utf8_lossy(now);
     let now: BTreeSet<&str> = now.lines().collect();
     let is_telling = |line: &&str| line.trim().len() >= TELLING_LINE && !now.contains(line);
@@ -180,44 +233,55 @@ pub(crate) fn went_along(project: &Project, path: &str, base: &str, now: &[u8]) 
     let (Some(lost), Ok(file)) = (base.lines().rev().find(is_telling), file) else {
         return false;
     };
-    project.is_tracked(path) && git::has_taken_along(&project.work_tree, file, lost.trim())
+    let work_tree = &project.work_tree;
+    !since.is_empty()
+        && project.is_tracked(path)
+        && git::is_clean(work_tree, file)
+        && !git::has_changed_since(work_tree, since, file)
+        && (is_set_back(project, since) || git::has_ever_said(work_tree, file, lost.trim()))
 }
 
-/// What git says of the commits, and said before, for what is checked out; nothing
+/// What git says of the works, and said before, for what is checked out; nothing
 /// where it cannot say.
-fn ask(project: &Project, here: &Checkout, commits: &BTreeSet<String>) -> Answers {
-    let Some(head) = &here.commit else {
+fn ask(project: &Project, here: &Checkout, works: &[&Work], keeps: Keeps) -> Answers {
+    let Some(head) = here.commit.as_ref().filter(|_| !works.is_empty()) else {
         return Answers::default();
     };
-    if commits.is_empty() {
-        return Answers::default();
-    }
     let path = path(&project.home);
     let known = fs::read(&path).ok();
     let known = known.and_then(|bytes| serde_json::from_slice::<Answers>(&bytes).ok());
     let mut answers = known
         .filter(|known| known.head == *head)
         .unwrap_or_default();
-    let is_new = |commit: &&String| !answers.knows(commit);
-    let asked: BTreeSet<String> = commits.iter().filter(is_new).cloned().collect();
-    if asked.is_empty() {
+    let is_new = |work: &&&Work| answers.of(work).is_none();
+    let asked: Vec<&Work> = works.iter().filter(is_new).copied().collect();
+    if asked.is_empty() || (answers.has_failed && is_young(&path)) {
         return answers;
     }
+    answers.head.clone_from(head);
     match git::reached(&project.work_tree, head, &asked) {
         Ok(found) => {
-            answers.head.clone_from(head);
-            answers.own.extend(found.own);
-            answers.alike.extend(found.alike);
-            let missing = asked.into_iter().filter(|commit| !answers.knows(commit));
-            let missing: Vec<String> = missing.collect();
-            answers.elsewhere.extend(missing);
-            // Who finds it torn or gone asks git.
-            let bytes = serde_json::to_vec(&answers);
-            bytes.ok().and_then(|bytes| fs::write(&path, bytes).ok());
+            let names = asked.iter().map(|work| name_of(work));
+            answers.works.extend(names.zip(found));
+            answers.has_failed = false;
         }
-        Err(failure) => tracing::info!(%failure, "git does not say which commits are here"),
+        Err(failure) => {
+            tracing::info!(%failure, "git does not say which commits are here");
+            answers.has_failed = true;
+        }
+    }
+    if keeps == Keeps::Yes {
+        // Who finds it torn or gone asks git.
+        let bytes = serde_json::to_vec(&answers);
+        bytes.ok().and_then(|bytes| fs::write(&path, bytes).ok());
     }
     answers
+}
+
+fn is_young(file: &Path) -> bool {
+    let written = fs::metadata(file).and_then(|found| found.modified());
+    let age = written.ok().and_then(|written| written.elapsed().ok());
+    age.is_some_and(|age| age < ASK_AGAIN)
 }
 
 fn path(home: &Path) -> PathBuf {

@@ -69,10 +69,19 @@ pub struct Stamp {
     /// that git put here does not have: it went along to another branch.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub gone: BTreeMap<String, Timestamp>,
+    /// The beginnings of the hashes of the last version that others made and of those
+    /// that piton made of it since, at most [`OWN_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<String>,
     /// The branch, as in `head`, that does not have the file while others do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub absent_on: String,
 }
+
+/// How many versions are known that differ from the present one by what piton wrote.
+const OWN_MAX: usize = 32;
+/// How much of a hash tells one version from others.
+const OWN_LETTERS: usize = 16;
 
 /// What is checked out where a file lies, as a stamp has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -344,13 +353,14 @@ impl Keeper {
         let same = fs::read(&self.target).is_ok_and(|there| there == present);
         let kept = self.put_stamp(Stamp {
             before: hash.clone(),
-            after: hash,
+            after: hash.clone(),
             temp: String::new(),
             look: look.filter(|_| same),
             tail: None,
             spare: None,
             positions: self.stamp.positions.clone(),
             gone: self.stamp.gone.clone(),
+            own: vec![own_name(&hash).to_owned()],
             absent_on: String::new(),
             head: head.hash,
             commit: head.commit,
@@ -414,6 +424,19 @@ impl Keeper {
             commit: head.commit,
             ..self.stamp.clone()
         })
+    }
+
+    /// Whether piton alone made the present version of this one, which is committed.
+    /// Of a file that is too large to be read it is taken for granted.
+    #[must_use]
+    pub fn is_own_since(&self, committed: &str) -> bool {
+        let own = &self.stamp.own;
+        let is_known = |text: &str| {
+            let hash = sha256(text.as_bytes());
+            own.iter().any(|known| known == own_name(&hash))
+        };
+        // Git may keep other line ends than those of the work tree.
+        own.is_empty() || is_known(committed) || is_known(&committed.replace('\n', "\r\n"))
     }
 
     /// Puts a new version into its place.
@@ -522,13 +545,17 @@ impl Keeper {
         };
         let fresh = Stamp {
             before: before.clone(),
-            after,
             temp: staged.name(),
             look: None,
             positions,
             tail,
             spare: None,
             gone: old.gone.clone(),
+            own: match after.is_empty() {
+                true => Vec::new(),
+                false => with_version(&old.own, own_name(&after)),
+            },
+            after,
             absent_on: String::new(),
             head: head.hash,
             commit: head.commit,
@@ -754,6 +781,16 @@ impl Keeper {
         self.stamp = stamp;
         Ok(())
     }
+}
+
+fn own_name(hash: &str) -> &str {
+    hash.get(..OWN_LETTERS).unwrap_or(hash)
+}
+
+fn with_version(own: &[String], version: &str) -> Vec<String> {
+    let from = (own.len() + 1).saturating_sub(OWN_MAX);
+    let known = own.get(from..).unwrap_or_default().iter().cloned();
+    known.chain([version.to_owned()]).collect()
 }
 
 #[cfg(unix)]

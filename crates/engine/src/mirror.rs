@@ -34,12 +34,13 @@ use crate::exchange::{Copied, sha256, sync_folder};
 use crate::faces::{in_lines, is_cut_short};
 use crate::fail;
 use crate::failure::Failure;
+use crate::history::{self, Keeps};
 use crate::keeper::{Keeper, Look, Present, Put, StampIs, is_last_version, last_version};
 use crate::lies::Rule;
 use crate::project::Project;
 use crate::session::Session;
 use crate::shell::quote;
-use crate::{git, history, world};
+use crate::{git, world};
 
 /// Up to this size a file follows every change at once.
 const SMALL_BYTES: usize = 256 << 10;
@@ -229,7 +230,8 @@ impl Mirror {
         let (Some(base), Ok(now)) = (keeper.base(), fs::read(keeper.target())) else {
             return false;
         };
-        history::went_along(&self.project, &self.path, &base, &now)
+        let since = &keeper.stamp().commit;
+        history::went_along(&self.project, &self.path, (&base, since), &now)
     }
 
     /// The items that were done in work that this branch does not have, where
@@ -241,21 +243,18 @@ impl Mirror {
         let gone = &self.keeper.stamp().gone;
         let is_gone = |row: &&ItemRow| {
             let since = gone.get(row.node.as_str()).copied();
-            row.commit.is_none() && since.is_some() && row.completed_at == since
+            row.commits.is_empty() && since.is_some() && row.completed_at == since
         };
-        let is_of_other = |row: &ItemRow| history::is_of_other_branch(row, &here);
-        let matters = !gone.is_empty() || tables.items(self.run).any(is_of_other);
-        if !matters || !self.project.is_tracked(&self.path) {
-            return Vec::new();
-        }
-        let mut nodes = history::done_elsewhere(&self.project, &here, tables, self.run);
+        let mut nodes =
+            history::done_elsewhere(&self.project, &here, (tables, self.run), Keeps::Yes);
         let gone = tables.items(self.run).filter(is_gone);
         nodes.extend(gone.map(|row| row.node.clone()));
-        nodes
+        let matters = !nodes.is_empty() && self.project.is_tracked(&self.path);
+        if matters { nodes } else { Vec::new() }
     }
 
     /// Whether the file says nothing beyond its committed version but what piton
-    /// wrote into it. One that is piton's own is not looked into.
+    /// wrote into it.
     pub(crate) fn is_own_change(
         &mut self,
         committed: &str,
@@ -263,7 +262,7 @@ impl Mirror {
         now: Timestamp,
     ) -> bool {
         if !matches!(self.plan.format().place, PlanPlace::File) {
-            return true;
+            return self.keeper.is_own_since(committed);
         }
         self.plan.set_elsewhere(self.elsewhere(tables));
         let shown = self.plan.show(Some(committed), tables, now);
@@ -275,7 +274,12 @@ impl Mirror {
     /// git and by the file.
     pub(crate) fn done_elsewhere(&mut self, here: &Checkout, tables: &Tables) -> Vec<Node> {
         if !self.project.is_tracked(&self.path) {
-            return history::committed_elsewhere(&self.project, here, tables, self.run);
+            return history::committed_elsewhere(
+                &self.project,
+                here,
+                (tables, self.run),
+                Keeps::Yes,
+            );
         }
         let elsewhere = self.elsewhere(tables);
         let text = fs::read_to_string(self.keeper.target()).ok();
@@ -734,7 +738,7 @@ impl Taking<'_, '_, '_> {
     fn note_gone(&self, keeper: &mut Keeper, plan: &mut PlanFile) -> Result<(), Stopped> {
         let done = self.tables.items(self.run).filter(|row| {
             let is_done = row.is_leaf() && row.state == ItemState::Done;
-            is_done && row.commit.is_none()
+            is_done && row.commits.is_empty()
         });
         plan.set_elsewhere(done.map(|row| row.node.clone()).collect());
         let text = fs::read_to_string(keeper.target()).ok();

@@ -115,6 +115,15 @@ impl Project {
         }
     }
 
+    /// The path in the work tree that the journal keeps as `relative`; none for
+    /// what lies outside of it.
+    #[must_use]
+    pub fn in_work_tree(&self, relative: &str) -> Option<String> {
+        let path = self.root.join(relative);
+        let path = path.strip_prefix(&self.work_tree).ok()?;
+        path.to_str().map(str::to_owned)
+    }
+
     /// The path that the journal keeps as `relative`.
     #[must_use]
     pub fn absolute(&self, relative: &str) -> PathBuf {

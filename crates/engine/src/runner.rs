@@ -159,9 +159,8 @@ struct Runner<'s, 'w> {
     looked: Option<seen::Looked>,
     /// The last attempt that this runner ended.
     last_attempt: Option<AttemptId>,
-    /// The items whose attempts made commits, until what piton wrote of them is
-    /// committed as well.
-    committed: Vec<Node>,
+    /// What attempts made, until what piton wrote of them is committed as well.
+    progress: committing::Progress,
     /// Something of that was committed.
     has_committed: bool,
     /// It could not be done, and was told.
@@ -278,7 +277,7 @@ fn start(
         before: None,
         looked: None,
         last_attempt: None,
-        committed: Vec::new(),
+        progress: committing::Progress::default(),
         has_committed: false,
         commit_missed: false,
         commits_hang: false,

@@ -979,3 +979,255 @@ fn a_file_that_a_branch_does_not_have_is_not_made_there() {
     log(&scratch, "all is well");
     assert!(scratch.read(LOG).contains("all is well"));
 }
+
+/// The words of an edit reach the next agent: `agent.sh` keeps its prompt.
+fn says_to_next_agent(scratch: &Scratch, words: &str) -> bool {
+    scratch.agent("cat >prompt.txt; echo more >>more.txt; git add more.txt; git commit -qm more");
+    run_one(scratch);
+    scratch.read("prompt.txt").contains(words)
+}
+
+#[test]
+fn an_edit_that_was_committed_before_piton_looked_is_an_edit() {
+    let scratch = yard();
+    scratch.write(".gitignore", ".piton/\nagent.sh\nprompt.txt\n");
+    commit(&scratch, "ignore");
+    run_one(&scratch);
+    let text = scratch.read("prd.json");
+    scratch.write("prd.json", &text.replace("it stands", "it stands upright"));
+    commit(&scratch, "upright");
+    fine(&scratch.piton(&["files", "sync"]));
+    assert!(says_to_next_agent(&scratch, "it stands upright"));
+    assert!(scratch.read("prd.json").contains("it stands upright"));
+}
+
+#[test]
+fn an_edit_that_came_by_a_pull_is_an_edit() {
+    let scratch = yard();
+    scratch.write(".gitignore", ".piton/\nagent.sh\nprompt.txt\n");
+    commit(&scratch, "ignore");
+    run_one(&scratch);
+    // A colleague's commit on top, and one beside a commit of one's own.
+    scratch.git(&["switch", "-qc", "colleague"]);
+    let text = scratch.read("prd.json");
+    scratch.write("prd.json", &text.replace("it stands", "it stands upright"));
+    commit(&scratch, "upright");
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    scratch.git(&["merge", "-q", "--ff-only", "colleague"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert!(says_to_next_agent(&scratch, "it stands upright"));
+}
+
+#[test]
+fn a_mark_that_was_taken_out_and_committed_is_asked_about() {
+    let scratch = yard();
+    run_one(&scratch);
+    let text = scratch.read("prd.json");
+    let unticked = text.replacen("\"passes\": true", "\"passes\": false", 1);
+    scratch.write("prd.json", &unticked);
+    commit(&scratch, "not done after all");
+    scratch.piton(&["files", "sync"]);
+    assert_eq!(scratch.json(&["inbox"]).as_array().map_or(0, Vec::len), 1);
+    assert_eq!(passes(&scratch), [false, false]);
+}
+
+#[test]
+fn a_story_that_was_taken_out_and_committed_is_dropped() {
+    let scratch = yard();
+    run_one(&scratch);
+    let mut list: serde_json::Value =
+        serde_json::from_str(&scratch.read("prd.json")).expect("JSON");
+    let stories = list["userStories"].as_array_mut().expect("a list");
+    let more = serde_json::json!({
+        "id": "US-3", "title": "Sew a sail", "acceptanceCriteria": ["it is sewn"],
+        "priority": 3, "passes": false,
+    });
+    stories[1] = more;
+    scratch.write(
+        "prd.json",
+        &serde_json::to_string_pretty(&list).expect("JSON"),
+    );
+    commit(&scratch, "a sail in place of the mast");
+    fine(&scratch.piton(&["files", "sync"]));
+    let state = |item| scratch.json(&["show", item])["item"]["state"].clone();
+    assert_eq!(state("US-2"), "dropped");
+    assert_eq!(state("US-3"), "ready");
+}
+
+#[test]
+fn what_a_hook_of_git_writes_as_a_mark_is_committed_is_nobodys_word() {
+    let scratch = yard();
+    for hook in ["post-commit", "prepare-commit-msg", "post-index-change"] {
+        scratch.script(
+            &format!(".git/hooks/{hook}"),
+            "sed -i 's/\"passes\": false/\"passes\": true/' prd.json",
+        );
+    }
+    // The agent's own commits run none.
+    scratch.agent(
+        "echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git -c core.hooksPath=/dev/null commit -qm \"$PITON_ITEM\"",
+    );
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [true, false]);
+    assert_eq!(changes(&scratch), "");
+}
+
+#[test]
+fn what_was_done_on_no_branch_is_ticked_where_its_commit_is() {
+    let scratch = yard();
+    scratch.git(&["checkout", "-q", "--detach"]);
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [true, false]);
+    commit(&scratch, "its mark");
+    let work = scratch.git(&["rev-parse", "HEAD"]);
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["session", "focus", "the mast"]));
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [false, true]);
+    scratch.git(&["merge", "-q", "-m", "both", "-X", "ours", work.trim()]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [true, true]);
+}
+
+#[test]
+fn a_branch_that_is_made_anew_inherits_no_mark() {
+    let scratch = yard();
+    scratch.git(&["switch", "-qc", "feature"]);
+    run_one(&scratch);
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    scratch.git(&["branch", "-qD", "feature"]);
+    scratch.git(&["switch", "-qc", "feature"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [false, false]);
+    // Set back, it has lost the work as well.
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [false, true]);
+    scratch.git(&["reset", "-q", "--hard", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [false, false]);
+    assert_eq!(changes(&scratch), "");
+}
+
+#[test]
+fn a_commit_that_is_amended_is_the_same_work() {
+    let scratch = yard();
+    run_one(&scratch);
+    scratch.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    scratch.write("US-1.txt", "better work\n");
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "-q", "--amend", "-m", "US-1, better"]);
+    fine(&scratch.piton(&["session", "focus", "the mast"]));
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [true, true]);
+    assert_eq!(changes(&scratch), "");
+}
+
+#[test]
+fn who_goes_to_another_branch_and_commits_nothing_has_committed_nothing() {
+    let scratch = yard();
+    scratch.git(&["branch", "base"]);
+    scratch.write("other.txt", "other");
+    commit(&scratch, "other");
+    scratch.git(&["switch", "-q", "base"]);
+    scratch.agent("git switch -q main; echo work >\"$PITON_ITEM.txt\"");
+    run_one(&scratch);
+    let shown = scratch.json(&["show", "US-1"]).to_string();
+    let other = scratch.git(&["rev-parse", "main"]);
+    assert!(!shown.contains(other.trim()), "{shown}");
+    let last = scratch.git(&["log", "-1", "--format=%s"]);
+    assert_eq!(last, "other\n", "its mark stays with its work");
+}
+
+#[test]
+fn work_on_a_branch_that_was_left_again_is_that_branchs() {
+    let scratch = yard();
+    scratch.agent(
+        "git switch -qc \"$PITON_ITEM\"; echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"; git switch -q main",
+    );
+    assert_eq!(scratch.piton(&ONE).exit, 3);
+    let commit = scratch.git(&["rev-parse", "US-1"]);
+    let shown = scratch.json(&["show", "US-1"]).to_string();
+    assert!(shown.contains(commit.trim()), "{shown}");
+    let asked = scratch.json(&["inbox"]).to_string();
+    let behind = format!("left its work behind in commit {}", &commit[..12]);
+    assert!(asked.contains(&behind), "{asked}");
+    fine(&scratch.piton(&["decide", "d1", "approve"]));
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [false, false]);
+    assert_eq!(changes(&scratch), "");
+    scratch.git(&["merge", "-q", "US-1"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [true, false]);
+}
+
+#[test]
+fn words_of_a_person_do_not_stand_for_a_merge() {
+    let scratch = dependent();
+    assert_eq!(run_all(&scratch).exit, 3);
+    fine(&scratch.piton(&["plan", "retry", "mast", "--why", "use oak"]));
+    assert_eq!(run_all(&scratch).exit, 3, "it waits for the merge again");
+    fine(&scratch.piton(&["decide", "d2", "approve"]));
+    assert_eq!(run_all(&scratch).exit, 0, "it goes without");
+}
+
+#[test]
+fn a_mark_is_committed_where_git_changes_line_ends() {
+    let scratch = yard();
+    scratch.git(&["config", "core.autocrlf", "true"]);
+    scratch.git(&["rm", "-q", "--cached", "prd.json"]);
+    scratch.git(&["commit", "-qm", "without it"]);
+    let text = scratch.read("prd.json").replace('\n', "\r\n");
+    scratch.write("prd.json", &text);
+    commit(&scratch, "with it");
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [true, false]);
+    assert_eq!(changes(&scratch), "");
+    assert!(scratch.read("prd.json").contains("\r\n"));
+}
+
+#[test]
+fn a_mark_waits_for_work_that_is_left_in_the_work_tree() {
+    let scratch = yard();
+    scratch.agent(
+        "echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"; echo more >more.txt",
+    );
+    let said = scratch.piton(&ONE);
+    assert!(
+        said.err.contains("more.txt is not committed"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    assert_eq!(changes(&scratch), " M prd.json\n");
+    scratch.agent("git add more.txt; git commit -qm \"$PITON_ITEM\"; echo work >\"$PITON_ITEM.txt\"; git add -A; git commit -qm work");
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [true, true]);
+    assert_eq!(changes(&scratch), "");
+}
+
+#[test]
+fn words_of_a_person_are_not_committed_as_a_mark() {
+    let scratch = project();
+    scratch
+        .write("prd.json", STORIES)
+        .write(".gitignore", ".piton/\nagent.sh\n");
+    scratch.agent(
+        "echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"",
+    );
+    add_sign(&scratch, "Ask");
+    commit(&scratch, "begin");
+    let signs = scratch.read(SIGNS);
+    scratch.write(SIGNS, &signs.replace("Ask first.", "Ask me first."));
+    run_one(&scratch);
+    let words = scratch.git(&["show", &format!("HEAD:{SIGNS}")]);
+    assert!(words.contains("Ask first."), "{words}");
+    assert!(changes(&scratch).contains(SIGNS));
+    // The others are committed with the work, and this one once it was.
+    assert!(!changes(&scratch).contains("prd.json"));
+    commit(&scratch, "me");
+    add_sign(&scratch, "Look");
+    run_one(&scratch);
+    assert_eq!(changes(&scratch), "");
+}

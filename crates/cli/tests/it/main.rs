@@ -26,6 +26,7 @@ mod files;
 mod guide;
 mod harness;
 mod hints;
+mod histories;
 mod hook;
 mod hostile_agents;
 mod init;

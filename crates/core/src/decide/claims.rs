@@ -167,6 +167,9 @@ fn weakenings(item: &ItemRow) -> Vec<String> {
         .collect()
 }
 
+/// How many letters of a commit people are shown.
+const SHORT_COMMIT: usize = 12;
+
 fn question(item: &ItemRow, strength: ProofStrength) -> String {
     let node = &item.node;
     if strength == ProofStrength::Level(Level::Changed) {
@@ -174,12 +177,19 @@ fn question(item: &ItemRow, strength: ProofStrength) -> String {
             "`{node}` is said to be done and changed files; nothing checks it: is it done?"
         );
     }
+    let changed = match item.commits.last() {
+        Some(commit) => format!(
+            "left its work behind in commit {}",
+            commit.get(..SHORT_COMMIT).unwrap_or(commit)
+        ),
+        None => "changed nothing".to_owned(),
+    };
     if item.gate.is_some() {
         return format!(
-            "the check of `{node}` passes, but its attempts changed nothing and it was not seen to fail before: is it done?"
+            "the check of `{node}` passes, but its attempts {changed} and it was not seen to fail before: is it done?"
         );
     }
-    format!("`{node}` is said to be done, and its attempts changed nothing: is it done?")
+    format!("`{node}` is said to be done, and its attempts {changed}: is it done?")
 }
 
 /// Whether an attempt that ended well leads to nothing more to do or to ask:

@@ -596,6 +596,7 @@ pub(super) fn decide_open(
             let words = why.unwrap_or("go on without it");
             let told = format!("{}: {words}", row.question);
             try_again(story, row.run, &node, Some(&told))?;
+            tell_change(story, row.run, &node, Change::WithoutMerge(true));
         }
         Verb::Approve => {
             resume_or_settle(story, row.run)?;

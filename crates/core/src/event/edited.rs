@@ -52,6 +52,8 @@ pub enum Change {
     Claims(ClaimOverrides),
     /// How it stands to its siblings.
     Turn(Turn),
+    /// Whether it begins without work of others that is on another branch.
+    WithoutMerge(bool),
 }
 
 /// See [`Event::ItemsPlaced`](super::Event::ItemsPlaced).
@@ -89,6 +91,7 @@ impl Change {
             Self::Native(native) => row.native.clone_from(native),
             Self::DependsOn(nodes) => row.depends_on.clone_from(nodes),
             Self::Answer(answer) => row.answer.clone_from(answer),
+            Self::WithoutMerge(is_so) => row.without_merge = *is_so,
             Self::Claims(claims) => row.claims = *claims,
             Self::Turn(turn) => row.turn = *turn,
         }

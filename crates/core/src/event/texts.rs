@@ -328,7 +328,8 @@ fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
         | Change::Retries(_)
         | Change::DependsOn(_)
         | Change::Claims(_)
-        | Change::Turn(_) => {}
+        | Change::Turn(_)
+        | Change::WithoutMerge(_) => {}
     }
 }
 

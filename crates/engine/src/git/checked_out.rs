@@ -2,6 +2,7 @@
 //! because every writing command asks.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use piton_core::checkout::Checkout;
@@ -29,6 +30,20 @@ pub fn checked_out(work_tree: &Path) -> Option<Checkout> {
         branch: Some(branch.to_owned()),
         commit: commit_of(&folder, name),
     })
+}
+
+/// When the branch that is checked out was made, in seconds since 1970; none
+/// where git keeps no log of it.
+#[must_use]
+pub fn branch_made(work_tree: &Path, here: &Checkout) -> Option<i64> {
+    let branch = here.branch.as_ref()?;
+    let common = common_dir(&git_dir(work_tree)?);
+    let log = fs::File::open(common.join("logs/refs/heads").join(branch)).ok()?;
+    let mut first = String::new();
+    // Who made it, and when, stands before a tab.
+    BufReader::new(log.take(4096)).read_line(&mut first).ok()?;
+    let (who, _) = first.split_once('\t')?;
+    who.rsplit(' ').nth(1)?.parse().ok()
 }
 
 /// The folder in which git keeps what belongs to a work tree: its `.git`, or what

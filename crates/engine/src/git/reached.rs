@@ -1,9 +1,11 @@
 //! Which commits the history of `HEAD` has, or has the like of.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use super::{Said, ask};
 use crate::failure::Failure;
@@ -12,64 +14,97 @@ use crate::process::Call;
 /// Long enough to compare the changes of thousands of commits.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What the history of a commit has of others.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reached {
-    /// It is one of these, or descends from them.
-    pub own: BTreeSet<String>,
-    /// It has the like of these: they were rebased or cherry-picked (the same
-    /// change), or squashed (the same tree).
-    pub alike: BTreeSet<String>,
+/// The commits of some work, oldest first. The last one may build on the others.
+pub type Work = Vec<String>;
+
+/// Where some work is, seen from a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Whereabouts {
+    /// The commit is the last one of the work, or descends from it.
+    Own,
+    /// The history of the commit has the like of it: it was rebased or
+    /// cherry-picked (the same changes), or squashed (the same tree).
+    Alike,
+    /// It is ahead: the commit is one on which it was built.
+    Ahead,
+    /// It is on another line of commits.
+    Aside,
+    /// Git has its last commit no more.
+    Gone,
 }
 
-/// What the history of `head` has of the `commits`, whole names of objects. One
-/// git process, unless git does not have one of them any more.
+/// Where each work is, seen from `head`; the commits are whole names of objects.
+/// One git process, and one more for each work that is elsewhere where there are
+/// several: what `git log` finds alike depends on where two lines part.
 ///
 /// # Errors
 ///
 /// When git cannot be started, or fails.
-pub fn reached(
+pub fn reached(work_tree: &Path, head: &str, works: &[&Work]) -> Result<Vec<Whereabouts>, Failure> {
+    let last = |work: &&Work| work.last().cloned();
+    let tips: BTreeSet<String> = works.iter().filter_map(last).collect();
+    if let [work] = works {
+        return Ok(vec![reached_one(work_tree, head, work)?]);
+    }
+    let Some(beside) = beside(work_tree, head, &tips)? else {
+        let one = |work: &&Work| reached_one(work_tree, head, work);
+        return works.iter().map(one).collect();
+    };
+    let is_beside = |work: &Work| work.last().is_some_and(|tip| beside.contains(tip));
+    let one = |work: &&Work| match is_beside(work) {
+        true => reached_one(work_tree, head, work),
+        false => Ok(Whereabouts::Own),
+    };
+    works.iter().map(one).collect()
+}
+
+/// Those of the commits that the history of `head` does not have; none where git
+/// does not have one of them.
+fn beside(
     work_tree: &Path,
     head: &str,
-    commits: &BTreeSet<String>,
-) -> Result<Reached, Failure> {
-    let said = log(work_tree, head, commits)?;
-    if said.ok {
-        return Ok(among(commits, head, &said.out));
-    }
-    let there = existing(work_tree, commits)?;
-    if there.len() == commits.len() {
-        let what = format!("git log failed: {}", said.err);
-        return Err(
-            Failure::new("git.missing", what).hint("see what `git status` says in this work tree")
-        );
-    }
-    if there.is_empty() {
-        return Ok(Reached::default());
-    }
-    reached(work_tree, head, &there)
-}
-
-fn log(work_tree: &Path, head: &str, commits: &BTreeSet<String>) -> Result<Said, Failure> {
-    let mut args = vec![
-        "log".to_owned(),
-        "--left-right".to_owned(),
-        "--cherry-mark".to_owned(),
-        "--format=%m %H %T".to_owned(),
-    ];
-    args.extend(commits.iter().map(|commit| format!("{commit}...{head}")));
-    args.push("--".to_owned());
-    run(work_tree, &args, &[])
-}
-
-/// Those of the commits that git has.
-fn existing(work_tree: &Path, commits: &BTreeSet<String>) -> Result<BTreeSet<String>, Failure> {
-    let args = ["cat-file", "--batch-check=%(objectname)"].map(str::to_owned);
-    let names: String = commits.iter().flat_map(|name| [name, "\n"]).collect();
-    let said = run(work_tree, &args, names.as_bytes())?;
-    // Of one that is not there it says `NAME missing`.
+    tips: &BTreeSet<String>,
+) -> Result<Option<BTreeSet<String>>, Failure> {
+    let mut args = vec!["rev-list".to_owned()];
+    args.extend(tips.iter().cloned());
+    args.extend([format!("^{head}"), "--".to_owned()]);
+    let said = run(work_tree, &args, &[])?;
     let found = said.out.lines().map(str::to_owned);
-    Ok(found.filter(|line| commits.contains(line)).collect())
+    Ok(said
+        .ok
+        .then(|| found.filter(|line| tips.contains(line)).collect()))
+}
+
+fn reached_one(work_tree: &Path, head: &str, work: &Work) -> Result<Whereabouts, Failure> {
+    let Some(tip) = work.last() else {
+        return Ok(Whereabouts::Gone);
+    };
+    if tip == head {
+        return Ok(Whereabouts::Own);
+    }
+    let args = [
+        "log",
+        "--left-right",
+        "--cherry-mark",
+        "--boundary",
+        "--format=%m %H %T %P",
+        &format!("{tip}...{head}"),
+        "--",
+    ];
+    let said = run(work_tree, &args.map(str::to_owned), &[])?;
+    if said.ok {
+        return Ok(whereabouts(work, &said.out));
+    }
+    if !exists(work_tree, tip)? {
+        return Ok(Whereabouts::Gone);
+    }
+    let what = format!("git log failed: {}", said.err);
+    Err(Failure::new("git.missing", what).hint("see what `git status` says in this work tree"))
+}
+
+fn exists(work_tree: &Path, commit: &str) -> Result<bool, Failure> {
+    let args = ["cat-file", "-e", &format!("{commit}^{{commit}}")].map(str::to_owned);
+    Ok(run(work_tree, &args, &[])?.ok)
 }
 
 fn run(work_tree: &Path, args: &[String], input: &[u8]) -> Result<Said, Failure> {
@@ -78,43 +113,58 @@ fn run(work_tree: &Path, args: &[String], input: &[u8]) -> Result<Said, Failure>
         args: &args.iter().map(OsString::from).collect::<Vec<_>>(),
         cwd: work_tree,
         input,
-        env: &[],
+        env: &[("GIT_OPTIONAL_LOCKS", "0")],
         mark: None,
         stop: None,
         timeout: TIMEOUT,
     })
 }
 
-/// What a log of both sides says: `<` is only beside `head`, `>` only at it, and
-/// `=` has its like on the other side. What it does not list is on both.
-fn among(commits: &BTreeSet<String>, head: &str, log: &str) -> Reached {
-    let mut aside: HashMap<&str, &str> = HashMap::new();
-    let mut alike: HashSet<&str> = HashSet::new();
-    let mut trees: HashSet<&str> = HashSet::new();
+/// What a log of both sides says: `<` is only beside `head`, `>` only at it, `=`
+/// has its like on the other side, and `-` is where both parted. What it does not
+/// list is on both.
+fn whereabouts(work: &Work, log: &str) -> Whereabouts {
+    let mut sides: HashMap<&str, &str> = HashMap::new();
+    let mut trees: HashMap<&str, &str> = HashMap::new();
+    let mut parents: HashMap<&str, &str> = HashMap::new();
     for line in log.lines() {
         let mut words = line.split(' ');
-        let (Some(mark), Some(commit), Some(tree)) = (words.next(), words.next(), words.next())
+        let (Some(side), Some(commit), Some(tree)) = (words.next(), words.next(), words.next())
         else {
             continue;
         };
-        match mark {
-            "<" => drop(aside.insert(commit, tree)),
-            ">" => drop(trees.insert(tree)),
-            _ => drop(alike.insert(commit)),
-        }
+        sides.insert(commit, side);
+        trees.insert(commit, tree);
+        parents.extend(words.next().map(|parent| (commit, parent)));
     }
-    let mut reached = Reached::default();
-    for commit in commits {
-        let tree = aside.get(commit.as_str());
-        let is_alike =
-            |commit: &str| alike.contains(commit) || tree.is_some_and(|tree| trees.contains(tree));
-        if commit != head && is_alike(commit) {
-            reached.alike.insert(commit.clone());
-        } else if commit == head || tree.is_none() {
-            reached.own.insert(commit.clone());
-        }
+    // Any two commits that change nothing are alike.
+    let changes = |commit: &str| {
+        let before = parents.get(commit).and_then(|parent| trees.get(parent));
+        before.is_none_or(|before| trees.get(commit) != Some(before))
+    };
+    let side = |commit: &String| sides.get(commit.as_str()).copied();
+    let Some(tip) = work
+        .last()
+        .filter(|tip| matches!(side(tip), Some("<" | "=")))
+    else {
+        return Whereabouts::Own;
+    };
+    // What its last commit does not build on was taken back.
+    let mut told = work.iter().filter(|commit| changes(commit));
+    let is_picked = told.clone().any(|commit| side(commit) == Some("="))
+        && told.all(|commit| side(commit) != Some("<"));
+    let is_squashed = || {
+        let at_head = sides.iter().filter(|(_, side)| **side == ">");
+        let mut trees_at_head = at_head.filter_map(|(commit, _)| trees.get(commit));
+        trees_at_head.any(|tree| trees.get(tip.as_str()) == Some(tree))
+    };
+    if is_picked || is_squashed() {
+        return Whereabouts::Alike;
     }
-    reached
+    match sides.values().any(|side| *side == ">") {
+        true => Whereabouts::Aside,
+        false => Whereabouts::Ahead,
+    }
 }
 
 #[cfg(test)]
@@ -154,16 +204,28 @@ mod tests {
         #[track_caller]
         fn check(&self, commits: &[(&String, bool)]) {
             let head = self.git(&["rev-parse", "HEAD"]);
-            let all = commits
+            let works: Vec<Work> = commits
                 .iter()
-                .map(|(commit, _)| (*commit).clone())
+                .map(|(commit, _)| vec![(*commit).clone()])
                 .collect();
+            let all: Vec<&Work> = works.iter().collect();
             let found = reached(self.0.path(), &head, &all).expect("git answers");
-            for (nth, (commit, is_here)) in commits.iter().enumerate() {
-                let is_found = found.own.contains(*commit) || found.alike.contains(*commit);
-                assert_eq!(is_found, *is_here, "commit {nth}");
+            for (nth, (work, (_, is_here))) in all.iter().zip(commits).enumerate() {
+                assert_eq!(is_here_by(found[nth]), *is_here, "commit {nth}");
+                let alone = reached(self.0.path(), &head, &[work]).expect("git answers");
+                assert_eq!(alone, [found[nth]], "commit {nth}, alone");
             }
         }
+
+        fn whereabouts_of(&self, work: &[&String]) -> Whereabouts {
+            let head = self.git(&["rev-parse", "HEAD"]);
+            let work: Work = work.iter().map(|commit| (*commit).clone()).collect();
+            reached(self.0.path(), &head, &[&work]).expect("git answers")[0]
+        }
+    }
+
+    fn is_here_by(whereabouts: Whereabouts) -> bool {
+        matches!(whereabouts, Whereabouts::Own | Whereabouts::Alike)
     }
 
     #[test]
@@ -196,9 +258,15 @@ mod tests {
         repository.commit("own");
         repository.git(&["cherry-pick", &second]);
         repository.check(&[(&first, false), (&second, true), (&third, false)]);
-        let head = repository.git(&["rev-parse", "HEAD"]);
-        let found = reached(repository.0.path(), &head, &[second.clone()].into());
-        assert!(found.expect("git answers").own.is_empty(), "not itself");
+        assert_eq!(repository.whereabouts_of(&[&second]), Whereabouts::Alike);
+        assert_eq!(
+            repository.whereabouts_of(&[&second, &third]),
+            Whereabouts::Aside
+        );
+        assert_eq!(
+            repository.whereabouts_of(&[&first, &second]),
+            Whereabouts::Aside
+        );
         repository.git(&["switch", "-qc", "rebased", "feature"]);
         repository.git(&["rebase", "-q", "main"]);
         repository.check(&[(&first, true), (&second, true), (&third, true)]);
@@ -215,5 +283,54 @@ mod tests {
         let gone = "0123456789012345678901234567890123456789".to_owned();
         repository.check(&[(&gone, false)]);
         repository.check(&[(&gone, false), (&here, true)]);
+    }
+
+    #[test]
+    fn a_branch_that_parted_later_hides_nothing() {
+        let repository = Repository::new();
+        repository.git(&["switch", "-qc", "early"]);
+        let early = repository.commit("early");
+        repository.git(&["switch", "-q", "main"]);
+        repository.commit("own");
+        repository.git(&["cherry-pick", &early]);
+        repository.git(&["switch", "-qc", "late"]);
+        let late = repository.commit("late");
+        repository.git(&["switch", "-q", "main"]);
+        repository.commit("more");
+        repository.check(&[(&early, true), (&late, false)]);
+    }
+
+    #[test]
+    fn a_commit_that_changes_nothing_is_no_work() {
+        let repository = Repository::new();
+        let empty = |words: &str| {
+            repository.git(&["commit", "-qm", words, "--allow-empty"]);
+            repository.git(&["rev-parse", "HEAD"])
+        };
+        repository.git(&["switch", "-qc", "feature"]);
+        let (work, closing) = (repository.commit("one"), empty("done"));
+        repository.git(&["switch", "-q", "main"]);
+        repository.commit("own");
+        empty("build it");
+        assert_eq!(
+            repository.whereabouts_of(&[&work, &closing]),
+            Whereabouts::Aside
+        );
+        assert_eq!(repository.whereabouts_of(&[&closing]), Whereabouts::Aside);
+        repository.git(&["cherry-pick", &work]);
+        assert_eq!(
+            repository.whereabouts_of(&[&work, &closing]),
+            Whereabouts::Alike
+        );
+    }
+
+    #[test]
+    fn what_was_built_on_what_is_checked_out_is_ahead() {
+        let repository = Repository::new();
+        let (first, second) = (repository.commit("one"), repository.commit("two"));
+        repository.git(&["reset", "-q", "--hard", &first]);
+        assert_eq!(repository.whereabouts_of(&[&second]), Whereabouts::Ahead);
+        repository.commit("other");
+        assert_eq!(repository.whereabouts_of(&[&second]), Whereabouts::Aside);
     }
 }

@@ -10,7 +10,9 @@
 
 mod proof;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use piton_core::attempt::DiffStat;
@@ -31,6 +33,8 @@ const FILES_MAX: usize = 1_000;
 /// Most commits that are named, the newest: who makes more has brought them
 /// from elsewhere.
 const COMMITS_MAX: usize = 100;
+/// Of a longer part of the log of `HEAD` only its ends are known.
+const LOG_MAX: usize = 1 << 20;
 
 /// What a look does not need, and what would change more than the look's own folder.
 const SETTINGS: &[&str] = &[
@@ -54,6 +58,8 @@ pub struct Trees {
     /// The repository's own index, and where its objects are.
     index: PathBuf,
     objects: PathBuf,
+    /// The log of what `HEAD` was.
+    log: PathBuf,
 }
 
 /// A work tree at a moment.
@@ -63,6 +69,8 @@ pub struct Moment {
     pub tree: String,
     /// What `HEAD` names; none in a repository without commits.
     pub head: Option<String>,
+    /// How long the log of what `HEAD` was is, in bytes; none where there is none.
+    pub log: Option<u64>,
 }
 
 /// What changed between two moments.
@@ -106,12 +114,14 @@ impl Trees {
             "index",
             "--git-path",
             "objects",
+            "--git-path",
+            "logs/HEAD",
             "--show-prefix",
         ];
         let place = Asking::new(world, work_tree).git(&place)?;
         let mut lines = place.out.lines();
         let mut path = || Some(work_tree.join(lines.next()?));
-        let (Some(index), Some(objects)) = (path(), path()) else {
+        let (Some(index), Some(objects), Some(log)) = (path(), path(), path()) else {
             return Err(Missed::Unknown);
         };
         let prefix = lines.next().unwrap_or_default().to_owned();
@@ -122,6 +132,7 @@ impl Trees {
             specs: but(own),
             index,
             objects,
+            log,
         })
     }
 
@@ -136,6 +147,7 @@ impl Trees {
             ..Asking::new(world, &self.work_tree)
         };
         let head = asking.ask(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
+        let log = std::fs::metadata(&self.log).ok().map(|found| found.len());
         match std::fs::copy(&self.index, self.copy()) {
             Ok(_) => {}
             // Nothing was ever added. An older copy says nothing.
@@ -158,6 +170,7 @@ impl Trees {
         Ok(Moment {
             tree: tree.out,
             head: Some(head.out).filter(|_| head.ok),
+            log,
         })
     }
 
@@ -204,7 +217,7 @@ impl Trees {
         Changed {
             files,
             diff,
-            commits: commits(&asking, before.head.as_deref(), after.head.as_deref()),
+            commits: self.commits(&asking, before, after),
         }
     }
 
@@ -221,6 +234,34 @@ impl Trees {
         let trees = [&differ[..], &[before, after, "--"]].concat();
         let said = asking.git(&self.with_specs(&trees)).ok()?;
         Some(changes(&said.out))
+    }
+
+    /// The commits that were made between two moments, also those on branches
+    /// that were left again.
+    fn commits(&self, asking: &Asking<'_>, before: &Moment, after: &Moment) -> Option<Vec<String>> {
+        let known = before.head.as_deref();
+        let Some(made) = self.made_between(before, after) else {
+            return commits(asking, known, after.head.as_slice());
+        };
+        let known: Vec<&str> = made.known.iter().map(String::as_str).chain(known).collect();
+        let mut found = commits(asking, known, &made.commits)?;
+        // The work is what was committed last, whatever its date says.
+        if let Some(last) = made.commits.last() {
+            found.retain(|commit| commit != last);
+            found.push(last.clone());
+        }
+        Some(found)
+    }
+
+    /// What the log of `HEAD` says that happened; none where it does not say.
+    fn made_between(&self, before: &Moment, after: &Moment) -> Option<Made> {
+        let (from, to) = (before.log?, after.log?);
+        let length = usize::try_from(to.checked_sub(from)?).ok()?;
+        let mut tail = vec![0; length.min(LOG_MAX)];
+        let mut log = std::fs::File::open(&self.log).ok()?;
+        log.seek(SeekFrom::Start(from)).ok()?;
+        log.read_exact(&mut tail).ok()?;
+        made_in_log(&String::from_utf8_lossy(&tail))
     }
 
     fn with_specs<'a>(&'a self, args: &[&'a str]) -> Vec<&'a str> {
@@ -275,16 +316,86 @@ fn changes(said: &str) -> (Vec<String>, DiffStat) {
     (files, diff)
 }
 
-fn commits(asking: &Asking<'_>, before: Option<&str>, after: Option<&str>) -> Option<Vec<String>> {
-    let Some(head) = after.filter(|_| before != after) else {
+/// What a part of the log of `HEAD` tells.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Made {
+    /// The commits that `HEAD` was moved to as they were made.
+    commits: Vec<String>,
+    /// What it was before, or was moved to without making anything.
+    known: BTreeSet<String>,
+}
+
+/// What moves `HEAD` and makes no commit, in what git says of it.
+const MOVES: [&str; 7] = [
+    "checkout",
+    "clone",
+    "Branch",
+    "Fast-forward",
+    "(start)",
+    "(finish)",
+    "(abort)",
+];
+
+/// Reads lines of the log of `HEAD`: `OLD NEW NAME <MAIL> TIME ZONE<tab>WHAT`.
+fn made_in_log(log: &str) -> Option<Made> {
+    let mut made = Made::default();
+    let mut ever_made = BTreeSet::new();
+    // Where the commits begin that were made since something else was checked out.
+    let mut line_from = 0;
+    for line in log.lines() {
+        let (head, what) = line.split_once('\t')?;
+        let mut names = head.split(' ');
+        let (old, new) = (names.next()?, names.next()?);
+        let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_name(old) || !is_name(new) {
+            return None;
+        }
+        made.known.insert(old.to_owned());
+        let kind = what.split(':').next().unwrap_or_default();
+        let moves = |word: &&str| kind.contains(*word);
+        if kind == "reset" {
+            // What was made on top of that is taken back.
+            let line = &made.commits[line_from..];
+            let kept = line.iter().position(|commit| commit == new);
+            made.commits
+                .truncate(line_from + kept.map_or(0, |at| at + 1));
+            made.known.insert(new.to_owned());
+        } else if MOVES.iter().any(moves) || what.ends_with("Fast-forward") {
+            made.known.insert(new.to_owned());
+            line_from = made.commits.len();
+        } else {
+            if kind.ends_with("(amend)") {
+                made.commits.retain(|commit| commit != old);
+                line_from = line_from.min(made.commits.len());
+            }
+            made.commits.push(new.to_owned());
+            ever_made.insert(new.to_owned());
+        }
+    }
+    let is_commit = |name: &String| name.bytes().any(|byte| byte != b'0');
+    made.known
+        .retain(|name| !ever_made.contains(name) && is_commit(name));
+    Some(made)
+}
+
+/// The commits that build up to `made` and are not below what was `known`, oldest
+/// first.
+fn commits<'a>(
+    asking: &Asking<'_>,
+    known: impl IntoIterator<Item = &'a str>,
+    made: &[String],
+) -> Option<Vec<String>> {
+    let not: Vec<String> = known.into_iter().map(|name| format!("^{name}")).collect();
+    let is_new = |name: &&String| !not.contains(&format!("^{name}"));
+    let made: Vec<&String> = made.iter().filter(is_new).collect();
+    if made.is_empty() {
         return Some(Vec::new());
-    };
-    let range = match before {
-        Some(before) => format!("{before}..{head}"),
-        None => head.to_owned(),
-    };
+    }
     let count = format!("--max-count={COMMITS_MAX}");
-    let list = ["rev-list", "--reverse", &count, &range, "--"];
+    let mut list = vec!["rev-list", "--reverse", &count];
+    list.extend(made.iter().map(|name| name.as_str()));
+    list.extend(not.iter().map(String::as_str));
+    list.push("--");
     let said = asking.git(&list).ok()?;
     Some(said.out.lines().map(str::to_owned).collect())
 }
@@ -370,5 +481,90 @@ fn quoted(path: &str) -> String {
         format!("\"{inner}\"")
     } else {
         path.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOLD: &str = "ada <ada@example.org> 1764000000 +0000";
+
+    #[track_caller]
+    fn check(lines: &[(&str, &str, &str)], commits: &[&str], known: &[&str]) {
+        let line = |(old, new, what): &(&str, &str, &str)| format!("{old} {new} {TOLD}\t{what}\n");
+        let log: String = lines.iter().map(line).collect();
+        let made = made_in_log(&log).expect("it can be read");
+        assert_eq!(made.commits, owned(commits));
+        assert_eq!(made.known, owned(known).into_iter().collect());
+    }
+
+    fn owned(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_checked_out_was_not_made() {
+        check(&[], &[], &[]);
+        check(&[("00", "c1", "commit (initial): begin")], &["c1"], &[]);
+        check(
+            &[
+                ("c0", "f0", "checkout: moving from main to feature"),
+                ("f0", "f1", "commit: one: two"),
+                ("f1", "c0", "checkout: moving from feature to main"),
+            ],
+            &["f1"],
+            &["c0", "f0", "c0"],
+        );
+        check(
+            &[
+                ("c0", "c9", "pull: Fast-forward"),
+                ("c9", "d0", "merge feature: Fast-forward"),
+                ("d0", "d1", "merge other: Merge made by the 'ort' strategy."),
+            ],
+            &["d1"],
+            &["c0", "c9", "c9", "d0", "d0"],
+        );
+    }
+
+    #[test]
+    fn what_was_taken_back_does_not_count() {
+        check(
+            &[
+                ("c0", "c1", "commit: one"),
+                ("c1", "c2", "commit: two"),
+                ("c2", "c1", "reset: moving to HEAD~1"),
+                ("c1", "c3", "commit (amend): one"),
+            ],
+            &["c3"],
+            &["c0"],
+        );
+        check(
+            &[
+                ("c0", "c1", "commit: one"),
+                ("c1", "c0", "reset: moving to HEAD~1"),
+            ],
+            &[],
+            &["c0", "c0"],
+        );
+        check(
+            &[
+                ("c0", "a0", "rebase (start): checkout main"),
+                ("a0", "a1", "rebase (pick): one"),
+                (
+                    "a1",
+                    "a1",
+                    "rebase (finish): returning to refs/heads/feature",
+                ),
+            ],
+            &["a1"],
+            &["c0", "a0"],
+        );
+    }
+
+    #[test]
+    fn what_is_no_log_says_nothing() {
+        assert_eq!(made_in_log("c0 c1 no tab"), None);
+        assert_eq!(made_in_log("main c1 x\tcommit: one"), None);
     }
 }

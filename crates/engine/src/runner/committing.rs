@@ -1,8 +1,11 @@
 //! What piton wrote of an item into files that git tracks goes into the history
 //! with the work: it is committed after the commits that its attempt made.
 //!
-//! Only while nothing is at work: no commit of piton's stands among those of an
-//! attempt, and an agent finds a work tree in which it can change the branch.
+//! Only while nothing of this run is at work: no commit of piton's stands among
+//! those of an attempt, and an agent finds a work tree in which it can change the
+//! branch.
+
+use std::collections::BTreeSet;
 
 use piton_core::{Event, ItemState, Need, Node, Recorded};
 
@@ -12,28 +15,39 @@ use crate::{faces, fail, git};
 /// Most items that the subject of a commit names.
 const NAMED_MAX: usize = 3;
 
-/// The item that something was committed for, by its agent or by piton.
-fn committed_item(event: &Event) -> Option<&Node> {
-    if let Event::AttemptEnded { node, report, .. } = event {
-        let made = report.commits.as_ref()?;
-        return (!made.is_empty()).then_some(node);
+/// What attempts made since piton committed last.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// The items of those that made commits.
+    committed: Vec<Node>,
+    /// The files that they changed, by their paths in the work tree.
+    files: BTreeSet<String>,
+}
+
+impl Progress {
+    fn note(&mut self, event: &Event) {
+        if let Event::AttemptEnded { node, report, .. } = event {
+            self.files.extend(report.files.iter().flatten().cloned());
+            self.note_committed(node, report.commits.iter().flatten().count() > 0);
+        }
+        if let Event::CommitEnded { node, commit, .. } = event {
+            self.note_committed(node, commit.is_some());
+        }
     }
-    if let Event::CommitEnded { node, commit, .. } = event {
-        return commit.is_some().then_some(node);
+
+    fn note_committed(&mut self, node: &Node, is_committed: bool) {
+        if is_committed && !self.committed.contains(node) {
+            self.committed.push(node.clone());
+        }
     }
-    None
 }
 
 impl Runner<'_, '_> {
-    /// Notes the items of attempts that ended with commits.
+    /// Notes what attempts changed and committed.
     pub(super) fn note_commits(&mut self, events: &[Recorded]) {
-        for recorded in events {
-            if let Some(node) = committed_item(&recorded.event)
-                && !self.committed.contains(node)
-            {
-                self.committed.push(node.clone());
-            }
-        }
+        events
+            .iter()
+            .for_each(|recorded| self.progress.note(&recorded.event));
     }
 
     /// Notes the item of the last attempt where its commit is what is checked
@@ -55,14 +69,15 @@ impl Runner<'_, '_> {
             let commits = report.and_then(|report| report.commits.as_ref());
             attempt.run == run && commits.is_some_and(|commits| commits.contains(&head))
         });
-        self.committed
+        self.progress
+            .committed
             .extend(last.map(|attempt| attempt.node.clone()));
     }
 
     /// Commits what piton wrote of the items whose attempts made commits. What
     /// cannot be committed stays in the work tree, as all that is not committed.
     pub(super) fn commit_progress(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
-        if !self.committed.is_empty() {
+        if !self.progress.committed.is_empty() {
             self.write_mirror(true, tell);
             self.commit_files(tell);
         }
@@ -70,7 +85,7 @@ impl Runner<'_, '_> {
 
     /// The same when the run is over, with what that says of its end.
     pub(super) fn commit_end(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
-        if self.has_committed || !self.committed.is_empty() {
+        if self.has_committed || !self.progress.committed.is_empty() {
             self.follow_faces(true, tell);
             self.commit_files(tell);
         }
@@ -87,6 +102,13 @@ impl Runner<'_, '_> {
         if files.is_empty() {
             return;
         }
+        // A mark goes where its work goes.
+        let work_tree = &self.session.project.work_tree;
+        if let Some(left) = git::first_change(work_tree, &self.progress.files) {
+            let files = files.join(", ");
+            let what = format!("{left} is not committed, and {files} stays with it");
+            return self.tell_missed(&what, tell);
+        }
         let message = self.progress_message();
         self.looked = None;
         fail::point("progress.before-commit");
@@ -94,7 +116,7 @@ impl Runner<'_, '_> {
             Ok(()) => {
                 fail::point("progress.after-commit");
                 self.has_committed = true;
-                self.committed.clear();
+                self.progress = Progress::default();
             }
             Err(missed) => {
                 self.commits_hang |= missed.hangs;
@@ -122,16 +144,21 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// The files of the project and of its plan that piton keeps up to date, git
-    /// tracks, and nobody else's changes stand in, by their paths in the work tree.
+    /// The files of the project and of its plan that git tracks and piton alone has
+    /// changed since they were committed, by their paths in the work tree.
     fn own_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Vec<String> {
-        let mut files = faces::settled_paths(self.session);
+        let (own, mixed): (Vec<_>, Vec<_>) = faces::settled_paths(self.session)
+            .into_iter()
+            .partition(|(_, is_own)| *is_own);
+        if let Some((paths, _)) = mixed.first() {
+            self.tell_mixed(&paths[0].clone(), tell);
+        }
+        let mut files: Vec<String> = own.into_iter().flat_map(|(paths, _)| paths).collect();
         files.extend(self.own_plan(tell));
         let project = &self.session.project;
-        files.retain(|file| project.is_tracked(file));
         files
             .iter()
-            .filter_map(|file| self.in_work_tree(file))
+            .filter_map(|file| project.in_work_tree(file))
             .collect()
     }
 
@@ -140,26 +167,24 @@ impl Runner<'_, '_> {
         let mirror = self.mirror.as_ref()?;
         let path = mirror.path().to_owned();
         let is_kept = mirror.was_written() && mirror.file_asked_about(self.lp.tables()).is_none();
-        if !is_kept || !self.session.project.is_tracked(&path) {
+        let project = &self.session.project;
+        if !is_kept || !project.is_tracked(&path) {
             return None;
         }
-        let committed =
-            git::committed_text(&self.session.project.work_tree, &self.in_work_tree(&path)?)?;
+        let file = project.in_work_tree(&path)?;
+        let committed = git::committed_text(&project.work_tree, &file)?;
         let now = self.now();
         let mirror = self.mirror.as_mut()?;
         if mirror.is_own_change(&committed, self.lp.tables(), now) {
             return Some(path);
         }
-        let what = format!("{path} has other changes as well, and is not committed with the work");
-        self.tell_missed(&what, tell);
+        self.tell_mixed(&path, tell);
         None
     }
 
-    fn in_work_tree(&self, file: &str) -> Option<String> {
-        let project = &self.session.project;
-        let file = project.root.join(file);
-        let file = file.strip_prefix(&project.work_tree).ok()?;
-        file.to_str().map(str::to_owned)
+    fn tell_mixed(&mut self, path: &str, tell: &mut dyn FnMut(Notice<'_>)) {
+        let what = format!("{path} has other changes as well, and is not committed with the work");
+        self.tell_missed(&what, tell);
     }
 
     fn progress_message(&self) -> String {
@@ -167,7 +192,7 @@ impl Runner<'_, '_> {
             let item = self.lp.tables().item(self.row.id, node);
             item.is_some_and(|item| item.state == ItemState::Done)
         };
-        let named: Vec<&str> = self.committed.iter().map(Node::as_str).collect();
+        let named: Vec<&str> = self.progress.committed.iter().map(Node::as_str).collect();
         let shown = named[..named.len().min(NAMED_MAX)].join(", ");
         let more = match named.len().saturating_sub(NAMED_MAX) {
             0 => String::new(),
@@ -175,7 +200,7 @@ impl Runner<'_, '_> {
         };
         if named.is_empty() {
             "Record the end of the run".to_owned()
-        } else if self.committed.iter().all(is_done) {
+        } else if self.progress.committed.iter().all(is_done) {
             format!("Mark {shown}{more} as done")
         } else {
             format!("Record the progress of {shown}{more}")

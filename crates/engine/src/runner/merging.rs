@@ -11,9 +11,10 @@ use piton_store::CommitError;
 
 use super::{Runner, facts, picture};
 use crate::failure::Failure;
+use crate::git;
+use crate::history::{self, Keeps};
 use crate::mirror::Mirror;
 use crate::session::Session;
-use crate::{git, history};
 
 impl Runner<'_, '_> {
     /// Lets what is ready wait for a merge where what it depends on was done on
@@ -85,7 +86,7 @@ fn new_needs(
         return None;
     }
     let may_start = |row: &&ItemRow| {
-        let is_next = row.state == ItemState::Ready && row.is_leaf() && row.answer.is_none();
+        let is_next = row.state == ItemState::Ready && row.is_leaf() && !row.without_merge;
         asked.contains(&row.node) || (is_next && !depends_on(tables, row).is_empty())
     };
     let next: Vec<&ItemRow> = tables.items(run).filter(may_start).collect();
@@ -94,12 +95,14 @@ fn new_needs(
     }
     let elsewhere = match mirror {
         Some(mirror) => mirror.done_elsewhere(&here, tables),
-        None => history::committed_elsewhere(&session.project, &here, tables, run),
+        None => history::committed_elsewhere(&session.project, &here, (tables, run), Keeps::Yes),
     };
     let branch_of = |node: &Node| {
         let below = |at: &&Node| at.is_within(node);
         let row = tables.item(run, elsewhere.iter().find(below)?)?;
-        row.done_on.as_ref()?.branch.clone()
+        let branch = row.done_on.as_ref()?.branch.clone();
+        // What is missing on its own branch was taken back by whoever set it back.
+        branch.filter(|branch| here.branch.as_ref() != Some(branch))
     };
     let needed = next.into_iter().filter_map(|row| {
         let on = depends_on(tables, row).into_iter();
