@@ -144,6 +144,20 @@ impl Clone {
         serde_json::from_str(&self.scratch.read("prd.json")).expect("JSON")
     }
 
+    fn add_story(&self, id: &str) {
+        let mut list = self.list();
+        let story = serde_json::json!({
+            "id": id, "title": id, "acceptanceCriteria": ["it is there"],
+            "priority": 50, "passes": false,
+        });
+        list["userStories"]
+            .as_array_mut()
+            .expect("a list")
+            .push(story);
+        let text = serde_json::to_string_pretty(&list).expect("JSON");
+        self.scratch.write("prd.json", &format!("{text}\n"));
+    }
+
     /// The stories that are ticked.
     fn marks(&self) -> BTreeSet<String> {
         let list = self.list();
@@ -166,7 +180,10 @@ struct Yard {
     clones: [Clone; 2],
     chance: Chance,
     told: Vec<String>,
+    /// The words of what was recorded.
     said: BTreeSet<String>,
+    /// What people added to the list.
+    stories: BTreeSet<String>,
     branches: u64,
 }
 
@@ -179,6 +196,7 @@ impl Yard {
             chance: Chance::seeded(seed),
             told: Vec::new(),
             said: BTreeSet::new(),
+            stories: BTreeSet::new(),
             branches: 0,
         }
     }
@@ -198,7 +216,7 @@ impl Yard {
 
     fn step(&mut self) {
         let at = usize::try_from(self.chance.below(2)).expect("two");
-        let kind = self.chance.below(13);
+        let kind = self.chance.below(14);
         let mut chance = self.chance.clone();
         let other = self.clones[at].another_branch(&mut chance);
         self.chance = chance;
@@ -262,8 +280,19 @@ impl Yard {
                     &format!("pull -q --no-rebase --no-edit {from} {branch}"),
                 );
             }
+            (13, _) => {
+                self.rest(at);
+                let id = format!("X-{number}-{at}");
+                self.clones[at].add_story(&id);
+                // Before piton looks, or after it.
+                if self.chance.below(2) == 0 {
+                    self.look(at);
+                }
+                self.clones[at].commit(&format!("{id} is to be done"));
+                self.stories.insert(id);
+            }
             (_, None) => {}
-            (_, Some(_)) => unreachable!("there are thirteen kinds of steps"),
+            (_, Some(_)) => unreachable!("there are fourteen kinds of steps"),
         }
         if self.chance.below(3) > 0 {
             self.look(at);
@@ -347,6 +376,16 @@ impl Yard {
         self.look(0);
         let origin = &self.clones[0];
         assert_eq!(origin.marks(), origin.works(), "{}", self.story());
+        // The plan may not have been run here before.
+        self.rest(0);
+        self.work(0);
+        let origin = &self.clones[0];
+        for story in &self.stories {
+            let shown = origin.scratch.json(&["show", story]);
+            let ticked = origin.marks().contains(story);
+            let is_known = shown["item"]["state"] == if ticked { "done" } else { "ready" };
+            assert!(is_known, "{story}: {shown}\n{}", self.story());
+        }
         let texts = [".ralph/progress.md", ".ralph/guardrails.md"];
         let text: String = texts
             .iter()
