@@ -1083,9 +1083,10 @@ impl Taking<'_, '_, '_> {
         let rows = removed
             .iter()
             .filter_map(|node| tables.item(self.run, node));
-        let (dropped, stay): (Vec<&ItemRow>, Vec<&ItemRow>) = rows
-            .filter(|row| row.state == ItemState::Dropped || !row.state.is_finished())
-            .partition(|row| row.state == ItemState::Dropped);
+        let (dropped, others): (Vec<&ItemRow>, Vec<&ItemRow>) =
+            rows.partition(|row| row.state == ItemState::Dropped);
+        let (finished, stay): (Vec<&ItemRow>, Vec<&ItemRow>) =
+            others.into_iter().partition(|row| row.state.is_finished());
         let names = |rows: &[&ItemRow]| {
             let names: Vec<String> = rows.iter().map(|row| format!("`{}`", row.node)).collect();
             names.join(", ")
@@ -1095,6 +1096,15 @@ impl Taking<'_, '_, '_> {
             looked.said.push(format!(
                 "dropped, because {file} has them no more: {}; what comes back into the file comes back",
                 names(&dropped)
+            ));
+        }
+        // A list is a person's, and lacks what they took out.
+        let plan = PlanFile::of(self.tables, self.run);
+        let shows_all = plan.is_some_and(|plan| !matches!(plan.format().place, PlanPlace::File));
+        if !finished.is_empty() && shows_all {
+            looked.said.push(format!(
+                "finished, and in {file} again, which shows every item of the run: {}",
+                names(&finished)
             ));
         }
         let is_asked = looked.asked || !looked.warned.is_empty();

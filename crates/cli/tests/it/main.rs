@@ -59,3 +59,4 @@ mod session;
 mod signs;
 mod states;
 mod takeover;
+mod three_ways;

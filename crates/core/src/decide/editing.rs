@@ -352,7 +352,9 @@ fn change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) -> Res
     if changed == *row {
         return Ok(());
     }
-    if row.state.is_finished() {
+    // Other words undo no work; another check or turn would say that it was done
+    // in another way.
+    if row.state.is_finished() && !matches!(change, Change::Prompt(_)) {
         return unfit(format!("it is {}", row.state));
     }
     tell_change(story, run, node, change);

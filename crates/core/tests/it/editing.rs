@@ -165,7 +165,7 @@ fn an_edit_does_what_the_same_wish_of_a_person_does() {
             "another prompt",
             prompt(a, "otherwise"),
             [
-                "ready", "ready", "working", "failed", "waiting", "-skipped", "-done", "-skipped",
+                "ready", "ready", "working", "failed", "waiting", "skipped", "done", "skipped",
             ],
         ),
         (

@@ -1,0 +1,363 @@
+//! The file of a plan, the journal and what piton wrote last are compared for
+//! each format, whatever changed and however its item stands:
+//! `docs/design/0022-what-a-plan-file-means.md`.
+
+use serde_json::Value;
+
+use crate::harness::{Said, Scratch};
+
+const WORKS: &str = "cat >>prompts; echo $PITON_ITEM >>order; echo x >>made-$PITON_ITEM; echo done";
+const NODES: [&str; 3] = ["US-1", "US-2", "US-3"];
+
+const PRD: &str = r#"{
+  "project": "demo",
+  "userStories": [
+    {"id": "US-1", "title": "lay the keel", "passes": false},
+    {"id": "US-2", "title": "set the mast", "passes": false},
+    {"id": "US-3", "title": "sew a sail", "passes": false}
+  ]
+}
+"#;
+const TASK: &str = "---\ntask: demo\n---\n# Demo\n\n- [ ] US-1: lay the keel\n- [ ] US-2: set the mast\n- [ ] US-3: sew a sail\n\nEnd.\n";
+const SPRINT: &str = "  - id: US-1\n    prompt: lay the keel\n  - id: US-2\n    prompt: set the mast\n  - id: US-3\n    prompt: sew a sail\n";
+
+struct Format {
+    plan: &'static str,
+    file: &'static str,
+    make: fn(&Scratch),
+    /// Where the part of a file that is about an item begins, and that of the next.
+    part: fn(&str, usize) -> (usize, usize),
+    /// What is open, and what is done, in its part.
+    marks: (&'static str, &'static str),
+    /// What is skipped, where the format can say so.
+    skipped: Option<&'static str>,
+    /// Whether the file tells of every item of the run.
+    shows_all: bool,
+}
+
+fn line_of(text: &str, nth: usize) -> (usize, usize) {
+    let from = text.find(NODES[nth]).expect("it stands there");
+    let from = text[..from].rfind('\n').map_or(0, |at| at + 1);
+    let to = text[from..]
+        .find('\n')
+        .map_or(text.len(), |at| from + at + 1);
+    (from, to)
+}
+
+const FORMATS: [Format; 3] = [
+    Format {
+        plan: "prd.json",
+        file: "prd.json",
+        make: |scratch| {
+            scratch.write("prd.json", PRD);
+        },
+        part: line_of,
+        marks: ("\"passes\": false", "\"passes\": true"),
+        skipped: None,
+        shows_all: false,
+    },
+    Format {
+        plan: "RALPH_TASK.md",
+        file: "RALPH_TASK.md",
+        make: |scratch| {
+            scratch.write("RALPH_TASK.md", TASK);
+        },
+        part: line_of,
+        marks: ("[ ]", "[x]"),
+        skipped: None,
+        shows_all: false,
+    },
+    Format {
+        plan: "demo",
+        file: "demo/PROGRESS.yaml",
+        make: |scratch| {
+            scratch.sprint(SPRINT);
+        },
+        part: |text, nth| {
+            let at = |nth: usize| text.find(&format!("- id: {}\n", NODES[nth]));
+            let from = at(nth).expect("it stands there");
+            let end = || text[from..].find("\nstats:").map(|end| from + end + 1);
+            let to = NODES.get(nth + 1).and_then(|_| at(nth + 1)).or_else(end);
+            (from, to.unwrap_or(text.len()))
+        },
+        marks: ("status: pending", "status: completed"),
+        skipped: Some("status: skipped"),
+        shows_all: true,
+    },
+];
+
+/// How far the second item is.
+#[derive(Clone, Copy, PartialEq)]
+enum At {
+    Open,
+    Done,
+}
+
+struct Scene {
+    format: &'static Format,
+    scratch: Scratch,
+}
+
+impl Scene {
+    /// The first item is done, and the second where it `is`.
+    fn new(format: &'static Format, is: At) -> Self {
+        let scratch = Scratch::new();
+        (format.make)(&scratch);
+        scratch.agent(WORKS);
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "a plan"]);
+        let scene = Self { format, scratch };
+        for _ in 0..if is == At::Done { 2 } else { 1 } {
+            let said = scene.run(&["--once"]);
+            assert_eq!(said.exit, 5, "{}", said.err);
+        }
+        assert_eq!(scene.state(), if is == At::Done { "done" } else { "ready" });
+        scene
+    }
+
+    fn run(&self, more: &[&str]) -> Said {
+        let agent = ["--agent", "./agent.sh", "--verdict", "exit-status"];
+        let run = ["run", self.format.plan];
+        self.scratch.piton(&[&run[..], &agent, more].concat())
+    }
+
+    fn read(&self) -> String {
+        self.scratch.read(self.format.file)
+    }
+
+    /// What the file says of the second item.
+    fn part(&self) -> String {
+        let text = self.read();
+        let (from, to) = (self.format.part)(&text, 1);
+        text[from..to].to_owned()
+    }
+
+    /// A person changes what the file says of the second item.
+    fn edit(&self, from: &str, to: &str) {
+        let text = self.read();
+        let part = self.part();
+        assert!(part.contains(from), "{from} in {part}");
+        let edited = part.replacen(from, to, 1);
+        self.scratch
+            .write(self.format.file, &text.replacen(&part, &edited, 1));
+    }
+
+    fn reword(&self) {
+        self.edit("the mast", "the mast of oak");
+    }
+
+    fn delete(&self) {
+        let text = self.read();
+        let (from, to) = (self.format.part)(&text, 1);
+        self.scratch.write(
+            self.format.file,
+            &format!("{}{}", &text[..from], &text[to..]),
+        );
+    }
+
+    fn sync(&self) -> Said {
+        self.scratch.piton(&["files", "sync"])
+    }
+
+    fn node(&self) -> &'static str {
+        match self.format.plan {
+            "RALPH_TASK.md" => "us-2",
+            _ => "US-2",
+        }
+    }
+
+    fn shown(&self) -> String {
+        self.scratch.piton(&["show", self.node()]).out
+    }
+
+    fn item(&self) -> Value {
+        self.scratch.json(&["show", self.node()])["item"].clone()
+    }
+
+    fn state(&self) -> String {
+        self.item()["state"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn questions(&self) -> usize {
+        self.scratch.json(&["inbox"]).as_array().map_or(0, Vec::len)
+    }
+
+    /// Whoever works at the second item next is told so.
+    fn tells_the_agent(&self, words: &str) -> bool {
+        drop(self.run(&[]));
+        let prompts = self.scratch.read("prompts");
+        prompts.contains(words)
+    }
+
+    fn works_at_it(&self) -> usize {
+        let order = self.scratch.read("order").to_lowercase();
+        order.lines().filter(|line| *line == "us-2").count()
+    }
+}
+
+/// A row of the table, for each format.
+fn each(is: At, check: impl Fn(&Scene)) {
+    for format in &FORMATS {
+        let scene = Scene::new(format, is);
+        check(&scene);
+    }
+}
+
+#[test]
+fn words_that_only_the_file_changed_are_taken_of_what_is_open() {
+    each(At::Open, |scene| {
+        scene.reword();
+        let part = scene.part();
+        scene.sync();
+        assert_eq!((scene.questions(), scene.part()), (0, part));
+        assert!(scene.tells_the_agent("the mast of oak"));
+        assert!(scene.part().contains("the mast of oak"));
+        assert!(scene.part().contains(scene.format.marks.1));
+    });
+}
+
+#[test]
+fn words_that_only_the_file_changed_are_taken_of_what_is_done() {
+    each(At::Done, |scene| {
+        scene.reword();
+        let part = scene.part();
+        let said = scene.sync();
+        assert!(said.err.contains("took "), "{}{}", said.out, said.err);
+        assert_eq!((scene.questions(), scene.part()), (0, part.clone()));
+        let shown = scene.shown();
+        assert!(shown.contains("the mast of oak"), "{shown}");
+        assert_eq!(scene.run(&[]).exit, 0);
+        assert_eq!((scene.state().as_str(), scene.works_at_it()), ("done", 1));
+        assert_eq!(scene.part(), part);
+    });
+}
+
+#[test]
+fn what_only_the_journal_changed_is_shown() {
+    each(At::Open, |scene| {
+        let node = scene.node();
+        assert_eq!(scene.scratch.piton(&["plan", "skip", node]).exit, 0);
+        scene.sync();
+        if let Some(skipped) = scene.format.skipped {
+            assert!(scene.part().contains(skipped), "{}", scene.part());
+        }
+        assert!(!scene.part().contains(scene.format.marks.1));
+        assert_eq!(scene.questions(), 0);
+        assert_eq!(scene.run(&[]).exit, 0);
+        assert_eq!(scene.works_at_it(), 0);
+    });
+    each(At::Done, |scene| {
+        let node = scene.node();
+        assert_eq!(scene.scratch.piton(&["plan", "retry", node]).exit, 0);
+        scene.sync();
+        assert!(
+            !scene.part().contains(scene.format.marks.1),
+            "{}",
+            scene.part()
+        );
+        assert_eq!(scene.questions(), 0);
+        assert_eq!(scene.run(&[]).exit, 0);
+        assert_eq!(scene.works_at_it(), 2);
+        assert!(scene.part().contains(scene.format.marks.1));
+    });
+}
+
+#[test]
+fn different_things_that_both_changed_are_taken_and_shown() {
+    each(At::Open, |scene| {
+        let node = scene.node();
+        scene.reword();
+        assert_eq!(scene.scratch.piton(&["plan", "skip", node]).exit, 0);
+        scene.sync();
+        assert!(scene.part().contains("the mast of oak"), "{}", scene.part());
+        assert_eq!(scene.state(), "skipped");
+        assert_eq!(scene.run(&[]).exit, 0);
+        assert_eq!(scene.works_at_it(), 0);
+    });
+    each(At::Done, |scene| {
+        let node = scene.node();
+        scene.reword();
+        drop(scene.scratch.piton(&["plan", "retry", node]));
+        scene.sync();
+        assert!(scene.part().contains("the mast of oak"), "{}", scene.part());
+    });
+}
+
+#[test]
+fn one_thing_that_both_changed_is_asked_about() {
+    // A person ticks it as another one skips it.
+    each(At::Open, |scene| {
+        let node = scene.node();
+        scene.edit(scene.format.marks.0, scene.format.marks.1);
+        let ticked = scene.read();
+        drop(scene.scratch.piton(&["plan", "skip", node]));
+        scene.sync();
+        let state = scene.state();
+        let is_taken = state == "done" && scene.part().contains(scene.format.marks.1);
+        let is_asked = scene.questions() == 1 && scene.read() == ticked;
+        assert!(is_taken || is_asked, "{state}: {}", scene.part());
+    });
+}
+
+#[test]
+fn what_is_open_and_gone_from_the_file_leaves_the_plan() {
+    each(At::Open, |scene| {
+        scene.delete();
+        scene.sync();
+        assert_eq!(scene.questions(), 0);
+        assert_eq!(scene.state(), "dropped");
+        assert_eq!(scene.run(&[]).exit, 0);
+        assert_eq!(scene.works_at_it(), 0);
+        assert!(!scene.read().contains("the mast"));
+    });
+}
+
+#[test]
+fn what_is_done_and_gone_from_the_file_stays_done() {
+    each(At::Done, |scene| {
+        scene.delete();
+        let said = scene.sync();
+        assert_eq!(scene.questions(), 0);
+        assert_eq!(scene.state(), "done");
+        // Where the file is a person's it stays out, and else it is said.
+        let is_back = scene.read().contains("the mast");
+        assert_eq!(is_back, scene.format.shows_all, "{}", scene.read());
+        assert_eq!(
+            said.err.contains("in demo/PROGRESS.yaml again"),
+            is_back,
+            "{}",
+            said.err
+        );
+        assert_eq!(scene.run(&[]).exit, 0);
+        assert_eq!(scene.works_at_it(), 1);
+        assert_eq!(scene.read().contains("the mast"), is_back);
+    });
+}
+
+#[test]
+fn what_a_person_marks_is_done() {
+    each(At::Open, |scene| {
+        scene.edit(scene.format.marks.0, scene.format.marks.1);
+        scene.sync();
+        assert_eq!((scene.state().as_str(), scene.questions()), ("done", 0));
+        assert!(scene.part().contains(scene.format.marks.1));
+        assert_eq!(scene.run(&[]).exit, 0);
+        assert_eq!(scene.works_at_it(), 0);
+    });
+}
+
+#[test]
+fn a_mark_that_a_person_takes_out_is_asked_about_and_stays_out() {
+    each(At::Done, |scene| {
+        scene.edit(scene.format.marks.1, scene.format.marks.0);
+        let text = scene.read();
+        for _ in 0..2 {
+            scene.sync();
+            assert_eq!((scene.questions(), scene.read()), (1, text.clone()));
+        }
+        assert_eq!(scene.scratch.piton(&["decide", "d1", "keep-file"]).exit, 0);
+        assert_eq!(scene.run(&[]).exit, 0);
+        assert_eq!(scene.works_at_it(), 2);
+        assert!(scene.part().contains(scene.format.marks.1));
+    });
+}
