@@ -4,7 +4,6 @@
 //! whose work is committed, or on another branch. What it said is kept in `history.json` beside the journal:
 //! losing that costs one git process.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -55,8 +54,8 @@ pub(crate) enum Keeps {
 /// The items whose work the history of what is checked out `here` does not have:
 /// no commit of it, none with the same change, none with the same tree. Work that
 /// nobody committed belongs to the branch on which it was done. What was
-/// committed on this branch is not here where the branch was set back, or was
-/// made anew since.
+/// committed on this branch is not here where the branch was set back, or has
+/// never been at it.
 pub(crate) fn done_elsewhere(
     project: &Project,
     here: &Checkout,
@@ -74,20 +73,19 @@ pub(crate) fn done_elsewhere(
         .collect();
     let asked: Vec<&Work> = done.iter().filter_map(|(_, work)| work.as_ref()).collect();
     let answers = ask(project, here, &asked, keeps);
-    let made = OnceCell::new();
-    let made = || *made.get_or_init(|| git::branch_made(&project.work_tree, here));
+    let has_been_at = |work: Option<&Work>| {
+        let tip = work.and_then(|work| work.last())?;
+        git::branch_has_been_at(&project.work_tree, here, tip)
+    };
     let is_here = |row: &ItemRow, work: Option<&Work>| {
         let whereabouts = work.and_then(|work| answers.of(work));
-        let is_older = |made: i64| {
-            row.completed_at
-                .is_some_and(|done| done.as_second() <= made)
-        };
         match whereabouts {
             Some(Whereabouts::Own | Whereabouts::Alike) => true,
             _ if is_of_other_branch(row, here) => false,
             Some(Whereabouts::Ahead) => false,
-            // It may have been amended, or rebased with conflicts.
-            Some(Whereabouts::Aside | Whereabouts::Gone) => !made().is_some_and(is_older),
+            // It may have been amended, or rebased with conflicts; or it was never
+            // on this branch, which has the name of one that had it, or was left.
+            Some(Whereabouts::Aside | Whereabouts::Gone) => has_been_at(work) != Some(false),
             None => true,
         }
     };

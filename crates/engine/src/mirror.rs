@@ -223,8 +223,9 @@ impl Mirror {
         if !self.project.is_tracked(&self.path) {
             return false;
         }
-        if keeper.is_of_other_branch() {
-            return !history::has_grown_from(&self.project, &keeper.stamp().commit);
+        let has_grown = || history::has_grown_from(&self.project, &keeper.stamp().commit);
+        if keeper.is_of_other_branch() && !has_grown() {
+            return true;
         }
         // The branch that was left before piton looked, or what was stashed.
         let (Some(base), Ok(now)) = (keeper.base(), fs::read(keeper.target())) else {
@@ -232,6 +233,18 @@ impl Mirror {
         };
         let since = &keeper.stamp().commit;
         history::went_along(&self.project, &self.path, (&base, since), &now)
+    }
+
+    /// Tells the plan what was done elsewhere, and which marks came along.
+    fn set_elsewhere(&mut self, elsewhere: Vec<Node>) {
+        let base = self.keeper.base().filter(|_| !elsewhere.is_empty());
+        self.plan.set_elsewhere(elsewhere);
+        if let Some(base) = base {
+            let file = self.project.in_work_tree(&self.path);
+            let work_tree = &self.project.work_tree;
+            let committed = || git::committed_text(work_tree, &file?);
+            self.plan.set_carried(&base, committed);
+        }
     }
 
     /// The items that were done in work that this branch does not have, where
@@ -253,6 +266,23 @@ impl Mirror {
         if matters { nodes } else { Vec::new() }
     }
 
+    /// The items that are done and have no mark in the file unless it has one: those
+    /// that were done elsewhere; and where somebody only looks at a commit, with no
+    /// branch, what was done on one. A change would stand in their way back.
+    fn not_to_tick(&self, tables: &Tables) -> Vec<Node> {
+        let mut nodes = self.elsewhere(tables);
+        let here = git::checked_out(&self.project.work_tree);
+        if here.is_some_and(|here| here.branch.is_none()) && self.project.is_tracked(&self.path) {
+            let on_branch = |row: &&ItemRow| {
+                let on = row.done_on.as_ref().and_then(|on| on.branch.as_ref());
+                row.state == ItemState::Done && on.is_some()
+            };
+            let more = tables.items(self.run).filter(on_branch);
+            nodes.extend(more.map(|row| row.node.clone()));
+        }
+        nodes
+    }
+
     /// Whether the file says nothing beyond its committed version but what piton
     /// wrote into it.
     pub(crate) fn is_own_change(
@@ -264,7 +294,7 @@ impl Mirror {
         if !matches!(self.plan.format().place, PlanPlace::File) {
             return self.keeper.is_own_since(committed);
         }
-        self.plan.set_elsewhere(self.elsewhere(tables));
+        self.set_elsewhere(self.not_to_tick(tables));
         let shown = self.plan.show(Some(committed), tables, now);
         let present = fs::read_to_string(self.keeper.target()).ok();
         shown.ok().flatten() == present
@@ -283,7 +313,7 @@ impl Mirror {
         }
         let elsewhere = self.elsewhere(tables);
         let text = fs::read_to_string(self.keeper.target()).ok();
-        self.plan.set_elsewhere(elsewhere);
+        self.set_elsewhere(elsewhere);
         self.plan.done_elsewhere(tables, &[text.as_deref()])
     }
 
@@ -373,7 +403,7 @@ impl Mirror {
             return Ok(Looked::default());
         }
         let is_other_branch = self.is_of_other_branch();
-        let elsewhere = self.elsewhere(tables);
+        self.set_elsewhere(self.not_to_tick(tables));
         let Self {
             keeper,
             plan,
@@ -382,7 +412,6 @@ impl Mirror {
             at_work,
             ..
         } = self;
-        plan.set_elsewhere(elsewhere);
         let taking = Taking {
             is_other_branch,
             session,
@@ -454,7 +483,7 @@ impl Mirror {
 
     /// Puts the text into the file, unless what is there knows more of the run.
     fn put(&mut self, tables: &Tables, position: u64, now: Timestamp) -> io::Result<Put> {
-        let elsewhere = self.elsewhere(tables);
+        self.set_elsewhere(self.not_to_tick(tables));
         let Self {
             keeper,
             plan,
@@ -464,7 +493,6 @@ impl Mirror {
             path,
             ..
         } = self;
-        plan.set_elsewhere(elsewhere);
         keeper.locked(|keeper| {
             let written = keeper.stamp().positions.get(STREAM).copied().unwrap_or(0);
             if written > position {
@@ -565,11 +593,10 @@ pub(crate) fn decide(
         return Ok(None);
     };
     let is_other_branch = mirror.is_of_other_branch();
-    let elsewhere = mirror.elsewhere(tables);
+    mirror.set_elsewhere(mirror.not_to_tick(tables));
     let Mirror {
         keeper, plan, path, ..
     } = &mut mirror;
-    plan.set_elsewhere(elsewhere);
     let taking = Taking {
         session,
         tables,
@@ -888,7 +915,13 @@ impl Taking<'_, '_, '_> {
             });
         }
         let mut changed = self.changed(plan, Some(&seen), bytes)?;
-        let of_all = self.changed(plan, base.as_deref(), bytes)?.edits;
+        let mut of_all = self.changed(plan, base.as_deref(), bytes)?.edits;
+        // What was taken of a version that was asked about is not in the base.
+        let text = std::str::from_utf8(bytes).ok();
+        let shown = plan.show(text, self.tables, self.session.world.now());
+        if let Some(shown) = shown.ok().flatten() {
+            of_all.extend(self.changed(plan, Some(&shown), bytes)?.edits);
+        }
         for edit in of_all {
             let is_left = left.iter().any(|left| left.is_like(&edit));
             if is_left && !changed.edits.contains(&edit) {

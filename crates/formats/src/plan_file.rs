@@ -25,6 +25,8 @@ pub struct PlanFile {
     run: RunId,
     document: Box<dyn PlanDocument>,
     elsewhere: Vec<Node>,
+    /// Those whose mark in the file came along from another branch.
+    carried: HashSet<Node>,
 }
 
 /// The run that a file shows, and what to call the file in problems.
@@ -81,6 +83,7 @@ impl PlanFile {
             run,
             document,
             elsewhere: Vec::new(),
+            carried: HashSet::new(),
         }
     }
 
@@ -88,6 +91,24 @@ impl PlanFile {
     /// have, as far as git tells: see `docs/design/0024-branches.md`.
     pub fn set_elsewhere(&mut self, elsewhere: Vec<Node>) {
         self.elsewhere = elsewhere;
+        self.carried.clear();
+    }
+
+    /// Says which version of the file piton wrote last, and gives for it what is
+    /// committed on this branch: a mark that was only in the former came along from
+    /// another branch with a file that was not committed there.
+    pub fn set_carried(&mut self, base: &str, committed: impl FnOnce() -> Option<String>) {
+        let mut carried = self.done_in(base);
+        carried.retain(|node| self.elsewhere.contains(node));
+        if carried.is_empty() {
+            return;
+        }
+        let Some(committed) = committed() else {
+            return;
+        };
+        let here = self.done_in(&committed);
+        carried.retain(|node| !here.contains(node));
+        self.carried = carried;
     }
 
     /// The items that were done elsewhere, and are not done in any of the `texts`,
@@ -100,7 +121,7 @@ impl PlanFile {
                 break;
             }
             let done = self.done_in(text);
-            nodes.retain(|node| !done.contains(node));
+            nodes.retain(|node| !done.contains(node) || self.carried.contains(node));
         }
         let is_done = |node: &Node| {
             let row = tables.item(self.run, node);

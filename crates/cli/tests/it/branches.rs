@@ -1231,3 +1231,84 @@ fn words_of_a_person_are_not_committed_as_a_mark() {
     run_one(&scratch);
     assert_eq!(changes(&scratch), "");
 }
+
+#[test]
+fn a_mark_that_git_carries_to_another_branch_is_not_its_mark() {
+    let scratch = yard();
+    scratch.agent(
+        "git switch -qc \"$PITON_ITEM\" main; echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"",
+    );
+    // Words of a person keep the marks from being committed.
+    let text = scratch.read("prd.json");
+    scratch.write("prd.json", &text.replace("it stands", "it stands upright"));
+    assert_eq!(run_all(&scratch).exit, 0);
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [false, false]);
+    assert!(scratch.read("prd.json").contains("it stands upright"));
+    let status = scratch.shows(&["status", "prd"]);
+    assert_eq!(status.matches("done on US-").count(), 2, "{status}");
+    scratch.git(&["merge", "-q", "-m", "both", "US-1"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [true, false]);
+}
+
+#[test]
+fn a_commit_before_its_mark_is_nobodys_edit() {
+    let scratch = yard();
+    run_one(&scratch);
+    scratch.git(&["checkout", "-q", "--detach", "HEAD~1"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [true, false]);
+    assert_eq!(changes(&scratch), "");
+}
+
+#[test]
+fn a_tick_that_a_person_committed_on_another_branch_is_not_taken_out_here() {
+    let scratch = yard();
+    run_one(&scratch);
+    scratch.git(&["switch", "-qc", "feature"]);
+    let text = scratch.read("prd.json");
+    scratch.write(
+        "prd.json",
+        &text.replace("\"passes\": false", "\"passes\": true"),
+    );
+    fine(&scratch.piton(&["files", "sync"]));
+    commit(&scratch, "it stands");
+    fine(&scratch.piton(&["files", "sync"]));
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(passes(&scratch), [true, false]);
+}
+
+#[test]
+fn work_that_was_left_behind_is_not_ticked_by_what_is_committed_later() {
+    let scratch = yard();
+    scratch.agent(
+        "git switch -qc \"$PITON_ITEM\"; echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"; git switch -q main",
+    );
+    assert_eq!(scratch.piton(&ONE).exit, 3);
+    fine(&scratch.piton(&["decide", "d1", "approve"]));
+    scratch.write("other.txt", "other");
+    commit(&scratch, "other");
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [false, false]);
+}
+
+#[test]
+fn what_to_merge_is_a_commit_where_the_branch_has_another_name() {
+    let scratch = dependent();
+    assert_eq!(run_all(&scratch).exit, 3);
+    let shown = || scratch.json(&["inbox"])[0]["details"].to_string();
+    assert!(shown().contains("git merge keel"), "{}", shown());
+    fine(&scratch.piton(&["plan", "retry", "mast"]));
+    scratch.git(&["branch", "-m", "keel", "kiel"]);
+    assert_eq!(run_all(&scratch).exit, 3);
+    let commit = scratch.git(&["rev-parse", "kiel~1"]);
+    let merge = format!("git merge {}", &commit[..12]);
+    assert!(shown().contains(&merge), "{}", shown());
+}

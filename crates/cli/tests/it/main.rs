@@ -60,3 +60,4 @@ mod signs;
 mod states;
 mod takeover;
 mod three_ways;
+mod versions;

@@ -76,7 +76,7 @@ fn what_piton_did_while_a_question_is_open_is_nobodys_edit() {
     );
     let said = scratch.piton(&["files", "sync"]);
     assert!(
-        said.err.contains("took 1 edit of prd.json in"),
+        said.err.contains("took 2 edits of prd.json in"),
         "{}",
         said.err
     );

@@ -2,12 +2,14 @@
 //! because every writing command asks.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use piton_core::checkout::Checkout;
 
 use super::settings::parse_settings;
+
+/// A log of more bytes is that of thousands of commits.
+const LOG_BYTES_MAX: u64 = 4 << 20;
 
 /// What is checked out in a work tree; none where it is not git's. A commit that
 /// is not found in a file of refs is left out.
@@ -32,18 +34,31 @@ pub fn checked_out(work_tree: &Path) -> Option<Checkout> {
     })
 }
 
-/// When the branch that is checked out was made, in seconds since 1970; none
-/// where git keeps no log of it.
+/// Whether the branch that is checked out has ever been at a commit; none where
+/// git keeps no log of it, or one that is too long to be read.
 #[must_use]
-pub fn branch_made(work_tree: &Path, here: &Checkout) -> Option<i64> {
+pub fn branch_has_been_at(work_tree: &Path, here: &Checkout, commit: &str) -> Option<bool> {
     let branch = here.branch.as_ref()?;
     let common = common_dir(&git_dir(work_tree)?);
-    let log = fs::File::open(common.join("logs/refs/heads").join(branch)).ok()?;
-    let mut first = String::new();
-    // Who made it, and when, stands before a tab.
-    BufReader::new(log.take(4096)).read_line(&mut first).ok()?;
-    let (who, _) = first.split_once('\t')?;
-    who.rsplit(' ').nth(1)?.parse().ok()
+    let log = common.join("logs/refs/heads").join(branch);
+    if fs::metadata(&log).ok()?.len() > LOG_BYTES_MAX {
+        return None;
+    }
+    // OLD NEW NAME <MAIL> TIME ZONE<tab>WHAT
+    let text = fs::read(log).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    Some(text.lines().any(|line| {
+        let mut names = line.split(' ');
+        names.next() == Some(commit) || names.next() == Some(commit)
+    }))
+}
+
+/// Whether there is a branch of this name.
+#[must_use]
+pub fn has_branch(work_tree: &Path, branch: &str) -> bool {
+    let folder = git_dir(work_tree);
+    let commit = folder.and_then(|folder| commit_of(&folder, &format!("refs/heads/{branch}")));
+    commit.is_some()
 }
 
 /// The folder in which git keeps what belongs to a work tree: its `.git`, or what

@@ -16,6 +16,9 @@ use crate::history::{self, Keeps};
 use crate::mirror::Mirror;
 use crate::session::Session;
 
+/// How many letters of a commit name it to people.
+const SHORT_COMMIT: usize = 12;
+
 impl Runner<'_, '_> {
     /// Lets what is ready wait for a merge where what it depends on was done on
     /// another branch, and go on once that has come.
@@ -100,9 +103,16 @@ fn new_needs(
     let branch_of = |node: &Node| {
         let below = |at: &&Node| at.is_within(node);
         let row = tables.item(run, elsewhere.iter().find(below)?)?;
-        let branch = row.done_on.as_ref()?.branch.clone();
+        let branch = row.done_on.as_ref()?.branch.clone()?;
         // What is missing on its own branch was taken back by whoever set it back.
-        branch.filter(|branch| here.branch.as_ref() != Some(branch))
+        if here.branch.as_ref() == Some(&branch) {
+            return None;
+        }
+        // A branch may be renamed or gone: its commit can be merged all the same.
+        let is_there = git::has_branch(&session.project.work_tree, &branch);
+        let commit = row.commits.last().filter(|_| !is_there);
+        let short = |commit: &String| commit.get(..SHORT_COMMIT).unwrap_or(commit).to_owned();
+        Some(commit.map_or(branch, short))
     };
     let needed = next.into_iter().filter_map(|row| {
         let on = depends_on(tables, row).into_iter();

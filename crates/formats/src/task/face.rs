@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, Tables};
 
 use super::plan::{Kept, planned, policy};
-use super::{Task, match_criteria, read};
+use super::{Criterion, Task, match_criteria, read};
 use crate::plan_file::{Changed, Marked, Planned, own_items};
 use crate::problem::{Problem, Source};
 use crate::sprint::Shown;
@@ -35,7 +35,10 @@ fn found<'r>(rows: &[&'r ItemRow], task: &Task) -> Vec<Option<&'r ItemRow>> {
     let known = Task {
         criteria: rows
             .iter()
-            .map(|row| Kept::unpack(row).criterion())
+            .map(|row| Criterion {
+                ticked: row.state == ItemState::Done,
+                ..Kept::unpack(row).criterion()
+            })
             .collect(),
         ..Task::default()
     };
@@ -43,6 +46,22 @@ fn found<'r>(rows: &[&'r ItemRow], task: &Task) -> Vec<Option<&'r ItemRow>> {
         .into_iter()
         .map(|at| at.and_then(|at| rows.get(at).copied()))
         .collect()
+}
+
+/// Takes back that a criterion is an item which the version before had no more,
+/// where only some of their words are the same: it is a new one.
+fn forget_alike(of_theirs: &mut [Option<&ItemRow>], theirs: &Task, before: &[Option<&ItemRow>]) {
+    let were_there: BTreeSet<&Node> = before.iter().flatten().map(|row| &row.node).collect();
+    for (criterion, row) in theirs.criteria.iter().zip(of_theirs) {
+        let is_alike_only = row.is_some_and(|row| {
+            let known = Kept::unpack(row).criterion();
+            let is_same = known.id == criterion.id || known.text == criterion.text;
+            !is_same && !were_there.contains(&row.node)
+        });
+        if is_alike_only {
+            *row = None;
+        }
+    }
 }
 
 /// What somebody changed since piton wrote `base`.
@@ -58,7 +77,10 @@ pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Chang
     }
     let base = base.map(|text| read(Source { name, text }).0);
     let rows: Vec<&ItemRow> = own_items(shown.tables, shown.run).collect();
-    let of_theirs = found(&rows, &theirs);
+    let mut of_theirs = found(&rows, &theirs);
+    if let Some(base) = &base {
+        forget_alike(&mut of_theirs, &theirs, &found(&rows, base));
+    }
     let differ = Differ {
         shown,
         // A file that lost its name is known by the run.

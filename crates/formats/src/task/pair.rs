@@ -77,8 +77,14 @@ impl Pairing<'_> {
         }
     }
 
+    /// What is done and what is open with other words are two criteria: nothing
+    /// that is to be done is done by words that it shares.
     fn fits(&self, new: usize, old: usize) -> bool {
-        self.taken.get(old) == Some(&false) && is_similar(&self.old[old].text, &self.new[new].text)
+        let (Some(false), Some(known)) = (self.taken.get(old), self.old.get(old)) else {
+            return false;
+        };
+        let new = &self.new[new];
+        (new.ticked || !known.ticked) && is_similar(&known.text, &new.text)
     }
 
     fn take(&mut self, new: usize, old: usize) {

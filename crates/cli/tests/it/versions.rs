@@ -1,0 +1,223 @@
+//! A person keeps a plan by hand, version after version: piton takes each as it
+//! stands. It unticks nothing, ticks nothing, and changes no byte.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use piton_simkit::seed::salted;
+use piton_testkit::chance::Chance;
+
+use crate::harness::Scratch;
+
+const HISTORIES: u64 = 20;
+const VERSIONS_MIN: u64 = 10;
+const VERSIONS_MAX: u64 = 50;
+
+#[derive(Clone)]
+struct Item {
+    /// Stays, whatever its words become.
+    number: u64,
+    words: String,
+    is_done: bool,
+}
+
+struct Format {
+    file: &'static str,
+    run: &'static str,
+    write: fn(&[Item]) -> String,
+    /// Whether an item is known by a name of its own, and not by its words.
+    has_ids: bool,
+}
+
+const LIST: Format = Format {
+    file: "prd.json",
+    run: "prd",
+    write: |items| {
+        let story = |item: &Item| {
+            format!(
+                "    {{\"id\": \"US-{}\", \"title\": \"{}\", \"acceptanceCriteria\": [\"it is there\"], \"passes\": {}}}",
+                item.number, item.words, item.is_done
+            )
+        };
+        let stories: Vec<String> = items.iter().map(story).collect();
+        format!(
+            "{{\n  \"project\": \"yard\",\n  \"branchName\": \"main\",\n  \"userStories\": [\n{}\n  ]\n}}\n",
+            stories.join(",\n")
+        )
+    },
+    has_ids: true,
+};
+
+const TASK: Format = Format {
+    file: "RALPH_TASK.md",
+    run: "RALPH_TASK",
+    write: |items| {
+        let line = |item: &Item| {
+            let mark = if item.is_done { "x" } else { " " };
+            format!("- [{mark}] {}\n", item.words)
+        };
+        let lines: String = items.iter().map(line).collect();
+        format!("---\ntask: yard\n---\n# Yard\n\n## Criteria\n\n{lines}\nNotes stay.\n")
+    },
+    has_ids: false,
+};
+
+struct History<'f> {
+    format: &'f Format,
+    scratch: Scratch,
+    chance: Chance,
+    items: Vec<Item>,
+    /// How many items there ever were.
+    count: u64,
+    /// Those that were open after they were done: a person is asked about them.
+    doubted: BTreeSet<u64>,
+    told: Vec<String>,
+}
+
+impl<'f> History<'f> {
+    fn new(format: &'f Format, seed: u64) -> Self {
+        let mut history = Self {
+            format,
+            scratch: Scratch::new(),
+            chance: Chance::seeded(seed),
+            items: Vec::new(),
+            count: 0,
+            doubted: BTreeSet::new(),
+            told: Vec::new(),
+        };
+        for _ in 0..4 {
+            history.add();
+        }
+        history.scratch.agent("echo x >>made");
+        history.write();
+        let agent = ["--agent", "./agent.sh", "--verdict", "exit-status"];
+        let run = [&["run", format.file, "--once"][..], &agent].concat();
+        let said = history.scratch.piton(&run);
+        assert_eq!(said.exit, 5, "{}", said.err);
+        history.items[0].is_done = true;
+        assert_eq!(history.scratch.read(format.file), history.text());
+        history
+    }
+
+    fn add(&mut self) {
+        self.count += 1;
+        let trees = ["oak", "pine", "ash", "elm"];
+        let tree = trees[usize::try_from(self.chance.below(4)).expect("few")];
+        let item = Item {
+            number: self.count,
+            words: format!("Part {} is made of {tree}", self.count),
+            is_done: false,
+        };
+        let at = self.index(self.items.len() as u64 + 1);
+        self.items.insert(at, item);
+    }
+
+    fn index(&mut self, below: u64) -> usize {
+        usize::try_from(self.chance.below(below)).expect("few")
+    }
+
+    fn text(&self) -> String {
+        (self.format.write)(&self.items)
+    }
+
+    fn write(&self) {
+        self.scratch.write(self.format.file, &self.text());
+    }
+
+    /// What a person does between two looks of piton.
+    fn edit(&mut self) {
+        let at = self.index(self.items.len() as u64);
+        let kind = self.chance.below(8);
+        let number = self.items[at].number;
+        self.told.push(format!("{kind} at {number}"));
+        match kind {
+            0..=2 => self.items[at].is_done = true,
+            3 => {
+                if self.items[at].is_done {
+                    self.doubted.insert(number);
+                }
+                self.items[at].is_done = false;
+            }
+            4 => self.add(),
+            5 => {
+                let open = self.items.iter().filter(|item| !item.is_done).count();
+                if open > usize::from(!self.items[at].is_done) {
+                    self.items.remove(at);
+                }
+            }
+            6 => {
+                let item = self.items.remove(at);
+                let to = self.index(self.items.len() as u64 + 1);
+                self.items.insert(to, item);
+            }
+            _ => self.items[at].words.push_str(", well"),
+        }
+    }
+
+    fn states(&self) -> BTreeMap<String, String> {
+        let status = self.scratch.json(&["status", self.format.run]);
+        let nodes = status["run"]["nodes"].as_array().expect("a list").iter();
+        let text = |of: &serde_json::Value| of.as_str().unwrap_or_default().to_owned();
+        nodes
+            .map(|node| match self.format.has_ids {
+                true => (text(&node["id"]), text(&node["state"])),
+                false => (text(&node["title"]), text(&node["state"])),
+            })
+            .collect()
+    }
+
+    fn check(&mut self) {
+        let said = self.scratch.piton(&["files", "sync"]);
+        self.told.push(said.err.clone());
+        let story = self.told.join("; ");
+        assert!([0, 3].contains(&said.exit), "{}\n{story}", said.err);
+        assert_eq!(
+            self.scratch.read(self.format.file),
+            self.text(),
+            "{}\n{story}",
+            said.err
+        );
+        let states = self.states();
+        for item in &self.items {
+            let name = match self.format.has_ids {
+                true => format!("US-{}", item.number),
+                false => item.words.clone(),
+            };
+            let state = states.get(&name).map(String::as_str);
+            let is_doubted = self.doubted.contains(&item.number);
+            let fits = match (item.is_done, state) {
+                (true, Some("done")) => true,
+                (false, Some("ready" | "pending")) => true,
+                _ => is_doubted,
+            };
+            assert!(
+                fits,
+                "{name}: {state:?}, {}\n{states:?}\n{story}",
+                item.is_done
+            );
+        }
+    }
+}
+
+fn check(format: &Format) {
+    for nth in 0..HISTORIES {
+        let mut history = History::new(format, salted(nth));
+        let more = history.chance.below(VERSIONS_MAX - VERSIONS_MIN + 1);
+        for _ in 0..VERSIONS_MIN + more {
+            for _ in 0..=history.chance.below(2) {
+                history.edit();
+            }
+            history.write();
+            history.check();
+        }
+    }
+}
+
+#[test]
+fn every_version_of_a_list_is_taken_as_it_stands() {
+    check(&LIST);
+}
+
+#[test]
+fn every_version_of_a_task_file_is_taken_as_it_stands() {
+    check(&TASK);
+}
