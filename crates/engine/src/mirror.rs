@@ -335,6 +335,12 @@ impl Mirror {
         !self.keeper.stamp().is_new()
     }
 
+    /// Whether the branch that is checked out does not have the file, while others do.
+    #[must_use]
+    pub fn is_absent_here(&self) -> bool {
+        self.keeper.is_absent_here()
+    }
+
     /// Takes away what a crash in the middle of a write left beside the file.
     ///
     /// To be called when no other run keeps this file up to date.

@@ -1312,3 +1312,66 @@ fn what_to_merge_is_a_commit_where_the_branch_has_another_name() {
     let merge = format!("git merge {}", &commit[..12]);
     assert!(shown().contains(&merge), "{}", shown());
 }
+
+#[test]
+fn what_an_agent_commits_in_another_work_tree_is_its_work_once_it_is_here() {
+    let scratch = yard();
+    scratch.agent(
+        "set -e; git worktree add -q -b \"$PITON_ITEM\" .git/other; cd .git/other
+echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"
+cd ../..; git merge -q \"$PITON_ITEM\"; git worktree remove .git/other; git branch -qd \"$PITON_ITEM\"",
+    );
+    let begin = scratch.git(&["rev-parse", "HEAD"]);
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [true, false]);
+    assert_eq!(changes(&scratch), "");
+    let shown = scratch.json(&["show", "US-1"]).to_string();
+    let work = scratch.git(&["rev-parse", "HEAD~1"]);
+    assert!(
+        shown.contains(work.trim()) && !shown.contains(begin.trim()),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_an_agent_pulls_was_made_by_others() {
+    let scratch = yard();
+    scratch.git(&["switch", "-qc", "colleague"]);
+    scratch.write("theirs.txt", "theirs");
+    scratch.git(&["add", "--all"]);
+    let (date, commit) = (
+        "2026-01-01T00:00:00Z",
+        ["commit", "-qm", "theirs", "--date"],
+    );
+    let mut shell = scratch.shell("-c");
+    shell.arg(format!(
+        "GIT_COMMITTER_DATE={date} git {} {date}",
+        commit.join(" ")
+    ));
+    assert!(shell.status().expect("git is installed").success());
+    scratch.git(&["switch", "-q", "main"]);
+    scratch.agent("git merge -q colleague; echo work >\"$PITON_ITEM.txt\"");
+    run_one(&scratch);
+    let theirs = scratch.git(&["rev-parse", "colleague"]);
+    let shown = scratch.json(&["show", "US-1"]).to_string();
+    assert!(!shown.contains(theirs.trim()), "{shown}");
+}
+
+#[test]
+fn a_branch_without_the_file_of_a_plan_is_told_so() {
+    let scratch = yard();
+    run_one(&scratch);
+    scratch.git(&["switch", "-q", "--orphan", "docs"]);
+    scratch.git(&["commit", "-q", "--allow-empty", "-m", "docs"]);
+    let said = scratch.piton(&["files", "sync"]);
+    fine(&said);
+    assert!(
+        said.err.contains("this branch has no prd.json"),
+        "{}",
+        said.err
+    );
+    assert!(!scratch.has("prd.json"));
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(changes(&scratch), "");
+}

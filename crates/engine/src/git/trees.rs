@@ -71,6 +71,8 @@ pub struct Moment {
     pub head: Option<String>,
     /// How long the log of what `HEAD` was is, in bytes; none where there is none.
     pub log: Option<u64>,
+    /// When that was, in seconds since 1970.
+    pub at_s: i64,
 }
 
 /// What changed between two moments.
@@ -148,8 +150,8 @@ impl Trees {
         };
         let head = asking.ask(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
         let log = std::fs::metadata(&self.log).ok().map(|found| found.len());
-        match std::fs::copy(&self.index, self.copy()) {
-            Ok(_) => {}
+        match copy_with_time(&self.index, &self.copy()) {
+            Ok(()) => {}
             // Nothing was ever added. An older copy says nothing.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 std::fs::remove_file(self.copy()).ok();
@@ -171,6 +173,7 @@ impl Trees {
             tree: tree.out,
             head: Some(head.out).filter(|_| head.ok),
             log,
+            at_s: world.now().as_second(),
         })
     }
 
@@ -244,7 +247,16 @@ impl Trees {
             return commits(asking, known, after.head.as_slice());
         };
         let known: Vec<&str> = made.known.iter().map(String::as_str).chain(known).collect();
-        let mut found = commits(asking, known, &made.commits)?;
+        let mut found = Vec::new();
+        for (from, to) in &made.forwarded {
+            let brought = commits_since(asking, (from, to), before.at_s)?;
+            found.extend(
+                brought
+                    .into_iter()
+                    .filter(|one| !made.commits.contains(one)),
+            );
+        }
+        found.extend(commits(asking, known, &made.commits)?);
         // The work is what was committed last, whatever its date says.
         if let Some(last) = made.commits.last() {
             found.retain(|commit| commit != last);
@@ -316,6 +328,17 @@ fn changes(said: &str) -> (Vec<String>, DiffStat) {
     (files, diff)
 }
 
+/// Copies a file with the time of its last change: by that of its index git knows
+/// which files may have changed in the moment in which they were added.
+fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
+    let changed = std::fs::metadata(from)?.modified()?;
+    std::fs::copy(from, to)?;
+    let copy = std::fs::File::options().write(true).open(to);
+    // Where it cannot be set, only a change in that moment is missed.
+    copy.and_then(|copy| copy.set_modified(changed)).ok();
+    Ok(())
+}
+
 /// What a part of the log of `HEAD` tells.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Made {
@@ -323,6 +346,9 @@ struct Made {
     commits: Vec<String>,
     /// What it was before, or was moved to without making anything.
     known: BTreeSet<String>,
+    /// From where to where a merge moved it that had nothing to merge: what it
+    /// brought may have been made in another work tree meanwhile.
+    forwarded: Vec<(String, String)>,
 }
 
 /// What moves `HEAD` and makes no commit, in what git says of it.
@@ -363,6 +389,9 @@ fn made_in_log(log: &str) -> Option<Made> {
         } else if MOVES.iter().any(moves) || what.ends_with("Fast-forward") {
             made.known.insert(new.to_owned());
             line_from = made.commits.len();
+            if what.ends_with("Fast-forward") {
+                made.forwarded.push((old.to_owned(), new.to_owned()));
+            }
         } else {
             if kind.ends_with("(amend)") {
                 made.commits.retain(|commit| commit != old);
@@ -376,6 +405,19 @@ fn made_in_log(log: &str) -> Option<Made> {
     made.known
         .retain(|name| !ever_made.contains(name) && is_commit(name));
     Some(made)
+}
+
+/// The commits from one to another that were made since, oldest first.
+fn commits_since(
+    asking: &Asking<'_>,
+    (from, to): (&str, &str),
+    since_s: i64,
+) -> Option<Vec<String>> {
+    let (not, since) = (format!("^{from}"), format!("--max-age={since_s}"));
+    let count = format!("--max-count={COMMITS_MAX}");
+    let list = ["rev-list", "--reverse", &count, &since, to, &not, "--"];
+    let said = asking.git(&list).ok()?;
+    Some(said.out.lines().map(str::to_owned).collect())
 }
 
 /// The commits that build up to `made` and are not below what was `known`, oldest

@@ -277,6 +277,11 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Shown,
                 shown.said.push(format!(
                     "{file} was not there any more, and is written again"
                 ));
+            } else if is_gone && mirror.is_absent_here() {
+                let name = &row.name;
+                shown.said.push(format!(
+                    "this branch has no {file}, and is not given one; run `{name}` goes on without it here"
+                ));
             } else if is_gone {
                 shown.behind.push(format!(
                     "{file} is not there any more, and what it said is not known to the letter; run `{}` goes on without it",

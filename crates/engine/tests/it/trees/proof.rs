@@ -284,6 +284,7 @@ fn of_trees_that_git_does_not_have_nothing_is_known() {
         tree: "0123456789012345678901234567890123456789".to_owned(),
         head: None,
         log: None,
+        at_s: 0,
     };
     let sources = ProofSources {
         before: &before,
