@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::fail;
@@ -13,8 +14,50 @@ use crate::keeper::Look;
 /// The SHA-256 of some bytes, in hex.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
+}
+
+/// The SHA-256 of bytes of which the last are not known yet.
+#[derive(Clone, Debug)]
+pub struct Hashing(Sha256);
+
+impl Hashing {
+    /// That of these bytes, and of others behind them.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::new_with_prefix(bytes))
+    }
+
+    /// What [`Hashing::state`] told; none for what it did not.
+    #[must_use]
+    pub fn from_state(hex: &str) -> Option<Self> {
+        let digit = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+        let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(digit).collect();
+        let state = bytes?.as_slice().try_into().ok()?;
+        Sha256::deserialize(&state).ok().map(Self)
+    }
+
+    /// How far it has come, in hex.
+    #[must_use]
+    pub fn state(&self) -> String {
+        hex(&self.0.serialize())
+    }
+
+    /// The same with these bytes behind.
+    #[must_use]
+    pub fn then(&self, bytes: &[u8]) -> Self {
+        Self(self.0.clone().chain_update(bytes))
+    }
+
+    /// The hash of all of them, in hex.
+    #[must_use]
+    pub fn end(self) -> String {
+        hex(&self.0.finalize())
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A new version of a file, beside it and on stable storage, not yet in its place.
@@ -30,26 +73,30 @@ pub struct Staged {
 ///
 /// When it cannot be written; nothing is left then.
 pub fn stage(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
-    stage_as(target, bytes, TEMP_END)
+    stage_as(target, bytes, TEMP_END, true)
 }
 
-/// Writes beside `target` what `target` is with `insert` at byte `at`. The rest
-/// is copied, or shared, by the system.
+/// The same, not on stable storage yet: for what is made of other files.
+///
+/// # Errors
+///
+/// When it cannot be written; nothing is left then.
+pub fn stage_unflushed(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
+    stage_as(target, bytes, TEMP_END, false)
+}
+
+/// Writes beside `target` what `target` is up to byte `at`, and then `end`. The
+/// former is copied, or shared, by the system.
 ///
 /// # Errors
 ///
 /// When it cannot be read or written; nothing is left then.
-pub fn stage_spliced(target: &Path, at: u64, insert: &[u8]) -> io::Result<Staged> {
+pub fn stage_spliced(target: &Path, at: u64, end: &[u8]) -> io::Result<Staged> {
     let mut file = temporary(target, TEMP_END)?;
     fail::point("exchange.splice-begun");
     let mut old = File::open(target)?;
-    let length = old.metadata()?.len();
-    if at > length {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    copy_range(&mut old, 0, at, file.as_file_mut())?;
-    file.write_all(insert)?;
-    copy_range(&mut old, at, length - at, file.as_file_mut())?;
+    copy_start(&mut old, at, file.as_file_mut())?;
+    file.write_all(end)?;
     file.as_file()
         .set_permissions(old.metadata()?.permissions())?;
     file.as_file().sync_data()?;
@@ -68,10 +115,10 @@ pub fn fresh(target: &Path) -> io::Result<tempfile::TempPath> {
     Ok(temporary(target, TEMP_END)?.into_temp_path())
 }
 
-/// Makes of `spare`, an older version of `target`, what `target` is with
-/// `insert` at byte `at`. The first `same` bytes of both are the same, so that
-/// only what follows them is read and written. The spare is used up; it takes
-/// the place of `temp`, which [`fresh`] made.
+/// Makes of `spare`, an older version of `target`, what `target` is up to byte `at`,
+/// and then `end`. The first `same` bytes of both are the same, so that only what
+/// follows them is read and written. The spare is used up; it takes the place of
+/// `temp`, which [`fresh`] made.
 ///
 /// # Errors
 ///
@@ -81,18 +128,17 @@ pub fn stage_on(
     temp: tempfile::TempPath,
     target: &Path,
     at: u64,
-    insert: &[u8],
+    end: &[u8],
 ) -> io::Result<Staged> {
     let mut old = File::open(target)?;
+    let same = same.min(at);
     old.seek(io::SeekFrom::Start(same))?;
     let mut rest = Vec::new();
-    old.read_to_end(&mut rest)?;
-    let cut = at
-        .checked_sub(same)
-        .and_then(|cut| usize::try_from(cut).ok());
-    let cut = cut.filter(|cut| *cut <= rest.len());
-    let cut = cut.ok_or(io::ErrorKind::InvalidInput)?;
-    rest.splice(cut..cut, insert.iter().copied());
+    let between = (&old).take(at - same).read_to_end(&mut rest)?;
+    if between as u64 != at - same {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    rest.extend_from_slice(end);
     fs::rename(spare, &temp)?;
     fail::point("exchange.spare-taken");
     let mut file = fs::OpenOptions::new().write(true).open(&temp)?;
@@ -107,10 +153,9 @@ pub fn stage_on(
     })
 }
 
-/// Copies `length` bytes from `at` on to the end of another file; on Linux the
-/// system does, without handing them to this process.
-fn copy_range(from: &mut File, at: u64, length: u64, to: &mut File) -> io::Result<()> {
-    from.seek(io::SeekFrom::Start(at))?;
+/// Copies the first `length` bytes to another file; on Linux the system does,
+/// without handing them to this process.
+fn copy_start(from: &mut File, length: u64, to: &mut File) -> io::Result<()> {
     // `io::copy` uses `copy_file_range` where there is one.
     let copied = io::copy(&mut (&*from).take(length), to)?;
     if copied == length {
@@ -188,14 +233,16 @@ fn temporary(target: &Path, end: &str) -> io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder_of(target))
 }
 
-fn stage_as(target: &Path, bytes: &[u8], end: &str) -> io::Result<Staged> {
+fn stage_as(target: &Path, bytes: &[u8], end: &str, flush: bool) -> io::Result<Staged> {
     let mut file = temporary(target, end)?;
     fail::point("exchange.temp-made");
     file.write_all(bytes)?;
     if let Ok(found) = fs::metadata(target) {
         file.as_file().set_permissions(found.permissions())?;
     }
-    file.as_file().sync_data()?;
+    if flush {
+        file.as_file().sync_data()?;
+    }
     Ok(Staged {
         temp: file.into_temp_path(),
         target: target.to_owned(),
@@ -273,7 +320,7 @@ impl Staged {
             }
             Err(error) if is_unsupported(&error) => {
                 let old = fs::read(&self.target)?;
-                let keep = stage_as(&self.target, &old, KEEP_END)?;
+                let keep = stage_as(&self.target, &old, KEEP_END, true)?;
                 self.temp
                     .persist(&self.target)
                     .map_err(|failed| failed.error)?;
@@ -424,7 +471,7 @@ pub struct Later {
 }
 
 fn copied(target: &Path, bytes: Vec<u8>) -> io::Result<Copied> {
-    let copy = stage_as(target, &bytes, KEEP_END)?;
+    let copy = stage_as(target, &bytes, KEEP_END, true)?;
     let path = copy.temp.keep().map_err(|failed| failed.error)?;
     Ok(Copied { bytes, path })
 }

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::exchange::{Copied, sha256};
 use crate::fail;
 use crate::failure::Failure;
-use crate::keeper::{Keeper, Look, Present, Put, StampIs, is_last_version};
+use crate::keeper::{Flush, Keeper, Look, Present, Put, is_last_version};
 use crate::mirror::{cannot_be_taken, changed_meanwhile, keep_beside};
 use crate::session::Session;
 use crate::{git, history, world};
@@ -105,12 +105,20 @@ pub fn follow_at_end(session: &Session<'_>, waiting: &mut Waiting) -> Vec<News> 
     follow_at(session, waiting, Moment::EndOfAttempt)
 }
 
+/// Brings the files up to date where nothing more is going to happen for now, with
+/// what is made of large ones.
+pub fn follow_to_rest(session: &Session<'_>, waiting: &mut Waiting) -> Vec<News> {
+    follow_at(session, waiting, Moment::Rest)
+}
+
 /// When files are looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Moment {
     Any,
     /// Only what may have changed is looked at; a lock of git is that of the dead.
     EndOfAttempt,
+    /// Nothing more is going to happen for now.
+    Rest,
 }
 
 fn follow_at(session: &Session<'_>, waiting: &mut Waiting, moment: Moment) -> Vec<News> {
@@ -232,13 +240,8 @@ fn target(session: &Session<'_>, file: &FaceFile) -> PathBuf {
 /// The keeper of a file of the project.
 fn keeper(session: &Session<'_>, file: &FaceFile) -> Result<Keeper, Failure> {
     let target = target(session, file);
-    Keeper::open(
-        &session.project.home,
-        &key(file.path),
-        &target,
-        StampIs::Written,
-    )
-    .map_err(|error| cannot_write(file, &error))
+    Keeper::open(&session.project.home, &key(file.path), &target, Flush::File)
+        .map_err(|error| cannot_write(file, &error))
 }
 
 /// Under what the stamp of a file of the project is kept.
@@ -375,6 +378,7 @@ impl Following<'_, '_> {
                 }
             }
             if self.show(keeper, is_elsewhere, &mut news)? == Put::Done {
+                self.derive_at_rest(keeper, &mut news)?;
                 return Ok(news);
             }
             for displaced in keeper.take_displaced() {
@@ -432,6 +436,7 @@ impl Following<'_, '_> {
             now: self.session.world.now(),
             zone: self.session.world.zone(),
             iteration: None,
+            is_part: false,
         };
         let archive = self.file.archive;
         archive.map_or_else(Took::default, |archive| (archive.take)(&text, &about))
@@ -526,6 +531,7 @@ impl Following<'_, '_> {
             now: self.session.world.now(),
             zone: self.session.world.zone(),
             iteration: None,
+            is_part: false,
         }
     }
 
@@ -758,7 +764,7 @@ impl Following<'_, '_> {
     }
 
     fn git_is_at_work(&self) -> bool {
-        let may_be = self.moment == Moment::Any;
+        let may_be = self.moment != Moment::EndOfAttempt;
         may_be && git::is_at_work(&self.session.project.work_tree) && self.is_tracked()
     }
 
@@ -833,7 +839,7 @@ impl Following<'_, '_> {
         }
         // What is shown from the first row on may stand there already.
         if !positions.is_empty()
-            && let Some(put) = large::splice(self.file, keeper, &behind)?
+            && let Some(put) = self.extend(keeper, &behind)?
         {
             return Ok(put);
         }
@@ -863,7 +869,7 @@ impl Following<'_, '_> {
         // First what is made of the file: as long as the file is behind, a crash
         // leaves this to the next command.
         if !new.is_empty() {
-            self.derive(text, &new, news)?;
+            self.derive((text, &new), &behind.positions, news)?;
         }
         if text == Some(new.as_str()) && keeper.target().is_file() {
             keeper.settle(behind.positions, large::tail(self.file, &new))?;
@@ -911,12 +917,38 @@ impl Following<'_, '_> {
         show(text, &shown)
     }
 
+    /// Who keeps what is made of the file.
+    fn page_keeper(&self, path: &str) -> Result<Keeper, Trouble> {
+        let project = &self.session.project;
+        let target = project.root.join(path);
+        Ok(Keeper::open(
+            &project.home,
+            &key(path),
+            &target,
+            Flush::Nothing,
+        )?)
+    }
+
+    /// What is made of a large file follows at rest.
+    fn derive_at_rest(&self, keeper: &Keeper, news: &mut Vec<News>) -> Result<(), Trouble> {
+        let (Some(path), Moment::Rest) = (self.file.derived_path(), self.moment) else {
+            return Ok(());
+        };
+        let positions = &keeper.stamp().positions;
+        let is_behind = self.page_keeper(path)?.stamp().positions != *positions;
+        if !is_behind || !keeper.target().is_file() {
+            return Ok(());
+        }
+        let text = read_text(keeper.target())?;
+        self.derive((None, &text), positions, news)
+    }
+
     /// Writes what is made of the file for people to read. `before` is the file as
     /// it stood: what is made of that is piton's, also where another branch has it.
     fn derive(
         &self,
-        before: Option<&str>,
-        text: &str,
+        (before, text): (Option<&str>, &str),
+        positions: &BTreeMap<String, u64>,
         news: &mut Vec<News>,
     ) -> Result<(), Trouble> {
         let Some(Derived { path, render, .. }) = self.file.derived else {
@@ -926,15 +958,14 @@ impl Following<'_, '_> {
             return Ok(());
         };
         let target = self.session.project.root.join(path);
-        let home = &self.session.project.home;
-        let mut keeper = Keeper::open(home, &key(path), &target, StampIs::Written)?;
+        let mut keeper = self.page_keeper(path)?;
         keeper.locked::<_, Trouble>(|keeper| {
             // What a crash left; what is somebody else's among it stays.
             keeper.tidy(|_| Ok::<_, Trouble>(false))?;
             // What was merged may have entries of one minute in another order: that
             // is seen to with the next one.
             if std::fs::read_to_string(&target).is_ok_and(|there| has_same_lines(&there, &text)) {
-                return Ok(());
+                return Ok(keeper.note(positions.clone())?);
             }
             let is_own = |bytes: &[u8]| {
                 let own = before.and_then(|before| render(before).ok());
@@ -958,7 +989,7 @@ impl Following<'_, '_> {
                 }
                 keeper.accept(&bytes)?;
             }
-            keeper.put(text.as_bytes(), BTreeMap::new(), None)?;
+            keeper.put(text.as_bytes(), positions.clone(), None)?;
             Ok(())
         })
     }

@@ -15,12 +15,13 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use piton_formats::ends::Ends;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::{
-    Copied, Displaced, Staged, fresh, leftovers, sha256, stage, stage_on, stage_spliced,
-    write_through,
+    Copied, Displaced, Hashing, Staged, fresh, leftovers, sha256, stage, stage_on, stage_spliced,
+    stage_unflushed, write_through,
 };
 use crate::{fail, git};
 
@@ -39,8 +40,7 @@ pub struct Stamp {
     /// The hash of the file that was there before the last exchange.
     #[serde(default)]
     pub before: String,
-    /// The hash of the file that the last exchange put there; empty for one
-    /// that is too large to be read for it.
+    /// The hash of the file that the last exchange put there.
     #[serde(default)]
     pub after: String,
     /// The name of the file that was exchanged with it.
@@ -52,7 +52,7 @@ pub struct Stamp {
     /// How many events of each stream the file shows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub positions: BTreeMap<String, u64>,
-    /// Where the next element of its list goes, in a large file.
+    /// What is enough of a large file to show what is new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<Tail>,
     /// The version before, of a large file.
@@ -111,13 +111,57 @@ impl Stamp {
     }
 }
 
-/// Where the next element of the list of a large file goes.
+/// Where the ends of a large file are, of which what is new is made ([`Ends`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tail {
-    /// The byte behind the last element.
+    /// How long the beginning is.
+    pub head: u64,
+    /// The byte where the end begins.
     pub at: u64,
-    /// What the line of an element begins with.
-    pub indent: String,
+    /// How many bytes of the end nothing comes before.
+    pub first: u64,
+    /// As in [`Ends::open`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
+    /// How far the hash of the file has come at `at` ([`Hashing::state`]).
+    pub hashed: String,
+}
+
+impl Tail {
+    /// The ends of a text.
+    #[must_use]
+    pub fn of(text: &str, ends: Ends) -> Self {
+        Self {
+            head: ends.head as u64,
+            at: ends.tail as u64,
+            first: ends.first as u64,
+            open: ends.open,
+            hashed: Hashing::of(&text.as_bytes()[..ends.tail]).state(),
+        }
+    }
+
+    /// Smaller ends of the same file, found in `abridged`, which has these.
+    #[must_use]
+    pub fn within(&self, abridged: &str, ends: Ends) -> Option<Self> {
+        let head = usize::try_from(self.head).ok()?;
+        let between = abridged.as_bytes().get(head..ends.tail)?;
+        let mut open = self.open.clone();
+        open.extend(ends.open);
+        open.sort_unstable();
+        open.dedup();
+        Some(Self {
+            at: self.at + between.len() as u64,
+            first: ends.first as u64,
+            hashed: Hashing::from_state(&self.hashed)?.then(between).state(),
+            head: self.head,
+            open,
+        })
+    }
+
+    /// The hash of the file whose end is this.
+    fn hash_with(&self, end: &[u8]) -> Option<String> {
+        Some(Hashing::from_state(&self.hashed)?.then(end).end())
+    }
 }
 
 /// What tells, without reading it, that a file is the one that was written last.
@@ -187,14 +231,16 @@ pub enum Put {
     Overtaken,
 }
 
-/// Whether a stamp is flushed before the exchange: for files whose things have
-/// no names, so that after a power cut piton knows its own file.
+/// What is on stable storage before the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StampIs {
-    /// On stable storage.
-    Flushed,
-    /// Written, and left to the system.
-    Written,
+pub enum Flush {
+    /// The new version and its stamp: for files whose things have no names, so
+    /// that after a power cut piton knows its own file.
+    Stamp,
+    /// The new version.
+    File,
+    /// Neither: the file is made of another one, and is made again.
+    Nothing,
 }
 
 /// The keeper of one file.
@@ -206,7 +252,7 @@ pub struct Keeper {
     spare: PathBuf,
     remembered: PathBuf,
     stamp: Stamp,
-    durability: StampIs,
+    flush: Flush,
     /// The hash of what was found in the place of the file, when it was ours. A
     /// crash before an exchange leaves the version before the last one there.
     found: Option<String>,
@@ -235,7 +281,7 @@ impl Keeper {
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn open(home: &Path, key: &str, target: &Path, durability: StampIs) -> io::Result<Self> {
+    pub fn open(home: &Path, key: &str, target: &Path, flush: Flush) -> io::Result<Self> {
         let folder = folder(home);
         fs::create_dir_all(&folder)?;
         let stamp_file = OpenOptions::new()
@@ -253,7 +299,7 @@ impl Keeper {
             remembered: folder.join(format!("{key}.{ASKED}")),
             stamp_file,
             stamp,
-            durability,
+            flush,
             found: None,
             displaced: Vec::new(),
             head: None,
@@ -404,8 +450,8 @@ impl Keeper {
         })
     }
 
-    /// Notes how far the file shows the streams as it stands, and where the
-    /// next element of its list goes.
+    /// Notes how far the file shows the streams as it stands, and where its ends
+    /// are.
     ///
     /// # Errors
     ///
@@ -427,7 +473,6 @@ impl Keeper {
     }
 
     /// Whether piton alone made the present version of this one, which is committed.
-    /// Of a file that is too large to be read it is taken for granted.
     #[must_use]
     pub fn is_own_since(&self, committed: &str) -> bool {
         let own = &self.stamp.own;
@@ -436,7 +481,7 @@ impl Keeper {
             own.iter().any(|known| known == own_name(&hash))
         };
         // Git may keep other line ends than those of the work tree.
-        own.is_empty() || is_known(committed) || is_known(&committed.replace('\n', "\r\n"))
+        is_known(committed) || is_known(&committed.replace('\n', "\r\n"))
     }
 
     /// Puts a new version into its place.
@@ -457,9 +502,12 @@ impl Keeper {
         if let Some(folder) = self.target.parent() {
             fs::create_dir_all(folder)?;
         }
-        let staged = stage(&self.target, bytes)?;
+        let staged = match self.flush {
+            Flush::Stamp | Flush::File => stage(&self.target, bytes)?,
+            Flush::Nothing => stage_unflushed(&self.target, bytes)?,
+        };
         let after = sha256(bytes);
-        let put = self.exchange(staged, after, positions, tail)?;
+        let put = self.exchange(staged, (after, tail), positions, None)?;
         if put == Put::Done {
             self.drop_spare();
             self.keep_base(bytes);
@@ -467,8 +515,27 @@ impl Keeper {
         Ok(put)
     }
 
-    /// Puts a version into its place that is the present one with `insert` at
-    /// its tail. What stands before and after is not read by this process.
+    /// What is between the ends of a large file left out; none where it is not
+    /// piton's version, or no text.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn abridged(&self, tail: &Tail) -> io::Result<Option<String>> {
+        let mut file = File::open(&self.target)?;
+        let mut bytes = Vec::new();
+        (&file).take(tail.head).read_to_end(&mut bytes)?;
+        file.seek(io::SeekFrom::Start(tail.at))?;
+        file.read_to_end(&mut bytes)?;
+        Ok(match self.may_be_foreign() {
+            true => None,
+            false => String::from_utf8(bytes).ok(),
+        })
+    }
+
+    /// Puts a version into its place that is the present one up to where its end
+    /// begins, and then `end`. What stands before is not read by this process.
+    /// `next` are the ends of the new version.
     ///
     /// # Errors
     ///
@@ -476,27 +543,46 @@ impl Keeper {
     pub fn splice(
         &mut self,
         tail: &Tail,
-        insert: &[u8],
+        (end, next): (&[u8], Tail),
         positions: BTreeMap<String, u64>,
     ) -> io::Result<Put> {
-        let staged = match self.staged_on_spare(tail, insert) {
+        let Some(after) = tail.hash_with(end) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let staged = match self.staged_on_spare(tail, end) {
             Some(staged) => staged,
-            None => stage_spliced(&self.target, tail.at, insert)?,
+            None => stage_spliced(&self.target, tail.at, end)?,
         };
         if self.may_be_foreign() {
             // What was copied may be of two versions: nobody shall see that.
             return Ok(Put::Overtaken);
         }
-        let tail = Tail {
-            at: tail.at + insert.len() as u64,
-            indent: tail.indent.clone(),
-        };
-        self.exchange(staged, String::new(), positions, Some(tail))
+        let put = self.exchange(staged, (after, Some(next)), positions, Some(tail.at))?;
+        if put == Put::Done {
+            self.splice_base(tail.at, end).ok();
+        }
+        Ok(put)
+    }
+
+    /// Makes what is kept of the last version say what the new one says. Whether it
+    /// does is told by its hash.
+    fn splice_base(&self, at: u64, end: &[u8]) -> io::Result<()> {
+        let length = at + end.len() as u64;
+        if length > BASE_BYTES_MAX as u64 {
+            return match fs::exists(&self.base)? {
+                true => fs::remove_file(&self.base),
+                false => Ok(()),
+            };
+        }
+        let mut base = OpenOptions::new().write(true).open(&self.base)?;
+        base.seek(io::SeekFrom::Start(at))?;
+        base.write_all(end)?;
+        base.set_len(length)
     }
 
     /// The next version made of the one before, where there is one, nobody has
     /// touched it, and nobody else knows it by another name.
-    fn staged_on_spare(&self, tail: &Tail, insert: &[u8]) -> Option<Staged> {
+    fn staged_on_spare(&self, tail: &Tail, end: &[u8]) -> Option<Staged> {
         let spare = self.stamp.spare.as_ref()?;
         let is_ours = Look::at(&self.spare) == Some(spare.look) && is_only_name(&self.spare);
         if !is_ours {
@@ -510,15 +596,14 @@ impl Keeper {
             return None;
         }
         let spare = (self.spare.as_path(), spare.same);
-        stage_on(spare, temp, &self.target, tail.at, insert).ok()
+        stage_on(spare, temp, &self.target, tail.at, end).ok()
     }
 
     /// Puts the version aside that came out of an exchange, if it can be of use.
-    fn put_aside(&self, displaced: Displaced, old: &Stamp) -> Option<Spare> {
-        let tail = old.tail.as_ref()?;
+    fn put_aside(&self, displaced: Displaced, same: u64) -> Option<Spare> {
         displaced.keep_as(&self.spare).ok()?;
         Some(Spare {
-            same: tail.at,
+            same,
             look: Look::at(&self.spare)?,
         })
     }
@@ -528,12 +613,14 @@ impl Keeper {
         fs::remove_file(&self.spare).ok();
     }
 
+    /// `same` is how many bytes of the version before and the new one are known to
+    /// be the same.
     fn exchange(
         &mut self,
         staged: Staged,
-        after: String,
+        (after, tail): (String, Option<Tail>),
         positions: BTreeMap<String, u64>,
-        tail: Option<Tail>,
+        same: Option<u64>,
     ) -> io::Result<Put> {
         fail::point("mirror.staged");
         let old = self.stamp.clone();
@@ -551,10 +638,7 @@ impl Keeper {
             tail,
             spare: None,
             gone: old.gone.clone(),
-            own: match after.is_empty() {
-                true => Vec::new(),
-                false => with_version(&old.own, own_name(&after)),
-            },
+            own: with_version(&old.own, own_name(&after)),
             after,
             absent_on: String::new(),
             head: head.hash,
@@ -562,9 +646,9 @@ impl Keeper {
         };
         // What is shown whole again is healed by the next write. What is shown
         // row by row must not be said to be shown before it is.
-        let shown = match self.durability {
-            StampIs::Flushed => fresh.positions.clone(),
-            StampIs::Written => old.positions.clone(),
+        let shown = match self.flush {
+            Flush::Stamp => fresh.positions.clone(),
+            Flush::File | Flush::Nothing => old.positions.clone(),
         };
         self.put_stamp(Stamp {
             positions: shown,
@@ -589,7 +673,7 @@ impl Keeper {
             // not know of this one, and may write over it before it is read,
             // also when this process dies. So a copy stays until it is. Of a plan
             // it is the version in the place that counts.
-            if self.durability == StampIs::Written {
+            if self.flush != Flush::Stamp {
                 self.displaced.extend(displaced.copy()?);
             }
             let later =
@@ -604,10 +688,9 @@ impl Keeper {
             })?;
             return Ok(Put::Overtaken);
         }
-        // Only what was spliced begins like the version before.
-        let spare = match &fresh.tail {
-            Some(_) if fresh.after.is_empty() => self.put_aside(displaced, &old),
-            _ => {
+        let spare = match same {
+            Some(same) => self.put_aside(displaced, same),
+            None => {
                 drop(displaced);
                 None
             }
@@ -775,7 +858,7 @@ impl Keeper {
             return Ok(());
         }
         write_stamp(&self.stamp_file, &stamp)?;
-        if self.durability == StampIs::Flushed {
+        if self.flush == Flush::Stamp {
             self.stamp_file.sync_data()?;
         }
         self.stamp = stamp;
@@ -931,19 +1014,25 @@ mod tests {
 
     fn spliced(keeper: &mut Keeper, what: &str) -> Put {
         let tail = keeper.stamp().tail.clone().expect("a tail");
-        let insert = format!(",\n  {what}");
-        keeper
-            .splice(&tail, insert.as_bytes(), BTreeMap::new())
-            .expect("spliced")
+        let abridged = keeper.abridged(&tail).expect("read").expect("a text");
+        let end = abridged.strip_suffix("\n]\n").expect("an end");
+        let end = format!("{end},\n  {what}\n]\n");
+        let put = keeper.splice(&tail, (end.as_bytes(), tail.clone()), BTreeMap::new());
+        assert_eq!(keeper.stamp().after, sha256(text(keeper).as_bytes()));
+        assert_eq!(keeper.base(), Some(text(keeper)));
+        put.expect("spliced")
     }
 
     fn kept(folder: &Path) -> Keeper {
         let target = folder.join("list.json");
-        let mut keeper = Keeper::open(folder, "list", &target, StampIs::Written).expect("opened");
-        let tail = Tail {
-            at: 5,
-            indent: "  ".to_owned(),
+        let mut keeper = Keeper::open(folder, "list", &target, Flush::File).expect("opened");
+        let ends = Ends {
+            head: 0,
+            tail: 4,
+            first: 1,
+            open: Vec::new(),
         };
+        let tail = Tail::of(BODY, ends);
         let put = keeper.put(BODY.as_bytes(), BTreeMap::new(), Some(tail));
         assert_eq!(put.expect("put"), Put::Done);
         keeper
@@ -998,8 +1087,7 @@ mod tests {
         drop(keeper);
         let target = folder.path().join("list.json");
         fs::write(&target, "[\n  2,\n  9\n]\n").expect("written");
-        let mut next =
-            Keeper::open(folder.path(), "list", &target, StampIs::Written).expect("opened");
+        let mut next = Keeper::open(folder.path(), "list", &target, Flush::File).expect("opened");
         let mut taken = Vec::new();
         next.tidy(|left| {
             taken.push(left.to_vec());

@@ -35,7 +35,7 @@ use crate::faces::{in_lines, is_cut_short};
 use crate::fail;
 use crate::failure::Failure;
 use crate::history::{self, Keeps};
-use crate::keeper::{Keeper, Look, Present, Put, StampIs, is_last_version, last_version};
+use crate::keeper::{Flush, Keeper, Look, Present, Put, is_last_version, last_version};
 use crate::lies::Rule;
 use crate::project::Project;
 use crate::session::Session;
@@ -182,7 +182,7 @@ fn key(run: RunId) -> String {
 ///
 /// When the stamp cannot be kept.
 pub fn adopt(home: &Path, run: RunId, target: &Path, present: &[u8]) -> io::Result<()> {
-    let mut keeper = Keeper::open(home, &key(run), target, StampIs::Flushed)?;
+    let mut keeper = Keeper::open(home, &key(run), target, Flush::Stamp)?;
     keeper.locked(|keeper| keeper.accept(present))
 }
 
@@ -201,7 +201,7 @@ impl Mirror {
         Ok(Some(Self {
             run: row.id,
             path,
-            keeper: Keeper::open(home, &key(row.id), &target, StampIs::Flushed)?,
+            keeper: Keeper::open(home, &key(row.id), &target, Flush::Stamp)?,
             plan,
             bytes: 0,
             written_at: None,

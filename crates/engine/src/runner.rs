@@ -1073,8 +1073,11 @@ impl Runner<'_, '_> {
         }
         self.faces_at = now;
         self.faces_behind = false;
-        let news = faces::follow_again(self.session, &mut self.waiting);
-        tell_news(news, tell);
+        let follow = match now_or_never {
+            true => faces::follow_to_rest,
+            false => faces::follow_again,
+        };
+        tell_news(follow(self.session, &mut self.waiting), tell);
     }
 
     fn write_mirror(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {

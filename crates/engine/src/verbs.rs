@@ -29,7 +29,7 @@ pub mod transcript;
 
 use std::path::Path;
 
-use crate::faces;
+use crate::faces::{self, News, Waiting};
 use crate::failure::Failure;
 use crate::notice::Notice;
 use crate::project::Project;
@@ -48,7 +48,16 @@ fn session<'w>(world: &'w World, told: &mut Told<'_>) -> Result<Session<'w>, Fai
 /// Brings the native files up to date with what was stored, and tells what was
 /// found in them. Whatever becomes of them, what is stored is stored.
 fn follow_faces(session: &Session<'_>, told: &mut Told<'_>) {
-    for news in faces::follow(session) {
+    tell_faces(faces::follow(session), told);
+}
+
+/// The same where nothing more is going to happen for now.
+fn follow_faces_to_rest(session: &Session<'_>, told: &mut Told<'_>) {
+    tell_faces(faces::follow_to_rest(session, &mut Waiting::new()), told);
+}
+
+fn tell_faces(news: Vec<News>, told: &mut Told<'_>) {
+    for news in news {
         let text = news.to_string();
         told(if news.is_warning() {
             Notice::Warning(&text)

@@ -21,7 +21,7 @@ pub use detect::detect;
 pub use formats::PROJECT;
 pub use markdown::markdown;
 use show::recount;
-pub use show::{element_of, show, told_again};
+pub use show::{show, told_again};
 pub use take::take;
 
 /// What the format is called where things of several are kept.

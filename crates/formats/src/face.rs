@@ -47,6 +47,8 @@ pub struct About<'a> {
     pub zone: &'a TimeZone,
     /// Agents started in the latest run, where there is one.
     pub iteration: Option<u64>,
+    /// Whether the text is only the ends of a file ([`crate::ends`]).
+    pub is_part: bool,
 }
 
 /// What a file holds.

@@ -108,6 +108,7 @@ pub(crate) fn about<'a>(source: Source<'a>) -> About<'a> {
         now: jiff::Timestamp::UNIX_EPOCH,
         zone: &UTC,
         iteration: None,
+        is_part: false,
     }
 }
 

@@ -6,18 +6,18 @@
 //!
 //! [`patch`] is how a file is changed: the text is made to say something else
 //! by the fewest edits, and everything that did not change keeps its bytes.
-//! [`append_point`] is the way into a text that is too large for that.
+//! [`ends`] is the way into a text that is too large for that.
 //! [`render`] writes a document that was not there before.
 
-mod append;
 mod emit;
+mod ends;
 mod parse;
 mod patch;
 mod string;
 mod style;
 
 pub use crate::tree::{DEPTH_MAX, Fault, Key, Kind, Map, Node, Parsed, Scalar, Span, Style, Value};
-pub use append::{AppendPoint, append_point, render_element};
 pub use emit::{render, same};
+pub use ends::ends;
 pub use parse::{has_bom, parse, parse_stream};
 pub use patch::{CannotPatch, patch};

@@ -7,6 +7,7 @@
 //! - [`agent_os`]: `.agent-os/progress/`, read tolerantly and written in place.
 //! - [`adoption`]: what of a file was taken, and what was not.
 //! - [`conflict`]: a merge that nobody has resolved.
+//! - [`ends`]: large texts of which only the ends are read.
 //! - [`face`]: what a file of the project has to do with the core.
 //! - [`format`]: the native formats as a table.
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
@@ -73,6 +74,7 @@ pub mod adoption;
 pub mod agent_hooks;
 pub mod conflict;
 mod doubted;
+pub mod ends;
 pub mod face;
 pub mod format;
 mod graph;

@@ -7,6 +7,7 @@ use piton_core::command::Found;
 use piton_core::memory::Memory;
 
 use crate::conflict;
+use crate::ends::Ends;
 use crate::face::{About, CannotShow, Detected, Shown, Took};
 use crate::format::Format;
 use crate::problem::Source;
@@ -42,6 +43,9 @@ pub struct Derived {
     pub render: Render,
     /// Makes one of three versions: base, ours and theirs.
     pub merge: fn([&str; 3]) -> String,
+    /// Makes it of the one before, given what is made of the ends of the file before
+    /// and afterwards: made of ends, page, made of new ends.
+    pub extend: fn([&str; 3]) -> String,
 }
 
 /// What a file of the project is, and what makes it a face.
@@ -65,8 +69,10 @@ pub struct FaceFile {
     pub by_name_alone: bool,
     /// A file that is made of it for people to read, and how.
     pub derived: Option<Derived>,
-    /// The list that a large one is spliced at.
-    pub list: Option<List>,
+    /// Whether it shows anything of a row.
+    pub shows: fn(&Shown<'_>) -> bool,
+    /// Of a large one, the ends that are enough to show what is new.
+    pub ends: Option<fn(&str) -> Option<Ends>>,
     /// Where old entries are parted to, and how.
     pub archive: Option<Archive>,
     /// What it is called when it is turned into another format, or made of one.
@@ -100,7 +106,7 @@ pub struct Unread {
     pub text: String,
 }
 
-/// A file that nothing is made of, spliced into or parted from.
+/// A file that nothing is made of or parted from.
 pub(crate) const PLAIN: FaceFile = FaceFile {
     face: "",
     path: "",
@@ -110,7 +116,8 @@ pub(crate) const PLAIN: FaceFile = FaceFile {
     told_again: |_| None,
     by_name_alone: false,
     derived: None,
-    list: None,
+    shows: |_| true,
+    ends: None,
     archive: None,
     converts: None,
     belongs_to: &[],
@@ -153,25 +160,6 @@ pub struct Ignored {
     pub folder: &'static str,
 }
 
-/// What a row is in the list of a file.
-pub enum Element {
-    /// An element.
-    New(Node),
-    /// Nothing.
-    None,
-    /// A change of something else in the file.
-    Other,
-}
-
-/// The list of a large file.
-#[derive(Clone, Copy)]
-pub struct List {
-    /// The key of the list at the top of the document.
-    pub key: &'static str,
-    /// What a row is in it.
-    pub element: fn(Shown<'_>) -> Element,
-}
-
 /// A text that was parted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Archived {
@@ -189,6 +177,9 @@ pub struct Archive {
     /// Parts a text, given the time, the most entries and days to keep; none
     /// where nothing is old enough.
     pub part: fn(&str, Timestamp, usize, u32) -> Option<Archived>,
+    /// Whether a text, or the ends of one, tells of so many entries of which one is
+    /// older than so many days.
+    pub is_due: fn(&str, Timestamp, usize, u32) -> bool,
     /// The archive of a month with more entries.
     pub merge: fn(Option<&str>, &[Node]) -> Result<String, CannotShow>,
     /// Tells what the archive of a month holds.

@@ -25,7 +25,7 @@ pub use detect::detect;
 pub use formats::PROJECT;
 pub use migrate::from_progress_txt;
 pub use observed::{is_actionable, observations};
-pub use show::{element_of, show, told_again};
+pub use show::{show, told_again};
 pub use signal::{Failure, Signal, What, signal_of_line, signals};
 pub use take::take;
 

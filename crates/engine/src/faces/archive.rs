@@ -44,6 +44,17 @@ pub(super) fn part(
     Ok(parted.keep)
 }
 
+/// Whether there is something to be parted by what the text, or its ends, tells, if
+/// one waits so many days longer.
+pub(super) fn is_due(session: &Session<'_>, file: &FaceFile, text: &str, rest: u32) -> bool {
+    let settings = Config::load(&session.project).map(|config| config.archive);
+    let Some((archive, settings)) = file.archive.zip(settings.ok()) else {
+        return false;
+    };
+    let days = settings.days.saturating_add(rest);
+    (archive.is_due)(text, session.world.now(), settings.entries, days)
+}
+
 /// The text of a month of the archive, or why it is none.
 pub(super) type MonthText = Result<String, Problem>;
 

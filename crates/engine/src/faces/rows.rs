@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use piton_core::call::Call;
 use piton_core::checkout::Checkout;
 use piton_core::entry::EntryRow;
-use piton_core::memory::MemoryRow;
+use piton_core::memory::{MemoryKind, MemoryRow};
 use piton_core::{AttemptRow, Event, Need, Node, RunId, StreamId, Tables};
 use piton_formats::face::{CRITERION, Shown};
 use piton_formats::plan_format::PlanKind;
@@ -28,6 +28,8 @@ const CALLS_SHOWN: usize = 1_000;
 /// when it does.
 pub(super) struct Behind {
     pub(super) rows: Vec<Fresh>,
+    /// The names of those that may stand in the file already, and changed since.
+    pub(super) changed: BTreeSet<String>,
     pub(super) positions: BTreeMap<String, u64>,
     /// Agents started in the latest run.
     pub(super) iteration: Option<u64>,
@@ -59,6 +61,19 @@ impl Fresh {
             Self::Entry(row) => row.checkout.as_ref(),
             Self::Attempt(row) => row.checkout.as_ref(),
             Self::Memory(row) => row.checkout.as_ref(),
+            Self::Call(_) => None,
+        }
+    }
+
+    /// What it is called in files; none for what has no name there.
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Entry(row) => row.entry.name.as_deref(),
+            Self::Attempt(row) => row.name.as_deref(),
+            Self::Memory(row) if row.memory.kind == MemoryKind::Guardrail => {
+                row.memory.title.as_deref()
+            }
+            Self::Memory(row) => Some(&row.id),
             Self::Call(_) => None,
         }
     }
@@ -115,11 +130,16 @@ pub(super) fn behind(
     let rows = session.load(&needs)?;
     let attempts = Config::load(&session.project)?.faces.attempts;
     let mut fresh = fresh(&rows.tables, attempts, calls);
+    fresh.retain(|row| (file.shows)(&row.shown()));
+    let changed = fresh.iter().filter(|row| wanted.has_changed(row));
+    let changed = changed.map(|row| row.name().unwrap_or_default().to_owned());
+    let changed = changed.collect();
     if file.criteria {
         say_criteria(session, &mut fresh)?;
     }
     Ok(Behind {
         rows: fresh,
+        changed,
         positions: now,
         iteration: latest_iteration(&rows.tables),
     })
@@ -193,12 +213,12 @@ fn fresh(tables: &Tables, attempts: Attempts, calls: VecDeque<Call>) -> Vec<Fres
     fresh
 }
 
-/// The rows that some events changed.
+/// The rows that some events changed, and of which of them they are the first.
 #[derive(Default)]
 struct Wanted {
-    entries: BTreeSet<u64>,
-    attempts: BTreeSet<piton_core::AttemptId>,
-    memory: BTreeSet<String>,
+    entries: BTreeMap<u64, bool>,
+    attempts: BTreeMap<piton_core::AttemptId, bool>,
+    memory: BTreeMap<String, bool>,
     runs: BTreeSet<RunId>,
     with_calls: bool,
     calls: VecDeque<Call>,
@@ -241,24 +261,23 @@ impl Wanted {
 
     fn event(&mut self, event: &Event, position: u64) {
         match event {
-            Event::EntryLogged(_) => drop(self.entries.insert(position)),
-            Event::EntryRevised { position, .. } => drop(self.entries.insert(*position)),
+            Event::EntryLogged(_) => note(&mut self.entries, position, true),
+            Event::EntryRevised { position, .. } => note(&mut self.entries, *position, false),
+            // One whose outcome waited for its check was not shown before.
             Event::AttemptEnded { attempt, run, .. }
             | Event::AttemptJudged { attempt, run, .. } => {
-                self.attempts.insert(*attempt);
+                note(&mut self.attempts, *attempt, true);
                 self.runs.insert(*run);
             }
-            Event::AttemptTold(told) | Event::AttemptRevised(told) => {
-                self.attempts.insert(told.attempt);
-            }
-            Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => {
-                self.memory.extend(memory.id.clone());
-            }
+            Event::AttemptTold(told) => note(&mut self.attempts, told.attempt, true),
+            Event::AttemptRevised(told) => note(&mut self.attempts, told.attempt, false),
+            Event::MemoryAdded(memory) => self.memory(memory.id.iter(), true),
+            Event::MemoryRevised(memory) => self.memory(memory.id.iter(), false),
             Event::MemoryRetired { id, .. } | Event::MemoryConfirmed { id, .. } => {
-                self.memory.insert(id.clone());
+                self.memory([id], false);
             }
             // How often it was used is shown; what came of it is not.
-            Event::MemoryUsed { ids, .. } => self.memory.extend(ids.iter().cloned()),
+            Event::MemoryUsed { ids, .. } => self.memory(ids, false),
             Event::MemoryJudged { .. } => {}
             Event::RunPlanned(_)
             | Event::ItemPlanned(_)
@@ -290,11 +309,32 @@ impl Wanted {
         }
     }
 
-    fn needs(self) -> Vec<Need> {
-        let entries = self.entries.into_iter().map(Need::Entry);
-        let attempts = self.attempts.into_iter().map(Need::Attempt);
-        let memory = self.memory.into_iter().map(Need::Memory);
-        let runs = self.runs.into_iter().map(Need::Run);
+    fn memory<'i>(&mut self, ids: impl IntoIterator<Item = &'i String>, is_new: bool) {
+        let ids = ids.into_iter().cloned();
+        ids.for_each(|id| note(&mut self.memory, id, is_new));
+    }
+
+    /// Whether the events changed a row that was there before them.
+    fn has_changed(&self, row: &Fresh) -> bool {
+        let is_new = match row {
+            Fresh::Entry(row) => self.entries.get(&row.position),
+            Fresh::Attempt(row) => self.attempts.get(&row.id),
+            Fresh::Memory(row) => self.memory.get(&row.id),
+            Fresh::Call(_) => None,
+        };
+        is_new == Some(&false)
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        let entries = self.entries.keys().copied().map(Need::Entry);
+        let attempts = self.attempts.keys().copied().map(Need::Attempt);
+        let memory = self.memory.keys().cloned().map(Need::Memory);
+        let runs = self.runs.iter().copied().map(Need::Run);
         entries.chain(attempts).chain(memory).chain(runs).collect()
     }
+}
+
+/// Notes a row that an event changed, or is the first of.
+fn note<K: Ord>(rows: &mut BTreeMap<K, bool>, key: K, is_new: bool) {
+    *rows.entry(key).or_default() |= is_new;
 }

@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::control::show_in_file;
 use super::journal::missing;
 use crate::exchange::stage;
-use crate::faces::{self, News};
+use crate::faces::{self, News, Waiting};
 use crate::failure::{Exit, Failure, Findings, unreadable, unwritable};
 use crate::input;
 use crate::project::Project;
@@ -385,7 +385,7 @@ pub fn sync(world: &World) -> Result<Synced, Failure> {
         elsewhere: elsewhere(&session.project),
         ..Synced::default()
     };
-    for news in faces::follow(&session) {
+    for news in faces::follow_to_rest(&session, &mut Waiting::new()) {
         match news {
             News::Behind(..) => synced.behind.push(news.to_string()),
             // That a person is asked is said once, of new and old questions alike.

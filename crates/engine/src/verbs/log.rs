@@ -4,7 +4,7 @@ use piton_core::Command;
 use piton_core::entry::{ENTRY_TYPES, Entry, EntryRow, EntryType};
 use serde_json::Value;
 
-use super::{Told, follow_faces, session};
+use super::{Told, follow_faces, follow_faces_to_rest, session};
 use crate::failure::Failure;
 use crate::held::{Held, own_item, refuse_other};
 use crate::session::Session;
@@ -31,7 +31,11 @@ pub fn log(world: &World, entry: Entry, told: &mut Told<'_>) -> Result<EntryRow,
         }
     });
     let (entry, stamp) = logged.expect("what is logged is an entry");
-    follow_faces(&session, told);
+    let follow = match entry.kind == EntryType::SessionEnded {
+        true => follow_faces_to_rest,
+        false => follow_faces,
+    };
+    follow(&session, told);
     Ok(EntryRow {
         id: stamp.id,
         position: stamp.position,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::show::{count_anew, document};
+use super::show::{count_anew, counted, document, oldest};
 use super::take::{read_nothing_or, refused, take_entries};
 use super::{ARCHIVE, ROOT};
 use crate::face::{About, CannotShow, Took};
@@ -21,6 +21,21 @@ use crate::understood::{digest, from_map, instant_or_utc, into_map, set, too_new
 
 /// What paths of problems in an archive begin with.
 const ROOT_NAME: &str = "archive";
+
+/// Whether the metadata of a log tell of so many entries of which one is older
+/// than so many days.
+pub(super) fn is_due(text: &str, now: Timestamp, max_entries: usize, days: u32) -> bool {
+    let root = json::parse(text).root;
+    let told = root.as_ref().and_then(|root| {
+        let count = counted(root.as_map()?)?;
+        Some((count, oldest(root)?))
+    });
+    let threshold = now.checked_sub(SignedDuration::from_hours(i64::from(days) * 24));
+    let is_old = |(count, oldest)| {
+        count >= max_entries && threshold.is_ok_and(|threshold| oldest < threshold)
+    };
+    told.is_some_and(is_old)
+}
 
 /// Parts a log of `max_entries` or more from what is older than `days`.
 ///

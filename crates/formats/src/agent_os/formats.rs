@@ -1,9 +1,12 @@
 //! The family in the registry.
 
-use super::markdown::merge_pages;
+use super::archive::is_due;
+use super::markdown::{extend_page, merge_pages};
 use super::{FACE, ROOT_NAME, SHAPE, archive, detect, markdown, merge_archive};
 use super::{recount, show, take, take_archive, told_again};
+use crate::face::Shown;
 use crate::format::{Format, NO_COUNTS, Role, Strict, about};
+use crate::json::ends;
 use crate::merge::rules::{Merge, NamedList, Settled};
 use crate::project_format::{Archive, Derived, FaceFile, Ignored, PLAIN, ProjectFormat};
 use crate::understood::said_of_whole;
@@ -46,14 +49,18 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         take: |text, _, about| take(text, about),
         show,
         told_again,
+        shows: |row| matches!(row, Shown::Entry(_)),
+        ends: Some(|text| ends(text, "entries")),
         derived: Some(Derived {
             path: ".agent-os/progress/progress.md",
             render: markdown,
             merge: merge_pages,
+            extend: extend_page,
         }),
         archive: Some(Archive {
             folder: ".agent-os/progress/archive",
             part: archive,
+            is_due,
             merge: merge_archive,
             take: take_archive,
         }),

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::show::document;
+use super::show::{counted, document};
 use crate::face::CannotShow;
 use crate::tree::Node;
 use crate::understood::instant_or_utc;
@@ -40,6 +40,12 @@ pub(super) fn merge_pages(versions: [&str; 3]) -> String {
     super::pages::merge(versions, UNDATED)
 }
 
+/// The page with what is new in the ends of the log, given what is rendered of
+/// these before and afterwards.
+pub(super) fn extend_page(versions: [&str; 3]) -> String {
+    super::pages::extend(versions, UNDATED)
+}
+
 /// What is written instead of the date of an entry that has none.
 const UNDATED: &str = "Undated";
 
@@ -62,10 +68,10 @@ pub fn markdown(json_text: &str) -> Result<String, CannotShow> {
         &mut out,
         format_args!("*Project: {}*", one_line(&project.unwrap_or_default())),
     );
-    line(
-        &mut out,
-        format_args!("*Total entries: {}*\n\n---\n", entries.len()),
-    );
+    // Of the ends of a log the metadata tell how many it has.
+    let told = root.as_map().and_then(counted).unwrap_or_default();
+    let total = told.max(entries.len());
+    line(&mut out, format_args!("*Total entries: {total}*\n\n---\n"));
     for (date, mut of_day) in by_date(entries) {
         of_day.sort_by_key(|(time, _)| Reverse(*time));
         let date = date.0.unwrap_or_else(|| UNDATED.to_owned());

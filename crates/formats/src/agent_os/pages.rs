@@ -74,11 +74,23 @@ impl<'t> Page<'t> {
 /// other left alone, is out. `undated` is what the entries without a date stand
 /// under.
 pub(super) fn merge(versions: [&str; 3], undated: &str) -> String {
+    merged(versions, undated, None)
+}
+
+/// The page with what is new in what is made of the ends of a log, which know how
+/// many entries there are: made of ends, page, made of new ends.
+pub(super) fn extend(versions: [&str; 3], undated: &str) -> String {
+    let mut lines = versions[2].lines();
+    let total = lines.find_map(|line| line.strip_prefix(TOTAL)?.strip_suffix('*')?.parse().ok());
+    merged(versions, undated, total)
+}
+
+fn merged(versions: [&str; 3], undated: &str, total: Option<usize>) -> String {
     let [base, ours, theirs] = versions.map(|text| Page::of(text, undated));
     let mut days: Vec<_> = ours.days.keys().chain(theirs.days.keys()).collect();
     days.sort_unstable();
     days.dedup();
-    let (mut body, mut total) = (String::new(), 0);
+    let (mut body, mut count) = (String::new(), 0);
     for day in days {
         let (before, mine, others) = (base.entries(day), ours.entries(day), theirs.entries(day));
         let is_in = |all: &[&str], entry: &str| all.contains(&entry);
@@ -87,19 +99,24 @@ pub(super) fn merge(versions: [&str; 3], undated: &str) -> String {
         let more = others
             .iter()
             .filter(|entry| !is_in(mine, entry) && stays(entry, mine));
-        let mut entries: Vec<&str> = kept.chain(more).copied().collect();
-        // The time stands first; the newest is at the top.
+        // The time stands first; the newest is at the top. What is new in a log is
+        // newer than what was there at the same minute.
+        let mut entries: Vec<&str> = match total {
+            Some(_) => more.chain(kept).copied().collect(),
+            None => kept.chain(more).copied().collect(),
+        };
         entries.sort_by_key(|entry| Reverse(clock(entry)));
         if entries.is_empty() {
             continue;
         }
-        total += entries.len();
+        count += entries.len();
         body.push_str(&format!("{DAY}{}\n\n", day.0.unwrap_or(undated)));
         for entry in entries {
             body.push_str(&format!("{entry}\n\n"));
         }
         body.push_str(&format!("{RULE}\n"));
     }
+    let total = total.unwrap_or(count);
     let counted = |line: &str| match line.starts_with(TOTAL) {
         true => format!("{TOTAL}{total}*\n"),
         false => line.to_owned(),
@@ -109,7 +126,11 @@ pub(super) fn merge(versions: [&str; 3], undated: &str) -> String {
         true => theirs.tail,
         false => ours.tail,
     };
-    format!("{head}{body}{}", tail.trim_start_matches('\n'))
+    let tail = match tail.trim() {
+        "" => String::new(),
+        words => format!("\n{words}\n"),
+    };
+    format!("{head}{body}{tail}")
 }
 
 fn clock(entry: &str) -> &str {

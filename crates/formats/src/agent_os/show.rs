@@ -39,7 +39,7 @@ pub fn show(
     let Some(text) = text.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty())
     else {
         let mut map = new_document(about);
-        show_in(&mut map, rows)?;
+        show_in(&mut map, rows, false)?;
         return Ok(json::render(&from_map(map)));
     };
     let root = document(text, about.file)?;
@@ -48,7 +48,7 @@ pub fn show(
     if is_empty {
         map = new_document(about);
     }
-    if !show_in(&mut map, rows)? {
+    if !show_in(&mut map, rows, about.is_part)? {
         return Ok(text.to_owned());
     }
     json::patch(text, &from_map(map)).map_err(|error| CannotShow(error.to_string()))
@@ -74,17 +74,19 @@ fn new_document(about: &About<'_>) -> Map {
         ("version", Node::string(Version::CURRENT.to_string())),
         ("project", Node::string(about.project)),
         ("entries", Node::seq(Vec::new())),
-        ("metadata", metadata(&Map::default(), &[])),
+        ("metadata", metadata(&Map::default(), &[], 0)),
     ];
     Map {
         pairs: pairs.map(|(key, node)| (Key::new(key), node)).into(),
     }
 }
 
-/// Shows the rows in a document, and says whether that changed anything.
-fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
+/// Shows the rows in a document, or in the ends of one, and says whether that
+/// changed anything.
+fn show_in(map: &mut Map, rows: &[Shown<'_>], is_part: bool) -> Result<bool, CannotShow> {
     let mut elements = Elements::of(map, "entries", &ENTRY_KEPT, id_of)?.by_time(timestamp_of);
     let marks = marks(&elements, rows);
+    let had = elements.list().len();
     // First what stands there under its own name: what another thing of that
     // name has written over it is shown at the end, under a name of its own.
     let is_there = |row: &&Shown<'_>| {
@@ -108,7 +110,9 @@ fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
     let Some(list) = elements.changed() else {
         return Ok(false);
     };
-    count_anew(map, list.as_seq().unwrap_or_default());
+    let total = counted(map).filter(|_| is_part);
+    let left_out = total.map_or(0, |total| total.saturating_sub(had));
+    count_with(map, list.as_seq().unwrap_or_default(), left_out);
     set(map, "entries", list, ROOT);
     Ok(true)
 }
@@ -153,10 +157,8 @@ fn milliseconds(time: Timestamp) -> String {
     format!("{time:.3}")
 }
 
-/// The entry that shows a row, for a caller that puts a single one into a file
-/// that is too large to be read; `None` for one that has no name.
-#[must_use]
-pub fn element_of(row: &EntryRow) -> Option<Node> {
+/// The entry that shows a row; `None` for one that has no name.
+fn element_of(row: &EntryRow) -> Option<Node> {
     let name = row.entry.name.as_ref()?;
     let native = native_node(row.entry.native.as_ref(), FACE);
     let wanted = element(&row.entry, name, Some(&time_of(row)));
@@ -193,10 +195,26 @@ pub(super) fn element(entry: &Entry, id: &str, at: Option<&str>) -> Node {
 
 /// Makes the metadata of a document say what is true of these entries.
 pub(super) fn count_anew(map: &mut Map, entries: &[Node]) {
+    count_with(map, entries, 0);
+}
+
+/// The same for entries of which so many are left out.
+fn count_with(map: &mut Map, entries: &[Node], left_out: usize) {
     let nothing = Map::default();
     let had = map.get("metadata").and_then(Node::as_map);
-    let metadata = metadata(had.unwrap_or(&nothing), entries);
+    let metadata = metadata(had.unwrap_or(&nothing), entries, left_out);
     set(map, "metadata", metadata, ROOT);
+}
+
+/// How many entries the metadata of a document says that there are.
+pub(super) fn counted(map: &Map) -> Option<usize> {
+    let total = map.get("metadata")?.get("total_entries")?;
+    total.text()?.parse().ok()
+}
+
+/// When the oldest entry happened, as the metadata of a document says.
+pub(super) fn oldest(root: &Node) -> Option<Timestamp> {
+    instant_or_utc(root.get("metadata")?.get("oldest_entry")?.as_str()?)
 }
 
 /// What the metadata of a text must say.
@@ -208,13 +226,17 @@ pub(super) fn recount(text: &str) -> Vec<Count> {
     let Some((entries, had)) = entries.zip(had) else {
         return Vec::new();
     };
-    vec![(vec!["metadata"], metadata(had, entries))]
+    vec![(vec!["metadata"], metadata(had, entries, 0))]
 }
 
-/// True metadata, with what else stood there.
-fn metadata(had: &Map, entries: &[Node]) -> Node {
-    let stamps = entries.iter().filter_map(|entry| {
-        let text = entry.get("timestamp")?.as_str()?;
+/// True metadata, with what else stood there. Of entries that are left out it says
+/// what it said.
+fn metadata(had: &Map, entries: &[Node], left_out: usize) -> Node {
+    let known = ["oldest_entry", "last_updated"].map(|key| had.get(key));
+    let known = known.into_iter().filter(|_| left_out > 0).flatten();
+    let own = entries.iter().filter_map(|entry| entry.get("timestamp"));
+    let stamps = own.chain(known).filter_map(|node| {
+        let text = node.as_str()?;
         Some((instant_or_utc(text)?, text))
     });
     let stamps: Vec<(Timestamp, &str)> = stamps.collect();
@@ -228,7 +250,10 @@ fn metadata(had: &Map, entries: &[Node]) -> Node {
     let archived = had.get("archived_through").cloned();
     let last = had.get("last_updated").filter(|_| stamps.is_empty());
     let wanted = Node::map([
-        ("total_entries", Node::plain(entries.len().to_string())),
+        (
+            "total_entries",
+            Node::plain((entries.len() + left_out).to_string()),
+        ),
         ("oldest_entry", oldest),
         ("last_updated", last.cloned().unwrap_or(newest)),
         (

@@ -9,7 +9,7 @@ pub mod activity_log;
 pub mod errors_log;
 pub mod guardrails_md;
 pub mod iteration;
-mod lines;
+pub(in crate::ralph_dir) mod lines;
 pub mod progress_md;
 
 use crate::face::Detected;

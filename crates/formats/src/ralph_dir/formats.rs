@@ -2,6 +2,7 @@
 
 use super::face::{self, FACE, detect_words};
 use super::{guardrails, iteration, progress};
+use crate::face::Shown;
 use crate::format::{Format, NO_COUNTS, Role, Strict};
 use crate::merge::rules::{BLOCKS, Merge, NamedList};
 use crate::project_format::{FaceFile, Ignored, PLAIN, ProjectFormat};
@@ -54,6 +55,8 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             detect: face::progress_md::detect,
             take: face::progress_md::take,
             show: face::progress_md::show,
+            shows: |row| matches!(row, Shown::Entry(_) | Shown::Attempt(_)),
+            ends: Some(face::progress_md::ends),
             by_name_alone: true,
             lines: progress::lines,
             converts: Some("ralph-progress"),
@@ -65,6 +68,8 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             detect: face::guardrails_md::detect,
             take: face::guardrails_md::take,
             show: face::guardrails_md::show,
+            shows: face::guardrails_md::shows,
+            ends: Some(guardrails::ends),
             unread: Some(guardrails::unread),
             ..FILE
         },
@@ -73,6 +78,8 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             detect: face::activity_log::detect,
             take: face::activity_log::take,
             show: face::activity_log::show,
+            shows: |row| matches!(row, Shown::Attempt(_) | Shown::Call(_)),
+            ends: Some(face::lines::ends),
             ignored: ignored(".ralph/activity.log"),
             calls: true,
             ..FILE
@@ -82,6 +89,8 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             detect: face::errors_log::detect,
             take: face::errors_log::take,
             show: face::errors_log::show,
+            shows: face::errors_log::shows,
+            ends: Some(face::lines::ends),
             ignored: ignored(".ralph/errors.log"),
             ..FILE
         },

@@ -17,6 +17,7 @@ use std::ops::Range;
 
 use crate::tree::Span;
 
+pub(in crate::ralph_dir) use edit::ends;
 pub use edit::{add_sign, change_sign, resolve_sign};
 pub(super) use lines::says_more;
 pub use read::{check, counts, read, unread};

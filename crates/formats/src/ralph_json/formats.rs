@@ -2,13 +2,12 @@
 
 use piton_core::memory::MemoryKind;
 
-use super::{
-    FACE, ROOT_NAME, SHAPE, detect, element_of, from_progress_txt, show, take, told_again,
-};
+use super::{FACE, ROOT_NAME, SHAPE, detect, from_progress_txt, show, take, told_again};
 use crate::face::Shown;
 use crate::format::{Format, NO_COUNTS, Role, Strict, about};
+use crate::json::ends;
 use crate::merge::rules::{Merge, NamedList, Settled};
-use crate::project_format::{Element, FaceFile, List, OldFile, PLAIN, ProjectFormat};
+use crate::project_format::{FaceFile, OldFile, PLAIN, ProjectFormat};
 use crate::ralph_dir::progress_txt;
 use crate::understood::said_of_whole;
 
@@ -62,10 +61,8 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         take: |text, _, about| take(text, about),
         show,
         told_again,
-        list: Some(List {
-            key: "entries",
-            element,
-        }),
+        shows,
+        ends: Some(|text| ends(text, "entries")),
         converts: Some("ralph-json"),
         belongs_to: &["prd.json", ".ralph/prd.json", ".ralph/progress.txt"],
         lists_attempts: true,
@@ -87,13 +84,10 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
     pictures: None,
 };
 
-fn element(row: Shown<'_>) -> Element {
+fn shows(row: &Shown<'_>) -> bool {
     match row {
-        Shown::Entry(_) | Shown::Call(_) => Element::None,
-        // What was taken from a file may be old, and has its place among the others.
-        Shown::Attempt(row) if row.native.is_some() => Element::Other,
-        Shown::Attempt(row) => element_of(row).map_or(Element::None, Element::New),
-        Shown::Memory(row) if row.memory.kind == MemoryKind::Guardrail => Element::None,
-        Shown::Memory(_) => Element::Other,
+        Shown::Attempt(_) => true,
+        Shown::Memory(row) => matches!(row.memory.kind, MemoryKind::Learning | MemoryKind::Pattern),
+        Shown::Entry(_) | Shown::Call(_) => false,
     }
 }

@@ -212,11 +212,9 @@ fn on_native(native: Option<&Node>, wanted: &Node, shape: &Shape) -> Node {
     }
 }
 
-/// The entry that shows an attempt, for a caller that puts a single one into a
-/// file that is too large to be read; `None` for one that is not over or has
-/// no name.
-#[must_use]
-pub fn element_of(row: &AttemptRow) -> Option<Node> {
+/// The entry that shows an attempt; `None` for one that is not over or has no
+/// name.
+fn element_of(row: &AttemptRow) -> Option<Node> {
     row.report.as_ref()?;
     row.name.as_ref()?;
     let native = native_node(row.native.as_ref(), FACE);

@@ -4,11 +4,11 @@ use crate::logs::{Row, about, in_every_style, logged, mutated, now, rows, shared
 use piton_core::command::Found;
 use piton_core::entry::{ENTRY_TYPES, Entry, EntryType};
 use piton_formats::agent_os::{
-    ROOT_NAME, SHAPE, archive, detect, element_of, markdown, merge_archive, show, take,
-    take_archive, told_again,
+    ROOT_NAME, SHAPE, archive, detect, markdown, merge_archive, show, take, take_archive,
+    told_again,
 };
 use piton_formats::face::{Detected, Took};
-use piton_formats::json::{Node, append_point, parse, render_element};
+use piton_formats::json::{Node, parse};
 use piton_formats::shape::{check, json_schema};
 use piton_simkit::seed::cases;
 use proptest::collection::{btree_map, vec};
@@ -461,22 +461,7 @@ fn what_else_stands_at_the_path_is_named() {
 fn an_entry_without_a_name_is_not_shown() {
     let mut row = logged(0, &Entry::bare(EntryType::SessionEnded));
     row.entry.name = None;
-    assert_eq!(element_of(&row), None);
     assert_eq!(written(Some(FULL), &[Row::Entry(Box::new(row))]), FULL);
-}
-
-#[test]
-fn one_entry_can_be_put_into_a_file_without_reading_it() {
-    let Row::Entry(row) = entry("entry-new", "2026-02-05T00:00:00Z") else {
-        panic!("an entry")
-    };
-    let point = append_point(FULL, &["entries"]).unwrap();
-    let mut text = FULL.to_owned();
-    text.insert_str(
-        point.offset,
-        &render_element(&element_of(&row).unwrap(), &point),
-    );
-    assert_eq!(took(&text).found.len(), 6);
 }
 
 #[test]

@@ -18,6 +18,7 @@ fn about() -> About<'static> {
         now: "2026-01-15T10:30:00Z".parse().unwrap(),
         zone: &UTC,
         iteration: None,
+        is_part: false,
     }
 }
 

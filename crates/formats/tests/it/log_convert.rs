@@ -65,6 +65,7 @@ fn about() -> About<'static> {
         now: "2026-02-01T10:30:00Z".parse().unwrap(),
         zone: &UTC,
         iteration: None,
+        is_part: false,
     }
 }
 

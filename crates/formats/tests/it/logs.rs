@@ -48,6 +48,7 @@ pub(crate) fn about(file: &str) -> About<'_> {
         now: now(),
         zone: &UTC,
         iteration: None,
+        is_part: false,
     }
 }
 

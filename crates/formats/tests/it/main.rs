@@ -15,6 +15,7 @@ mod compile_output;
 mod compile_warnings;
 mod desk;
 mod edits;
+mod ends;
 mod garbled;
 mod guardrail_shapes;
 mod hostile;

@@ -33,6 +33,7 @@ fn about(iteration: Option<u64>) -> About<'static> {
         now: "2026-01-15T10:30:00Z".parse().unwrap(),
         zone: &UTC,
         iteration,
+        is_part: false,
     }
 }
 

@@ -11,10 +11,10 @@ use piton_core::observation::{
     ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
 };
 use piton_formats::face::{Detected, Shown, Took};
-use piton_formats::json::{append_point, parse, patch, render, render_element, same};
+use piton_formats::json::{parse, patch, render, same};
 use piton_formats::problem::Problem;
 use piton_formats::ralph_json::{
-    ROOT_NAME, SHAPE, detect, element_of, from_progress_txt, queries, show, take, told_again,
+    ROOT_NAME, SHAPE, detect, from_progress_txt, queries, show, take, told_again,
 };
 use piton_formats::shape::{check, json_schema};
 use piton_simkit::seed::cases;
@@ -470,20 +470,6 @@ fn a_thing_that_shares_its_name_with_another_is_shown_once() {
     };
     let row = Row::Attempt(Box::new(attempt(&renamed)));
     assert_eq!(written(Some(WILD), &[row]), WILD);
-}
-
-#[test]
-fn one_entry_can_be_put_into_a_file_without_reading_it() {
-    let row = one("a-1", "a", 1, Report::bare(Outcome::Completed));
-    let Row::Attempt(attempt) = &row else {
-        panic!("an attempt")
-    };
-    let point = append_point(FULL, &["entries"]).unwrap();
-    let element = element_of(attempt).unwrap();
-    let mut text = FULL.to_owned();
-    text.insert_str(point.offset, &render_element(&element, &point));
-    strict(&text);
-    assert_eq!(text, written(Some(FULL), std::slice::from_ref(&row)));
 }
 
 #[test]

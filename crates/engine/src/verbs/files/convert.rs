@@ -112,6 +112,7 @@ pub fn convert(
         now: world.now(),
         zone: world.zone(),
         iteration: None,
+        is_part: false,
     };
     let took = (from.take)(&text, None, &about);
     let findings = Findings {

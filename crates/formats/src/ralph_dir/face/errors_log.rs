@@ -42,10 +42,19 @@ pub fn show(
     Ok(appended(text, HEAD, &lines))
 }
 
+/// Whether a row is an attempt that failed or was blocked.
+#[must_use]
+pub fn shows(row: &Shown<'_>) -> bool {
+    let Shown::Attempt(row) = row else {
+        return false;
+    };
+    let outcome = row.report.as_ref().map(|report| report.outcome);
+    matches!(outcome, Some(Outcome::Failed | Outcome::Blocked))
+}
+
 fn line_of(row: &AttemptRow) -> Option<String> {
     let (report, ended) = (row.report.as_ref()?, row.ended_at?);
-    let failed = matches!(report.outcome, Outcome::Failed | Outcome::Blocked);
-    if !failed {
+    if !shows(&Shown::Attempt(row)) {
         return None;
     }
     // A program that ended well did not fail as a command, whatever came of it.

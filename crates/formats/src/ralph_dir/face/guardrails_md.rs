@@ -152,6 +152,12 @@ pub fn show(
     shown(text.unwrap_or_default(), rows).map_err(|error| CannotShow(error.to_string()))
 }
 
+/// Whether a row is a guardrail.
+#[must_use]
+pub fn shows(row: &Shown<'_>) -> bool {
+    matches!(row, Shown::Memory(row) if row.memory.kind == MemoryKind::Guardrail)
+}
+
 fn shown(text: &str, rows: &[Shown<'_>]) -> Result<String, EditError> {
     let titled = || {
         rows.iter().filter_map(|row| match row {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
+use crate::ends::{Ends, WINDOW_BYTES};
 use crate::markdown::{newline, starts_with_date};
 
 /// The time before a line, in UTC.
@@ -40,6 +41,23 @@ pub(super) fn appended(text: Option<&str>, head: &str, groups: &[Vec<String>]) -
         out.insert_str(at, &text);
     }
     out
+}
+
+/// The last lines of a log, from one with a time on.
+pub(in crate::ralph_dir) fn ends(text: &str) -> Option<Ends> {
+    let mut end = text.len();
+    let (tail, first) = text.split_inclusive('\n').rev().find_map(|line| {
+        end -= line.len();
+        let is_far = text.len() - end >= WINDOW_BYTES && time_of(line).is_some();
+        is_far.then_some((end, line.len()))
+    })?;
+    Ends {
+        head: 0,
+        tail,
+        first,
+        open: Vec::new(),
+    }
+    .of_use(text)
 }
 
 /// Where a line of this time belongs: behind the last one that is not later.

@@ -10,7 +10,7 @@ mod plan;
 mod show;
 mod take;
 
-pub use show::show;
+pub use show::{ends, show};
 pub use take::take;
 
 use crate::face::Detected;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::read::{is_resolved_section, read};
 use super::{FieldName, Form, Guardrails, NewSign, Sign};
+use crate::ends::{Ends, WINDOW_BYTES};
 use crate::markdown::{
     Doc, EditError, Heading, indent_lines, insert, marker, newline, one_line, splice, with_newline,
 };
@@ -128,6 +129,24 @@ fn open_section(doc: &Doc<'_>) -> Option<Heading> {
     titled("Active Guardrails")
         .or_else(|| titled("Learned Signs"))
         .copied()
+}
+
+/// Up to the section that new signs go to, and its last signs with all that follows.
+pub(in crate::ralph_dir) fn ends(text: &str) -> Option<Ends> {
+    let doc = Doc::new(text);
+    let section = open_section(&doc)?;
+    let lines = section.line + 1..section.end;
+    let end = doc.start(section.end);
+    let signs = doc.headings.iter().rev();
+    let mut signs = signs.filter(|heading| lines.contains(&heading.line));
+    let first = signs.find(|heading| end - doc.start(heading.line) >= WINDOW_BYTES)?;
+    Ends {
+        head: doc.start(lines.start),
+        tail: doc.start(first.line),
+        first: doc.range(first.line).len(),
+        open: Vec::new(),
+    }
+    .of_use(text)
 }
 
 fn resolved_section(doc: &Doc<'_>) -> Option<Heading> {

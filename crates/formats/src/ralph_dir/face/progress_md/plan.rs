@@ -149,7 +149,7 @@ fn is_from_here(entry: &Entry) -> bool {
 }
 
 /// The task that the words of a blocker begin with.
-fn task_of(words: &str) -> &str {
+pub(super) fn task_of(words: &str) -> &str {
     words.split_once(": ").map_or(words, |(task, _)| task)
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::plan::{Batch, NewBlocker, Plan, plan};
+use super::plan::{Batch, NewBlocker, Plan, plan, task_of};
 use super::read;
 use super::take::things;
+use crate::ends::{Ends, WINDOW_BYTES};
 use crate::face::{About, CannotShow, Shown};
 use crate::markdown::{EditError, block_start, one_line, plain};
 use crate::ralph_dir::progress::edit::{Part, add_items, end_noted, set_noted_focus, start_noted};
@@ -30,6 +31,41 @@ pub fn show(
         read_back(&out, &plan)?;
     }
     Ok(out)
+}
+
+/// The last sessions. What is open in those before is told by its task: it may be
+/// resolved there.
+pub fn ends(text: &str) -> Option<Ends> {
+    let progress = read(text);
+    let sections: Vec<&Session> = progress
+        .sessions
+        .iter()
+        .filter(|session| session.dialect == Dialect::Section)
+        .collect();
+    let start_of = |session: &Session| line_start(text, session.span.start);
+    let is_far = |session: &&&Session| text.len() - start_of(session) >= WINDOW_BYTES;
+    let first = sections.iter().rev().find(is_far)?;
+    let last = sections.last()?;
+    let tail = start_of(first);
+    let open = things(&progress).into_iter().filter_map(|thing| {
+        let blocker = thing.blocker.filter(|blocker| !blocker.resolved)?;
+        let is_left_out = blocker.line_end <= tail;
+        is_left_out.then(|| task_of(&blocker.text).to_owned())
+    });
+    let ends = Ends {
+        head: 0,
+        tail,
+        first: text[tail..].lines().next().map_or(0, str::len),
+        open: open.collect(),
+    };
+    // The next one is numbered after the last.
+    let counts_on = last.number == progress.highest_session();
+    ends.of_use(text).filter(|_| counts_on)
+}
+
+/// Where the line begins in which a byte stands.
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |at| at + 1)
 }
 
 fn carried_out(text: &str, plan: &Plan) -> Result<String, EditError> {
@@ -100,8 +136,7 @@ impl Page {
         let Some(last) = last_section(&progress.sessions) else {
             return;
         };
-        let line = self.tail[..last.span.start].rfind('\n');
-        let from = line.map_or(0, |at| at + 1);
+        let from = line_start(&self.tail, last.span.start);
         let date = last.date.clone().unwrap_or_default();
         self.current = Some((last.number, date));
         let tail = self.tail.split_off(from);
