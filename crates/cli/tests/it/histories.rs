@@ -343,6 +343,9 @@ impl Yard {
             said.err,
             self.story()
         );
+        // A file that the first attempt makes is new, and a person's to commit.
+        let status = clone.scratch.git(&["status", "--porcelain"]);
+        self.clones[at].is_dirty |= !status.is_empty();
     }
 
     /// Nothing is ticked whose work is not here, and nothing here is not ticked.

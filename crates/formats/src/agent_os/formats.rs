@@ -18,6 +18,7 @@ static MERGE: Merge = Merge {
         ..NamedList::BY_ID
     }],
     settled: &[
+        ("project", Settled::OursIfAdded),
         ("metadata.total_entries", Settled::Ours),
         ("metadata.oldest_entry", Settled::Ours),
         ("metadata.last_updated", Settled::Ours),

@@ -132,7 +132,9 @@ impl Merge {
                 left.is_some_and(|(left, base)| self.says_nothing_new(path, left, base));
             return (!is_as_it_was).then(|| Part::choice(ours, theirs));
         };
-        if let Some(how) = self.settled(path) {
+        let how = self.settled(path);
+        let how = how.filter(|how| *how != Settled::OursIfAdded || base.is_none());
+        if let Some(how) = how {
             return Some(Part::One(how.of(ours, theirs).clone()));
         }
         let of_base = base.map(|base| &base.value);
@@ -415,7 +417,7 @@ impl Settled {
                     .is_some_and(|text| text.trim() == "x" || text.trim() == "X")
         };
         let takes_theirs = match self {
-            Self::Ours => false,
+            Self::Ours | Self::OursIfAdded => false,
             Self::Mark => is_marked(theirs) && !is_marked(ours),
             Self::Least => compare(theirs, ours) == Ordering::Less,
             Self::Greatest => compare(theirs, ours) == Ordering::Greater,

@@ -125,6 +125,8 @@ const BLOCKS_SETTLED: &[(&str, Settled)] = &[
 pub(crate) enum Settled {
     /// Ours: it says nothing of its own, or is counted anew.
     Ours,
+    /// Ours where both sides added it: piton named it after the folder of a clone.
+    OursIfAdded,
     /// The one that is a mark: `true`, a ticked box.
     Mark,
     /// The earlier or lesser one.

@@ -31,6 +31,7 @@ static MERGE: Merge = Merge {
         },
     ],
     settled: &[
+        ("project_name", Settled::OursIfAdded),
         ("created_at", Settled::Least),
         ("times_referenced", Settled::Greatest),
     ],

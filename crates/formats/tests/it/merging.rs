@@ -116,6 +116,20 @@ mod logs {
     }
 
     #[test]
+    fn two_clones_that_made_a_file_each_agree_on_its_name() {
+        let (a, b) = (
+            entry("a-1", "08:00", "ours"),
+            entry("b-1", "09:00", "theirs"),
+        );
+        let ours = log(std::slice::from_ref(&a), &[]);
+        let theirs = log(std::slice::from_ref(&b), &[]).replace("tides", "clone-2");
+        assert_eq!(clean(PATH, ["", &ours, &theirs]), log(&[a.clone(), b], &[]));
+        // Who renamed it says something.
+        let renamed = ours.replace("tides", "ebb");
+        assert_eq!(merged(PATH, [&ours, &renamed, &theirs]).conflicts, 1);
+    }
+
+    #[test]
     fn one_name_for_two_things_is_a_conflict_of_the_whole_of_both() {
         let begin = [learning("learning-0001", "known")];
         let of = |content| log(&[], &[begin[0].clone(), learning("learning-0002", content)]);
