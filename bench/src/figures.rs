@@ -4,6 +4,7 @@ mod append;
 mod commit;
 mod compile;
 mod hook;
+mod lists;
 mod mirror;
 mod node;
 mod read;
@@ -19,7 +20,7 @@ use crate::sample::Subject;
 pub type Measurement = (&'static [&'static str], fn(&Bed) -> Result<Vec<Figure>>);
 
 /// All of them, in the order of their numbers.
-pub const ALL: [Measurement; 13] = [
+pub const ALL: [Measurement; 14] = [
     (&["P1"], append::flat),
     (&["P1"], mirror::small),
     (&["P2"], append::practice),
@@ -28,6 +29,7 @@ pub const ALL: [Measurement; 13] = [
     (&["P5"], read::at_rest),
     (&["P6"], recall::among_many),
     (&["P7"], mirror::large),
+    (&["P7"], lists::each),
     (&["P8"], compile::compile),
     (&["P9"], node::outside_of_git),
     (&["P9"], node::in_repositories),

@@ -12,7 +12,7 @@ use crate::sample::{Subject, take_turns};
 /// An attempt that nobody made: the mark of a session that `piton run` started.
 const MARK: &str = "01900000-0000-7000-8000-000000000001";
 
-const CALL: &str = r#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash",
+pub(super) const CALL: &str = r#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash",
 "tool_input":{"command":"make test"},"tool_response":{"stdout":"ok"},"duration_ms":285}"#;
 const STOP: &str = r#"{"session_id":"s","hook_event_name":"Stop","last_assistant_message":"x"}"#;
 

@@ -39,6 +39,11 @@ fn filled(count: usize) -> seed000::Progress {
     }
 }
 
+/// A file of about so many bytes.
+pub(super) fn filled_to(bytes: usize) -> Result<seed000::Progress> {
+    Ok(filled(count_in(bytes)?))
+}
+
 /// A project that has adopted a `.ralph/progress.json` of so many entries.
 fn adopted(bed: &Bed, name: &str, count: usize) -> Result<PathBuf> {
     let folder = bed.project(name)?;

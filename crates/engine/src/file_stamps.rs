@@ -10,8 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::exchange::sha256;
 use crate::git::{Missed, Own};
+use crate::native_files::exchange::sha256;
 use crate::world::World;
 
 /// A folder with more files is not looked at.

@@ -16,7 +16,7 @@ use piton_formats::plan_file::PlanFile;
 use serde::{Deserialize, Serialize};
 
 use crate::git::{self, Whereabouts, Work};
-use crate::keeper::Keeper;
+use crate::native_files::synced_file::SyncedFile;
 use crate::project::Project;
 
 /// A line that is this long is not one of those that stand everywhere.
@@ -198,7 +198,11 @@ fn whereabouts_of(project: &Project, commit: &str) -> Option<Whereabouts> {
 /// Whether a file that is not there is one that the branch which is checked out
 /// does not have, while others do. Written there, it would stand in the way of
 /// whoever wants to have one of these checked out.
-pub(crate) fn is_absent(project: &Project, path: &str, keeper: &mut Keeper) -> io::Result<bool> {
+pub(crate) fn is_absent(
+    project: &Project,
+    path: &str,
+    keeper: &mut SyncedFile,
+) -> io::Result<bool> {
     if keeper.is_absent_here() {
         return Ok(true);
     }

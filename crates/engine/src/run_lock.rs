@@ -19,9 +19,9 @@ use std::time::Duration;
 use piton_core::RunRow;
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::sha256;
 use crate::failure::{Failure, unwritable};
 use crate::input;
+use crate::native_files::exchange::sha256;
 use crate::process::{Identity, has_ended, myself};
 use crate::project::Project;
 

@@ -46,11 +46,11 @@ use self::work::{Asked, Handle, Purpose, Work};
 use crate::agents::Agent;
 use crate::agents::prices::Prices;
 use crate::config::{Config, VerdictBy};
-use crate::faces::{self, Waiting};
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By};
-use crate::mirror::Mirror;
+use crate::native_files::plan_sync::PlanSync;
+use crate::native_files::project_sync::{self, Waiting};
 use crate::notice::{Notice, Working};
 use crate::process::{self, Exit, Stop};
 use crate::project::Project;
@@ -129,7 +129,7 @@ struct Runner<'s, 'w> {
     job: Job,
     row: RunRow,
     lp: RunLoop,
-    mirror: Option<Mirror>,
+    mirror: Option<PlanSync>,
     faces_at: Timestamp,
     faces_behind: bool,
     waiting: Waiting,
@@ -392,7 +392,7 @@ fn commit_mark(run: RunId) -> String {
     process::own_mark(&format!("commit-{run}"))
 }
 
-fn tell_news(news: Vec<faces::News>, tell: &mut dyn FnMut(Notice<'_>)) {
+fn tell_news(news: Vec<project_sync::News>, tell: &mut dyn FnMut(Notice<'_>)) {
     for news in news {
         let text = news.to_string();
         tell(if news.is_warning() {
@@ -422,8 +422,8 @@ fn open_mirror(
     row: &RunRow,
     tables: &Tables,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Option<Mirror> {
-    match Mirror::open(session, row, tables) {
+) -> Option<PlanSync> {
+    match PlanSync::open(session, row, tables) {
         Ok(mirror) => mirror,
         Err(error) => {
             tell(Notice::Warning(&format!(
@@ -922,7 +922,7 @@ impl Runner<'_, '_> {
     /// Takes in what stands in the files of the project, as long as the attempt
     /// that may have written it has no outcome.
     fn look_at_faces(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
-        let news = faces::follow_at_end(self.session, &mut self.waiting);
+        let news = project_sync::follow_at_end(self.session, &mut self.waiting);
         tell_news(news, tell);
     }
 
@@ -935,7 +935,7 @@ impl Runner<'_, '_> {
                 continue;
             }
             let (tables, _) = picture(self.session, row.id)?;
-            let Ok(Some(mut mirror)) = Mirror::open(self.session, &row, &tables) else {
+            let Ok(Some(mut mirror)) = PlanSync::open(self.session, &row, &tables) else {
                 continue;
             };
             match mirror.look(self.session, &tables, None) {
@@ -1074,8 +1074,8 @@ impl Runner<'_, '_> {
         self.faces_at = now;
         self.faces_behind = false;
         let follow = match now_or_never {
-            true => faces::follow_to_rest,
-            false => faces::follow_again,
+            true => project_sync::follow_to_rest,
+            false => project_sync::follow_again,
         };
         tell_news(follow(self.session, &mut self.waiting), tell);
     }

@@ -12,7 +12,7 @@ use piton_store::{
 
 use crate::failure::Failure;
 use crate::git;
-use crate::mirror::run_of_file;
+use crate::native_files::plan_sync::run_of_file;
 use crate::project::Project;
 use crate::run_lock;
 use crate::verbs::record::unknown::unknown_item;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use piton_formats::line_diff::line_diff;
 
-use crate::exchange;
 use crate::failure::{Failure, unreadable, unwritable};
 use crate::input;
+use crate::native_files::exchange;
 
 /// What would become of a file. Nothing is done yet.
 #[derive(Clone, Debug)]

@@ -29,8 +29,8 @@ pub mod transcript;
 
 use std::path::Path;
 
-use crate::faces::{self, News, Waiting};
 use crate::failure::Failure;
+use crate::native_files::project_sync::{self, News, Waiting};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::session::Session;
@@ -48,12 +48,15 @@ fn session<'w>(world: &'w World, told: &mut Told<'_>) -> Result<Session<'w>, Fai
 /// Brings the native files up to date with what was stored, and tells what was
 /// found in them. Whatever becomes of them, what is stored is stored.
 fn follow_faces(session: &Session<'_>, told: &mut Told<'_>) {
-    tell_faces(faces::follow(session), told);
+    tell_faces(project_sync::follow(session), told);
 }
 
 /// The same where nothing more is going to happen for now.
 fn follow_faces_to_rest(session: &Session<'_>, told: &mut Told<'_>) {
-    tell_faces(faces::follow_to_rest(session, &mut Waiting::new()), told);
+    tell_faces(
+        project_sync::follow_to_rest(session, &mut Waiting::new()),
+        told,
+    );
 }
 
 fn tell_faces(news: Vec<News>, told: &mut Told<'_>) {

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use piton_core::{Event, ItemState, Need, Node, Recorded};
 
 use super::{Notice, Runner};
-use crate::{faces, fail, git};
+use crate::native_files::project_sync;
+use crate::{fail, git};
 
 /// Most items that the subject of a commit names.
 const NAMED_MAX: usize = 3;
@@ -147,7 +148,7 @@ impl Runner<'_, '_> {
     /// The files of the project and of its plan that git tracks and piton alone has
     /// changed since they were committed, by their paths in the work tree.
     fn own_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Vec<String> {
-        let (own, mixed): (Vec<_>, Vec<_>) = faces::settled_paths(self.session)
+        let (own, mixed): (Vec<_>, Vec<_>) = project_sync::settled_paths(self.session)
             .into_iter()
             .partition(|(_, is_own)| *is_own);
         if let Some((paths, _)) = mixed.first() {

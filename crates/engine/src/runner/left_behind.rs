@@ -16,7 +16,7 @@ use crate::agents::{self, Agent};
 use crate::config::Config;
 use crate::fail;
 use crate::failure::{Failure, unwritable};
-use crate::mirror::Mirror;
+use crate::native_files::plan_sync::PlanSync;
 use crate::process;
 use crate::run_lock::{self, RunLock};
 use crate::session::Session;
@@ -103,7 +103,7 @@ pub(super) fn end_survivors(
 
 /// Takes away temporary files of a run whose lock is held. What cannot be
 /// removed is in nobody's way.
-pub(super) fn sweep(session: &Session<'_>, row: &RunRow, mirror: Option<&mut Mirror>) {
+pub(super) fn sweep(session: &Session<'_>, row: &RunRow, mirror: Option<&mut PlanSync>) {
     let home = &session.project.home;
     sweep_temporary(&home.join("spool").join(row.id.to_string()));
     sweep_temporary(&home.join(transcripts(row)));

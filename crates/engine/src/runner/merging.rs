@@ -13,7 +13,7 @@ use super::{Runner, facts, picture};
 use crate::failure::Failure;
 use crate::git;
 use crate::history::{self, Keeps};
-use crate::mirror::Mirror;
+use crate::native_files::plan_sync::PlanSync;
 use crate::session::Session;
 
 /// How many letters of a commit name it to people.
@@ -46,7 +46,7 @@ pub(crate) fn let_go_after_merge(session: &Session<'_>, row: &RunRow) -> Result<
         return Ok(());
     }
     // Without its file, what git knows of the commits has to do.
-    let mut mirror = Mirror::open(session, row, &tables).ok().flatten();
+    let mut mirror = PlanSync::open(session, row, &tables).ok().flatten();
     match new_needs(session, &tables, row.id, mirror.as_mut()) {
         Some(items) => tell(session, row.id, None, items),
         None => Ok(()),
@@ -80,7 +80,7 @@ fn new_needs(
     session: &Session<'_>,
     tables: &Tables,
     run: RunId,
-    mirror: Option<&mut Mirror>,
+    mirror: Option<&mut PlanSync>,
 ) -> Option<Vec<MergeNeeded>> {
     let here = git::checked_out(&session.project.work_tree)?;
     let asked = asked(tables, run);

@@ -11,9 +11,9 @@ use piton_core::weakening::ProofChange;
 use piton_core::{AttemptId, Need, Node};
 
 use super::{Runner, own_files};
-use crate::faces::face_files;
 use crate::file_stamps::FileStamps;
 use crate::git::{Changed, Missed, Moment, Own, ProofSources, Trees};
+use crate::native_files::project_sync::face_files;
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::verify::{self, Place};

@@ -17,8 +17,8 @@ use piton_formats::yaml::Span;
 
 use super::files;
 use super::run::plan_path::PlanPath;
-use crate::exchange::{stage, sync_folder, write_through};
 use crate::failure::{Failure, Findings, unwritable};
+use crate::native_files::exchange::{stage, sync_folder, write_through};
 use crate::project::Project;
 use crate::shell::quote;
 use crate::world::World;
@@ -426,7 +426,7 @@ fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
         return write_through(&target, bytes).map_err(fault);
     }
     stage(&target, bytes)
-        .and_then(crate::exchange::Staged::exchange)
+        .and_then(crate::native_files::exchange::Staged::exchange)
         .map_err(fault)?;
     sync_folder(target.parent().unwrap_or(Path::new("."))).map_err(fault)
 }

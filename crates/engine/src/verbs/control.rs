@@ -14,9 +14,9 @@ use super::run::plan_path::PlanPath;
 use super::run::start_command;
 use super::status::what_next;
 use crate::config::Config;
-use crate::faces;
 use crate::failure::{Failure, run_state, state_of_run, unwritable};
-use crate::mirror::{Mirror, settle_superseded};
+use crate::native_files::plan_sync::{PlanSync, settle_superseded};
+use crate::native_files::project_sync;
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::runner;
@@ -254,7 +254,7 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Shown,
         ];
         let rows = session.load(&needs)?;
         if mirror.is_none() {
-            mirror = match Mirror::open(session, row, &rows.tables) {
+            mirror = match PlanSync::open(session, row, &rows.tables) {
                 Ok(mirror) => mirror,
                 Err(error) => {
                     shown.behind.push(error.to_string());
@@ -308,7 +308,11 @@ pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome,
     let mut warnings = shown.said;
     warnings.extend(shown.asked);
     warnings.extend(shown.behind);
-    warnings.extend(faces::follow(session).iter().map(ToString::to_string));
+    warnings.extend(
+        project_sync::follow(session)
+            .iter()
+            .map(ToString::to_string),
+    );
     // A runner that lives goes on by itself.
     let next = what_next(&row, &standing).filter(|_| !live);
     let way_on = state_of_run(&row, standing.state);

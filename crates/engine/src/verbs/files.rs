@@ -20,10 +20,10 @@ use serde::Serialize;
 
 use super::control::show_in_file;
 use super::journal::missing;
-use crate::exchange::stage;
-use crate::faces::{self, News, Waiting};
 use crate::failure::{Exit, Failure, Findings, unreadable, unwritable};
 use crate::input;
+use crate::native_files::exchange::stage;
+use crate::native_files::project_sync::{self, News, Waiting};
 use crate::project::Project;
 use crate::session::{Session, open_runs};
 use crate::world::World;
@@ -301,7 +301,7 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
-                let problem = faces::not_utf8(&shown, error.as_bytes());
+                let problem = project_sync::not_utf8(&shown, error.as_bytes());
                 checked.findings.problems.push(problem);
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 checked.findings.sources.insert(shown, text);
@@ -318,7 +318,7 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
             Err(what) => {
                 checked.findings.problems.push(Problem {
                     hint: FOREIGN_HINT.to_owned(),
-                    ..faces::foreign(&shown, &what)
+                    ..project_sync::foreign(&shown, &what)
                 });
                 checked.findings.sources.insert(shown, text);
                 continue;
@@ -385,7 +385,7 @@ pub fn sync(world: &World) -> Result<Synced, Failure> {
         elsewhere: elsewhere(&session.project),
         ..Synced::default()
     };
-    for news in faces::follow_to_rest(&session, &mut Waiting::new()) {
+    for news in project_sync::follow_to_rest(&session, &mut Waiting::new()) {
         match news {
             News::Behind(..) => synced.behind.push(news.to_string()),
             // That a person is asked is said once, of new and old questions alike.

@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 use super::log;
 use crate::caller;
 use crate::config::Config;
-use crate::faces::{self, News};
 use crate::failure::Failure;
 use crate::held::Given;
 use crate::hook::notes::Notes;
 use crate::hook::told::{Moment, Told};
 use crate::hook::{context, fault, finish};
+use crate::native_files::project_sync::{self, News};
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
@@ -217,7 +217,7 @@ fn called(world: &World, told: &Told, held: &Given) -> Result<(), Failure> {
         item: held.item().map(str::to_owned),
         call,
     })))?;
-    heard(faces::follow_calls(&session))
+    heard(project_sync::follow_calls(&session))
 }
 
 /// The agent wants to stop: it may, unless the item that this session holds is

@@ -14,9 +14,9 @@ use super::{Told, follow_faces, one_line, said, session, shown};
 use crate::failure::Failure;
 use crate::held::own_item;
 use crate::item_view::{CheckView, title_of_item};
+use crate::native_files::{plan_sync, project_sync};
 use crate::session::{Session, no_runs, replaced_by};
 use crate::world::World;
-use crate::{faces, mirror};
 
 /// A question that waits for a person.
 #[derive(Clone, Debug, Serialize)]
@@ -299,9 +299,9 @@ pub fn decide(
         // What the store would refuse must not have changed the file before.
         may_be_decided(&row, verb)?;
         kept = if row.run == RunId::PROJECT {
-            faces::decide(&session, &row, verb)?
+            project_sync::decide(&session, &row, verb)?
         } else {
-            mirror::decide(&session, &row, (verb, why.as_deref()))?
+            plan_sync::decide(&session, &row, (verb, why.as_deref()))?
         };
     }
     // Keeping the file may have settled it.
@@ -391,9 +391,9 @@ fn told_to(
 /// have been changed since, and another question be in the place of this one.
 fn looked_at_again(session: &Session<'_>, row: DecisionRow) -> Result<DecisionRow, Failure> {
     if row.run == RunId::PROJECT {
-        faces::look_again(session, &row)?;
+        project_sync::look_again(session, &row)?;
     } else {
-        mirror::look_again(session, row.run)?;
+        plan_sync::look_again(session, row.run)?;
     }
     let rows = session.load(&[Need::Decision(row.id)])?;
     Ok(rows.tables.decision(row.id).cloned().unwrap_or(row))

@@ -21,9 +21,9 @@ use super::compile::{check_sprint, sprint_path};
 use super::files::look::{There, look_for, there};
 use super::files::{Elsewhere, elsewhere};
 use super::run::plan_path::PlanPath;
-use crate::faces::{self, FaceFile, face_files};
 use crate::failure::Failure;
 use crate::input;
+use crate::native_files::project_sync::{self, FaceFile, face_files};
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
@@ -259,7 +259,7 @@ fn has_archive(project: &Project, file: &FaceFile) -> bool {
 /// Plans, and what older layouts left.
 fn other_files(world: &World, project: &Project, kept: &[String]) -> Vec<Finding> {
     let found = look_for(project, &project.root).into_iter();
-    let others = found.filter(|path| faces::file_at(path).is_none());
+    let others = found.filter(|path| project_sync::file_at(path).is_none());
     others
         .filter_map(|path| {
             let mut found = other(world, project, &path)?;
@@ -409,11 +409,11 @@ pub fn init(world: &World, with: &[String], told: &mut dyn FnMut(&str)) -> Resul
     let project = Project::find(world, &world.cwd);
     let session = Session::create(world, project, told)?;
     for finding in &looked.found {
-        if finding.intent == Intent::Adopt && faces::file_at(&finding.path).is_none() {
+        if finding.intent == Intent::Adopt && project_sync::file_at(&finding.path).is_none() {
             state::adopt(&session, &finding.path)?;
         }
         if matches!(finding.intent, Intent::Adopt | Intent::Begin | Intent::Ask)
-            && let Some(file) = faces::file_at(&finding.path)
+            && let Some(file) = project_sync::file_at(&finding.path)
         {
             session.tell(&Command::TurnFace {
                 path: file.path.to_owned(),
@@ -422,7 +422,7 @@ pub fn init(world: &World, with: &[String], told: &mut dyn FnMut(&str)) -> Resul
             })?;
         }
     }
-    looked.said = faces::follow(&session)
+    looked.said = project_sync::follow(&session)
         .iter()
         .map(ToString::to_string)
         .collect();

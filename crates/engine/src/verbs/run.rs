@@ -37,7 +37,9 @@ use crate::fail;
 use crate::failure::{Failure, state_of_run, unwritable};
 use crate::item_view::{ItemView, Viewer};
 use crate::lies::Rule;
-use crate::mirror::{adopt, is_as_written, keep_copy, run_of_file, settle_superseded, still_asked};
+use crate::native_files::plan_sync::{
+    adopt, is_as_written, keep_copy, run_of_file, settle_superseded, still_asked,
+};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock::{self, TreeSharing};

@@ -21,7 +21,7 @@ use super::control::start;
 use crate::failure::{Failure, in_state, larger_budget};
 use crate::history;
 use crate::item_view::{ItemView, Viewer, is_worked_on_itself};
-use crate::mirror::claimed_in_words;
+use crate::native_files::plan_sync::claimed_in_words;
 use crate::session::{Session, open_runs};
 use crate::shell::quote;
 use crate::standing::RunStanding;

@@ -77,8 +77,11 @@ pub fn restore(world: &World, from: &Path) -> Result<Restored, Failure> {
     let restored = SqliteStore::restore(&from, &project.home)?;
     // The files show another journal now: they may go back. What a file of the
     // project has that this journal does not know is taken in again.
-    crate::keeper::rewind(&project.home, crate::faces::is_key)
-        .map_err(|error| unwritable(&project.home, error))?;
+    crate::native_files::synced_file::rewind(
+        &project.home,
+        crate::native_files::project_sync::is_key,
+    )
+    .map_err(|error| unwritable(&project.home, error))?;
     Ok(Restored {
         store: project.home.join("journal.db"),
         kept: restored.kept,

@@ -10,9 +10,9 @@ pub use piton_formats::plan_convert::Lost;
 use piton_formats::problem::{Problem, Source};
 use piton_formats::{format, log_convert, plan_convert};
 
-use crate::faces::{FaceFile, face_files};
 use crate::failure::{Failure, Findings, unreadable};
 use crate::input;
+use crate::native_files::project_sync::{FaceFile, face_files};
 use crate::project::Project;
 use crate::world::World;
 

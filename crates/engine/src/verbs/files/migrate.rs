@@ -15,11 +15,11 @@ use piton_formats::project_format::OldFile;
 use piton_formats::registry;
 use serde::Serialize;
 
-use crate::exchange::sync_folder;
-use crate::faces;
 use crate::fail;
 use crate::failure::{Failure, unreadable, unwritable};
 use crate::input;
+use crate::native_files::exchange::sync_folder;
+use crate::native_files::project_sync;
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
@@ -95,7 +95,7 @@ fn migrate_text(
         face: face.to_owned(),
         on: true,
     })?;
-    let said = faces::follow(&session)
+    let said = project_sync::follow(&session)
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -114,7 +114,7 @@ fn migrate_text(
 /// That a text cannot be taken over, and where it stops being one: a character
 /// in place of what cannot be read would be kept for ever.
 fn not_text(place: &str, bytes: &[u8]) -> Failure {
-    let problem = faces::not_utf8(place, bytes);
+    let problem = project_sync::not_utf8(place, bytes);
     let line = problem.line;
     Failure::new(
         "file.unreadable",

@@ -11,10 +11,10 @@ use piton_formats::problem::Source;
 use piton_formats::registry::plan_format;
 use piton_store::CommitError;
 
-use crate::exchange::sha256;
 use crate::failure::{Failure, unreadable, unwritable};
 use crate::input;
-use crate::mirror;
+use crate::native_files::exchange::sha256;
+use crate::native_files::plan_sync;
 use crate::session::Session;
 
 /// Keeps the plan in a file as a run, unless it is one already;
@@ -50,7 +50,7 @@ pub(super) fn adopt(session: &Session<'_>, source: &str) -> Result<bool, Failure
         return Ok(false);
     };
     // A crash in between leaves a stamp too many, and nothing else.
-    mirror::adopt(&session.project.home, run, &path, &bytes)
+    plan_sync::adopt(&session.project.home, run, &path, &bytes)
         .map_err(|error| unwritable(&session.project.home, error))?;
     loop {
         let runs = session.runs()?;

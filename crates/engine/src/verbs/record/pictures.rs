@@ -11,8 +11,8 @@ use piton_formats::registry::project_formats;
 use piton_formats::screenshots::{Image, Shows, name_for, read_name};
 
 use super::item::Meant;
-use crate::exchange::sync_folder;
 use crate::failure::{Failure, unreadable, unwritable};
+use crate::native_files::exchange::sync_folder;
 use crate::session::Session;
 use crate::verbs::shown;
 use crate::world::World;

@@ -9,7 +9,7 @@ use piton_core::policy::Limits;
 use super::{Found, Request, What};
 use crate::config::VerdictBy;
 use crate::failure::Failure;
-use crate::mirror::run_of_file;
+use crate::native_files::plan_sync::run_of_file;
 use crate::project::Project;
 use crate::session::Session;
 use crate::shell::quote;

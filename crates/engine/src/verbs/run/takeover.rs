@@ -12,9 +12,9 @@ use piton_formats::sprint::{
 };
 
 use super::super::compile::SprintPath;
-use crate::exchange::sha256;
 use crate::fail;
 use crate::failure::{Failure, Findings, unwritable};
+use crate::native_files::exchange::sha256;
 use crate::notice::Notice;
 use crate::shell::quote;
 

@@ -30,13 +30,15 @@ use piton_store::{CommitError, Committed, Store as _};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::exchange::{Copied, sha256, sync_folder};
-use crate::faces::{in_lines, is_cut_short};
 use crate::fail;
 use crate::failure::Failure;
 use crate::history::{self, Keeps};
-use crate::keeper::{Flush, Keeper, Look, Present, Put, is_last_version, last_version};
 use crate::lies::Rule;
+use crate::native_files::exchange::{Copied, sha256, sync_folder};
+use crate::native_files::project_sync::{in_lines, is_cut_short};
+use crate::native_files::synced_file::{
+    Flush, Look, Present, Put, SyncedFile, is_last_version, last_version,
+};
 use crate::project::Project;
 use crate::session::Session;
 use crate::shell::quote;
@@ -53,11 +55,11 @@ const READ_PAUSE: std::time::Duration = std::time::Duration::from_millis(40);
 
 /// The mirror of one run.
 #[derive(Debug)]
-pub struct Mirror {
+pub struct PlanSync {
     run: RunId,
     /// The file, relative to the project.
     path: String,
-    keeper: Keeper,
+    keeper: SyncedFile,
     plan: PlanFile,
     bytes: usize,
     written_at: Option<Timestamp>,
@@ -182,11 +184,11 @@ fn key(run: RunId) -> String {
 ///
 /// When the stamp cannot be kept.
 pub fn adopt(home: &Path, run: RunId, target: &Path, present: &[u8]) -> io::Result<()> {
-    let mut keeper = Keeper::open(home, &key(run), target, Flush::Stamp)?;
+    let mut keeper = SyncedFile::open(home, &key(run), target, Flush::Stamp)?;
     keeper.locked(|keeper| keeper.accept(present))
 }
 
-impl Mirror {
+impl PlanSync {
     /// The mirror of a run; none for a run without a file.
     ///
     /// # Errors
@@ -201,7 +203,7 @@ impl Mirror {
         Ok(Some(Self {
             run: row.id,
             path,
-            keeper: Keeper::open(home, &key(row.id), &target, Flush::Stamp)?,
+            keeper: SyncedFile::open(home, &key(row.id), &target, Flush::Stamp)?,
             plan,
             bytes: 0,
             written_at: None,
@@ -562,7 +564,7 @@ pub(crate) fn look_again(session: &Session<'_>, run: RunId) -> Result<(), Failur
     if !session.keeps_its_file(row)? {
         return settle_superseded(session, row);
     }
-    let mirror = Mirror::open(session, row, &rows.tables)
+    let mirror = PlanSync::open(session, row, &rows.tables)
         .map_err(|error| Failure::new("file.unwritable", error.to_string()))?;
     match mirror {
         Some(mut mirror) => mirror.look(session, &rows.tables, None).map(drop),
@@ -591,7 +593,7 @@ pub(crate) fn decide(
     let rows = session.load(&needs)?;
     let tables = &rows.tables;
     let opened = match tables.run(run) {
-        Some(row) => Mirror::open(session, row, tables),
+        Some(row) => PlanSync::open(session, row, tables),
         None => Ok(None),
     };
     let unwritable = |error: &io::Error| Failure::new("file.unwritable", error.to_string());
@@ -600,7 +602,7 @@ pub(crate) fn decide(
     };
     let is_other_branch = mirror.is_of_other_branch();
     mirror.set_elsewhere(mirror.not_to_tick(tables));
-    let Mirror {
+    let PlanSync {
         keeper, plan, path, ..
     } = &mut mirror;
     let taking = Taking {
@@ -662,7 +664,7 @@ pub(crate) fn settle_superseded(session: &Session<'_>, row: &RunRow) -> Result<(
 }
 
 /// Whether a version is another plan than the one that piton wrote last.
-fn is_other_plan(keeper: &Keeper, plan: &PlanFile, bytes: &[u8]) -> bool {
+fn is_other_plan(keeper: &SyncedFile, plan: &PlanFile, bytes: &[u8]) -> bool {
     let versions = keeper.base().zip(std::str::from_utf8(bytes).ok());
     versions.is_some_and(|(base, now)| plan.format().is_replaced(&base, now))
 }
@@ -735,7 +737,7 @@ struct Taking<'a, 's, 'w> {
 }
 
 impl Taking<'_, '_, '_> {
-    fn look(&self, keeper: &mut Keeper, plan: &mut PlanFile) -> Result<Looked, Stopped> {
+    fn look(&self, keeper: &mut SyncedFile, plan: &mut PlanFile) -> Result<Looked, Stopped> {
         // Before the file is read: what stands in it then may be an agent's.
         let word = self.word(plan)?;
         let mut present = keeper.present()?;
@@ -768,7 +770,7 @@ impl Taking<'_, '_, '_> {
     /// What is done in work that nobody committed, and has no mark in the version
     /// that git put here, went along to the branch that was left: its mark is not
     /// written into this one.
-    fn note_gone(&self, keeper: &mut Keeper, plan: &mut PlanFile) -> Result<(), Stopped> {
+    fn note_gone(&self, keeper: &mut SyncedFile, plan: &mut PlanFile) -> Result<(), Stopped> {
         let done = self.tables.items(self.run).filter(|row| {
             let is_done = row.is_leaf() && row.state == ItemState::Done;
             is_done && row.commits.is_empty()
@@ -810,7 +812,7 @@ impl Taking<'_, '_, '_> {
     /// asked, and the run goes on with the items that it has.
     fn leave_other_plan(
         &self,
-        keeper: &Keeper,
+        keeper: &SyncedFile,
         bytes: &[u8],
         word: &Word,
     ) -> Result<Looked, Stopped> {
@@ -872,7 +874,7 @@ impl Taking<'_, '_, '_> {
 
     /// Whoever wrote only the beginning of what piton wrote last fell: what is
     /// missing is known.
-    fn make_whole(&self, keeper: &mut Keeper, bytes: &[u8]) -> Result<Looked, Stopped> {
+    fn make_whole(&self, keeper: &mut SyncedFile, bytes: &[u8]) -> Result<Looked, Stopped> {
         let whole = keeper.base().unwrap_or_default();
         let positions = keeper.stamp().positions.clone();
         keeper.accept(bytes)?;
@@ -886,7 +888,7 @@ impl Taking<'_, '_, '_> {
 
     fn found(
         &self,
-        keeper: &Keeper,
+        keeper: &SyncedFile,
         plan: &mut PlanFile,
         present: &Present,
     ) -> Option<Result<Changed, Vec<Problem>>> {
@@ -902,7 +904,7 @@ impl Taking<'_, '_, '_> {
     /// with, and what is left of that is tried again.
     fn told(
         &self,
-        keeper: &Keeper,
+        keeper: &SyncedFile,
         plan: &mut PlanFile,
         bytes: &[u8],
     ) -> Result<Changed, Vec<Problem>> {
@@ -959,7 +961,7 @@ impl Taking<'_, '_, '_> {
     }
 
     /// What piton wrote last into the file of this branch.
-    fn own_base(&self, keeper: &Keeper) -> Option<String> {
+    fn own_base(&self, keeper: &SyncedFile) -> Option<String> {
         keeper.base().filter(|_| !self.is_other_branch)
     }
 
@@ -970,7 +972,9 @@ impl Taking<'_, '_, '_> {
         bytes: &[u8],
     ) -> Result<Changed, Vec<Problem>> {
         let Ok(theirs) = std::str::from_utf8(bytes) else {
-            return Err(vec![crate::faces::not_utf8(self.path, bytes)]);
+            return Err(vec![crate::native_files::project_sync::not_utf8(
+                self.path, bytes,
+            )]);
         };
         let now = self.session.world.now();
         plan.edits(self.path, base, theirs, self.tables, self.run, now)
@@ -1010,7 +1014,7 @@ impl Taking<'_, '_, '_> {
 
     fn take(
         &self,
-        keeper: &mut Keeper,
+        keeper: &mut SyncedFile,
         bytes: &[u8],
         changed: Changed,
         word: Word,
@@ -1204,7 +1208,7 @@ impl Taking<'_, '_, '_> {
     /// said something else.
     fn id_of(
         &self,
-        keeper: &Keeper,
+        keeper: &SyncedFile,
         (bytes, is_known): (&[u8], bool),
         edits: &[Edit],
     ) -> CommandId {
@@ -1222,7 +1226,7 @@ impl Taking<'_, '_, '_> {
 
     fn ask(
         &self,
-        keeper: &Keeper,
+        keeper: &SyncedFile,
         plan: &mut PlanFile,
         problems: &[Problem],
     ) -> Result<Looked, Stopped> {
@@ -1268,7 +1272,7 @@ impl Taking<'_, '_, '_> {
 impl Taking<'_, '_, '_> {
     fn decided(
         &self,
-        keeper: &mut Keeper,
+        keeper: &mut SyncedFile,
         plan: &mut PlanFile,
         (verb, word): (Verb, Word),
         position: u64,
@@ -1319,7 +1323,7 @@ impl Taking<'_, '_, '_> {
     /// Writes the file as the journal has it; what was there is kept beside.
     fn put_own(
         &self,
-        keeper: &mut Keeper,
+        keeper: &mut SyncedFile,
         plan: &mut PlanFile,
         bytes: &[u8],
         position: u64,

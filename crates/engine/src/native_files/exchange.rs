@@ -9,7 +9,7 @@ use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::fail;
-use crate::keeper::Look;
+use crate::native_files::synced_file::Look;
 
 /// The SHA-256 of some bytes, in hex.
 #[must_use]

@@ -24,11 +24,11 @@ use piton_store::Store as _;
 use self::rows::{Behind, Fresh, behind};
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::{Copied, sha256};
 use crate::fail;
 use crate::failure::Failure;
-use crate::keeper::{Flush, Keeper, Look, Present, Put, is_last_version};
-use crate::mirror::{cannot_be_taken, changed_meanwhile, keep_beside};
+use crate::native_files::exchange::{Copied, sha256};
+use crate::native_files::plan_sync::{cannot_be_taken, changed_meanwhile, keep_beside};
+use crate::native_files::synced_file::{Flush, Look, Present, Put, SyncedFile, is_last_version};
 use crate::session::Session;
 use crate::{git, history, world};
 use piton_formats::project_format::Derived;
@@ -238,9 +238,9 @@ fn target(session: &Session<'_>, file: &FaceFile) -> PathBuf {
 }
 
 /// The keeper of a file of the project.
-fn keeper(session: &Session<'_>, file: &FaceFile) -> Result<Keeper, Failure> {
+fn keeper(session: &Session<'_>, file: &FaceFile) -> Result<SyncedFile, Failure> {
     let target = target(session, file);
-    Keeper::open(&session.project.home, &key(file.path), &target, Flush::File)
+    SyncedFile::open(&session.project.home, &key(file.path), &target, Flush::File)
         .map_err(|error| cannot_write(file, &error))
 }
 
@@ -296,7 +296,7 @@ struct Following<'s, 'w> {
 }
 
 impl Following<'_, '_> {
-    fn follow(&self, keeper: &mut Keeper) -> Result<Vec<News>, Trouble> {
+    fn follow(&self, keeper: &mut SyncedFile) -> Result<Vec<News>, Trouble> {
         let mut news = Vec::new();
         if keeper.stamp().is_new() {
             self.take_archive(&mut news)?;
@@ -470,7 +470,7 @@ impl Following<'_, '_> {
     }
 
     /// What is in its place, read again while it cannot be read.
-    fn present(&self, keeper: &mut Keeper) -> Result<Present, Trouble> {
+    fn present(&self, keeper: &mut SyncedFile) -> Result<Present, Trouble> {
         let mut present = keeper.present()?;
         for _ in 1..READS {
             let Present::Foreign(bytes) = &present else {
@@ -721,7 +721,7 @@ impl Following<'_, '_> {
     }
 
     /// Whether anything has moved since the file was written.
-    fn is_behind(&self, keeper: &Keeper) -> Result<bool, Trouble> {
+    fn is_behind(&self, keeper: &SyncedFile) -> Result<bool, Trouble> {
         let heads = self.session.store.heads();
         let heads = heads.map_err(|fault| Trouble(fault.into()))?;
         let positions = &keeper.stamp().positions;
@@ -734,12 +734,12 @@ impl Following<'_, '_> {
 
     /// Whether what piton wrote last was the file of another branch: git keeps
     /// one for each, where it tracks the file.
-    fn shows_other_branch(&self, keeper: &Keeper) -> bool {
+    fn shows_other_branch(&self, keeper: &SyncedFile) -> bool {
         let is_other = keeper.is_of_other_branch() && self.is_tracked();
         is_other && !self.has_grown(keeper)
     }
 
-    fn since<'a>(&self, keeper: &Keeper, base: Option<&'a str>) -> Since<'a> {
+    fn since<'a>(&self, keeper: &SyncedFile, base: Option<&'a str>) -> Since<'a> {
         Since {
             base,
             may_be_agents: false,
@@ -749,7 +749,7 @@ impl Following<'_, '_> {
 
     /// Whether what this version lacks stands in one of another branch, or in a
     /// stash: it comes back from there.
-    fn went_along(&self, keeper: &Keeper, bytes: &[u8]) -> bool {
+    fn went_along(&self, keeper: &SyncedFile, bytes: &[u8]) -> bool {
         let (project, path) = (&self.session.project, self.file.path);
         let since = &keeper.stamp().commit;
         let base = keeper.base();
@@ -769,7 +769,7 @@ impl Following<'_, '_> {
     }
 
     /// Whether what is checked out builds on what was when piton wrote it last.
-    fn has_grown(&self, keeper: &Keeper) -> bool {
+    fn has_grown(&self, keeper: &SyncedFile) -> bool {
         history::has_grown_from(&self.session.project, &keeper.stamp().commit)
     }
 
@@ -805,7 +805,7 @@ impl Following<'_, '_> {
     /// Shows what has moved since, if anything has.
     fn show(
         &self,
-        keeper: &mut Keeper,
+        keeper: &mut SyncedFile,
         is_elsewhere: bool,
         news: &mut Vec<News>,
     ) -> Result<Put, Trouble> {
@@ -854,7 +854,7 @@ impl Following<'_, '_> {
 
     fn put(
         &self,
-        keeper: &mut Keeper,
+        keeper: &mut SyncedFile,
         text: Option<&str>,
         behind: Behind,
         news: &mut Vec<News>,
@@ -918,10 +918,10 @@ impl Following<'_, '_> {
     }
 
     /// Who keeps what is made of the file.
-    fn page_keeper(&self, path: &str) -> Result<Keeper, Trouble> {
+    fn page_keeper(&self, path: &str) -> Result<SyncedFile, Trouble> {
         let project = &self.session.project;
         let target = project.root.join(path);
-        Ok(Keeper::open(
+        Ok(SyncedFile::open(
             &project.home,
             &key(path),
             &target,
@@ -930,7 +930,7 @@ impl Following<'_, '_> {
     }
 
     /// What is made of a large file follows at rest.
-    fn derive_at_rest(&self, keeper: &Keeper, news: &mut Vec<News>) -> Result<(), Trouble> {
+    fn derive_at_rest(&self, keeper: &SyncedFile, news: &mut Vec<News>) -> Result<(), Trouble> {
         let (Some(path), Moment::Rest) = (self.file.derived_path(), self.moment) else {
             return Ok(());
         };
@@ -974,7 +974,7 @@ impl Following<'_, '_> {
             if let Present::Foreign(bytes) = keeper.present()? {
                 if !is_own(&bytes) {
                     // Nobody reads it but people: what they wrote there is kept for them.
-                    let copy = crate::mirror::keep_copy(&target, COPY)?;
+                    let copy = crate::native_files::plan_sync::keep_copy(&target, COPY)?;
                     forget_copies(&target)?;
                     let copy = copy
                         .file_name()
@@ -997,7 +997,7 @@ impl Following<'_, '_> {
 
 /// Whether this is only the beginning of what piton wrote last: whoever wrote it
 /// fell, and all of it is known. A file of one line is as short as it likes.
-pub(crate) fn is_cut_short(keeper: &Keeper, bytes: &[u8]) -> bool {
+pub(crate) fn is_cut_short(keeper: &SyncedFile, bytes: &[u8]) -> bool {
     // Another branch has its own version, which may be where this one began.
     !keeper.is_of_other_branch()
         && keeper.base().is_some_and(|whole| {
@@ -1258,7 +1258,7 @@ pub(crate) fn decide(
 impl Following<'_, '_> {
     fn decided(
         &self,
-        keeper: &mut Keeper,
+        keeper: &mut SyncedFile,
         row: &DecisionRow,
         verb: Verb,
     ) -> Result<Option<PathBuf>, Trouble> {

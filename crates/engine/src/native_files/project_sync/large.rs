@@ -9,7 +9,7 @@ use piton_formats::project_format::{Derived, FaceFile};
 
 use super::rows::Behind;
 use super::{Following, Trouble, archive, project_name};
-use crate::keeper::{Keeper, Look, Put, Tail};
+use crate::native_files::synced_file::{Look, Put, SyncedFile, Tail};
 
 /// From this size on only the ends of a file are read.
 const LARGE_BYTES: usize = 32 << 10;
@@ -30,7 +30,7 @@ impl Following<'_, '_> {
     /// where that needs the whole of it.
     pub(super) fn extend(
         &self,
-        keeper: &mut Keeper,
+        keeper: &mut SyncedFile,
         behind: &Behind,
     ) -> Result<Option<Put>, Trouble> {
         let (Some(ends), Some(tail)) = (self.file.ends, keeper.stamp().tail.clone()) else {

@@ -19,7 +19,7 @@ use piton_formats::ends::Ends;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::{
+use crate::native_files::exchange::{
     Copied, Displaced, Hashing, Staged, fresh, leftovers, sha256, stage, stage_on, stage_spliced,
     stage_unflushed, write_through,
 };
@@ -245,7 +245,7 @@ pub enum Flush {
 
 /// The keeper of one file.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct SyncedFile {
     target: PathBuf,
     stamp_file: File,
     base: PathBuf,
@@ -275,7 +275,7 @@ fn folder(home: &Path) -> PathBuf {
     home.join("mirrors")
 }
 
-impl Keeper {
+impl SyncedFile {
     /// The keeper of the file at `target`, whose stamp is kept under `key`.
     ///
     /// # Errors
@@ -1012,7 +1012,7 @@ mod tests {
 
     const BODY: &str = "[\n  1\n]\n";
 
-    fn spliced(keeper: &mut Keeper, what: &str) -> Put {
+    fn spliced(keeper: &mut SyncedFile, what: &str) -> Put {
         let tail = keeper.stamp().tail.clone().expect("a tail");
         let abridged = keeper.abridged(&tail).expect("read").expect("a text");
         let end = abridged.strip_suffix("\n]\n").expect("an end");
@@ -1023,9 +1023,9 @@ mod tests {
         put.expect("spliced")
     }
 
-    fn kept(folder: &Path) -> Keeper {
+    fn kept(folder: &Path) -> SyncedFile {
         let target = folder.join("list.json");
-        let mut keeper = Keeper::open(folder, "list", &target, Flush::File).expect("opened");
+        let mut keeper = SyncedFile::open(folder, "list", &target, Flush::File).expect("opened");
         let ends = Ends {
             head: 0,
             tail: 4,
@@ -1038,7 +1038,7 @@ mod tests {
         keeper
     }
 
-    fn text(keeper: &Keeper) -> String {
+    fn text(keeper: &SyncedFile) -> String {
         fs::read_to_string(keeper.target()).expect("read")
     }
 
@@ -1087,7 +1087,8 @@ mod tests {
         drop(keeper);
         let target = folder.path().join("list.json");
         fs::write(&target, "[\n  2,\n  9\n]\n").expect("written");
-        let mut next = Keeper::open(folder.path(), "list", &target, Flush::File).expect("opened");
+        let mut next =
+            SyncedFile::open(folder.path(), "list", &target, Flush::File).expect("opened");
         let mut taken = Vec::new();
         next.tidy(|left| {
             taken.push(left.to_vec());
