@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::bed::{Bed, Size, time};
 use crate::figure::Figure;
 use crate::sample::{Subject, take_turns};
-use crate::{Result, event, seed000};
+use crate::{Result, event};
 
 /// A file with a list: where it is, a text of at least so many bytes, and an event
 /// that it shows.
@@ -49,7 +49,8 @@ const LISTS: [List; 6] = [
         },
         event: |bed, folder, number| {
             let mut command = bed.piton(folder, &["learn", "add", "--kind", "guardrail"]);
-            command.args(["--title", &format!("Nail {number}"), event::NOTES]);
+            let title = format!("Nail {number}");
+            command.args(["--title", &title, "--trigger", "Before a cut", event::NOTES]);
             Ok(command)
         },
     },

@@ -4,9 +4,8 @@
 //! whose work is committed, or on another branch. What it said is kept in `history.json` beside the journal:
 //! losing that costs one git process.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,11 +15,7 @@ use piton_formats::plan_file::PlanFile;
 use serde::{Deserialize, Serialize};
 
 use crate::git::{self, Whereabouts, Work};
-use crate::native_files::synced_file::SyncedFile;
 use crate::project::Project;
-
-/// A line that is this long is not one of those that stand everywhere.
-const TELLING_LINE: usize = 10;
 
 /// How long is waited before git is asked again that failed.
 const ASK_AGAIN: Duration = Duration::from_secs(60);
@@ -181,7 +176,7 @@ pub(crate) fn has_grown_from(project: &Project, commit: &str) -> bool {
 
 /// Whether what is checked out is a commit that one builds on which was checked
 /// out before.
-fn is_set_back(project: &Project, commit: &str) -> bool {
+pub(crate) fn is_set_back(project: &Project, commit: &str) -> bool {
     whereabouts_of(project, commit) == Some(Whereabouts::Ahead)
 }
 
@@ -193,54 +188,6 @@ fn whereabouts_of(project: &Project, commit: &str) -> Option<Whereabouts> {
     }
     let work = vec![commit.to_owned()];
     ask(project, &here, &[&work], Keeps::Yes).of(&work)
-}
-
-/// Whether a file that is not there is one that the branch which is checked out
-/// does not have, while others do. Written there, it would stand in the way of
-/// whoever wants to have one of these checked out.
-pub(crate) fn is_absent(
-    project: &Project,
-    path: &str,
-    keeper: &mut SyncedFile,
-) -> io::Result<bool> {
-    if keeper.is_absent_here() {
-        return Ok(true);
-    }
-    let target = project.absolute(path);
-    let Ok(file) = target.strip_prefix(&project.work_tree) else {
-        return Ok(false);
-    };
-    if !keeper.is_of_other_branch() || !git::is_committed_somewhere(&project.work_tree, file) {
-        return Ok(false);
-    }
-    keeper.note_absent()?;
-    Ok(true)
-}
-
-/// Whether git took along what a version of a tracked file lacks of the one that
-/// piton wrote last, `base`, with the commit `since` checked out: the file is as
-/// it is committed, nobody has committed a change to it since, and what is
-/// missing stands on some branch or in a stash, or the branch was set back.
-pub(crate) fn went_along(
-    project: &Project,
-    path: &str,
-    (base, since): (&str, &str),
-    now: &[u8],
-) -> bool {
-    let now = String::from_utf8_lossy(now);
-    let now: BTreeSet<&str> = now.lines().collect();
-    let is_telling = |line: &&str| line.trim().len() >= TELLING_LINE && !now.contains(line);
-    let target = project.absolute(path);
-    let file = target.strip_prefix(&project.work_tree);
-    let (Some(lost), Ok(file)) = (base.lines().rev().find(is_telling), file) else {
-        return false;
-    };
-    let work_tree = &project.work_tree;
-    !since.is_empty()
-        && project.is_tracked(path)
-        && git::is_clean(work_tree, file)
-        && !git::has_changed_since(work_tree, since, file)
-        && (is_set_back(project, since) || git::has_ever_said(work_tree, file, lost.trim()))
 }
 
 /// What git says of the works, and said before, for what is checked out; nothing

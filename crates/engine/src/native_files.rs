@@ -4,8 +4,64 @@
 //! A native file is a view: losing it loses nothing. What somebody else wrote
 //! into it is taken in before it is written again, and what cannot be taken in is
 //! asked about.
+//!
+//! - [`sync`]: the one machine. It reads a version, takes it in, asks about it or
+//!   leaves it, and carries out what a person decided.
+//! - [`plan_sync`]: the file of a plan, which shows the items of its run.
+//! - [`project_sync`]: files of the project, which show sessions, memory and
+//!   attempts.
+//! - [`branches`]: what git says of a file that it tracks.
+//! - [`synced_file`]: one file and its stamp, of whatever format.
+//! - [`exchange`]: how a file takes the place of another one.
+//! - [`copies`]: what is kept beside a file.
 
+mod branches;
+pub(crate) mod copies;
 pub mod exchange;
+mod news;
 pub mod plan_sync;
 pub mod project_sync;
+mod sync;
 pub mod synced_file;
+
+use std::path::PathBuf;
+
+use piton_core::{DecisionRow, RunId, Verb};
+
+pub use self::news::News;
+pub(crate) use self::news::{foreign, not_utf8, still_asked};
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// Looks at a file again that a person is asked about: what is there now may be
+/// another version.
+///
+/// # Errors
+///
+/// When it cannot be read or written, or the store fails.
+pub(crate) fn look_again(session: &Session<'_>, asked: &DecisionRow) -> Result<(), Failure> {
+    if asked.run == RunId::PROJECT {
+        project_sync::look_again(session, asked)
+    } else {
+        plan_sync::look_again(session, asked.run)
+    }
+}
+
+/// Carries out what a person decided about a file. The version that is kept
+/// beside it, if one is.
+///
+/// # Errors
+///
+/// When the file cannot be read or written, or the verb does not fit it.
+pub(crate) fn decide(
+    session: &Session<'_>,
+    row: &DecisionRow,
+    verb: Verb,
+    why: Option<&str>,
+) -> Result<Option<PathBuf>, Failure> {
+    if row.run == RunId::PROJECT {
+        project_sync::decide(session, row, verb)
+    } else {
+        plan_sync::decide(session, row, verb, why)
+    }
+}

@@ -49,6 +49,7 @@ use crate::config::{Config, VerdictBy};
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By};
+use crate::native_files::News;
 use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::project_sync::{self, Waiting};
 use crate::notice::{Notice, Working};
@@ -390,17 +391,6 @@ fn own_files(project: &Project, face: &str, source: &str) -> Vec<git::Own> {
 /// What a git is found by that makes a commit for this run.
 fn commit_mark(run: RunId) -> String {
     process::own_mark(&format!("commit-{run}"))
-}
-
-fn tell_news(news: Vec<project_sync::News>, tell: &mut dyn FnMut(Notice<'_>)) {
-    for news in news {
-        let text = news.to_string();
-        tell(if news.is_warning() {
-            Notice::Warning(&text)
-        } else {
-            Notice::Said(&text)
-        });
-    }
 }
 
 fn owner() -> String {
@@ -923,7 +913,7 @@ impl Runner<'_, '_> {
     /// that may have written it has no outcome.
     fn look_at_faces(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
         let news = project_sync::follow_at_end(self.session, &mut self.waiting);
-        tell_news(news, tell);
+        News::tell(&news, tell);
     }
 
     /// Takes in what stands in the plans of other runs, as long as the attempt
@@ -939,11 +929,7 @@ impl Runner<'_, '_> {
                 continue;
             };
             match mirror.look(self.session, &tables, None) {
-                Ok(looked) => {
-                    looked.said.iter().for_each(|said| tell(Notice::Said(said)));
-                    let warned = looked.warned.iter();
-                    warned.for_each(|warned| tell(Notice::Warning(warned)));
-                }
+                Ok(looked) => News::tell(&looked.news, tell),
                 // Whoever goes on with that run is told of it.
                 Err(failure) if failure.code.starts_with("file.") => {}
                 Err(failure) => return Err(failure),
@@ -1050,12 +1036,7 @@ impl Runner<'_, '_> {
             }
             Err(failure) => return Err(failure),
         };
-        for said in looked.said {
-            tell(Notice::Said(&said));
-        }
-        for warned in looked.warned {
-            tell(Notice::Warning(&warned));
-        }
+        News::tell(&looked.news, tell);
         Ok(())
     }
 
@@ -1077,7 +1058,7 @@ impl Runner<'_, '_> {
             true => project_sync::follow_to_rest,
             false => project_sync::follow_again,
         };
-        tell_news(follow(self.session, &mut self.waiting), tell);
+        News::tell(&follow(self.session, &mut self.waiting), tell);
     }
 
     fn write_mirror(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {

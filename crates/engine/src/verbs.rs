@@ -30,7 +30,8 @@ pub mod transcript;
 use std::path::Path;
 
 use crate::failure::Failure;
-use crate::native_files::project_sync::{self, News, Waiting};
+use crate::native_files::News;
+use crate::native_files::project_sync::{self, Waiting};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::session::Session;
@@ -48,26 +49,15 @@ fn session<'w>(world: &'w World, told: &mut Told<'_>) -> Result<Session<'w>, Fai
 /// Brings the native files up to date with what was stored, and tells what was
 /// found in them. Whatever becomes of them, what is stored is stored.
 fn follow_faces(session: &Session<'_>, told: &mut Told<'_>) {
-    tell_faces(project_sync::follow(session), told);
+    News::tell(&project_sync::follow(session), told);
 }
 
 /// The same where nothing more is going to happen for now.
 fn follow_faces_to_rest(session: &Session<'_>, told: &mut Told<'_>) {
-    tell_faces(
-        project_sync::follow_to_rest(session, &mut Waiting::new()),
+    News::tell(
+        &project_sync::follow_to_rest(session, &mut Waiting::new()),
         told,
     );
-}
-
-fn tell_faces(news: Vec<News>, told: &mut Told<'_>) {
-    for news in news {
-        let text = news.to_string();
-        told(if news.is_warning() {
-            Notice::Warning(&text)
-        } else {
-            Notice::Said(&text)
-        });
-    }
 }
 
 /// A text that says something; one of blanks says nothing.

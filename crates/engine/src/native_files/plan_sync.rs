@@ -1,48 +1,42 @@
 //! The file of a plan, kept up to date beside the journal.
 //!
-//! The file is a view: losing it loses nothing. What somebody else wrote into
-//! it is taken in before it is written again, as edits by that file. What
-//! cannot be taken in is asked about, and the file stays as it is until then.
-//!
 //! A runner and the commands of people write the same file. Who writes holds
 //! the lock of its stamp, and whoever knows less of the run than was written
 //! already writes nothing.
 
+mod look;
+mod words;
+
 use std::collections::BTreeMap;
-use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::checkout::Checkout;
 use piton_core::command::Word;
 use piton_core::{
-    Actor, AttemptId, Command, CommandId, DecisionKind, DecisionRow, Edit, Event, Facts,
-    HolderKnown, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow, RunState, StreamId,
-    Tables, Verb, Way,
+    AttemptId, Command, DecisionRow, ItemRow, ItemState, Need, Node, RunId, RunRow, StreamId,
+    Tables, Verb,
 };
-use piton_formats::plan_file::{Changed, PlanFile};
+use piton_formats::plan_file::PlanFile;
 use piton_formats::plan_format::PlanPlace;
-use piton_formats::problem::Problem;
 use piton_formats::registry::plan_format;
-use piton_store::{CommitError, Committed, Store as _};
-use serde::{Deserialize, Serialize};
-use uuid::Uuid;
+use piton_store::Store as _;
 
-use crate::fail;
+use self::look::PlanLook;
+pub(crate) use self::words::claimed as claimed_in_words;
+use super::branches;
+use super::exchange::Copied;
+use super::news::News;
+pub use super::sync::Looked;
+use super::sync::{self, Fault, Standing, decide as decide_about};
+use super::synced_file::{Flush, Look, Present, Put, SyncedFile, is_last_version, last_version};
 use crate::failure::Failure;
+use crate::git;
 use crate::history::{self, Keeps};
-use crate::lies::Rule;
-use crate::native_files::exchange::{Copied, sha256, sync_folder};
-use crate::native_files::project_sync::{in_lines, is_cut_short};
-use crate::native_files::synced_file::{
-    Flush, Look, Present, Put, SyncedFile, is_last_version, last_version,
-};
 use crate::project::Project;
 use crate::session::Session;
-use crate::shell::quote;
-use crate::{git, world};
 
 /// Up to this size a file follows every change at once.
 const SMALL_BYTES: usize = 256 << 10;
@@ -50,16 +44,14 @@ const SMALL_BYTES: usize = 256 << 10;
 const PAUSE_MIN: SignedDuration = SignedDuration::from_millis(300);
 /// The one stream that the file of a plan shows.
 const STREAM: &str = "run";
-/// How long a file is left to whoever may be in the middle of writing it.
-const READ_PAUSE: std::time::Duration = std::time::Duration::from_millis(40);
 
-/// The mirror of one run.
+/// The file of the plan of one run.
 #[derive(Debug)]
 pub struct PlanSync {
     run: RunId,
     /// The file, relative to the project.
     path: String,
-    keeper: SyncedFile,
+    file: SyncedFile,
     plan: PlanFile,
     bytes: usize,
     written_at: Option<Timestamp>,
@@ -81,101 +73,13 @@ pub struct PlanSync {
     pub(crate) waits_for_git: bool,
 }
 
-/// Why the file could not be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
-    /// The file.
-    target: PathBuf,
-    /// Why.
-    why: String,
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { target, why } = self;
-        write!(f, "{} is not kept up to date: {why}", target.display())
-    }
-}
-
-/// What came of looking at the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Looked {
-    /// Events were stored that the caller does not know.
-    pub taken: bool,
-    /// What somebody should be told.
-    pub said: Vec<String>,
-    /// What somebody should look at.
-    pub warned: Vec<String>,
-    /// A person is asked about the version that is there, or it is left alone:
-    /// it is not read again.
-    asked: bool,
-}
-
-impl Looked {
-    /// A person is asked, as these events say, or was before.
-    fn asked(file: &str, events: &[Recorded]) -> Self {
-        let is_question =
-            |recorded: &Recorded| matches!(recorded.event, Event::DecisionOpened { .. });
-        let is_new = events.iter().any(is_question);
-        Self {
-            taken: !events.is_empty(),
-            warned: is_new.then(|| cannot_be_taken(file)).into_iter().collect(),
-            asked: true,
-            ..Self::default()
-        }
-    }
-}
-
-/// That a person is asked about a file from now on.
-pub(crate) fn cannot_be_taken(file: &str) -> String {
-    format!("{file} cannot be taken in and is left as it is; see `piton inbox`")
-}
-
-/// That a person was asked about a file, and has not answered.
-pub(crate) fn still_asked(file: &str) -> String {
-    format!("1 question about {file} waits, and the file is left as it is; see `piton inbox`")
-}
-
-/// A version of somebody else's of which not all could be taken in.
-#[derive(Serialize, Deserialize)]
-struct Asked {
-    /// The version.
-    seen: String,
-    /// What of it was not taken in.
-    left: Vec<Edit>,
-    /// It holds another plan, of which nothing is taken in.
-    #[serde(default)]
-    is_other_plan: bool,
-}
-
-/// Whether an event says that the plan is another one.
-fn is_plan_change(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::ItemPlanned(_)
-            | Event::ItemChanged(_)
-            | Event::ItemsPlaced(_)
-            | Event::RunChanged(_)
-    )
-}
-
-/// The item that an event says was claimed.
-fn claimed_item(recorded: &Recorded) -> Option<Need> {
-    let Event::ItemClaimed { run, node, .. } = &recorded.event else {
-        return None;
-    };
-    Some(Need::Line(*run, node.clone()))
-}
-
-/// That an attempt at another item marked an item as done, and what to do.
-pub(crate) fn claimed_in_words(item: &ItemRow, file: &str) -> String {
-    let (node, check) = (&item.node, item.check_in_words());
-    format!("{node} was ticked in {file}, {check}; to skip it: piton plan skip {node}")
-}
-
 /// What piton wrote of the file of a run: where that is kept.
 fn key(run: RunId) -> String {
     run.to_string()
+}
+
+fn unwritable(error: &io::Error) -> Failure {
+    Failure::new("file.unwritable", error.to_string())
 }
 
 /// Notes that the file of a run is this, which was taken in: it may be replaced.
@@ -184,12 +88,12 @@ fn key(run: RunId) -> String {
 ///
 /// When the stamp cannot be kept.
 pub fn adopt(home: &Path, run: RunId, target: &Path, present: &[u8]) -> io::Result<()> {
-    let mut keeper = SyncedFile::open(home, &key(run), target, Flush::Stamp)?;
-    keeper.locked(|keeper| keeper.accept(present))
+    let mut file = SyncedFile::open(home, &key(run), target, Flush::Stamp)?;
+    file.locked(|file| file.accept(present))
 }
 
 impl PlanSync {
-    /// The mirror of a run; none for a run without a file.
+    /// The file of a run; none for a run without a file.
     ///
     /// # Errors
     ///
@@ -203,7 +107,7 @@ impl PlanSync {
         Ok(Some(Self {
             run: row.id,
             path,
-            keeper: SyncedFile::open(home, &key(row.id), &target, Flush::Stamp)?,
+            file: SyncedFile::open(home, &key(row.id), &target, Flush::Stamp)?,
             plan,
             bytes: 0,
             written_at: None,
@@ -221,25 +125,19 @@ impl PlanSync {
     /// Whether git put another branch's version of the file here since piton wrote
     /// it: one that does not build on what piton wrote.
     fn is_of_other_branch(&self) -> bool {
-        let keeper = &self.keeper;
-        if !self.project.is_tracked(&self.path) {
-            return false;
-        }
-        let has_grown = || history::has_grown_from(&self.project, &keeper.stamp().commit);
-        if keeper.is_of_other_branch() && !has_grown() {
+        if branches::is_of_other_branch(&self.project, &self.path, &self.file) {
             return true;
         }
         // The branch that was left before piton looked, or what was stashed.
-        let (Some(base), Ok(now)) = (keeper.base(), fs::read(keeper.target())) else {
+        let Ok(now) = fs::read(self.file.target()) else {
             return false;
         };
-        let since = &keeper.stamp().commit;
-        history::went_along(&self.project, &self.path, (&base, since), &now)
+        branches::went_along(&self.project, &self.path, &self.file, &now)
     }
 
     /// Tells the plan what was done elsewhere, and which marks came along.
     fn set_elsewhere(&mut self, elsewhere: Vec<Node>) {
-        let base = self.keeper.base().filter(|_| !elsewhere.is_empty());
+        let base = self.file.base().filter(|_| !elsewhere.is_empty());
         self.plan.set_elsewhere(elsewhere);
         if let Some(base) = base {
             let file = self.project.in_work_tree(&self.path);
@@ -255,7 +153,7 @@ impl PlanSync {
         let Some(here) = git::checked_out(&self.project.work_tree) else {
             return Vec::new();
         };
-        let gone = &self.keeper.stamp().gone;
+        let gone = &self.file.stamp().gone;
         let is_gone = |row: &&ItemRow| {
             let since = gone.get(row.node.as_str()).copied();
             row.commits.is_empty() && since.is_some() && row.completed_at == since
@@ -294,11 +192,11 @@ impl PlanSync {
         now: Timestamp,
     ) -> bool {
         if !matches!(self.plan.format().place, PlanPlace::File) {
-            return self.keeper.is_own_since(committed);
+            return self.file.is_own_since(committed);
         }
         self.set_elsewhere(self.not_to_tick(tables));
         let shown = self.plan.show(Some(committed), tables, now);
-        let present = fs::read_to_string(self.keeper.target()).ok();
+        let present = fs::read_to_string(self.file.target()).ok();
         shown.ok().flatten() == present
     }
 
@@ -314,7 +212,7 @@ impl PlanSync {
             );
         }
         let elsewhere = self.elsewhere(tables);
-        let text = fs::read_to_string(self.keeper.target()).ok();
+        let text = fs::read_to_string(self.file.target()).ok();
         self.set_elsewhere(elsewhere);
         self.plan.done_elsewhere(tables, &[text.as_deref()])
     }
@@ -322,7 +220,7 @@ impl PlanSync {
     /// The file.
     #[must_use]
     pub fn target(&self) -> &Path {
-        self.keeper.target()
+        self.file.target()
     }
 
     /// The file, relative to the project.
@@ -334,13 +232,13 @@ impl PlanSync {
     /// Whether piton has written the file, or taken it over, before.
     #[must_use]
     pub fn was_written(&self) -> bool {
-        !self.keeper.stamp().is_new()
+        !self.file.stamp().is_new()
     }
 
     /// Whether the branch that is checked out does not have the file, while others do.
     #[must_use]
     pub fn is_absent_here(&self) -> bool {
-        self.keeper.is_absent_here()
+        self.file.is_absent_here()
     }
 
     /// Takes away what a crash in the middle of a write left beside the file.
@@ -353,11 +251,11 @@ impl PlanSync {
     ///
     /// When the folder cannot be read, or something in it cannot be removed.
     pub fn tidy(&mut self) -> io::Result<()> {
-        self.keeper.locked(|keeper| {
-            keeper.put_back_left()?;
-            keeper.take_displaced().into_iter().for_each(Copied::remove);
+        self.file.locked(|file| {
+            file.put_back_left()?;
+            file.take_displaced().into_iter().for_each(Copied::remove);
             // A version that nobody put back is somebody's: it stays.
-            keeper.tidy(|_| Ok::<_, io::Error>(false))
+            file.tidy(|_| Ok::<_, io::Error>(false))
         })
     }
 
@@ -395,59 +293,62 @@ impl PlanSync {
         tables: &Tables,
         token: Option<u64>,
     ) -> Result<Looked, Failure> {
-        if self.keeper.has_left() {
-            let tidied = self.tidy();
-            tidied.map_err(|error| Failure::new("file.unwritable", error.to_string()))?;
+        if self.file.has_left() {
+            self.tidy().map_err(|error| unwritable(&error))?;
         }
-        let there = Look::at(self.keeper.target());
+        let there = Look::at(self.file.target());
         let waits = there.is_some() && there == self.waits;
         // What is asked about a file that is piton's is to be settled.
-        let is_quiet = !self.keeper.may_be_foreign() && !self.is_asked(tables);
-        // What git is about to put there is looked at when it is whole.
-        let waits_for_git = self.waits_for_git
-            && git::is_at_work(&self.project.work_tree)
-            && self.project.is_tracked(&self.path);
-        if waits || is_quiet || waits_for_git {
+        let is_quiet = !self.file.may_be_foreign() && !self.is_asked(tables);
+        if waits || is_quiet {
             return Ok(Looked::default());
         }
-        let is_other_branch = self.is_of_other_branch();
-        self.set_elsewhere(self.not_to_tick(tables));
-        let Self {
-            keeper,
-            plan,
-            path,
-            run,
-            at_work,
-            ..
-        } = self;
-        let taking = Taking {
-            is_other_branch,
-            session,
-            tables,
-            run: *run,
-            path,
-            token,
-            at_work: *at_work,
-        };
-        let looked = keeper.locked(|keeper| {
-            let looked = taking.look(keeper, plan)?;
-            if is_other_branch && !looked.asked {
-                taking.note_gone(keeper, plan)?;
+        let at_work = self.at_work;
+        let (file, mut look) = self.looking(session, tables, token);
+        let looked = file.locked::<_, Fault>(|file| {
+            // Before the file is read: what stands in it then may be an agent's.
+            look.word = look.who(at_work)?;
+            let looked = sync::look(&mut look, file)?;
+            if look.is_other_branch && looked.standing != Standing::Asked {
+                look.note_gone(file)?;
             }
             Ok(looked)
-        });
-        if looked.as_ref().is_ok_and(|looked| looked.taken) {
+        })?;
+        if looked.taken {
             self.behind = true;
             self.plain = None;
         }
-        let asked = looked.as_ref().is_ok_and(|looked| looked.asked);
-        self.waits = there.filter(|_| asked);
-        looked.map_err(|Stopped(failure)| failure)
+        self.waits = there.filter(|_| looked.standing == Standing::Asked);
+        Ok(looked)
+    }
+
+    /// The file, and the look at what somebody else wrote into it.
+    fn looking<'a, 's>(
+        &'a mut self,
+        session: &'a Session<'s>,
+        tables: &'a Tables,
+        token: Option<u64>,
+    ) -> (&'a mut SyncedFile, PlanLook<'a, 's>) {
+        let is_other_branch = self.is_of_other_branch();
+        self.set_elsewhere(self.not_to_tick(tables));
+        let look = PlanLook {
+            session,
+            tables,
+            run: self.run,
+            path: &self.path,
+            plan: &mut self.plan,
+            token,
+            word: Word::File,
+            is_other_branch,
+            position: 0,
+            heeds_git: self.waits_for_git,
+        };
+        (&mut self.file, look)
     }
 
     /// Writes the file if it is behind and its time has come. `tables` know
     /// the events of the run up to `position`.
-    pub fn follow(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<Trouble> {
+    pub fn follow(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<News> {
         if !self.behind || !self.is_due(now) {
             return None;
         }
@@ -456,7 +357,7 @@ impl PlanSync {
 
     /// Writes the file now, whatever its size: at a stop, or as a heartbeat.
     /// What somebody else wrote in the meantime stays, to be looked at first.
-    pub fn write(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<Trouble> {
+    pub fn write(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<News> {
         if self.is_asked(tables) {
             return None;
         }
@@ -466,10 +367,7 @@ impl PlanSync {
                 self.told = false;
                 None
             }
-            Err(error) => Some(Trouble {
-                target: self.keeper.target().to_owned(),
-                why: error.to_string(),
-            }),
+            Err(error) => Some(News::behind(self.file.target().display(), error)),
         };
         self.written_at = Some(now);
         // Why may be said in other words each time: with the name of a
@@ -493,7 +391,7 @@ impl PlanSync {
     fn put(&mut self, tables: &Tables, position: u64, now: Timestamp) -> io::Result<Put> {
         self.set_elsewhere(self.not_to_tick(tables));
         let Self {
-            keeper,
+            file,
             plan,
             plain,
             bytes,
@@ -501,19 +399,19 @@ impl PlanSync {
             path,
             ..
         } = self;
-        keeper.locked(|keeper| {
-            let written = keeper.stamp().positions.get(STREAM).copied().unwrap_or(0);
+        file.locked(|file| {
+            let written = file.stamp().positions.get(STREAM).copied().unwrap_or(0);
             if written > position {
                 return Ok(Put::Done);
             }
-            let present = match keeper.present()? {
+            let present = match file.present()? {
                 Present::Foreign(_) => return Ok(Put::Overtaken),
-                Present::Missing if history::is_absent(project, path, keeper)? => {
+                Present::Missing if branches::is_absent(project, path, file)? => {
                     return Ok(Put::Done);
                 }
-                Present::Missing => keeper.base(),
+                Present::Missing => file.base(),
                 Present::Special => None,
-                Present::Ours => Some(fs::read_to_string(keeper.target())?),
+                Present::Ours => Some(fs::read_to_string(file.target())?),
             };
             // What piton wrote in its own style is written anew, which is faster
             // than to change it in place, and comes to the same.
@@ -527,120 +425,80 @@ impl PlanSync {
             *bytes = text.len();
             let is_plain = in_place.is_none()
                 || plan.show(None, tables, now).ok().flatten().as_ref() == Some(&text);
-            if present.as_ref() == Some(&text) && keeper.target().is_file() {
+            if present.as_ref() == Some(&text) && file.target().is_file() {
                 *plain = is_plain.then_some(text);
-                if keeper.is_of_other_branch() {
+                if file.is_of_other_branch() {
                     // From now on it is the file of this one.
-                    keeper.note(keeper.stamp().positions.clone())?;
+                    file.note(file.stamp().positions.clone())?;
                 }
                 return Ok(Put::Done);
             }
             let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
-            let put = keeper.put(text.as_bytes(), positions, None)?;
+            let put = file.put(text.as_bytes(), positions, None)?;
             // What came out went back into its place, and is looked at there.
-            keeper.take_displaced().into_iter().for_each(Copied::remove);
+            file.take_displaced().into_iter().for_each(Copied::remove);
             *plain = (is_plain && put == Put::Done).then_some(text);
             Ok(put)
         })
     }
 }
 
-/// Looks at the file of a run again that a person is asked about: what is there
-/// now may be another version.
+/// The rows that the file of a run is made of and compared with.
+fn needs(run: RunId) -> [Need; 3] {
+    [
+        Need::Run(run),
+        Need::Tree(run),
+        Need::OpenDecisions(Some(run)),
+    ]
+}
+
+/// Looks at the file of a run again that a person is asked about.
 ///
 /// # Errors
 ///
 /// When it cannot be read, or the store fails.
-pub(crate) fn look_again(session: &Session<'_>, run: RunId) -> Result<(), Failure> {
-    let needs = [
-        Need::Run(run),
-        Need::Tree(run),
-        Need::OpenDecisions(Some(run)),
-    ];
-    let rows = session.load(&needs)?;
+pub(super) fn look_again(session: &Session<'_>, run: RunId) -> Result<(), Failure> {
+    let rows = session.load(&needs(run))?;
     let Some(row) = rows.tables.run(run) else {
         return Ok(());
     };
     if !session.keeps_its_file(row)? {
         return settle_superseded(session, row);
     }
-    let mirror = PlanSync::open(session, row, &rows.tables)
-        .map_err(|error| Failure::new("file.unwritable", error.to_string()))?;
-    match mirror {
-        Some(mut mirror) => mirror.look(session, &rows.tables, None).map(drop),
+    let sync = PlanSync::open(session, row, &rows.tables).map_err(|error| unwritable(&error))?;
+    match sync {
+        Some(mut sync) => sync.look(session, &rows.tables, None).map(drop),
         None => Ok(()),
     }
 }
 
-/// Carries out what a person decided about the file of a run. The version that
-/// is kept beside it, if one is.
+/// Carries out what a person decided about the file of a run.
 ///
 /// # Errors
 ///
 /// When what was decided does not fit the file, or it cannot be written.
-pub(crate) fn decide(
+pub(super) fn decide(
     session: &Session<'_>,
     row: &DecisionRow,
-    (verb, why): (Verb, Option<&str>),
+    verb: Verb,
+    why: Option<&str>,
 ) -> Result<Option<PathBuf>, Failure> {
-    let run = row.run;
-    let position = session.store.position(&StreamId::run(run))?;
-    let needs = [
-        Need::Run(run),
-        Need::Tree(run),
-        Need::OpenDecisions(Some(run)),
-    ];
-    let rows = session.load(&needs)?;
-    let tables = &rows.tables;
-    let opened = match tables.run(run) {
+    let position = session.store.position(&StreamId::run(row.run))?;
+    let tables = &session.load(&needs(row.run))?.tables;
+    let opened = match tables.run(row.run) {
         Some(row) => PlanSync::open(session, row, tables),
         None => Ok(None),
     };
-    let unwritable = |error: &io::Error| Failure::new("file.unwritable", error.to_string());
-    let Some(mut mirror) = opened.map_err(|error| unwritable(&error))? else {
+    let Some(mut sync) = opened.map_err(|error| unwritable(&error))? else {
         return Ok(None);
     };
-    let is_other_branch = mirror.is_of_other_branch();
-    mirror.set_elsewhere(mirror.not_to_tick(tables));
-    let PlanSync {
-        keeper, plan, path, ..
-    } = &mut mirror;
-    let taking = Taking {
-        session,
-        tables,
-        run,
-        path,
-        token: None,
-        at_work: None,
-        is_other_branch,
-    };
-    let word = Word::Person {
+    let (file, mut look) = sync.looking(session, tables, None);
+    look.position = position;
+    look.word = Word::Person {
         decision: row.id,
         why: why.map(str::to_owned),
     };
-    let decided = keeper.locked(|keeper| taking.decided(keeper, plan, (verb, word), position));
-    decided.map_err(|Stopped(failure)| failure)
-}
-
-/// Whether a question is about an edit as one that could not be taken.
-fn names(question: &DecisionRow, edit: &Edit) -> bool {
-    question.edits.iter().any(|asked| asked.is_like(edit))
-}
-
-fn names_any(question: &DecisionRow, edits: &[Edit]) -> bool {
-    edits.iter().any(|edit| names(question, edit))
-}
-
-/// Which edits could not be taken, as a question says. One that names none of
-/// them is about another version: all of them are told again.
-fn left_of(edits: Vec<Edit>, question: &DecisionRow) -> Vec<Edit> {
-    if !names_any(question, &edits) {
-        return edits;
-    }
-    edits
-        .into_iter()
-        .filter(|edit| names(question, edit))
-        .collect()
+    Ok(file.locked(|file| decide_about(&mut look, file, row, verb))?)
 }
 
 /// Settles what was asked about the file of a run that another run of the plan
@@ -661,25 +519,6 @@ pub(crate) fn settle_superseded(session: &Session<'_>, row: &RunRow) -> Result<(
         })?;
     }
     Ok(())
-}
-
-/// Whether a version is another plan than the one that piton wrote last.
-fn is_other_plan(keeper: &SyncedFile, plan: &PlanFile, bytes: &[u8]) -> bool {
-    let versions = keeper.base().zip(std::str::from_utf8(bytes).ok());
-    versions.is_some_and(|(base, now)| plan.format().is_replaced(&base, now))
-}
-
-/// That a person put another plan into the file of a run, and what to type.
-fn holds_another_plan(row: &RunRow, file: &str) -> String {
-    let (name, run) = (&row.name, quote(&row.name));
-    let begin = format!("begin that one with `piton run {}`", quote(file));
-    if row.state == RunState::Done {
-        format!("{file} holds another plan than run `{name}`, which is finished; {begin}")
-    } else {
-        format!(
-            "{file} holds another plan than run `{name}`, which keeps what it has and rests; {begin}, or go on without the file with `piton resume {run}`"
-        )
-    }
 }
 
 /// The run whose plan stands in the file that `source` names: the last one of
@@ -713,698 +552,4 @@ fn has_other_plan(project: &Project, row: &RunRow) -> bool {
     let now = fs::read_to_string(project.absolute(&path)).ok();
     base.zip(now)
         .is_some_and(|(base, now)| base != now && format.is_replaced(&base, &now))
-}
-
-/// What ended the taking in of a file.
-struct Stopped(Failure);
-
-impl From<io::Error> for Stopped {
-    fn from(error: io::Error) -> Self {
-        Self(Failure::new("file.unreadable", error.to_string()))
-    }
-}
-
-/// The file of a plan being taken in.
-struct Taking<'a, 's, 'w> {
-    session: &'a Session<'s>,
-    tables: &'a Tables,
-    run: RunId,
-    path: &'w str,
-    token: Option<u64>,
-    at_work: Option<AttemptId>,
-    /// What piton wrote last was the file of another branch.
-    is_other_branch: bool,
-}
-
-impl Taking<'_, '_, '_> {
-    fn look(&self, keeper: &mut SyncedFile, plan: &mut PlanFile) -> Result<Looked, Stopped> {
-        // Before the file is read: what stands in it then may be an agent's.
-        let word = self.word(plan)?;
-        let mut present = keeper.present()?;
-        let mut changed = self.found(keeper, plan, &present);
-        let is_short = matches!(&present, Present::Foreign(bytes) if is_cut_short(keeper, bytes));
-        if is_short || matches!(changed, Some(Err(_))) {
-            // Somebody may be in the middle of writing it.
-            world::pause(READ_PAUSE);
-            present = keeper.present()?;
-            changed = self.found(keeper, plan, &present);
-        }
-        match (present, changed) {
-            (Present::Foreign(bytes), Some(Ok(_))) if is_cut_short(keeper, &bytes) => {
-                self.make_whole(keeper, &bytes)
-            }
-            (Present::Foreign(bytes), Some(Ok(_))) if is_other_plan(keeper, plan, &bytes) => {
-                self.leave_other_plan(keeper, &bytes, &word)
-            }
-            (Present::Foreign(bytes), Some(Ok(changed))) => {
-                self.take(keeper, &bytes, changed, word)
-            }
-            (_, Some(Err(problems))) => self.ask(keeper, plan, &problems),
-            // Whoever brought piton's own version back has answered.
-            (Present::Ours, _) => self.settle("the file is as piton wrote it"),
-            (Present::Missing, _) => self.settle("the file was taken away"),
-            (Present::Special | Present::Foreign(_), _) => Ok(Looked::default()),
-        }
-    }
-
-    /// What is done in work that nobody committed, and has no mark in the version
-    /// that git put here, went along to the branch that was left: its mark is not
-    /// written into this one.
-    fn note_gone(&self, keeper: &mut SyncedFile, plan: &mut PlanFile) -> Result<(), Stopped> {
-        let done = self.tables.items(self.run).filter(|row| {
-            let is_done = row.is_leaf() && row.state == ItemState::Done;
-            is_done && row.commits.is_empty()
-        });
-        plan.set_elsewhere(done.map(|row| row.node.clone()).collect());
-        let text = fs::read_to_string(keeper.target()).ok();
-        let gone = plan.done_elsewhere(self.tables, &[text.as_deref()]);
-        let gone = gone.into_iter().filter_map(|node| {
-            let since = self.tables.item(self.run, &node)?.completed_at?;
-            Some((node.to_string(), since))
-        });
-        Ok(keeper.note_gone(gone.collect())?)
-    }
-
-    /// Whose word an edit is that is found now: while an attempt of the project
-    /// is open, or runs what an agent may have written, it may be an agent's,
-    /// else it is a person's.
-    fn word(&self, plan: &PlanFile) -> Result<Word, Stopped> {
-        let rows = self.session.load(&[Need::OpenAttempts(None)]);
-        let rows = rows.map_err(Stopped)?;
-        let holds = !Rule::Marks.is_off(self.session.world);
-        let open = rows.tables.open_attempts().filter(|_| holds);
-        let last = open.map(|row| row.id).max();
-        Ok(match last.or(self.at_work) {
-            _ if !holds => Word::File,
-            Some(attempt) => Word::MaybeAgent {
-                attempt,
-                criteria: plan.format().is_one_file(),
-            },
-            None => Word::Hand {
-                by: self.session.world.user().to_owned(),
-            },
-        })
-    }
-
-    /// Another plan stands in the file: it is left as it is. A person's is the
-    /// plan of another run, and this one pauses: nothing is worked on any more
-    /// that its plan may not want. Of one that may be an agent's a person is
-    /// asked, and the run goes on with the items that it has.
-    fn leave_other_plan(
-        &self,
-        keeper: &SyncedFile,
-        bytes: &[u8],
-        word: &Word,
-    ) -> Result<Looked, Stopped> {
-        let asked: Option<Asked> = keeper.remembered();
-        let is_known =
-            asked.is_some_and(|asked| asked.is_other_plan && asked.seen.as_bytes() == bytes);
-        if is_known {
-            return Ok(Looked {
-                asked: true,
-                ..Looked::default()
-            });
-        }
-        let row = self.tables.run(self.run);
-        let looked = match (word, row) {
-            (Word::MaybeAgent { .. }, _) => {
-                let command = Command::AskAboutFile {
-                    run: self.run,
-                    path: self.path.to_owned(),
-                    question: format!(
-                        "`{}` holds another plan, perhaps an agent's: which one holds?",
-                        self.path
-                    ),
-                    details: None,
-                    ways: vec![Way::LeftAlone, Way::PitonHolds],
-                };
-                let committed = self.commit(&command, &self.facts())?;
-                Looked::asked(self.path, &committed.events)
-            }
-            (_, Some(row)) => {
-                let settled = self.settle("the file holds another plan")?;
-                let paused = self.pause()?;
-                Looked {
-                    taken: settled.taken || paused,
-                    warned: vec![holds_another_plan(row, self.path)],
-                    asked: true,
-                    ..Looked::default()
-                }
-            }
-            (_, None) => return Ok(Looked::default()),
-        };
-        keeper.remember(&Asked {
-            seen: String::from_utf8_lossy(bytes).into_owned(),
-            left: Vec::new(),
-            is_other_plan: true,
-        });
-        Ok(looked)
-    }
-
-    /// Pauses the run, or asks its runner to. Whether there was anything to pause.
-    fn pause(&self) -> Result<bool, Stopped> {
-        let command = Command::AskPause { run: self.run };
-        match self.session.commit(&command, &self.facts()) {
-            Ok(_) => Ok(true),
-            // It rests already: it waits, or is finished.
-            Err(CommitError::Refused(_)) => Ok(false),
-            Err(error) => Err(Stopped(error.into())),
-        }
-    }
-
-    /// Whoever wrote only the beginning of what piton wrote last fell: what is
-    /// missing is known.
-    fn make_whole(&self, keeper: &mut SyncedFile, bytes: &[u8]) -> Result<Looked, Stopped> {
-        let whole = keeper.base().unwrap_or_default();
-        let positions = keeper.stamp().positions.clone();
-        keeper.accept(bytes)?;
-        keeper.put(whole.as_bytes(), positions, None)?;
-        let file = self.path;
-        Ok(Looked {
-            said: vec![format!("{file} was cut short, and is whole again")],
-            ..Looked::default()
-        })
-    }
-
-    fn found(
-        &self,
-        keeper: &SyncedFile,
-        plan: &mut PlanFile,
-        present: &Present,
-    ) -> Option<Result<Changed, Vec<Problem>>> {
-        let Present::Foreign(bytes) = present else {
-            return None;
-        };
-        Some(self.told(keeper, plan, bytes))
-    }
-
-    /// What the file says that was not taken in before. As long as a person is
-    /// asked about the file it is not written, and what piton did since is
-    /// nobody's edit: the version that was asked about is what it is compared
-    /// with, and what is left of that is tried again.
-    fn told(
-        &self,
-        keeper: &SyncedFile,
-        plan: &mut PlanFile,
-        bytes: &[u8],
-    ) -> Result<Changed, Vec<Problem>> {
-        if self.is_other_branch {
-            return self.said_on_other_branch(plan, bytes);
-        }
-        let base = keeper.base();
-        let remembered = keeper.remembered::<Asked>();
-        let Some(Asked { seen, left, .. }) = remembered.filter(|asked| !asked.is_other_plan) else {
-            return self.changed(plan, base.as_deref(), bytes);
-        };
-        if seen.as_bytes() == bytes {
-            return Ok(Changed {
-                edits: left,
-                ..Changed::default()
-            });
-        }
-        let mut changed = self.changed(plan, Some(&seen), bytes)?;
-        let mut of_all = self.changed(plan, base.as_deref(), bytes)?.edits;
-        // What was taken of a version that was asked about is not in the base.
-        let text = std::str::from_utf8(bytes).ok();
-        let shown = plan.show(text, self.tables, self.session.world.now());
-        if let Some(shown) = shown.ok().flatten() {
-            of_all.extend(self.changed(plan, Some(&shown), bytes)?.edits);
-        }
-        for edit in of_all {
-            let is_left = left.iter().any(|left| left.is_like(&edit));
-            if is_left && !changed.edits.contains(&edit) {
-                changed.edits.push(edit);
-            }
-        }
-        Ok(changed)
-    }
-
-    /// What the file of another branch says that nobody has said yet: more items,
-    /// and marks. Its words may be older than those that hold.
-    fn said_on_other_branch(
-        &self,
-        plan: &mut PlanFile,
-        bytes: &[u8],
-    ) -> Result<Changed, Vec<Problem>> {
-        let mut changed = self.changed(plan, None, bytes)?;
-        changed.edits.retain(|edit| {
-            let is_mark = matches!(
-                edit,
-                Edit::SetState {
-                    to: ItemState::Done,
-                    ..
-                }
-            );
-            is_mark || matches!(edit, Edit::Insert { .. })
-        });
-        Ok(changed)
-    }
-
-    /// What piton wrote last into the file of this branch.
-    fn own_base(&self, keeper: &SyncedFile) -> Option<String> {
-        keeper.base().filter(|_| !self.is_other_branch)
-    }
-
-    fn changed(
-        &self,
-        plan: &mut PlanFile,
-        base: Option<&str>,
-        bytes: &[u8],
-    ) -> Result<Changed, Vec<Problem>> {
-        let Ok(theirs) = std::str::from_utf8(bytes) else {
-            return Err(vec![crate::native_files::project_sync::not_utf8(
-                self.path, bytes,
-            )]);
-        };
-        let now = self.session.world.now();
-        plan.edits(self.path, base, theirs, self.tables, self.run, now)
-    }
-
-    fn facts(&self) -> Facts {
-        Facts {
-            actor: Actor::File(self.path.to_owned()),
-            ..self.session.facts(self.holder())
-        }
-    }
-
-    fn holder(&self) -> HolderKnown {
-        match self.token {
-            Some(_) => HolderKnown::Alive,
-            None => self
-                .session
-                .holder(self.run)
-                .unwrap_or(HolderKnown::Nothing),
-        }
-    }
-
-    fn commit(&self, command: &Command, facts: &Facts) -> Result<Committed, Stopped> {
-        let committed = self.session.commit(command, facts);
-        committed.map_err(|error| Stopped(error.into()))
-    }
-
-    fn take_edits(&self, edits: Vec<Edit>, word: Word) -> Command {
-        Command::TakeEdits {
-            run: self.run,
-            token: self.token,
-            file: self.path.to_owned(),
-            edits,
-            word,
-        }
-    }
-
-    fn take(
-        &self,
-        keeper: &mut SyncedFile,
-        bytes: &[u8],
-        changed: Changed,
-        word: Word,
-    ) -> Result<Looked, Stopped> {
-        let has_base = self.own_base(keeper).is_some();
-        let edits = self.with_presence(&changed, has_base);
-        let Changed {
-            problems, removed, ..
-        } = changed;
-        let may_be_agent = matches!(word, Word::MaybeAgent { .. });
-        let asked: Option<Asked> = keeper.remembered();
-        let is_known = asked.is_some_and(|asked| asked.seen.as_bytes() == bytes);
-        let question = self.session.question_about(self.run, self.path);
-        let is_asked = question
-            .map_err(Stopped)?
-            .is_some_and(|row| names_any(&row, &edits));
-        if is_known && is_asked && self.fits_nothing(&edits)? {
-            return Ok(Looked {
-                asked: true,
-                ..Looked::default()
-            });
-        }
-        let id = self.id_of(keeper, (bytes, is_known), &edits);
-        let command = self.take_edits(edits.clone(), word);
-        let committed = self.session.commit_as(id, &command, &self.facts());
-        let committed = committed.map_err(|error| Stopped(error.into()))?;
-        // What is told a second time is known.
-        let events = if committed.repeated {
-            Vec::new()
-        } else {
-            committed.events
-        };
-        fail::point("mirror.edits-taken");
-        let question = self.session.question_about(self.run, self.path);
-        let question = question.map_err(Stopped)?;
-        let of_all = edits.len();
-        let left = question.map(|row| left_of(edits, &row));
-        let taken = if may_be_agent {
-            events
-                .iter()
-                .filter(|one| is_plan_change(&one.event))
-                .count()
-        } else {
-            of_all - left.as_ref().map_or(0, Vec::len)
-        };
-        let mut looked = if let Some(left) = left {
-            let seen = String::from_utf8_lossy(bytes).into_owned();
-            keeper.remember(&Asked {
-                seen,
-                left,
-                is_other_plan: false,
-            });
-            Looked::asked(self.path, &events)
-        } else {
-            keeper.accept(bytes)?;
-            Looked {
-                taken: !events.is_empty(),
-                ..Looked::default()
-            }
-        };
-        let file = self.path;
-        looked.said = match taken {
-            0 => Vec::new(),
-            1 => vec![format!("took 1 edit of {file} in")],
-            several => vec![format!("took {several} edits of {file} in")],
-        };
-        looked.said.extend(problems.iter().map(ToString::to_string));
-        self.say_removed(&removed, &mut looked)?;
-        self.say_agent_edits(&events, &mut looked)?;
-        Ok(looked)
-    }
-
-    /// The edits, with those about items that stand in the file no more or again.
-    /// Where it is not known what stood there, nothing was taken out.
-    fn with_presence(&self, changed: &Changed, has_base: bool) -> Vec<Edit> {
-        let mut edits = changed.edits.clone();
-        let is_open = |node: &&Node| {
-            let row = self.tables.item(self.run, node);
-            row.is_some_and(|row| !row.state.is_finished())
-        };
-        let removed = changed.removed.iter().filter(|_| has_base);
-        edits.extend(removed.filter(is_open).map(|node| Edit::SetPresent {
-            node: node.clone(),
-            present: false,
-        }));
-        let is_known_gone = |edit: &Edit| {
-            let mut open = self.tables.open_decisions(self.run);
-            let row = edit
-                .about()
-                .and_then(|node| self.tables.item(self.run, node));
-            row.is_some_and(|row| row.state == ItemState::Dropped)
-                || open.any(|row| row.edits.iter().any(|asked| asked.is_like(edit)))
-        };
-        let returned = changed.returned.iter().map(|node| Edit::SetPresent {
-            node: node.clone(),
-            present: true,
-        });
-        edits.extend(returned.filter(is_known_gone));
-        edits
-    }
-
-    /// What became of items that stand in the file no more.
-    fn say_removed(&self, removed: &[Node], looked: &mut Looked) -> Result<(), Stopped> {
-        let lines = removed
-            .iter()
-            .map(|node| Need::Line(self.run, node.clone()));
-        let rows = self.session.load(&lines.collect::<Vec<_>>());
-        let tables = rows.map_err(Stopped)?.tables;
-        let rows = removed
-            .iter()
-            .filter_map(|node| tables.item(self.run, node));
-        let (dropped, others): (Vec<&ItemRow>, Vec<&ItemRow>) =
-            rows.partition(|row| row.state == ItemState::Dropped);
-        let (finished, stay): (Vec<&ItemRow>, Vec<&ItemRow>) =
-            others.into_iter().partition(|row| row.state.is_finished());
-        let names = |rows: &[&ItemRow]| {
-            let names: Vec<String> = rows.iter().map(|row| format!("`{}`", row.node)).collect();
-            names.join(", ")
-        };
-        let file = self.path;
-        if !dropped.is_empty() {
-            looked.said.push(format!(
-                "dropped, because {file} has them no more: {}; what comes back into the file comes back",
-                names(&dropped)
-            ));
-        }
-        // A list is a person's, and lacks what they took out.
-        let plan = PlanFile::of(self.tables, self.run);
-        let shows_all = plan.is_some_and(|plan| !matches!(plan.format().place, PlanPlace::File));
-        if !finished.is_empty() && shows_all {
-            looked.said.push(format!(
-                "finished, and in {file} again, which shows every item of the run: {}",
-                names(&finished)
-            ));
-        }
-        let is_asked = looked.asked || !looked.warned.is_empty();
-        if !stay.is_empty() && !is_asked {
-            looked.said.push(format!(
-                "not in {file} any more, and still in the plan: {}; to leave one out, type `piton plan skip ITEM`",
-                names(&stay)
-            ));
-        }
-        Ok(())
-    }
-
-    /// What became of edits that may be an agent's.
-    fn say_agent_edits(&self, events: &[Recorded], looked: &mut Looked) -> Result<(), Stopped> {
-        let claimed: Vec<Need> = events.iter().filter_map(claimed_item).collect();
-        let rows = self.session.load(&claimed).map_err(Stopped)?;
-        let items = rows.tables.tree(self.run).filter(|item| item.is_claimed());
-        looked
-            .said
-            .extend(items.map(|item| claimed_in_words(item, self.path)));
-        let doubted = events.iter().filter_map(|one| {
-            let Event::DecisionOpened {
-                decision_kind: DecisionKind::AgentEdit,
-                edits,
-                ..
-            } = &one.event
-            else {
-                return None;
-            };
-            Some(edits.len())
-        });
-        for count in doubted {
-            let file = self.path;
-            looked.warned.push(match count {
-                1 => format!(
-                    "an edit of {file} may be an agent's and is not in force; see `piton inbox`"
-                ),
-                count => format!(
-                    "{count} edits of {file} may be an agent's and are not in force; see `piton inbox`"
-                ),
-            });
-        }
-        Ok(())
-    }
-
-    /// Whether none of what was left of a version can be taken in now either.
-    fn fits_nothing(&self, edits: &[Edit]) -> Result<bool, Stopped> {
-        let needs = piton_core::needs(&self.take_edits(Vec::new(), Word::File));
-        let rows = self.session.load(&needs.rows).map_err(Stopped)?;
-        let of = (self.run, self.token);
-        let left = piton_core::edits_left(&rows, &self.facts(), of, self.path, edits);
-        Ok(!edits.is_empty() && left.len() == edits.len())
-    }
-
-    /// The id under which these edits of this version are told: the first time,
-    /// or when some of what was left fits. Whoever tells them again, because it
-    /// is not known that they were, tells nothing: in between a person may have
-    /// said something else.
-    fn id_of(
-        &self,
-        keeper: &SyncedFile,
-        (bytes, is_known): (&[u8], bool),
-        edits: &[Edit],
-    ) -> CommandId {
-        let told = (
-            self.run.to_string(),
-            &keeper.stamp().after,
-            (sha256(bytes), is_known),
-            Look::at(keeper.target()),
-            edits,
-        );
-        let told = serde_json::to_vec(&told).map(|told| sha256(&told));
-        let id = told.ok().and_then(|told| Uuid::parse_str(&told[..32]).ok());
-        CommandId(id.unwrap_or_else(|| self.session.world.id()))
-    }
-
-    fn ask(
-        &self,
-        keeper: &SyncedFile,
-        plan: &mut PlanFile,
-        problems: &[Problem],
-    ) -> Result<Looked, Stopped> {
-        let now = self.session.world.now();
-        let own = plan.show(self.own_base(keeper).as_deref(), self.tables, now);
-        let can_write = matches!(own, Ok(Some(_)));
-        let command = Command::AskAboutFile {
-            run: self.run,
-            path: self.path.to_owned(),
-            question: format!("`{}` cannot be read: which version holds?", self.path),
-            details: Some(
-                self.session
-                    .world
-                    .redactor()
-                    .redact(&in_lines(problems))
-                    .into_owned(),
-            ),
-            ways: can_write.then_some(Way::PitonHolds).into_iter().collect(),
-        };
-        let committed = self.commit(&command, &self.facts())?;
-        Ok(Looked::asked(self.path, &committed.events))
-    }
-
-    /// There is nothing to ask about any more.
-    fn settle(&self, why: &str) -> Result<Looked, Stopped> {
-        let mut open = self.tables.open_decisions(self.run);
-        if !open.any(|row| row.file.as_deref() == Some(self.path)) {
-            return Ok(Looked::default());
-        }
-        let command = Command::SettleFile {
-            run: self.run,
-            path: self.path.to_owned(),
-            why: why.to_owned(),
-        };
-        let committed = self.commit(&command, &self.facts())?;
-        Ok(Looked {
-            taken: !committed.events.is_empty(),
-            ..Looked::default()
-        })
-    }
-}
-
-impl Taking<'_, '_, '_> {
-    fn decided(
-        &self,
-        keeper: &mut SyncedFile,
-        plan: &mut PlanFile,
-        (verb, word): (Verb, Word),
-        position: u64,
-    ) -> Result<Option<PathBuf>, Stopped> {
-        let Ok(bytes) = fs::read(keeper.target()) else {
-            // It was taken away: there is nothing to keep.
-            return Ok(None);
-        };
-        let asked: Option<Asked> = keeper.remembered();
-        let is_other = asked.is_some_and(|asked| asked.seen.as_bytes() != bytes);
-        if is_other && verb != Verb::KeepPiton {
-            return Err(Stopped(changed_meanwhile(self.path)));
-        }
-        if is_other_plan(keeper, plan, &bytes) && verb != Verb::KeepPiton {
-            // It is left as it is, for a run of its own.
-            return Ok(None);
-        }
-        match (verb, self.told(keeper, plan, &bytes)) {
-            (Verb::KeepPiton, _) => self.put_own(keeper, plan, &bytes, position).map(Some),
-            (Verb::Merge, Ok(changed)) => {
-                let kept = keep_beside(self.session, keeper.target())?;
-                self.take(keeper, &bytes, changed, Word::File)?;
-                keeper.accept(&bytes)?;
-                Ok(Some(kept))
-            }
-            (Verb::KeepFile, Ok(changed)) => {
-                let facts = self.session.facts(self.holder());
-                self.commit(&self.take_edits(changed.edits, word), &facts)?;
-                keeper.accept(&bytes)?;
-                Ok(None)
-            }
-            (_, Err(problems)) => Err(Stopped(self.unreadable(&problems))),
-            (_, Ok(_)) => Ok(None),
-        }
-    }
-
-    fn unreadable(&self, problems: &[Problem]) -> Failure {
-        let file = self.path;
-        Failure::new(
-            "file.conflict",
-            format!("{file} cannot be read: {}", in_lines(problems)),
-        )
-        .hint(format!(
-            "mend {file} by hand, then type `piton files sync`; or decide `keep-piton`: what is there now is kept beside it"
-        ))
-    }
-
-    /// Writes the file as the journal has it; what was there is kept beside.
-    fn put_own(
-        &self,
-        keeper: &mut SyncedFile,
-        plan: &mut PlanFile,
-        bytes: &[u8],
-        position: u64,
-    ) -> Result<PathBuf, Stopped> {
-        let now = self.session.world.now();
-        let theirs = std::str::from_utf8(bytes).ok();
-        let base = self.own_base(keeper);
-        let own = plan
-            .show(base.as_deref().or(theirs), self.tables, now)
-            .map_err(io::Error::other)?;
-        let Some(own) = own else {
-            let file = self.path;
-            let message = format!("what piton wrote into {file} last is not known any more");
-            let failure = Failure::new("file.conflict", message);
-            return Err(Stopped(failure.hint(format!(
-                "mend {file} by hand, then type `piton files sync`"
-            ))));
-        };
-        let kept = keep_beside(self.session, keeper.target())?;
-        keeper.accept(bytes)?;
-        let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
-        keeper.put(own.as_bytes(), positions, None)?;
-        Ok(kept)
-    }
-}
-
-/// Nobody decides about a version that they have not seen.
-pub(crate) fn changed_meanwhile(file: &str) -> Failure {
-    Failure::new(
-        "file.conflict",
-        format!("{file} was changed a moment ago: nothing is decided"),
-    )
-    .hint("see what it is about now with `piton inbox`")
-}
-
-/// What gives way is kept beside a file, under a name with the time.
-///
-/// # Errors
-///
-/// When it cannot be read or the copy cannot be written.
-pub(crate) fn keep_beside(session: &Session<'_>, target: &Path) -> io::Result<PathBuf> {
-    let time = session.world.now().strftime("%Y%m%dT%H%M%SZ");
-    keep_copy(target, &format!("before-piton-{time}"))
-}
-
-/// Keeps a copy of a file beside it under a name that is not taken:
-/// `NAME.SUFFIX`, `NAME.SUFFIX.2` and so on. One that is there already is enough.
-///
-/// # Errors
-///
-/// When it cannot be read or the copy cannot be written.
-pub fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
-    let bytes = fs::read(path)?;
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    for nth in 1_u32.. {
-        let number = if nth == 1 {
-            String::new()
-        } else {
-            format!(".{nth}")
-        };
-        let copy = path.with_file_name(format!("{name}.{suffix}{number}"));
-        match OpenOptions::new().write(true).create_new(true).open(&copy) {
-            Ok(mut file) => {
-                fail::point("run.copy-made");
-                file.write_all(&bytes)?;
-                file.sync_all()?;
-                sync_folder(path.parent().unwrap_or(Path::new(".")))?;
-                return Ok(copy);
-            }
-            // Of a crash since: there is a copy already.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                if fs::read(&copy).is_ok_and(|there| there == bytes) {
-                    return Ok(copy);
-                }
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
 }

@@ -1,4 +1,4 @@
-//! The faces of the project: native files that show the sessions, the memory and
+//! The files of the project: native files that show the sessions, the memory and
 //! every attempt, and that are taken in when somebody else wrote them.
 //!
 //! [`follow`] is called after every writing command. It never fails the command:
@@ -7,42 +7,46 @@
 
 mod archive;
 mod large;
+mod page;
 mod rows;
 mod secret;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use piton_core::command::{Found, KnownThings, TakenFile};
+use piton_core::face::FaceRow;
 use piton_core::name::{Named, Space};
-use piton_core::{Actor, Command, DecisionRow, Facts, Need, RunId, StreamId, Tables, Verb, Way};
+use piton_core::{Command, DecisionRow, Need, RunId, StreamId, Tables, Verb, Way};
 use piton_formats::face::{About, Detected, Shown, Took};
 use piton_formats::problem::Problem;
 use piton_store::Store as _;
-
-use self::rows::{Behind, Fresh, behind};
 use serde::{Deserialize, Serialize};
 
-use crate::fail;
-use crate::failure::Failure;
-use crate::native_files::exchange::{Copied, sha256};
-use crate::native_files::plan_sync::{cannot_be_taken, changed_meanwhile, keep_beside};
-use crate::native_files::synced_file::{Flush, Look, Present, Put, SyncedFile, is_last_version};
-use crate::session::Session;
-use crate::{git, history, world};
-use piton_formats::project_format::Derived;
 pub use piton_formats::project_format::FaceFile;
 pub use piton_formats::registry::{face_file_at as file_at, face_files};
+
+use self::rows::{Behind, Fresh, behind};
+use super::branches;
+use super::copies::keep_beside;
+use super::exchange::sha256;
+use super::news::{News, foreign, in_lines, not_utf8};
+use super::sync::{
+    self, Fault, Holds, Looked, NativeFile, Standing, asks, commit, facts, is_absent, is_at_work,
+    settle,
+};
+use super::synced_file::{Flush, Look, Present, Put, SyncedFile, is_last_version};
+use crate::failure::Failure;
+use crate::history::has_grown_from;
+use crate::session::Session;
+use crate::{fail, git};
 
 /// How often a file is tried again that others write at the same time.
 const TRIES: u32 = 8;
 /// How long a command tries: the next one goes on where it ended.
-const TRIES_TIME: std::time::Duration = std::time::Duration::from_secs(1);
-/// How often, and how long apart, a file is read again that cannot be read:
-/// somebody may be in the middle of writing it.
-const READS: u32 = 3;
-const READ_PAUSE: std::time::Duration = std::time::Duration::from_millis(40);
+const TRIES_TIME: Duration = Duration::from_secs(1);
 
 /// Problems of a file that mean that something in it is not taken in.
 const LEFT: [&str; 4] = [
@@ -52,44 +56,11 @@ const LEFT: [&str; 4] = [
     "NOT_A_NUMBER",
 ];
 
-/// What happened to a file that somebody should know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
-    /// Something of it was taken in: the file, and how many things.
-    TakenIn(String, usize),
-    /// A person is asked about it from now on: the file.
-    Asked(String),
-    /// Something in it stays there and is not taken in: what, and what to do.
-    Left(String),
-    /// It could not be brought up to date: the file, and why.
-    Behind(String, String),
-}
-
-impl std::fmt::Display for News {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::TakenIn(file, 1) => write!(f, "took 1 thing in from {file}"),
-            Self::TakenIn(file, count) => write!(f, "took {count} things in from {file}"),
-            Self::Asked(file) => f.write_str(&cannot_be_taken(file)),
-            Self::Left(what) => f.write_str(what),
-            Self::Behind(file, why) => write!(f, "{file} is not kept up to date: {why}"),
-        }
-    }
-}
-
-impl News {
-    /// Whether somebody should look at it.
-    #[must_use]
-    pub fn is_warning(&self) -> bool {
-        !matches!(self, Self::TakenIn(..))
-    }
-}
-
 /// What the system said of the versions that a person is asked about: whoever
 /// looks often does not read them again as long as they are the same.
 pub type Waiting = BTreeMap<&'static str, Look>;
 
-/// Brings every face of the project up to date, and takes in what others wrote.
+/// Brings every file of the project up to date, and takes in what others wrote.
 pub fn follow(session: &Session<'_>) -> Vec<News> {
     follow_again(session, &mut Waiting::new())
 }
@@ -127,22 +98,14 @@ fn follow_at(session: &Session<'_>, waiting: &mut Waiting, moment: Moment) -> Ve
         return Vec::new();
     };
     let mut news = Vec::new();
-    for face in rows.tables.faces().filter(|face| face.on) {
-        let Some(file) = file_at(&face.path) else {
-            continue;
-        };
+    for (face, file) in kept(&rows.tables) {
         let asked = rows
             .tables
             .open_decisions(RunId::PROJECT)
             .find(|row| row.file.as_deref() == Some(&face.path));
-        let there = Look::at(&target(session, file));
-        let is_ours = || {
-            is_last_version(
-                &session.project.home,
-                &key(file.path),
-                &target(session, file),
-            )
-        };
+        let target = target(session, file);
+        let there = Look::at(&target);
+        let is_ours = || is_last_version(&session.project.home, &key(file.path), &target);
         if moment == Moment::EndOfAttempt && (there.is_none() || is_ours()) {
             continue;
         }
@@ -150,10 +113,7 @@ fn follow_at(session: &Session<'_>, waiting: &mut Waiting, moment: Moment) -> Ve
         if asked.is_some() && waits.is_some() && waits == there {
             continue;
         }
-        match follow_file(session, file, asked, moment) {
-            Ok(told) => news.extend(told),
-            Err(failure) => news.push(News::Behind(face.path.clone(), failure.message)),
-        }
+        news.extend(followed(session, file, asked, moment));
         // Whether it is still asked about is seen the next time.
         match there.filter(|_| asked.is_some()) {
             Some(look) => waiting.insert(file.path, look),
@@ -163,7 +123,7 @@ fn follow_at(session: &Session<'_>, waiting: &mut Waiting, moment: Moment) -> Ve
     news
 }
 
-/// Brings the faces up to date that show the calls of sessions, as [`follow`]
+/// Brings the files up to date that show the calls of sessions, as [`follow`]
 /// does. The others have nothing to show of them.
 pub fn follow_calls(session: &Session<'_>) -> Vec<News> {
     let paths = face_files().filter(|file| file.calls);
@@ -171,27 +131,27 @@ pub fn follow_calls(session: &Session<'_>) -> Vec<News> {
     let Ok(rows) = session.load(&needs) else {
         return Vec::new();
     };
-    let mut news = Vec::new();
-    for face in rows.tables.faces().filter(|face| face.on) {
-        let Some(file) = file_at(&face.path).filter(|file| file.calls) else {
-            continue;
-        };
-        match follow_file(session, file, None, Moment::Any) {
-            Ok(told) => news.extend(told),
-            Err(failure) => news.push(News::Behind(face.path.clone(), failure.message)),
-        }
-    }
-    news
+    kept(&rows.tables)
+        .filter(|(_, file)| file.calls)
+        .flat_map(|(_, file)| followed(session, file, None, Moment::Any))
+        .collect()
 }
 
-/// Whether two texts are the same lines, in any order.
-fn has_same_lines(one: &str, other: &str) -> bool {
-    let sorted = |text: &str| {
-        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        lines.sort_unstable();
-        lines
-    };
-    one == other || (one.len() == other.len() && sorted(one) == sorted(other))
+/// The files that are kept up to date.
+fn kept(tables: &Tables) -> impl Iterator<Item = (&FaceRow, &'static FaceFile)> {
+    let on = tables.faces().filter(|face| face.on);
+    on.filter_map(|face| Some((face, file_at(&face.path)?)))
+}
+
+/// What became of a file, also where it cannot be followed.
+fn followed(
+    session: &Session<'_>,
+    file: &'static FaceFile,
+    asked: Option<&DecisionRow>,
+    moment: Moment,
+) -> Vec<News> {
+    let followed = follow_file(session, file, asked, moment);
+    followed.unwrap_or_else(|failure| vec![News::behind(file.path, failure.message)])
 }
 
 /// The files that git tracks, are kept up to date and nobody is asked about, each
@@ -203,23 +163,21 @@ pub(crate) fn settled_paths(session: &Session<'_>) -> Vec<(Vec<String>, bool)> {
         return Vec::new();
     };
     let project = &session.project;
-    let open = || rows.tables.open_decisions(RunId::PROJECT);
-    let is_asked = |path: &str| open().any(|row| row.file.as_deref() == Some(path));
-    let on = rows
-        .tables
-        .faces()
-        .filter(|face| face.on && !is_asked(&face.path));
-    let files = on.filter_map(|face| file_at(&face.path));
-    let tracked = files.filter(|file| project.is_tracked(file.path));
-    let (files, names): (Vec<&FaceFile>, Vec<String>) = tracked
+    let is_asked = |path: &str| {
+        let mut asked = rows.tables.open_decisions(RunId::PROJECT);
+        asked.any(|row| row.file.as_deref() == Some(path))
+    };
+    let files = kept(&rows.tables).map(|(_, file)| file);
+    let settled = files.filter(|file| project.is_tracked(file.path) && !is_asked(file.path));
+    let (files, names): (Vec<&FaceFile>, Vec<String>) = settled
         .filter_map(|file| Some((file, project.in_work_tree(file.path)?)))
         .unzip();
     let committed = git::committed_texts(&project.work_tree, &names);
     let is_own = |file: &FaceFile, committed: Option<String>| {
-        let keeper = keeper(session, file).ok();
-        keeper
+        let synced = open(session, file).ok();
+        synced
             .zip(committed)
-            .is_some_and(|(keeper, committed)| keeper.is_own_since(&committed))
+            .is_some_and(|(synced, committed)| synced.is_own_since(&committed))
     };
     let settled = files.into_iter().zip(committed).map(|(file, committed)| {
         let derived = file
@@ -237,11 +195,11 @@ fn target(session: &Session<'_>, file: &FaceFile) -> PathBuf {
     session.project.root.join(file.path)
 }
 
-/// The keeper of a file of the project.
-fn keeper(session: &Session<'_>, file: &FaceFile) -> Result<SyncedFile, Failure> {
-    let target = target(session, file);
-    SyncedFile::open(&session.project.home, &key(file.path), &target, Flush::File)
-        .map_err(|error| cannot_write(file, &error))
+/// A file of the project, with its stamp.
+fn open(session: &Session<'_>, file: &FaceFile) -> Result<SyncedFile, Failure> {
+    let (home, target) = (&session.project.home, target(session, file));
+    SyncedFile::open(home, &key(file.path), &target, Flush::File)
+        .map_err(|error| named(file, Fault::from(error)))
 }
 
 /// Under what the stamp of a file of the project is kept.
@@ -254,51 +212,240 @@ pub(crate) fn is_key(found: &str) -> bool {
     face_files().any(|file| key(file.path) == found)
 }
 
-fn cannot_write(file: &FaceFile, error: &io::Error) -> Failure {
-    Failure::new("file.unwritable", format!("{}: {error}", file.path))
+/// A fault of the file system, with the name of the file.
+fn named(file: &FaceFile, Fault(failure): Fault) -> Failure {
+    let message = format!("{}: {}", file.path, failure.message);
+    Failure::new(failure.code, message)
 }
 
-/// An error of the file system, as one of this module.
-struct Trouble(Failure);
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Self {
-        Self(Failure::new("file.unwritable", error.to_string()))
-    }
+/// Does something with a file, under the lock of its stamp.
+fn locked<T>(
+    session: &Session<'_>,
+    file: &'static FaceFile,
+    (asked, moment): (Option<&DecisionRow>, Moment),
+    what: impl FnOnce(&mut ProjectSync<'_, '_>, &mut SyncedFile) -> Result<T, Fault>,
+) -> Result<T, Failure> {
+    let mut sync = ProjectSync {
+        session,
+        file,
+        asked,
+        moment,
+        is_elsewhere: false,
+    };
+    let mut synced = open(session, file)?;
+    let done = synced.locked(|synced| what(&mut sync, synced));
+    Ok(done?)
 }
 
 fn follow_file(
     session: &Session<'_>,
-    file: &FaceFile,
+    file: &'static FaceFile,
     asked: Option<&DecisionRow>,
     moment: Moment,
 ) -> Result<Vec<News>, Failure> {
-    let mut keeper = keeper(session, file)?;
-    keeper
-        .locked(|keeper| {
-            Following {
-                session,
-                file,
-                asked,
-                moment,
-            }
-            .follow(keeper)
-        })
-        .map_err(|Trouble(failure)| failure)
+    locked(session, file, (asked, moment), |sync, synced| {
+        sync.follow(synced)
+    })
 }
 
-/// One file being brought up to date, under its lock.
-struct Following<'s, 'w> {
+/// Looks at a file of the project again that a person is asked about.
+///
+/// # Errors
+///
+/// When it cannot be read or written.
+pub(super) fn look_again(session: &Session<'_>, asked: &DecisionRow) -> Result<(), Failure> {
+    let file = asked.file.as_deref().and_then(file_at);
+    let looked = file.map(|file| follow_file(session, file, Some(asked), Moment::Any));
+    looked.transpose().map(drop)
+}
+
+/// Carries out what a person decided about a file of the project.
+///
+/// # Errors
+///
+/// When the file cannot be read or written, or the verb does not fit it.
+pub(super) fn decide(
+    session: &Session<'_>,
+    row: &DecisionRow,
+    verb: Verb,
+) -> Result<Option<PathBuf>, Failure> {
+    let Some(file) = row.file.as_deref().and_then(file_at) else {
+        return Ok(None);
+    };
+    locked(session, file, (None, Moment::Any), |sync, synced| {
+        sync::decide(sync, synced, row, verb)
+    })
+}
+
+/// One file being brought up to date.
+struct ProjectSync<'s, 'w> {
     session: &'s Session<'w>,
-    file: &'s FaceFile,
+    file: &'static FaceFile,
     asked: Option<&'s DecisionRow>,
     moment: Moment,
+    /// Whether what piton wrote last was the file of another branch.
+    is_elsewhere: bool,
 }
 
-impl Following<'_, '_> {
-    fn follow(&self, keeper: &mut SyncedFile) -> Result<Vec<News>, Trouble> {
+/// What a version of a file holds.
+struct Version {
+    took: Took,
+    /// What piton wrote last, where that is known.
+    base: Option<Took>,
+    /// Whether what is missing in it may have been taken out of it: it builds on
+    /// what piton wrote.
+    may_lack: bool,
+}
+
+impl Version {
+    /// A version of which nothing is known but what it holds.
+    fn alone(took: Took) -> Self {
+        Self {
+            took,
+            base: None,
+            may_lack: false,
+        }
+    }
+}
+
+/// A version that was asked about while an attempt was open, by its hash: who
+/// wrote it then is known to nobody, also when that is over.
+#[derive(Serialize, Deserialize)]
+struct AskedAtWork {
+    seen: String,
+}
+
+impl NativeFile for ProjectSync<'_, '_> {
+    type Version = Version;
+
+    fn session(&self) -> &Session<'_> {
+        self.session
+    }
+
+    fn path(&self) -> &str {
+        self.file.path
+    }
+
+    fn run(&self) -> RunId {
+        RunId::PROJECT
+    }
+
+    fn is_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    fn heeds_git(&self) -> bool {
+        self.moment != Moment::EndOfAttempt
+    }
+
+    fn read(&mut self, synced: &SyncedFile, bytes: &[u8]) -> Result<Version, Vec<Problem>> {
+        let base = synced.base().filter(|_| !self.is_elsewhere);
+        let took = self.parse(bytes, base.as_deref());
+        if !took.is_readable() {
+            return Err(took.problems);
+        }
+        let has_grown = || has_grown_from(&self.session.project, &synced.stamp().commit);
+        Ok(Version {
+            took,
+            base: base.map(|base| self.parse(base.as_bytes(), None)),
+            may_lack: synced.is_on_same_branch() || has_grown(),
+        })
+    }
+
+    fn take(
+        &mut self,
+        synced: &mut SyncedFile,
+        bytes: &[u8],
+        version: Version,
+    ) -> Result<Looked, Fault> {
+        let seen = sha256(bytes);
+        let asked = synced.remembered::<AskedAtWork>();
+        let may_be_agents = asked.is_some_and(|asked| asked.seen == seen);
+        // What another branch says of what is known was said there.
+        let known = match self.is_elsewhere {
+            true => KnownThings::Keep,
+            false => KnownThings::Ask,
+        };
+        let left = left_in(&version);
+        let mut looked = self.take_found(version, may_be_agents, known)?;
+        let is_asked = looked.standing == Standing::Asked;
+        let is_new = match is_asked {
+            true => !looked.news.is_empty(),
+            false => self.asked.is_none(),
+        };
+        if is_new {
+            looked.news.splice(0..0, left);
+        }
+        if is_asked {
+            if is_at_work(self.session)? {
+                synced.remember(&AskedAtWork { seen });
+            }
+            return Ok(looked);
+        }
+        // It may lack what was in the version before. What the file of another
+        // branch lacks was not of that branch, or left it with the work tree.
+        let went_along =
+            || branches::went_along(&self.session.project, self.file.path, synced, bytes);
+        let shows_again = !self.is_elsewhere && !went_along();
+        synced.accept(bytes)?;
+        if shows_again {
+            synced.note(BTreeMap::new())?;
+        }
+        Ok(looked)
+    }
+
+    fn question(&mut self, _: &SyncedFile) -> (String, Vec<Way>) {
+        let question = format!("{} cannot be read", self.file.path);
+        (question, vec![Way::LeftAlone, Way::PitonHolds])
+    }
+
+    fn take_as_decided(
+        &mut self,
+        synced: &mut SyncedFile,
+        _: &[u8],
+        version: Version,
+        holds: Holds,
+    ) -> Result<(), Fault> {
+        let known = match holds {
+            Holds::File => KnownThings::Take,
+            Holds::Piton => KnownThings::Keep,
+        };
+        self.take_found(version, false, known)?;
+        Ok(synced.note(BTreeMap::new())?)
+    }
+
+    fn put_own(
+        &mut self,
+        synced: &mut SyncedFile,
+        bytes: &[u8],
+        version: Option<Version>,
+    ) -> Result<PathBuf, Fault> {
+        if let Some(version) = version {
+            self.take_found(version, false, KnownThings::Keep)?;
+        }
+        let kept = keep_beside(self.session, synced.target())?;
+        synced.accept(bytes)?;
+        let behind = behind(self.session, &BTreeMap::new(), self.file)?;
+        let behind = self.without_archived(self.of_branch(behind))?;
+        self.put(synced, None, behind, &mut Vec::new())?;
+        self.take_displaced(synced, &mut Vec::new())?;
+        Ok(kept)
+    }
+
+    fn leave_alone(&mut self, _: &[Problem]) -> Result<(), Fault> {
+        self.session.tell(&Command::TurnFace {
+            path: self.file.path.to_owned(),
+            face: self.file.face.to_owned(),
+            on: false,
+        })?;
+        Ok(())
+    }
+}
+
+impl ProjectSync<'_, '_> {
+    fn follow(&mut self, synced: &mut SyncedFile) -> Result<Vec<News>, Fault> {
         let mut news = Vec::new();
-        if keeper.stamp().is_new() {
+        if synced.stamp().is_new() {
             self.take_archive(&mut news)?;
         }
         // What a crash left before anything was exchanged is not in the stamp.
@@ -309,105 +456,150 @@ impl Following<'_, '_> {
             if nth > 0 && spent > TRIES_TIME {
                 break;
             }
-            if keeper.has_left() || (!is_tidy && self.is_behind(keeper)?) {
-                keeper.tidy(|left| self.take_left(left, &mut news))?;
+            if synced.has_left() || (!is_tidy && self.is_behind(synced)?) {
+                synced.tidy(|left| self.take_left(left, &mut news))?;
                 is_tidy = true;
             }
-            let is_elsewhere = self.shows_other_branch(keeper);
-            match self.present(keeper)? {
-                Present::Special => return Ok(news),
-                // Whoever brought piton's own version back has answered.
-                Present::Missing | Present::Ours => self.settle()?,
-                // What git is about to put there is looked at when it is whole.
-                Present::Foreign(_) if self.git_is_at_work() => return Ok(news),
-                Present::Foreign(bytes)
-                    if is_cut_short(keeper, &bytes) && self.read(&bytes, None).is_readable() =>
-                {
-                    let whole = keeper.base().unwrap_or_default();
-                    let positions = keeper.stamp().positions.clone();
-                    keeper.accept(&bytes)?;
-                    keeper.put(whole.as_bytes(), positions, None)?;
-                    for displaced in keeper.take_displaced() {
-                        self.take_displaced(displaced, &mut news)?;
-                    }
-                    continue;
-                }
-                Present::Foreign(bytes) => {
-                    let base = keeper.base().filter(|_| !is_elsewhere);
-                    let seen = sha256(&bytes);
-                    let remembered = keeper.remembered::<AskedAtWork>();
-                    let since = Since {
-                        may_be_agents: remembered.is_some_and(|asked| asked.seen == seen),
-                        ..self.since(keeper, base.as_deref())
-                    };
-                    // What another branch says of what is known was said there.
-                    let known = match is_elsewhere {
-                        true => KnownThings::Keep,
-                        false => KnownThings::Ask,
-                    };
-                    let taking = self.take(&bytes, since, known)?;
-                    let is_new = match taking {
-                        Taking::Taken(_) => self.asked.is_none(),
-                        Taking::Asked(question) => question == Question::New,
-                    };
-                    if is_new {
-                        news.extend(self.left_in(&bytes, base.as_deref()));
-                    }
-                    match taking {
-                        Taking::Taken(count) => {
-                            news.extend((count > 0).then(|| self.taken_in(count)));
-                            // It may lack what was in the version before. What the
-                            // file of another branch lacks was not of that branch,
-                            // or left it with the work tree.
-                            let shows_again = !is_elsewhere && !self.went_along(keeper, &bytes);
-                            keeper.accept(&bytes)?;
-                            if shows_again {
-                                keeper.note(BTreeMap::new())?;
-                            }
-                        }
-                        Taking::Asked(question) => {
-                            if question == Question::New {
-                                news.push(News::Asked(self.file.path.to_owned()));
-                            }
-                            if self.is_at_work()? {
-                                keeper.remember(&AskedAtWork { seen });
-                            }
-                            return Ok(news);
-                        }
-                    }
-                }
-            }
-            if self.show(keeper, is_elsewhere, &mut news)? == Put::Done {
-                self.derive_at_rest(keeper, &mut news)?;
+            let project = &self.session.project;
+            self.is_elsewhere = branches::is_of_other_branch(project, self.file.path, synced);
+            let looked = sync::look(self, synced)?;
+            news.extend(looked.news);
+            if looked.standing != Standing::Level {
                 return Ok(news);
             }
-            for displaced in keeper.take_displaced() {
-                self.take_displaced(displaced, &mut news)?;
+            if self.show(synced, &mut news)? == Put::Done {
+                self.derive_at_rest(synced, &mut news)?;
+                return Ok(news);
             }
+            self.take_displaced(synced, &mut news)?;
         }
-        Err(Trouble(Failure::new(
-            "file.unwritable",
-            format!("{} is written by others all the time", self.file.path),
-        )))
+        let message = format!("{} is written by others all the time", self.file.path);
+        Err(Failure::new("file.unwritable", message).into())
+    }
+
+    /// What was in the place for a moment only may be gone before it is read.
+    /// It is only looked at where it can be read: what cannot be is half written.
+    fn take_displaced(&self, synced: &mut SyncedFile, news: &mut Vec<News>) -> Result<(), Fault> {
+        for displaced in synced.take_displaced() {
+            self.take_left(displaced.bytes(), news)?;
+            displaced.remove();
+        }
+        Ok(())
+    }
+
+    /// What a crash left of somebody else's version; whether it was taken.
+    fn take_left(&self, left: &[u8], news: &mut Vec<News>) -> Result<bool, Fault> {
+        let took = self.parse(left, None);
+        if !took.is_readable() {
+            return Ok(false);
+        }
+        let looked = self.take_found(Version::alone(took), false, KnownThings::Keep)?;
+        let is_taken = looked.standing == Standing::Level;
+        news.extend(looked.news.into_iter().filter(|_| is_taken));
+        Ok(is_taken)
+    }
+
+    fn about<'a>(&'a self, project: &'a str) -> About<'a> {
+        About {
+            file: self.file.path,
+            project,
+            now: self.session.world.now(),
+            zone: self.session.world.zone(),
+            iteration: None,
+            is_part: false,
+        }
+    }
+
+    /// What a version of the file holds. Secrets are taken out first, so that
+    /// what is found is what the journal would keep of it.
+    fn parse(&self, bytes: &[u8], base: Option<&str>) -> Took {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return Took {
+                found: Vec::new(),
+                problems: vec![not_utf8(self.file.path, bytes)],
+            };
+        };
+        let mut text = text.to_owned();
+        let redactor = self.session.world.redactor();
+        redactor.redact_document(&mut text);
+        let name = project_name(self.session);
+        let mut took = self.file.found(&text, base, &self.about(&name));
+        if let Detected::Foreign(what) = (self.file.detect)(&text) {
+            took.problems.push(foreign(self.file.path, &what));
+        }
+        took
+    }
+
+    fn take_found(
+        &self,
+        mut version: Version,
+        may_be_agents: bool,
+        known: KnownThings,
+    ) -> Result<Looked, Fault> {
+        let is_removed = |one: &Found| matches!(one, Found::Removed(_));
+        let found = &mut version.took.found;
+        if !version.may_lack {
+            found.retain(|one| !is_removed(one));
+        }
+        if found.iter().any(is_removed) && self.is_tracked() {
+            found.retain(|one| match one {
+                Found::Removed(sign) => self.was_taken_out(sign),
+                Found::Entry(_) | Found::Attempt(_) | Found::Memory(_) | Found::Retired(_) => true,
+            });
+        }
+        let found = self.unknown(&version)?;
+        if found.is_empty() && self.asked.is_none() {
+            return Ok(Looked::default());
+        }
+        let written = match may_be_agents {
+            true => Vec::new(),
+            false => self.written(&found, version.base.as_ref())?,
+        };
+        let committed = commit(self, &self.take_file(found, written, known))?;
+        fail::point("face.taken");
+        if asks(&committed.events) {
+            return Ok(Looked::asked(self.file.path, &committed.events));
+        }
+        // Another process may have asked since this one looked.
+        let question = self
+            .session
+            .question_about(RunId::PROJECT, self.file.path)?;
+        if known == KnownThings::Ask && question.is_some() {
+            return self.settle_or_wait(&version);
+        }
+        let taken = News::taken(self.file.path, count(&committed.events));
+        Ok(Looked {
+            news: taken.into_iter().collect(),
+            ..Looked::default()
+        })
+    }
+
+    fn take_file(&self, found: Vec<Found>, written: Vec<Found>, known: KnownThings) -> Command {
+        Command::TakeFile(Box::new(TakenFile {
+            path: self.file.path.to_owned(),
+            found,
+            known,
+            written,
+        }))
     }
 
     /// What was archived before piton kept the file, or before the journal was
     /// brought back, is part of the history.
-    fn take_archive(&self, news: &mut Vec<News>) -> Result<(), Trouble> {
+    fn take_archive(&self, news: &mut Vec<News>) -> Result<(), Fault> {
         for (path, text) in archive::texts(self.session, self.file)? {
             let text = match text {
                 Ok(text) => text,
                 Err(problem) => {
-                    news.push(News::Behind(path, in_lines(&[problem])));
+                    news.push(News::behind(path, in_lines(&[problem])));
                     continue;
                 }
             };
             let took = self.archived(&path, &text);
             if !took.is_readable() {
-                news.push(News::Behind(path, in_lines(&took.problems)));
+                news.push(News::behind(path, in_lines(&took.problems)));
                 continue;
             }
-            let found = self.unknown(took.found, None)?;
+            let found = self.unknown(&Version::alone(took))?;
             if found.is_empty() {
                 continue;
             }
@@ -417,12 +609,8 @@ impl Following<'_, '_> {
                 known: KnownThings::Keep,
                 written: Vec::new(),
             }));
-            let committed = self
-                .session
-                .commit(&command, &self.facts())
-                .map_err(|error| Trouble(error.into()))?;
-            let count = count(&committed.events);
-            news.extend((count > 0).then_some(News::TakenIn(path, count)));
+            let committed = commit(self, &command)?;
+            news.extend(News::taken(&path, count(&committed.events)));
         }
         Ok(())
     }
@@ -432,18 +620,14 @@ impl Following<'_, '_> {
         self.session.world.redactor().redact_document(&mut text);
         let about = About {
             file: path,
-            project: "",
-            now: self.session.world.now(),
-            zone: self.session.world.zone(),
-            iteration: None,
-            is_part: false,
+            ..self.about("")
         };
         let archive = self.file.archive;
         archive.map_or_else(Took::default, |archive| (archive.take)(&text, &about))
     }
 
     /// Without the entries that stand in the archive: they are shown there.
-    fn without_archived(&self, mut behind: Behind) -> Result<Behind, Trouble> {
+    fn without_archived(&self, mut behind: Behind) -> Result<Behind, Fault> {
         let mut archived = std::collections::BTreeSet::new();
         for (path, text) in archive::texts(self.session, self.file)? {
             // What cannot be read was not taken in either.
@@ -465,161 +649,28 @@ impl Following<'_, '_> {
         Ok(behind)
     }
 
-    fn taken_in(&self, count: usize) -> News {
-        News::TakenIn(self.file.path.to_owned(), count)
-    }
-
-    /// What is in its place, read again while it cannot be read.
-    fn present(&self, keeper: &mut SyncedFile) -> Result<Present, Trouble> {
-        let mut present = keeper.present()?;
-        for _ in 1..READS {
-            let Present::Foreign(bytes) = &present else {
-                break;
-            };
-            let is_whole = !is_cut_short(keeper, bytes) && self.read(bytes, None).is_readable();
-            if self.asked.is_some() || is_whole {
-                break;
-            }
-            world::pause(READ_PAUSE);
-            present = keeper.present()?;
-        }
-        Ok(present)
-    }
-
-    /// What was in the place for a moment only may be gone before it is read.
-    /// It is only looked at where it can be read: what cannot be is half written.
-    fn take_displaced(&self, displaced: Copied, news: &mut Vec<News>) -> Result<(), Trouble> {
-        if self.read(displaced.bytes(), None).is_readable() {
-            self.take_left(displaced.bytes(), news)?;
-        }
-        displaced.remove();
-        Ok(())
-    }
-
-    /// What a crash left of somebody else's version.
-    fn take_left(&self, left: &[u8], news: &mut Vec<News>) -> Result<bool, Trouble> {
-        match self.take(left, Since::default(), KnownThings::Keep)? {
-            Taking::Taken(count) => {
-                news.extend((count > 0).then(|| self.taken_in(count)));
-                Ok(true)
-            }
-            Taking::Asked(_) => Ok(false),
-        }
-    }
-
-    /// What stays in a version without being taken in, and was not in the last
-    /// one that piton wrote.
-    fn left_in(&self, bytes: &[u8], base: Option<&str>) -> Vec<News> {
-        let said = |bytes: &[u8]| -> Vec<String> {
-            let problems = self.read(bytes, None).problems;
-            let left = problems
-                .iter()
-                .filter(|problem| LEFT.contains(&problem.code.as_ref()));
-            left.map(|problem| format!("{problem}; {}", problem.hint))
-                .collect()
-        };
-        let before = base.map(|base| said(base.as_bytes())).unwrap_or_default();
-        let mut now = said(bytes);
-        now.retain(|what| !before.contains(what));
-        now.into_iter().map(News::Left).collect()
-    }
-
-    fn about<'a>(&'a self, project: &'a str) -> About<'a> {
-        About {
-            file: self.file.path,
-            project,
-            now: self.session.world.now(),
-            zone: self.session.world.zone(),
-            iteration: None,
-            is_part: false,
-        }
-    }
-
-    /// What a version of the file holds. Secrets are taken out first, so that
-    /// what is found is what the journal would keep of it.
-    fn read(&self, bytes: &[u8], base: Option<&str>) -> Took {
-        let Ok(text) = std::str::from_utf8(bytes) else {
-            return Took {
-                found: Vec::new(),
-                problems: vec![not_utf8(self.file.path, bytes)],
-            };
-        };
-        let mut text = text.to_owned();
-        let redactor = self.session.world.redactor();
-        redactor.redact_document(&mut text);
-        let name = project_name(self.session);
-        let mut took = self.file.found(&text, base, &self.about(&name));
-        if let Detected::Foreign(what) = (self.file.detect)(&text) {
-            took.problems.push(foreign(self.file.path, &what));
-        }
-        took
-    }
-
-    fn take(&self, bytes: &[u8], since: Since<'_>, known: KnownThings) -> Result<Taking, Trouble> {
-        let base = since.base;
-        let mut took = self.read(bytes, base);
-        if !took.is_readable() {
-            return Ok(Taking::Asked(self.ask(&took).map_err(Trouble)?));
-        }
-        let is_removed = |one: &Found| matches!(one, Found::Removed(_));
-        if !since.may_lack {
-            took.found.retain(|one| !is_removed(one));
-        }
-        if took.found.iter().any(is_removed) && self.is_tracked() {
-            took.found.retain(|one| match one {
-                Found::Removed(sign) => self.was_taken_out(sign),
-                Found::Entry(_) | Found::Attempt(_) | Found::Memory(_) | Found::Retired(_) => true,
-            });
-        }
-        let found = self.unknown(took.found.clone(), base)?;
-        if found.is_empty() && self.asked.is_none() {
-            return Ok(Taking::Taken(0));
-        }
-        let command = Command::TakeFile(Box::new(TakenFile {
-            path: self.file.path.to_owned(),
-            written: match since.may_be_agents {
-                true => Vec::new(),
-                false => self.written(&found, base)?,
-            },
-            found,
-            known,
-        }));
-        let committed = self
-            .session
-            .commit(&command, &self.facts())
-            .map_err(|error| Trouble(error.into()))?;
-        fail::point("face.taken");
-        if let Question::New = Question::of(&committed.events) {
-            return Ok(Taking::Asked(Question::New));
-        }
-        // Another process may have asked since this one looked.
-        let question = self.session.question_about(RunId::PROJECT, self.file.path);
-        if known == KnownThings::Ask && question.map_err(Trouble)?.is_some() {
-            return self.settle_or_wait(&took, base);
-        }
-        Ok(Taking::Taken(count(&committed.events)))
-    }
-
     /// Whether somebody took it out of a file that git tracks. Where the file is as
     /// it was committed, and was never committed with it, git put an older version
     /// there: a stash, a reset, the branch that it was not committed on.
     fn was_taken_out(&self, sign: &piton_core::memory::Memory) -> bool {
-        let Some(path) = self.path_in_work_tree() else {
+        let project = &self.session.project;
+        let Some(path) = project.in_work_tree(self.file.path) else {
             return true;
         };
         let words = sign.title.as_deref().unwrap_or(&sign.content);
         let line = words.lines().next().unwrap_or_default();
-        git::has_been_committed(&self.session.project.work_tree, &path, line)
+        git::has_been_committed(&project.work_tree, Path::new(&path), line)
     }
 
-    /// What of it is not what the file would say of what is known, nor what it
-    /// said of that when piton wrote it last: what happened since is no edit.
-    fn unknown(&self, found: Vec<Found>, base: Option<&str>) -> Result<Vec<Found>, Trouble> {
-        let written = base.map(|base| self.read(base.as_bytes(), None).found);
-        let written: Vec<Found> = written.iter().flatten().map(says).collect();
-        let repeated: BTreeSet<usize> = Found::namesakes(&found).into_iter().flatten().collect();
+    /// What of a version is not what the file would say of what is known, nor what
+    /// it said of that when piton wrote it last: what happened since is no edit.
+    fn unknown(&self, version: &Version) -> Result<Vec<Found>, Fault> {
+        let found = &version.took.found;
+        let written = version.base.iter().flat_map(|base| &base.found);
+        let written: Vec<Found> = written.map(says).collect();
+        let repeated: BTreeSet<usize> = Found::namesakes(found).into_iter().flatten().collect();
         let needs: Vec<Need> = found.iter().filter_map(need_of).collect();
-        let rows = self.session.load(&needs).map_err(Trouble)?;
+        let rows = self.session.load(&needs)?;
         let tables = &rows.tables;
         let is_known = |found: &Found| {
             let shown = shown_as(tables, found)?;
@@ -628,149 +679,60 @@ impl Following<'_, '_> {
             let is_said = told.is_some_and(|told| says(&told) == found);
             Some(is_said || self.file.by_name_alone || written.contains(&found))
         };
-        let all = found.into_iter().enumerate();
+        let all = found.iter().enumerate();
         Ok(all
             // Which of several of one name is which is seen by all of them.
             .filter(|(at, found)| repeated.contains(at) || is_known(found) != Some(true))
-            .map(|(_, found)| found)
+            .map(|(_, found)| found.clone())
             .collect())
     }
 
     /// What piton wrote last of what was found, where a person has changed it
     /// since: while an attempt is open, it may be an agent's.
-    fn written(&self, found: &[Found], base: Option<&str>) -> Result<Vec<Found>, Trouble> {
-        let Some(base) = base else {
+    fn written(&self, found: &[Found], base: Option<&Took>) -> Result<Vec<Found>, Fault> {
+        let Some(base) = base.filter(|base| !base.found.is_empty()) else {
             return Ok(Vec::new());
         };
-        if self.is_at_work()? {
+        if is_at_work(self.session)? {
             return Ok(Vec::new());
         }
         let is_taken_out = found.iter().any(|one| matches!(one, Found::Removed(_)));
-        let mut written = self.read(base.as_bytes(), None).found;
+        let mut written = base.found.clone();
         // Of what is taken out it counts how much there was.
         written.retain(|one| is_taken_out || found.iter().any(|now| now.is_same_thing(one)));
         Ok(written)
     }
 
-    /// Whether an attempt of the project is open.
-    fn is_at_work(&self) -> Result<bool, Trouble> {
-        let rows = self.session.load(&[Need::OpenAttempts(None)]);
-        let rows = rows.map_err(Trouble)?;
-        Ok(rows.tables.open_attempts().next().is_some())
-    }
-
     /// A person was asked about the file. When nothing in it differs any more,
     /// whoever mended it has answered.
-    fn settle_or_wait(&self, took: &Took, base: Option<&str>) -> Result<Taking, Trouble> {
-        let rows = self.differing(took, base)?;
-        if rows {
-            return Ok(Taking::Asked(Question::Known));
+    fn settle_or_wait(&self, version: &Version) -> Result<Looked, Fault> {
+        if self.differs(version)? {
+            return Ok(Looked::still_asked());
         }
-        self.settle()?;
-        Ok(Taking::Taken(0))
-    }
-
-    /// Answers the question about the file, if there is one: it was mended.
-    fn settle(&self) -> Result<(), Trouble> {
-        let Some(asked) = self.asked else {
-            return Ok(());
-        };
-        let command = Command::SettleFile {
-            run: asked.run,
-            path: self.file.path.to_owned(),
-            why: "the file was mended".to_owned(),
-        };
-        let settled = self.session.commit(&command, &self.facts());
-        settled.map(drop).map_err(|error| Trouble(error.into()))
+        settle(self, "the file was mended")
     }
 
     /// Whether the file still says something else of what the journal knows:
     /// taking its word would revise something.
-    fn differing(&self, took: &Took, base: Option<&str>) -> Result<bool, Trouble> {
-        let command = Command::TakeFile(Box::new(TakenFile {
-            path: self.file.path.to_owned(),
-            found: self.unknown(took.found.clone(), base)?,
-            known: KnownThings::Take,
-            written: Vec::new(),
-        }));
+    fn differs(&self, version: &Version) -> Result<bool, Fault> {
+        let found = self.unknown(version)?;
+        let command = self.take_file(found, Vec::new(), KnownThings::Take);
         let needs = piton_core::needs(&command);
-        let rows = self.session.load(&needs.rows).map_err(Trouble)?;
-        let drafts = piton_core::decide(&rows, &command, &self.facts())
-            .map_err(|refusal| Trouble(refusal.into()))?;
-        Ok(!drafts.is_empty())
-    }
-
-    fn ask(&self, took: &Took) -> Result<Question, Failure> {
-        let path = self.file.path;
-        let command = Command::AskAboutFile {
-            run: RunId::PROJECT,
-            path: path.to_owned(),
-            question: format!("{path} cannot be read"),
-            details: Some(in_lines(&took.problems)),
-            ways: vec![Way::LeftAlone, Way::PitonHolds],
-        };
-        let committed = self.session.commit(&command, &self.facts())?;
-        Ok(Question::of(&committed.events))
-    }
-
-    fn facts(&self) -> Facts {
-        Facts {
-            actor: Actor::File(self.file.path.to_owned()),
-            ..self.session.facts(piton_core::HolderKnown::Nothing)
-        }
+        let rows = self.session.load(&needs.rows)?;
+        let drafts = piton_core::decide(&rows, &command, &facts(self));
+        Ok(!drafts.map_err(Failure::from)?.is_empty())
     }
 
     /// Whether anything has moved since the file was written.
-    fn is_behind(&self, keeper: &SyncedFile) -> Result<bool, Trouble> {
+    fn is_behind(&self, synced: &SyncedFile) -> Result<bool, Fault> {
         let heads = self.session.store.heads();
-        let heads = heads.map_err(|fault| Trouble(fault.into()))?;
-        let positions = &keeper.stamp().positions;
+        let heads = heads?;
+        let positions = &synced.stamp().positions;
         let moved = |name: &str, count| positions.get(name).copied().unwrap_or(0) < count;
         Ok(heads
             .iter()
             .filter(|head| head.stream != StreamId::files())
             .any(|head| moved(head.stream.as_str(), head.count)))
-    }
-
-    /// Whether what piton wrote last was the file of another branch: git keeps
-    /// one for each, where it tracks the file.
-    fn shows_other_branch(&self, keeper: &SyncedFile) -> bool {
-        let is_other = keeper.is_of_other_branch() && self.is_tracked();
-        is_other && !self.has_grown(keeper)
-    }
-
-    fn since<'a>(&self, keeper: &SyncedFile, base: Option<&'a str>) -> Since<'a> {
-        Since {
-            base,
-            may_be_agents: false,
-            may_lack: keeper.is_on_same_branch() || self.has_grown(keeper),
-        }
-    }
-
-    /// Whether what this version lacks stands in one of another branch, or in a
-    /// stash: it comes back from there.
-    fn went_along(&self, keeper: &SyncedFile, bytes: &[u8]) -> bool {
-        let (project, path) = (&self.session.project, self.file.path);
-        let since = &keeper.stamp().commit;
-        let base = keeper.base();
-        base.is_some_and(|base| history::went_along(project, path, (&base, since), bytes))
-    }
-
-    fn path_in_work_tree(&self) -> Option<PathBuf> {
-        let project = &self.session.project;
-        let target = project.absolute(self.file.path);
-        let path = target.strip_prefix(&project.work_tree).ok()?;
-        Some(path.to_owned())
-    }
-
-    fn git_is_at_work(&self) -> bool {
-        let may_be = self.moment != Moment::EndOfAttempt;
-        may_be && git::is_at_work(&self.session.project.work_tree) && self.is_tracked()
-    }
-
-    /// Whether what is checked out builds on what was when piton wrote it last.
-    fn has_grown(&self, keeper: &SyncedFile) -> bool {
-        history::has_grown_from(&self.session.project, &keeper.stamp().commit)
     }
 
     fn is_tracked(&self) -> bool {
@@ -795,31 +757,27 @@ impl Following<'_, '_> {
 
     /// The rows that came about on no branch, as in the middle of a rebase: each
     /// branch shows them, though none was there to.
-    fn of_no_branch(&self) -> Result<Vec<Fresh>, Trouble> {
-        let all = behind(self.session, &BTreeMap::new(), self.file).map_err(Trouble)?;
+    fn of_no_branch(&self) -> Result<Vec<Fresh>, Fault> {
+        let all = behind(self.session, &BTreeMap::new(), self.file)?;
         let mut rows = all.rows;
         rows.retain(Fresh::is_of_no_branch);
         Ok(rows)
     }
 
     /// Shows what has moved since, if anything has.
-    fn show(
-        &self,
-        keeper: &mut SyncedFile,
-        is_elsewhere: bool,
-        news: &mut Vec<News>,
-    ) -> Result<Put, Trouble> {
-        let missing = keeper.present()? == Present::Missing;
-        if missing && history::is_absent(&self.session.project, self.file.path, keeper)? {
+    fn show(&self, synced: &mut SyncedFile, news: &mut Vec<News>) -> Result<Put, Fault> {
+        let is_elsewhere = self.is_elsewhere;
+        let missing = synced.present()? == Present::Missing;
+        if missing && is_absent(self, synced)? {
             return Ok(Put::Done);
         }
         let positions = match missing {
             true => BTreeMap::new(),
-            false => keeper.stamp().positions.clone(),
+            false => synced.stamp().positions.clone(),
         };
-        let mut behind = behind(self.session, &positions, self.file).map_err(Trouble)?;
+        let mut behind = behind(self.session, &positions, self.file)?;
         // What was recorded where the file is absent belongs there.
-        let was_absent = !keeper.stamp().absent_on.is_empty();
+        let was_absent = !synced.stamp().absent_on.is_empty();
         if is_elsewhere || was_absent || positions.is_empty() {
             behind = self.of_branch(behind);
         }
@@ -832,47 +790,47 @@ impl Following<'_, '_> {
             behind = self.without_archived(behind)?;
         }
         if behind.rows.is_empty() {
-            if is_elsewhere || behind.positions != keeper.stamp().positions {
-                keeper.note(behind.positions)?;
+            if is_elsewhere || behind.positions != synced.stamp().positions {
+                synced.note(behind.positions)?;
             }
             return Ok(Put::Done);
         }
         // What is shown from the first row on may stand there already.
         if !positions.is_empty()
-            && let Some(put) = self.extend(keeper, &behind)?
+            && let Some(put) = self.extend(synced, &behind)?
         {
             return Ok(put);
         }
         let text = if missing {
-            keeper.base().filter(|_| !is_elsewhere)
+            synced.base().filter(|_| !is_elsewhere)
         } else {
-            Some(read_text(keeper.target())?)
+            Some(read_text(synced.target())?)
         };
-        let put = self.put(keeper, text.as_deref(), behind, news)?;
+        let put = self.put(synced, text.as_deref(), behind, news)?;
         Ok(put)
     }
 
     fn put(
         &self,
-        keeper: &mut SyncedFile,
+        synced: &mut SyncedFile,
         text: Option<&str>,
         behind: Behind,
         news: &mut Vec<News>,
-    ) -> Result<Put, Trouble> {
+    ) -> Result<Put, Fault> {
         let name = project_name(self.session);
         let about = About {
             iteration: behind.iteration,
             ..self.about(&name)
         };
         let new = self.text_of(text, behind.shown(), &about)?;
-        let new = archive::part(self.session, self.file, new).map_err(Trouble)?;
+        let new = archive::part(self.session, self.file, new)?;
         // First what is made of the file: as long as the file is behind, a crash
         // leaves this to the next command.
         if !new.is_empty() {
             self.derive((text, &new), &behind.positions, news)?;
         }
-        if text == Some(new.as_str()) && keeper.target().is_file() {
-            keeper.settle(behind.positions, large::tail(self.file, &new))?;
+        if text == Some(new.as_str()) && synced.target().is_file() {
+            synced.settle(behind.positions, large::tail(self.file, &new))?;
             return Ok(Put::Done);
         }
         if new.is_empty() {
@@ -880,7 +838,7 @@ impl Following<'_, '_> {
             return Ok(Put::Done);
         }
         let tail = large::tail(self.file, &new);
-        Ok(keeper.put(new.as_bytes(), behind.positions, tail)?)
+        Ok(synced.put(new.as_bytes(), behind.positions, tail)?)
     }
 
     /// The file with what is to be shown. The journal knows secrets redacted
@@ -890,11 +848,11 @@ impl Following<'_, '_> {
         text: Option<&str>,
         mut shown: Vec<Shown<'_>>,
         about: &About<'_>,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, Fault> {
         let show = |text: Option<&str>, shown: &[Shown<'_>]| {
             (self.file.show)(text, shown, about).map_err(|cannot| {
                 let message = format!("{}: {cannot}", self.file.path);
-                Trouble(Failure::new("file.unwritable", message))
+                Fault(Failure::new("file.unwritable", message))
             })
         };
         let written = text.unwrap_or_default();
@@ -908,7 +866,7 @@ impl Following<'_, '_> {
             let new = show(Some(&redacted), &shown)?;
             return Ok(secret::put_back(&new, written, &redacted));
         }
-        let found = self.read(written.as_bytes(), None).found;
+        let found = self.parse(written.as_bytes(), None).found;
         let said: Vec<Found> = found.iter().map(says).collect();
         shown.retain(|row| {
             let told = (self.file.told_again)(row);
@@ -916,94 +874,21 @@ impl Following<'_, '_> {
         });
         show(text, &shown)
     }
-
-    /// Who keeps what is made of the file.
-    fn page_keeper(&self, path: &str) -> Result<SyncedFile, Trouble> {
-        let project = &self.session.project;
-        let target = project.root.join(path);
-        Ok(SyncedFile::open(
-            &project.home,
-            &key(path),
-            &target,
-            Flush::Nothing,
-        )?)
-    }
-
-    /// What is made of a large file follows at rest.
-    fn derive_at_rest(&self, keeper: &SyncedFile, news: &mut Vec<News>) -> Result<(), Trouble> {
-        let (Some(path), Moment::Rest) = (self.file.derived_path(), self.moment) else {
-            return Ok(());
-        };
-        let positions = &keeper.stamp().positions;
-        let is_behind = self.page_keeper(path)?.stamp().positions != *positions;
-        if !is_behind || !keeper.target().is_file() {
-            return Ok(());
-        }
-        let text = read_text(keeper.target())?;
-        self.derive((None, &text), positions, news)
-    }
-
-    /// Writes what is made of the file for people to read. `before` is the file as
-    /// it stood: what is made of that is piton's, also where another branch has it.
-    fn derive(
-        &self,
-        (before, text): (Option<&str>, &str),
-        positions: &BTreeMap<String, u64>,
-        news: &mut Vec<News>,
-    ) -> Result<(), Trouble> {
-        let Some(Derived { path, render, .. }) = self.file.derived else {
-            return Ok(());
-        };
-        let Ok(text) = render(text) else {
-            return Ok(());
-        };
-        let target = self.session.project.root.join(path);
-        let mut keeper = self.page_keeper(path)?;
-        keeper.locked::<_, Trouble>(|keeper| {
-            // What a crash left; what is somebody else's among it stays.
-            keeper.tidy(|_| Ok::<_, Trouble>(false))?;
-            // What was merged may have entries of one minute in another order: that
-            // is seen to with the next one.
-            if std::fs::read_to_string(&target).is_ok_and(|there| has_same_lines(&there, &text)) {
-                return Ok(keeper.note(positions.clone())?);
-            }
-            let is_own = |bytes: &[u8]| {
-                let own = before.and_then(|before| render(before).ok());
-                own.is_some_and(|own| own.as_bytes() == bytes)
-            };
-            if let Present::Foreign(bytes) = keeper.present()? {
-                if !is_own(&bytes) {
-                    // Nobody reads it but people: what they wrote there is kept for them.
-                    let copy = crate::native_files::plan_sync::keep_copy(&target, COPY)?;
-                    forget_copies(&target)?;
-                    let copy = copy
-                        .file_name()
-                        .unwrap_or_default()
-                        .to_string_lossy()
-                        .into_owned();
-                    news.push(News::Left(format!(
-                    "{path} is made of {}: what somebody wrote there is kept beside it as {copy}, \
-                     and is not taken in; record it with `piton log`",
-                    self.file.path
-                )));
-                }
-                keeper.accept(&bytes)?;
-            }
-            keeper.put(text.as_bytes(), positions.clone(), None)?;
-            Ok(())
-        })
-    }
 }
 
-/// Whether this is only the beginning of what piton wrote last: whoever wrote it
-/// fell, and all of it is known. A file of one line is as short as it likes.
-pub(crate) fn is_cut_short(keeper: &SyncedFile, bytes: &[u8]) -> bool {
-    // Another branch has its own version, which may be where this one began.
-    !keeper.is_of_other_branch()
-        && keeper.base().is_some_and(|whole| {
-            let is_longer = whole.lines().nth(1).is_some() && whole.len() > bytes.len();
-            is_longer && whole.as_bytes().starts_with(bytes)
-        })
+/// What stays in a version without being taken in, and was not in the last one
+/// that piton wrote.
+fn left_in(version: &Version) -> Vec<News> {
+    let said = |took: &Took| -> Vec<String> {
+        let left = took.problems.iter();
+        let left = left.filter(|problem| LEFT.contains(&problem.code.as_ref()));
+        left.map(|problem| format!("{problem}; {}", problem.hint))
+            .collect()
+    };
+    let before = version.base.as_ref().map(said).unwrap_or_default();
+    let mut now = said(&version.took);
+    now.retain(|what| !before.contains(what));
+    now.into_iter().map(News::Left).collect()
 }
 
 /// Which row a thing that was found may be.
@@ -1055,54 +940,6 @@ fn says(found: &Found) -> Found {
     found
 }
 
-/// Since when a version is looked at.
-#[derive(Clone, Copy, Default)]
-struct Since<'a> {
-    /// What piton wrote last, where that is known.
-    base: Option<&'a str>,
-    /// Whether what is missing in it may have been taken out of it: it builds on
-    /// what piton wrote.
-    may_lack: bool,
-    /// Whether it was asked about while an attempt was open: who wrote it then is
-    /// known to nobody, also when that is over.
-    may_be_agents: bool,
-}
-
-/// A version that was asked about while an attempt was open, by its hash.
-#[derive(Serialize, Deserialize)]
-struct AskedAtWork {
-    seen: String,
-}
-
-/// What came of taking a version in.
-#[derive(Clone, Copy)]
-enum Taking {
-    /// So many things were new.
-    Taken(usize),
-    /// A person is asked; the file stays.
-    Asked(Question),
-}
-
-/// Whether a person was asked before.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Question {
-    New,
-    Known,
-}
-
-impl Question {
-    fn of(events: &[piton_core::Recorded]) -> Self {
-        let is_question = |recorded: &piton_core::Recorded| {
-            matches!(recorded.event, piton_core::Event::DecisionOpened { .. })
-        };
-        if events.iter().any(is_question) {
-            Self::New
-        } else {
-            Self::Known
-        }
-    }
-}
-
 /// How many things the events brought.
 fn count(events: &[piton_core::Recorded]) -> usize {
     use piton_core::Event;
@@ -1130,208 +967,7 @@ pub fn project_name(session: &Session<'_>) -> String {
     )
 }
 
-fn read_text(path: &Path) -> Result<String, Trouble> {
+fn read_text(path: &Path) -> Result<String, Fault> {
     let bytes = std::fs::read(path)?;
-    String::from_utf8(bytes).map_err(|_| Trouble::from(io::Error::from(io::ErrorKind::InvalidData)))
-}
-
-/// Problems, one a line.
-pub(crate) fn in_lines(problems: &[Problem]) -> String {
-    const SHOWN: usize = 10;
-    let errors: Vec<&Problem> = problems
-        .iter()
-        .filter(|problem| problem.is_error())
-        .collect();
-    let mut lines: Vec<String> = errors.iter().take(SHOWN).map(ToString::to_string).collect();
-    let more = errors.len().saturating_sub(SHOWN);
-    if more > 0 {
-        lines.push(format!("and {more} more"));
-    }
-    lines.join("\n")
-}
-
-/// What the name of a copy of a file that piton makes ends with, before its
-/// number.
-const COPY: &str = "before-piton";
-/// So many copies of such a file are kept: a program that writes it again and
-/// again would leave one for each time.
-const COPIES_MAX: usize = 3;
-
-/// Removes all but the last copies of a file that piton makes.
-fn forget_copies(target: &Path) -> std::io::Result<()> {
-    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
-        return Ok(());
-    };
-    let begin = format!("{}.{COPY}", name.to_string_lossy());
-    let mut copies = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let is_copy = name.strip_prefix(&begin).is_some_and(|number| {
-            let number = number.strip_prefix('.').unwrap_or(number);
-            number.bytes().all(|byte| byte.is_ascii_digit())
-        });
-        if is_copy && entry.file_type()?.is_file() {
-            copies.push((entry.metadata()?.modified()?, entry.path()));
-        }
-    }
-    copies.sort();
-    let too_many = copies.len().saturating_sub(COPIES_MAX);
-    for (_, path) in copies.into_iter().take(too_many) {
-        std::fs::remove_file(path)?;
-    }
-    Ok(())
-}
-
-pub(crate) fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
-    let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
-    let before = &bytes[..valid];
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let start = before
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |at| at + 1);
-    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
-    let span = piton_formats::tree::Span {
-        start: valid,
-        end: valid,
-        line: u32::try_from(line).unwrap_or(u32::MAX),
-        column: u32::try_from(column).unwrap_or(u32::MAX),
-    };
-    Problem::error("NOT_UTF8", path, "", span).saying("this is no UTF-8 text", "save it as UTF-8")
-}
-
-pub(crate) fn foreign(path: &str, what: &str) -> Problem {
-    let span = piton_formats::tree::Span {
-        start: 0,
-        end: 0,
-        line: 1,
-        column: 1,
-    };
-    Problem::error("FOREIGN", path, "", span).saying(
-        format!("this is {what}"),
-        "move one of the two programs' files elsewhere",
-    )
-}
-
-/// Looks at a file of the project again that a person is asked about: what is
-/// there now may be another version.
-///
-/// # Errors
-///
-/// When it cannot be read or written.
-pub(crate) fn look_again(session: &Session<'_>, asked: &DecisionRow) -> Result<(), Failure> {
-    let path = asked.file.as_deref().unwrap_or_default();
-    match file_at(path) {
-        Some(file) => follow_file(session, file, Some(asked), Moment::Any).map(drop),
-        None => Ok(()),
-    }
-}
-
-/// Carries out what a person decided about a native file of the project. The
-/// version that is kept beside it, if one is.
-///
-/// # Errors
-///
-/// When the file cannot be read or written, or the verb does not fit it.
-pub(crate) fn decide(
-    session: &Session<'_>,
-    row: &DecisionRow,
-    verb: Verb,
-) -> Result<Option<PathBuf>, Failure> {
-    let path = row.file.as_deref().unwrap_or_default();
-    let Some(file) = file_at(path) else {
-        return Ok(None);
-    };
-    let mut keeper = keeper(session, file)?;
-    let following = Following {
-        session,
-        file,
-        moment: Moment::Any,
-        asked: None,
-    };
-    keeper
-        .locked(|keeper| following.decided(keeper, row, verb))
-        .map_err(|Trouble(failure)| failure)
-}
-
-impl Following<'_, '_> {
-    fn decided(
-        &self,
-        keeper: &mut SyncedFile,
-        row: &DecisionRow,
-        verb: Verb,
-    ) -> Result<Option<PathBuf>, Trouble> {
-        let target = keeper.target().to_owned();
-        let Ok(bytes) = std::fs::read(&target) else {
-            return Ok(None);
-        };
-        let mut kept = None;
-        let readable = self.read(&bytes, None).is_readable();
-        // What was offered is done, or nothing: somebody may be writing the file.
-        match row.way(verb).or_else(|| way_of(verb, readable)) {
-            Some(Way::FileHolds) if readable => {
-                self.take(
-                    &bytes,
-                    self.since(keeper, keeper.base().as_deref()),
-                    KnownThings::Take,
-                )?;
-                keeper.accept(&bytes)?;
-            }
-            Some(Way::Merged) if readable => {
-                kept = Some(keep_beside(self.session, &target)?);
-                self.take(
-                    &bytes,
-                    self.since(keeper, keeper.base().as_deref()),
-                    KnownThings::Keep,
-                )?;
-                keeper.accept(&bytes)?;
-            }
-            Some(Way::FileHolds | Way::Merged) => {
-                return Err(Trouble(changed_meanwhile(self.file.path)));
-            }
-            Some(Way::PitonHolds) => {
-                if readable {
-                    self.take(
-                        &bytes,
-                        self.since(keeper, keeper.base().as_deref()),
-                        KnownThings::Keep,
-                    )?;
-                }
-                let kept = keep_beside(self.session, &target)?;
-                keeper.accept(&bytes)?;
-                let behind = behind(self.session, &BTreeMap::new(), self.file).map_err(Trouble)?;
-                let behind = self.without_archived(self.of_branch(behind))?;
-                self.put(keeper, None, behind, &mut Vec::new())?;
-                for displaced in keeper.take_displaced() {
-                    self.take_displaced(displaced, &mut Vec::new())?;
-                }
-                return Ok(Some(kept));
-            }
-            Some(Way::LeftAlone) => {
-                let command = Command::TurnFace {
-                    path: self.file.path.to_owned(),
-                    face: self.file.face.to_owned(),
-                    on: false,
-                };
-                self.session.tell(&command).map_err(Trouble)?;
-                return Ok(None);
-            }
-            // The store says what fits.
-            None | Some(Way::Retired | Way::FollowedOn) => return Ok(None),
-        }
-        keeper.note(BTreeMap::new())?;
-        Ok(kept)
-    }
-}
-
-/// What a verb comes to in a question of earlier times, which did not say.
-fn way_of(verb: Verb, readable: bool) -> Option<Way> {
-    match verb {
-        Verb::KeepFile if readable => Some(Way::FileHolds),
-        Verb::KeepFile => Some(Way::LeftAlone),
-        Verb::KeepPiton => Some(Way::PitonHolds),
-        Verb::Merge => Some(Way::Merged),
-        Verb::Approve | Verb::Answer | Verb::Retry | Verb::Skip | Verb::Settled => None,
-    }
+    String::from_utf8(bytes).map_err(|_| Fault::from(io::Error::from(io::ErrorKind::InvalidData)))
 }

@@ -15,6 +15,7 @@ use super::run::start_command;
 use super::status::what_next;
 use crate::config::Config;
 use crate::failure::{Failure, run_state, state_of_run, unwritable};
+use crate::native_files::News;
 use crate::native_files::plan_sync::{PlanSync, settle_superseded};
 use crate::native_files::project_sync;
 use crate::notice::Notice;
@@ -223,26 +224,15 @@ fn is_met(session: &Session<'_>, command: &Command) -> Result<bool, Failure> {
     Ok(item.is_some_and(|item| item.state == ItemState::Skipped))
 }
 
-/// What came of bringing the file of a run up to date.
-#[derive(Default)]
-pub(super) struct Shown {
-    /// What somebody should be told.
-    pub(super) said: Vec<String>,
-    /// That a person is asked about the file from now on.
-    pub(super) asked: Vec<String>,
-    /// Why the file is not up to date.
-    pub(super) behind: Vec<String>,
-}
-
 /// Brings the native file of a run that nobody works on up to date. What
 /// keeps it from that is no reason to fail: what was asked is done.
-pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Shown, Failure> {
+pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<News>, Failure> {
     if !session.keeps_its_file(row)? {
         settle_superseded(session, row)?;
-        return Ok(Shown::default());
+        return Ok(Vec::new());
     }
-    let mut shown = Shown::default();
-    let mut mirror = None;
+    let mut shown = Vec::new();
+    let mut sync = None;
     // What was written into it comes first; what is stored for that shows then.
     for _ in 0..2 {
         // First how far the journal is: the rows know that much, or more.
@@ -253,45 +243,44 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Shown,
             Need::OpenDecisions(Some(row.id)),
         ];
         let rows = session.load(&needs)?;
-        if mirror.is_none() {
-            mirror = match PlanSync::open(session, row, &rows.tables) {
-                Ok(mirror) => mirror,
+        if sync.is_none() {
+            sync = match PlanSync::open(session, row, &rows.tables) {
+                Ok(sync) => sync,
                 Err(error) => {
-                    shown.behind.push(error.to_string());
+                    shown.push(News::Behind(error.to_string()));
                     None
                 }
             };
         }
-        let Some(mirror) = &mut mirror else { break };
-        let looked = mirror.look(session, &rows.tables, None)?;
-        shown.said.extend(looked.said);
-        shown.asked.extend(looked.warned);
+        let Some(sync) = &mut sync else { break };
+        let looked = sync.look(session, &rows.tables, None)?;
+        shown.extend(looked.news);
         if !looked.taken {
-            let is_gone = mirror.was_written() && !mirror.target().exists();
-            let trouble = mirror.write(&rows.tables, position, session.world.now());
-            shown
-                .behind
-                .extend(trouble.map(|trouble| trouble.to_string()));
-            let file = PlanFile::path(row).unwrap_or_default();
-            if is_gone && mirror.target().exists() {
-                shown.said.push(format!(
-                    "{file} was not there any more, and is written again"
-                ));
-            } else if is_gone && mirror.is_absent_here() {
-                let name = &row.name;
-                shown.said.push(format!(
-                    "this branch has no {file}, and is not given one; run `{name}` goes on without it here"
-                ));
-            } else if is_gone {
-                shown.behind.push(format!(
-                    "{file} is not there any more, and what it said is not known to the letter; run `{}` goes on without it",
-                    row.name
-                ));
-            }
+            let is_gone = sync.was_written() && !sync.target().exists();
+            shown.extend(sync.write(&rows.tables, position, session.world.now()));
+            shown.extend(is_gone.then(|| file_was_gone(row, sync)));
             break;
         }
     }
     Ok(shown)
+}
+
+/// What became of the file of a run that was not there any more.
+fn file_was_gone(row: &RunRow, sync: &PlanSync) -> News {
+    let (name, file) = (&row.name, sync.path());
+    if sync.target().exists() {
+        News::Told(format!(
+            "{file} was not there any more, and is written again"
+        ))
+    } else if sync.is_absent_here() {
+        News::Told(format!(
+            "this branch has no {file}, and is not given one; run `{name}` goes on without it here"
+        ))
+    } else {
+        News::Behind(format!(
+            "{file} is not there any more, and what it said is not known to the letter; run `{name}` goes on without it"
+        ))
+    }
 }
 
 /// How a run stands after somebody changed it.
@@ -300,19 +289,12 @@ pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome,
     let row = rows.tables.run(before.id).cloned().ok_or_else(no_runs)?;
     let standing = RunStanding::of_run(&session.project, &row);
     let live = standing.is_live;
-    let shown = if live {
-        Shown::default()
-    } else {
-        show_in_file(session, &row)?
+    let mut news = match live {
+        true => Vec::new(),
+        false => show_in_file(session, &row)?,
     };
-    let mut warnings = shown.said;
-    warnings.extend(shown.asked);
-    warnings.extend(shown.behind);
-    warnings.extend(
-        project_sync::follow(session)
-            .iter()
-            .map(ToString::to_string),
-    );
+    news.extend(project_sync::follow(session));
+    let warnings = news.iter().map(ToString::to_string).collect();
     // A runner that lives goes on by itself.
     let next = what_next(&row, &standing).filter(|_| !live);
     let way_on = state_of_run(&row, standing.state);

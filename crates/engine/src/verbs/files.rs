@@ -10,7 +10,7 @@ mod migrate;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use piton_core::{Need, RunId};
+use piton_core::Need;
 pub use piton_formats::adoption::{Adoption, Count};
 pub use piton_formats::format::Grade;
 use piton_formats::format::{self, Format, Recognised};
@@ -23,7 +23,8 @@ use super::journal::missing;
 use crate::failure::{Exit, Failure, Findings, unreadable, unwritable};
 use crate::input;
 use crate::native_files::exchange::stage;
-use crate::native_files::project_sync::{self, News, Waiting};
+use crate::native_files::project_sync::{self, Waiting};
+use crate::native_files::{self, News};
 use crate::project::Project;
 use crate::session::{Session, open_runs};
 use crate::world::World;
@@ -301,7 +302,7 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
-                let problem = project_sync::not_utf8(&shown, error.as_bytes());
+                let problem = native_files::not_utf8(&shown, error.as_bytes());
                 checked.findings.problems.push(problem);
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 checked.findings.sources.insert(shown, text);
@@ -318,7 +319,7 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
             Err(what) => {
                 checked.findings.problems.push(Problem {
                     hint: FOREIGN_HINT.to_owned(),
-                    ..project_sync::foreign(&shown, &what)
+                    ..native_files::foreign(&shown, &what)
                 });
                 checked.findings.sources.insert(shown, text);
                 continue;
@@ -385,26 +386,23 @@ pub fn sync(world: &World) -> Result<Synced, Failure> {
         elsewhere: elsewhere(&session.project),
         ..Synced::default()
     };
-    for news in project_sync::follow_to_rest(&session, &mut Waiting::new()) {
+    let mut news = project_sync::follow_to_rest(&session, &mut Waiting::new());
+    for run in session.runs()? {
+        news.extend(show_in_file(&session, &run)?);
+    }
+    for news in news {
         match news {
-            News::Behind(..) => synced.behind.push(news.to_string()),
+            News::Behind(why) => synced.behind.push(why),
             // That a person is asked is said once, of new and old questions alike.
             News::Asked(_) => {}
-            News::TakenIn(..) | News::Left(_) => synced.said.push(news.to_string()),
-        }
-    }
-    for run in session.runs()? {
-        if run.id != RunId::PROJECT {
-            let shown = show_in_file(&session, &run)?;
-            synced.said.extend(shown.said);
-            synced.behind.extend(shown.behind);
+            News::Told(what) | News::Left(what) => synced.said.push(what),
         }
     }
     let mut known = Known::default();
     known.load(&session)?;
     for path in known.kept() {
         let why = look::blocked(&session.project.absolute(path));
-        let why = why.map(|why| News::Behind(path.clone(), why).to_string());
+        let why = why.map(|why| News::behind(path, why).to_string());
         synced.behind.extend(why);
     }
     synced.asked = known.asked;

@@ -14,7 +14,7 @@ use super::{Told, follow_faces, one_line, said, session, shown};
 use crate::failure::Failure;
 use crate::held::own_item;
 use crate::item_view::{CheckView, title_of_item};
-use crate::native_files::{plan_sync, project_sync};
+use crate::native_files;
 use crate::session::{Session, no_runs, replaced_by};
 use crate::world::World;
 
@@ -298,11 +298,7 @@ pub fn decide(
         }
         // What the store would refuse must not have changed the file before.
         may_be_decided(&row, verb)?;
-        kept = if row.run == RunId::PROJECT {
-            project_sync::decide(&session, &row, verb)?
-        } else {
-            plan_sync::decide(&session, &row, (verb, why.as_deref()))?
-        };
+        kept = native_files::decide(&session, &row, verb, why.as_deref())?;
     }
     // Keeping the file may have settled it.
     if !is_decided(&session, &row)? {
@@ -390,11 +386,7 @@ fn told_to(
 /// The question about a file, after the file was looked at once more: it may
 /// have been changed since, and another question be in the place of this one.
 fn looked_at_again(session: &Session<'_>, row: DecisionRow) -> Result<DecisionRow, Failure> {
-    if row.run == RunId::PROJECT {
-        project_sync::look_again(session, &row)?;
-    } else {
-        plan_sync::look_again(session, row.run)?;
-    }
+    native_files::look_again(session, &row)?;
     let rows = session.load(&[Need::Decision(row.id)])?;
     Ok(rows.tables.decision(row.id).cloned().unwrap_or(row))
 }

@@ -37,9 +37,9 @@ use crate::fail;
 use crate::failure::{Failure, state_of_run, unwritable};
 use crate::item_view::{ItemView, Viewer};
 use crate::lies::Rule;
-use crate::native_files::plan_sync::{
-    adopt, is_as_written, keep_copy, run_of_file, settle_superseded, still_asked,
-};
+use crate::native_files::copies::keep_copy;
+use crate::native_files::plan_sync::{adopt, is_as_written, run_of_file, settle_superseded};
+use crate::native_files::{News, still_asked};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock::{self, TreeSharing};
@@ -335,14 +335,10 @@ fn take_edits(
     let Some(session) = Session::write(world, &project.root)? else {
         return Ok(());
     };
-    let shown = show_in_file(&session, row)?;
-    for said in &shown.said {
-        tell(Notice::Said(said));
-    }
-    for warning in shown.asked.iter().chain(&shown.behind) {
-        tell(Notice::Warning(warning));
-    }
-    if shown.asked.is_empty() {
+    let news = show_in_file(&session, row)?;
+    News::tell(&news, tell);
+    let is_told = |one: &News| matches!(one, News::Asked(_) | News::Left(_));
+    if !news.iter().any(is_told) {
         // Whoever was asked yesterday may have forgotten.
         for asked in open_questions(&session, row.id)? {
             let file = asked.file.unwrap_or_default();

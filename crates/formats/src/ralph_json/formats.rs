@@ -87,8 +87,9 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
 
 fn shows(row: &Shown<'_>) -> bool {
     match row {
-        Shown::Attempt(_) => true,
+        // An entry is not shown, but the first one makes the file.
+        Shown::Attempt(_) | Shown::Entry(_) => true,
         Shown::Memory(row) => matches!(row.memory.kind, MemoryKind::Learning | MemoryKind::Pattern),
-        Shown::Entry(_) | Shown::Call(_) => false,
+        Shown::Call(_) => false,
     }
 }

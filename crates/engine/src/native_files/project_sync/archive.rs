@@ -10,11 +10,11 @@ use std::path::Path;
 use piton_formats::problem::Problem;
 use piton_formats::project_format::{Archive, FaceFile};
 
-use super::not_utf8;
 use crate::config::Config;
 use crate::fail;
 use crate::failure::Failure;
 use crate::native_files::exchange::{leftovers, stage, sync_folder};
+use crate::native_files::news::not_utf8;
 use crate::session::Session;
 
 /// The text without what is old enough to be archived, which is in the archive

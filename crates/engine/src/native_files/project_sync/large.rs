@@ -1,21 +1,18 @@
 //! Large files, of which only the ends are read for what is new.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use piton_core::command::Found;
 use piton_formats::ends::{Ends, WINDOW_BYTES};
 use piton_formats::face::{About, Shown};
-use piton_formats::project_format::{Derived, FaceFile};
+use piton_formats::project_format::FaceFile;
 
 use super::rows::Behind;
-use super::{Following, Trouble, archive, project_name};
-use crate::native_files::synced_file::{Look, Put, SyncedFile, Tail};
+use super::{Fault, ProjectSync, archive, project_name};
+use crate::native_files::synced_file::{Put, SyncedFile, Tail};
 
 /// From this size on only the ends of a file are read.
 const LARGE_BYTES: usize = 32 << 10;
-/// Up to this size what is made of a file follows every change, else when the
-/// project comes to rest: nothing of it can be left as it is.
-const PAGE_BYTES: u64 = 256 << 10;
 /// An archive is looked at that much later than it may be, once for all days.
 const ARCHIVE_REST_DAYS: u32 = 1;
 
@@ -25,18 +22,18 @@ pub(super) fn tail(file: &FaceFile, text: &str) -> Option<Tail> {
     Some(Tail::of(text, ends(text)?))
 }
 
-impl Following<'_, '_> {
+impl ProjectSync<'_, '_> {
     /// Shows what is new at the end of a large file that is as piton left it; none
     /// where that needs the whole of it.
     pub(super) fn extend(
         &self,
-        keeper: &mut SyncedFile,
+        synced: &mut SyncedFile,
         behind: &Behind,
-    ) -> Result<Option<Put>, Trouble> {
-        let (Some(ends), Some(tail)) = (self.file.ends, keeper.stamp().tail.clone()) else {
+    ) -> Result<Option<Put>, Fault> {
+        let (Some(ends), Some(tail)) = (self.file.ends, synced.stamp().tail.clone()) else {
             return Ok(None);
         };
-        let Some(text) = keeper.abridged(&tail)? else {
+        let Some(text) = synced.abridged(&tail)? else {
             return Ok(None);
         };
         let name = project_name(self.session);
@@ -58,7 +55,7 @@ impl Following<'_, '_> {
             return Ok(None);
         }
         if new == text {
-            keeper.note(behind.positions.clone())?;
+            synced.note(behind.positions.clone())?;
             return Ok(Some(Put::Done));
         }
         if !self.derive_more([&text, &new], &behind.positions)? {
@@ -71,7 +68,7 @@ impl Following<'_, '_> {
         let next = smaller.and_then(|ends| tail.within(&new, ends));
         let next = next.unwrap_or_else(|| tail.clone());
         let end = &new.as_bytes()[head..];
-        let put = keeper.splice(&tail, (end, next), behind.positions.clone())?;
+        let put = synced.splice(&tail, (end, next), behind.positions.clone())?;
         Ok(Some(put))
     }
 
@@ -95,39 +92,6 @@ impl Following<'_, '_> {
         let found = self.file.found(text, None, about).found;
         let names: BTreeSet<&str> = found.iter().filter_map(name_of).collect();
         behind.changed.iter().all(|name| names.contains(&**name))
-    }
-
-    /// Brings what is made of the file up to date, given its ends before and
-    /// afterwards. Not where somebody else wrote there: that takes the whole.
-    fn derive_more(
-        &self,
-        ends: [&str; 2],
-        positions: &BTreeMap<String, u64>,
-    ) -> Result<bool, Trouble> {
-        let Some(Derived {
-            path,
-            render,
-            extend,
-            ..
-        }) = self.file.derived
-        else {
-            return Ok(true);
-        };
-        let target = self.session.project.root.join(path);
-        if Look::at(&target).is_some_and(|page| page.bytes() > PAGE_BYTES) {
-            return Ok(true);
-        }
-        let mut keeper = self.page_keeper(path)?;
-        keeper.locked::<_, Trouble>(|keeper| {
-            let ([Ok(before), Ok(after)], false) = (ends.map(render), keeper.may_be_foreign())
-            else {
-                return Ok(false);
-            };
-            let page = super::read_text(&target)?;
-            let page = extend([&before, &page, &after]);
-            let put = keeper.put(page.as_bytes(), positions.clone(), None)?;
-            Ok(put == Put::Done)
-        })
     }
 }
 

@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::fail;
 use crate::failure::{Failure, unreadable, unwritable};
 use crate::input;
+use crate::native_files;
 use crate::native_files::exchange::sync_folder;
 use crate::native_files::project_sync;
 use crate::project::Project;
@@ -114,7 +115,7 @@ fn migrate_text(
 /// That a text cannot be taken over, and where it stops being one: a character
 /// in place of what cannot be read would be kept for ever.
 fn not_text(place: &str, bytes: &[u8]) -> Failure {
-    let problem = project_sync::not_utf8(place, bytes);
+    let problem = native_files::not_utf8(place, bytes);
     let line = problem.line;
     Failure::new(
         "file.unreadable",

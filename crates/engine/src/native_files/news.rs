@@ -1,0 +1,122 @@
+//! What happened to a native file that somebody should know.
+
+use std::fmt;
+
+use piton_formats::problem::Problem;
+use piton_formats::tree::Span;
+
+use crate::notice::Notice;
+
+/// What happened to a file that somebody should know, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Something of it was taken in, or done to it.
+    Told(String),
+    /// A person is asked about it from now on.
+    Asked(String),
+    /// Something in it stays there and is not taken in.
+    Left(String),
+    /// It could not be brought up to date.
+    Behind(String),
+}
+
+impl fmt::Display for News {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Told(text) | Self::Asked(text) | Self::Left(text) | Self::Behind(text)) = self;
+        f.write_str(text)
+    }
+}
+
+impl News {
+    /// So many things of a file of the project were taken in; none where there
+    /// were none.
+    pub(super) fn taken(file: &str, count: usize) -> Option<Self> {
+        Some(Self::Told(match count {
+            0 => return None,
+            1 => format!("took 1 thing in from {file}"),
+            count => format!("took {count} things in from {file}"),
+        }))
+    }
+
+    /// A person is asked about a file from now on.
+    pub(super) fn asked(file: &str) -> Self {
+        Self::Asked(format!(
+            "{file} cannot be taken in and is left as it is; see `piton inbox`"
+        ))
+    }
+
+    /// A file could not be brought up to date.
+    pub(crate) fn behind(file: impl fmt::Display, why: impl fmt::Display) -> Self {
+        Self::Behind(format!("{file} is not kept up to date: {why}"))
+    }
+
+    /// Tells all of it.
+    pub(crate) fn tell(news: &[Self], tell: &mut dyn FnMut(Notice<'_>)) {
+        for one in news {
+            let text = one.to_string();
+            tell(match one.is_warning() {
+                true => Notice::Warning(&text),
+                false => Notice::Said(&text),
+            });
+        }
+    }
+
+    /// Whether somebody should look at it.
+    #[must_use]
+    pub fn is_warning(&self) -> bool {
+        !matches!(self, Self::Told(_))
+    }
+}
+
+/// That a person was asked about a file, and has not answered.
+pub(crate) fn still_asked(file: &str) -> String {
+    format!("1 question about {file} waits, and the file is left as it is; see `piton inbox`")
+}
+
+/// Problems that are errors, one a line.
+pub(super) fn in_lines(problems: &[Problem]) -> String {
+    const SHOWN: usize = 10;
+    let errors: Vec<&Problem> = problems
+        .iter()
+        .filter(|problem| problem.is_error())
+        .collect();
+    let mut lines: Vec<String> = errors.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = errors.len().saturating_sub(SHOWN);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines.join("\n")
+}
+
+/// That a file is no UTF-8 text, and where.
+pub(crate) fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
+    let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    let before = &bytes[..valid];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let start = before
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+    let span = Span {
+        start: valid,
+        end: valid,
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+        column: u32::try_from(column).unwrap_or(u32::MAX),
+    };
+    Problem::error("NOT_UTF8", path, "", span).saying("this is no UTF-8 text", "save it as UTF-8")
+}
+
+/// That a file is another program's.
+pub(crate) fn foreign(path: &str, what: &str) -> Problem {
+    let span = Span {
+        start: 0,
+        end: 0,
+        line: 1,
+        column: 1,
+    };
+    Problem::error("FOREIGN", path, "", span).saying(
+        format!("this is {what}"),
+        "move one of the two programs' files elsewhere",
+    )
+}

@@ -1,0 +1,524 @@
+//! What is done with a version of the file of a plan that somebody else wrote.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use piton_core::command::Word;
+use piton_core::{
+    AttemptId, Command, CommandId, DecisionRow, Edit, HolderKnown, ItemState, Need, Node, Recorded,
+    RunId, Tables, Way,
+};
+use piton_formats::plan_file::{Changed, PlanFile};
+use piton_formats::problem::Problem;
+use piton_store::CommitError;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{STREAM, words};
+use crate::fail;
+use crate::failure::Failure;
+use crate::lies::Rule;
+use crate::native_files::News;
+use crate::native_files::copies::keep_beside;
+use crate::native_files::exchange::sha256;
+use crate::native_files::news::{in_lines, not_utf8};
+use crate::native_files::sync::{
+    self, Fault, Holds, Looked, NativeFile, Standing, changed_meanwhile, facts,
+};
+use crate::native_files::synced_file::{Look, SyncedFile};
+use crate::session::Session;
+
+/// The file of a plan being looked at, under the lock of its stamp.
+pub(super) struct PlanLook<'a, 's> {
+    pub(super) session: &'a Session<'s>,
+    pub(super) tables: &'a Tables,
+    pub(super) run: RunId,
+    pub(super) path: &'a str,
+    pub(super) plan: &'a mut PlanFile,
+    /// That of the runner that looks.
+    pub(super) token: Option<u64>,
+    /// Whose word an edit is.
+    pub(super) word: Word,
+    /// How many events of the run `tables` know.
+    pub(super) position: u64,
+    /// What piton wrote last was the file of another branch.
+    pub(super) is_other_branch: bool,
+    /// Whether a lock of git's index is that of somebody alive.
+    pub(super) heeds_git: bool,
+}
+
+/// A version of somebody else's of which not all could be taken in.
+#[derive(Serialize, Deserialize)]
+struct Asked {
+    /// The version.
+    seen: String,
+    /// What of it was not taken in.
+    left: Vec<Edit>,
+    /// It holds another plan, of which nothing is taken in.
+    #[serde(default)]
+    is_other_plan: bool,
+}
+
+impl Asked {
+    fn is_about(&self, bytes: &[u8]) -> bool {
+        self.seen.as_bytes() == bytes
+    }
+}
+
+impl NativeFile for PlanLook<'_, '_> {
+    type Version = Changed;
+
+    fn session(&self) -> &Session<'_> {
+        self.session
+    }
+
+    fn path(&self) -> &str {
+        self.path
+    }
+
+    fn run(&self) -> RunId {
+        self.run
+    }
+
+    fn is_asked(&self) -> bool {
+        let mut open = self.tables.open_decisions(self.run);
+        open.any(|row| row.file.as_deref() == Some(self.path))
+    }
+
+    fn holder(&self) -> HolderKnown {
+        match self.token {
+            Some(_) => HolderKnown::Alive,
+            None => self
+                .session
+                .holder(self.run)
+                .unwrap_or(HolderKnown::Nothing),
+        }
+    }
+
+    fn heeds_git(&self) -> bool {
+        self.heeds_git
+    }
+
+    /// What the file says that was not taken in before. As long as a person is
+    /// asked about the file it is not written, and what piton did since is
+    /// nobody's edit: the version that was asked about is what it is compared
+    /// with, and what is left of that is tried again.
+    fn read(&mut self, file: &SyncedFile, bytes: &[u8]) -> Result<Changed, Vec<Problem>> {
+        if self.is_other_branch {
+            return self.said_on_other_branch(bytes);
+        }
+        let base = file.base();
+        let asked = file.remembered::<Asked>();
+        let Some(asked) = asked.filter(|asked| !asked.is_other_plan) else {
+            return self.changed(base.as_deref(), bytes);
+        };
+        if asked.is_about(bytes) {
+            return Ok(Changed {
+                edits: asked.left,
+                ..Changed::default()
+            });
+        }
+        let mut changed = self.changed(Some(&asked.seen), bytes)?;
+        let mut of_all = self.changed(base.as_deref(), bytes)?.edits;
+        // What was taken of a version that was asked about is not in the base.
+        let text = std::str::from_utf8(bytes).ok();
+        if let Some(shown) = self.shown(text).ok().flatten() {
+            of_all.extend(self.changed(Some(&shown), bytes)?.edits);
+        }
+        for edit in of_all {
+            let is_left = asked.left.iter().any(|left| left.is_like(&edit));
+            if is_left && !changed.edits.contains(&edit) {
+                changed.edits.push(edit);
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Another plan stands in the file: it is left as it is. A person's is the
+    /// plan of another run, and this one pauses: nothing is worked on any more
+    /// that its plan may not want. Of one that may be an agent's a person is
+    /// asked, and the run goes on with the items that it has.
+    fn leave_other(&mut self, file: &SyncedFile, bytes: &[u8]) -> Result<Option<Looked>, Fault> {
+        if !self.is_other_plan(file, bytes) {
+            return Ok(None);
+        }
+        let asked: Option<Asked> = file.remembered();
+        if asked.is_some_and(|asked| asked.is_other_plan && asked.is_about(bytes)) {
+            return Ok(Some(Looked::still_asked()));
+        }
+        let looked = match (&self.word, self.tables.run(self.run)) {
+            (Word::MaybeAgent { .. }, _) => {
+                let question = format!(
+                    "`{}` holds another plan, perhaps an agent's: which one holds?",
+                    self.path
+                );
+                sync::ask_about(self, question, None, vec![Way::LeftAlone, Way::PitonHolds])?
+            }
+            (_, Some(row)) => {
+                let settled = sync::settle(self, "the file holds another plan")?;
+                let paused = self.pause()?;
+                Looked {
+                    taken: settled.taken || paused,
+                    news: vec![words::holds_another_plan(row, self.path)],
+                    standing: Standing::Asked,
+                }
+            }
+            (_, None) => return Ok(Some(Looked::default())),
+        };
+        file.remember(&Asked {
+            seen: String::from_utf8_lossy(bytes).into_owned(),
+            left: Vec::new(),
+            is_other_plan: true,
+        });
+        Ok(Some(looked))
+    }
+
+    fn take(
+        &mut self,
+        file: &mut SyncedFile,
+        bytes: &[u8],
+        changed: Changed,
+    ) -> Result<Looked, Fault> {
+        let has_base = self.own_base(file).is_some();
+        let edits = self.with_presence(&changed, has_base);
+        let asked: Option<Asked> = file.remembered();
+        let is_known = asked.is_some_and(|asked| asked.is_about(bytes));
+        let question = self.session.question_about(self.run, self.path)?;
+        let is_asked = question.is_some_and(|row| names_any(&row, &edits));
+        if is_known && is_asked && self.fits_nothing(&edits)? {
+            return Ok(Looked::still_asked());
+        }
+        let id = self.id_of(file, (bytes, is_known), &edits);
+        let command = self.take_edits(edits.clone());
+        let committed = self.session.commit_as(id, &command, &facts(self))?;
+        // What is told a second time is known.
+        let events = match committed.repeated {
+            true => Vec::new(),
+            false => committed.events,
+        };
+        fail::point("mirror.edits-taken");
+        let question = self.session.question_about(self.run, self.path)?;
+        let of_all = edits.len();
+        let left = question.map(|row| left_of(edits, &row));
+        let taken = match self.word {
+            Word::MaybeAgent { .. } => words::plan_changes(&events),
+            Word::File | Word::Hand { .. } | Word::Person { .. } => {
+                of_all - left.as_ref().map_or(0, Vec::len)
+            }
+        };
+        let mut looked = if let Some(left) = left {
+            file.remember(&Asked {
+                seen: String::from_utf8_lossy(bytes).into_owned(),
+                left,
+                is_other_plan: false,
+            });
+            Looked::asked(self.path, &events)
+        } else {
+            file.accept(bytes)?;
+            Looked {
+                taken: !events.is_empty(),
+                ..Looked::default()
+            }
+        };
+        self.tell(taken, &changed, &events, &mut looked)?;
+        Ok(looked)
+    }
+
+    fn question(&mut self, file: &SyncedFile) -> (String, Vec<Way>) {
+        let own = self.own_base(file);
+        let can_write = matches!(self.shown(own.as_deref()), Ok(Some(_)));
+        let question = format!("`{}` cannot be read: which version holds?", self.path);
+        let ways = can_write.then_some(Way::PitonHolds);
+        (question, ways.into_iter().collect())
+    }
+
+    fn may_be_decided(&mut self, file: &SyncedFile, bytes: &[u8], way: Way) -> Result<bool, Fault> {
+        if way == Way::PitonHolds {
+            return Ok(true);
+        }
+        let asked: Option<Asked> = file.remembered();
+        if asked.is_some_and(|asked| !asked.is_about(bytes)) {
+            return Err(changed_meanwhile(self.path).into());
+        }
+        // Another plan is left as it is, for a run of its own.
+        Ok(!self.is_other_plan(file, bytes))
+    }
+
+    fn take_as_decided(
+        &mut self,
+        file: &mut SyncedFile,
+        bytes: &[u8],
+        changed: Changed,
+        holds: Holds,
+    ) -> Result<(), Fault> {
+        match holds {
+            Holds::File => {
+                let by_person = self.session.facts(self.holder());
+                let command = self.take_edits(changed.edits);
+                self.session.commit(&command, &by_person)?;
+            }
+            Holds::Piton => {
+                self.word = Word::File;
+                self.take(file, bytes, changed)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_own(
+        &mut self,
+        file: &mut SyncedFile,
+        bytes: &[u8],
+        _: Option<Changed>,
+    ) -> Result<PathBuf, Fault> {
+        let theirs = std::str::from_utf8(bytes).ok();
+        let base = self.own_base(file);
+        let own = self.shown(base.as_deref().or(theirs))?;
+        let Some(own) = own else {
+            let path = self.path;
+            let message = format!("what piton wrote into {path} last is not known any more");
+            let failure = Failure::new("file.conflict", message);
+            let hint = format!("mend {path} by hand, then type `piton files sync`");
+            return Err(failure.hint(hint).into());
+        };
+        let kept = keep_beside(self.session, file.target())?;
+        file.accept(bytes)?;
+        let positions = BTreeMap::from([(STREAM.to_owned(), self.position)]);
+        file.put(own.as_bytes(), positions, None)?;
+        Ok(kept)
+    }
+
+    fn leave_alone(&mut self, problems: &[Problem]) -> Result<(), Fault> {
+        match problems {
+            [] => Ok(()),
+            problems => Err(self.cannot_take(problems).into()),
+        }
+    }
+
+    fn cannot_take(&self, problems: &[Problem]) -> Failure {
+        let path = self.path;
+        let problems = in_lines(problems);
+        Failure::new("file.conflict", format!("{path} cannot be read: {problems}")).hint(format!(
+            "mend {path} by hand, then type `piton files sync`; or decide `keep-piton`: what is there now is kept beside it"
+        ))
+    }
+}
+
+impl PlanLook<'_, '_> {
+    /// Whose word an edit is that is found now: while an attempt of the project
+    /// is open, or runs what an agent may have written, it may be an agent's,
+    /// else it is a person's.
+    pub(super) fn who(&self, at_work: Option<AttemptId>) -> Result<Word, Fault> {
+        let rows = self.session.load(&[Need::OpenAttempts(None)])?;
+        let holds = !Rule::Marks.is_off(self.session.world);
+        let open = rows.tables.open_attempts().filter(|_| holds);
+        let last = open.map(|row| row.id).max();
+        Ok(match last.or(at_work) {
+            _ if !holds => Word::File,
+            Some(attempt) => Word::MaybeAgent {
+                attempt,
+                criteria: self.plan.format().is_one_file(),
+            },
+            None => Word::Hand {
+                by: self.session.world.user().to_owned(),
+            },
+        })
+    }
+
+    /// What is done in work that nobody committed, and has no mark in the version
+    /// that git put here, went along to the branch that was left: its mark is not
+    /// written into this one.
+    pub(super) fn note_gone(&mut self, file: &mut SyncedFile) -> Result<(), Fault> {
+        let done = self.tables.items(self.run).filter(|row| {
+            let is_done = row.is_leaf() && row.state == ItemState::Done;
+            is_done && row.commits.is_empty()
+        });
+        let done = done.map(|row| row.node.clone()).collect();
+        self.plan.set_elsewhere(done);
+        let text = fs::read_to_string(file.target()).ok();
+        let gone = self.plan.done_elsewhere(self.tables, &[text.as_deref()]);
+        let gone = gone.into_iter().filter_map(|node| {
+            let since = self.tables.item(self.run, &node)?.completed_at?;
+            Some((node.to_string(), since))
+        });
+        Ok(file.note_gone(gone.collect())?)
+    }
+
+    /// Pauses the run, or asks its runner to. Whether there was anything to pause.
+    fn pause(&self) -> Result<bool, Fault> {
+        let command = Command::AskPause { run: self.run };
+        match self.session.commit(&command, &facts(self)) {
+            Ok(_) => Ok(true),
+            // It rests already: it waits, or is finished.
+            Err(CommitError::Refused(_)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What the file of another branch says that nobody has said yet: more items,
+    /// and marks. Its words may be older than those that hold.
+    fn said_on_other_branch(&mut self, bytes: &[u8]) -> Result<Changed, Vec<Problem>> {
+        let mut changed = self.changed(None, bytes)?;
+        changed.edits.retain(|edit| {
+            let to_done = matches!(edit, Edit::SetState { to, .. } if *to == ItemState::Done);
+            to_done || matches!(edit, Edit::Insert { .. })
+        });
+        Ok(changed)
+    }
+
+    /// Whether a version is another plan than the one that piton wrote last.
+    fn is_other_plan(&self, file: &SyncedFile, bytes: &[u8]) -> bool {
+        let versions = file.base().zip(std::str::from_utf8(bytes).ok());
+        versions.is_some_and(|(base, now)| self.plan.format().is_replaced(&base, now))
+    }
+
+    /// What piton wrote last into the file of this branch.
+    fn own_base(&self, file: &SyncedFile) -> Option<String> {
+        file.base().filter(|_| !self.is_other_branch)
+    }
+
+    /// The file as the journal has it, made of `present`.
+    fn shown(&mut self, present: Option<&str>) -> io::Result<Option<String>> {
+        let now = self.session.world.now();
+        let shown = self.plan.show(present, self.tables, now);
+        shown.map_err(io::Error::other)
+    }
+
+    fn changed(&mut self, base: Option<&str>, bytes: &[u8]) -> Result<Changed, Vec<Problem>> {
+        let Ok(theirs) = std::str::from_utf8(bytes) else {
+            return Err(vec![not_utf8(self.path, bytes)]);
+        };
+        let now = self.session.world.now();
+        self.plan
+            .edits(self.path, base, theirs, self.tables, self.run, now)
+    }
+
+    fn take_edits(&self, edits: Vec<Edit>) -> Command {
+        Command::TakeEdits {
+            run: self.run,
+            token: self.token,
+            file: self.path.to_owned(),
+            edits,
+            word: self.word.clone(),
+        }
+    }
+
+    /// The edits, with those about items that stand in the file no more or again.
+    /// Where it is not known what stood there, nothing was taken out.
+    fn with_presence(&self, changed: &Changed, has_base: bool) -> Vec<Edit> {
+        let mut edits = changed.edits.clone();
+        let is_open = |node: &&Node| {
+            let row = self.tables.item(self.run, node);
+            row.is_some_and(|row| !row.state.is_finished())
+        };
+        let set = |node: &Node, present| Edit::SetPresent {
+            node: node.clone(),
+            present,
+        };
+        let removed = changed.removed.iter().filter(|_| has_base);
+        edits.extend(removed.filter(is_open).map(|node| set(node, false)));
+        let is_known_gone = |edit: &Edit| {
+            let mut open = self.tables.open_decisions(self.run);
+            let row = edit
+                .about()
+                .and_then(|node| self.tables.item(self.run, node));
+            row.is_some_and(|row| row.state == ItemState::Dropped)
+                || open.any(|row| row.edits.iter().any(|asked| asked.is_like(edit)))
+        };
+        let returned = changed.returned.iter().map(|node| set(node, true));
+        edits.extend(returned.filter(is_known_gone));
+        edits
+    }
+
+    /// Says what became of a version: how many edits were taken, of what was
+    /// removed, and of what may be an agent's.
+    fn tell(
+        &self,
+        taken: usize,
+        changed: &Changed,
+        events: &[Recorded],
+        looked: &mut Looked,
+    ) -> Result<(), Fault> {
+        looked.news.extend(words::took_edits(self.path, taken));
+        let problems = changed.problems.iter();
+        let problems = problems.map(|problem| News::Told(problem.to_string()));
+        looked.news.extend(problems);
+        let removed = changed.removed.iter().cloned();
+        let lines: Vec<Need> = removed.map(|node| Need::Line(self.run, node)).collect();
+        let removed = self.session.load(&lines)?.tables;
+        let rows = changed
+            .removed
+            .iter()
+            .filter_map(|node| removed.item(self.run, node));
+        // A list is a person's, and lacks what they took out.
+        let shows_all = !self.plan.format().is_one_file();
+        let said = words::removed(self.path, rows, shows_all, looked.is_asked());
+        looked.news.extend(said);
+        let claimed: Vec<Need> = events.iter().filter_map(words::claimed_item).collect();
+        let claimed = self.session.load(&claimed)?.tables;
+        let claimed = claimed.tree(self.run).filter(|item| item.is_claimed());
+        let claimed = claimed.map(|item| News::Told(words::claimed(item, self.path)));
+        looked.news.extend(claimed);
+        looked.news.extend(words::doubted(self.path, events));
+        looked.news.sort_by_key(News::is_warning);
+        Ok(())
+    }
+
+    /// Whether none of what was left of a version can be taken in now either.
+    fn fits_nothing(&self, edits: &[Edit]) -> Result<bool, Fault> {
+        let mut command = self.take_edits(Vec::new());
+        if let Command::TakeEdits { word, .. } = &mut command {
+            *word = Word::File;
+        }
+        let needs = piton_core::needs(&command);
+        let rows = self.session.load(&needs.rows)?;
+        let of = (self.run, self.token);
+        let left = piton_core::edits_left(&rows, &facts(self), of, self.path, edits);
+        Ok(!edits.is_empty() && left.len() == edits.len())
+    }
+
+    /// The id under which these edits of this version are told: the first time,
+    /// or when some of what was left fits. Whoever tells them again, because it
+    /// is not known that they were, tells nothing: in between a person may have
+    /// said something else.
+    fn id_of(
+        &self,
+        file: &SyncedFile,
+        (bytes, is_known): (&[u8], bool),
+        edits: &[Edit],
+    ) -> CommandId {
+        let told = (
+            self.run.to_string(),
+            &file.stamp().after,
+            (sha256(bytes), is_known),
+            Look::at(file.target()),
+            edits,
+        );
+        let told = serde_json::to_vec(&told).map(|told| sha256(&told));
+        let id = told.ok().and_then(|told| Uuid::parse_str(&told[..32]).ok());
+        CommandId(id.unwrap_or_else(|| self.session.world.id()))
+    }
+}
+
+/// Whether a question is about an edit as one that could not be taken.
+fn names(question: &DecisionRow, edit: &Edit) -> bool {
+    question.edits.iter().any(|asked| asked.is_like(edit))
+}
+
+fn names_any(question: &DecisionRow, edits: &[Edit]) -> bool {
+    edits.iter().any(|edit| names(question, edit))
+}
+
+/// Which edits could not be taken, as a question says. One that names none of
+/// them is about another version: all of them are told again.
+fn left_of(edits: Vec<Edit>, question: &DecisionRow) -> Vec<Edit> {
+    if !names_any(question, &edits) {
+        return edits;
+    }
+    edits
+        .into_iter()
+        .filter(|edit| names(question, edit))
+        .collect()
+}

@@ -1,0 +1,116 @@
+//! What is said of a version of the file of a plan.
+
+use piton_core::{DecisionKind, Event, ItemRow, ItemState, Need, Recorded, RunRow, RunState};
+
+use crate::native_files::News;
+use crate::shell::quote;
+
+/// That a person put another plan into the file of a run, and what to type.
+pub(super) fn holds_another_plan(row: &RunRow, file: &str) -> News {
+    let (name, run) = (&row.name, quote(&row.name));
+    let begin = format!("begin that one with `piton run {}`", quote(file));
+    News::Left(if row.state == RunState::Done {
+        format!("{file} holds another plan than run `{name}`, which is finished; {begin}")
+    } else {
+        format!(
+            "{file} holds another plan than run `{name}`, which keeps what it has and rests; {begin}, or go on without the file with `piton resume {run}`"
+        )
+    })
+}
+
+/// That so many edits were taken; none where none was.
+pub(super) fn took_edits(file: &str, count: usize) -> Option<News> {
+    Some(News::Told(match count {
+        0 => return None,
+        1 => format!("took 1 edit of {file} in"),
+        several => format!("took {several} edits of {file} in"),
+    }))
+}
+
+/// How many events say that the plan is another one.
+pub(super) fn plan_changes(events: &[Recorded]) -> usize {
+    let is_change = |one: &&Recorded| {
+        matches!(
+            one.event,
+            Event::ItemPlanned(_)
+                | Event::ItemChanged(_)
+                | Event::ItemsPlaced(_)
+                | Event::RunChanged(_)
+        )
+    };
+    events.iter().filter(is_change).count()
+}
+
+/// What became of items that stand in the file no more. `shows_all` is whether the
+/// file tells of every item of its run.
+pub(super) fn removed<'t>(
+    file: &str,
+    rows: impl Iterator<Item = &'t ItemRow>,
+    shows_all: bool,
+    is_asked: bool,
+) -> Vec<News> {
+    let (dropped, others): (Vec<&ItemRow>, Vec<&ItemRow>) =
+        rows.partition(|row| row.state == ItemState::Dropped);
+    let (finished, stay): (Vec<&ItemRow>, Vec<&ItemRow>) =
+        others.into_iter().partition(|row| row.state.is_finished());
+    let names = |rows: &[&ItemRow]| {
+        let names: Vec<String> = rows.iter().map(|row| format!("`{}`", row.node)).collect();
+        names.join(", ")
+    };
+    let mut said = Vec::new();
+    if !dropped.is_empty() {
+        said.push(format!(
+            "dropped, because {file} has them no more: {}; what comes back into the file comes back",
+            names(&dropped)
+        ));
+    }
+    if !finished.is_empty() && shows_all {
+        said.push(format!(
+            "finished, and in {file} again, which shows every item of the run: {}",
+            names(&finished)
+        ));
+    }
+    if !stay.is_empty() && !is_asked {
+        said.push(format!(
+            "not in {file} any more, and still in the plan: {}; to leave one out, type `piton plan skip ITEM`",
+            names(&stay)
+        ));
+    }
+    said.into_iter().map(News::Told).collect()
+}
+
+/// The item that an event says was claimed.
+pub(super) fn claimed_item(recorded: &Recorded) -> Option<Need> {
+    let Event::ItemClaimed { run, node, .. } = &recorded.event else {
+        return None;
+    };
+    Some(Need::Line(*run, node.clone()))
+}
+
+/// That an attempt at another item marked an item as done, and what to do.
+pub(crate) fn claimed(item: &ItemRow, file: &str) -> String {
+    let (node, check) = (&item.node, item.check_in_words());
+    format!("{node} was ticked in {file}, {check}; to skip it: piton plan skip {node}")
+}
+
+/// That edits may be an agent's and are not in force.
+pub(super) fn doubted(file: &str, events: &[Recorded]) -> Vec<News> {
+    let counts = events.iter().filter_map(|one| {
+        let Event::DecisionOpened {
+            decision_kind: DecisionKind::AgentEdit,
+            edits,
+            ..
+        } = &one.event
+        else {
+            return None;
+        };
+        Some(edits.len())
+    });
+    let said = counts.map(|count| match count {
+        1 => format!("an edit of {file} may be an agent's and is not in force; see `piton inbox`"),
+        count => format!(
+            "{count} edits of {file} may be an agent's and are not in force; see `piton inbox`"
+        ),
+    });
+    said.map(News::Asked).collect()
+}

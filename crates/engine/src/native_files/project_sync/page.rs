@@ -1,0 +1,136 @@
+//! The page that is made of a file for people to read.
+
+use std::collections::BTreeMap;
+
+use piton_formats::project_format::Derived;
+
+use super::Moment;
+use super::{Fault, ProjectSync, key, read_text};
+use crate::native_files::News;
+use crate::native_files::copies::keep_last_copies;
+use crate::native_files::synced_file::{Flush, Look, Present, Put, SyncedFile};
+
+/// Up to this size what is made of a file follows every change, else when the
+/// project comes to rest: nothing of it can be left as it is.
+const PAGE_BYTES: u64 = 256 << 10;
+
+impl ProjectSync<'_, '_> {
+    /// The page, with its stamp.
+    fn open_page(&self, path: &str) -> Result<SyncedFile, Fault> {
+        let project = &self.session.project;
+        let target = project.root.join(path);
+        Ok(SyncedFile::open(
+            &project.home,
+            &key(path),
+            &target,
+            Flush::Nothing,
+        )?)
+    }
+
+    /// What is made of a large file follows at rest.
+    pub(super) fn derive_at_rest(
+        &self,
+        synced: &SyncedFile,
+        news: &mut Vec<News>,
+    ) -> Result<(), Fault> {
+        let (Some(path), Moment::Rest) = (self.file.derived_path(), self.moment) else {
+            return Ok(());
+        };
+        let positions = &synced.stamp().positions;
+        let is_behind = self.open_page(path)?.stamp().positions != *positions;
+        if !is_behind || !synced.target().is_file() {
+            return Ok(());
+        }
+        let text = read_text(synced.target())?;
+        self.derive((None, &text), positions, news)
+    }
+
+    /// Writes what is made of the file for people to read. `before` is the file as
+    /// it stood: what is made of that is piton's, also where another branch has it.
+    pub(super) fn derive(
+        &self,
+        (before, text): (Option<&str>, &str),
+        positions: &BTreeMap<String, u64>,
+        news: &mut Vec<News>,
+    ) -> Result<(), Fault> {
+        let Some(Derived { path, render, .. }) = self.file.derived else {
+            return Ok(());
+        };
+        let Ok(text) = render(text) else {
+            return Ok(());
+        };
+        let target = self.session.project.root.join(path);
+        let mut synced = self.open_page(path)?;
+        synced.locked::<_, Fault>(|synced| {
+            // What a crash left; what is somebody else's among it stays.
+            synced.tidy(|_| Ok::<_, Fault>(false))?;
+            // What was merged may have entries of one minute in another order: that
+            // is seen to with the next one.
+            if std::fs::read_to_string(&target).is_ok_and(|there| has_same_lines(&there, &text)) {
+                return Ok(synced.note(positions.clone())?);
+            }
+            let is_own = |bytes: &[u8]| {
+                let own = before.and_then(|before| render(before).ok());
+                own.is_some_and(|own| own.as_bytes() == bytes)
+            };
+            if let Present::Foreign(bytes) = synced.present()? {
+                if !is_own(&bytes) {
+                    // Nobody reads it but people: what they wrote there is kept for them.
+                    let copy = keep_last_copies(&target)?;
+                    let copy = copy.file_name().unwrap_or_default().to_string_lossy();
+                    news.push(News::Left(format!(
+                        "{path} is made of {}: what somebody wrote there is kept beside it as {copy}, \
+                         and is not taken in; record it with `piton log`",
+                        self.file.path
+                    )));
+                }
+                synced.accept(&bytes)?;
+            }
+            synced.put(text.as_bytes(), positions.clone(), None)?;
+            Ok(())
+        })
+    }
+
+    /// Brings what is made of the file up to date, given its ends before and
+    /// afterwards. Not where somebody else wrote there: that takes the whole.
+    pub(super) fn derive_more(
+        &self,
+        ends: [&str; 2],
+        positions: &BTreeMap<String, u64>,
+    ) -> Result<bool, Fault> {
+        let Some(Derived {
+            path,
+            render,
+            extend,
+            ..
+        }) = self.file.derived
+        else {
+            return Ok(true);
+        };
+        let target = self.session.project.root.join(path);
+        if Look::at(&target).is_some_and(|page| page.bytes() > PAGE_BYTES) {
+            return Ok(true);
+        }
+        let mut synced = self.open_page(path)?;
+        synced.locked::<_, Fault>(|synced| {
+            let ([Ok(before), Ok(after)], false) = (ends.map(render), synced.may_be_foreign())
+            else {
+                return Ok(false);
+            };
+            let page = read_text(&target)?;
+            let page = extend([&before, &page, &after]);
+            let put = synced.put(page.as_bytes(), positions.clone(), None)?;
+            Ok(put == Put::Done)
+        })
+    }
+}
+
+/// Whether two texts are the same lines, in any order.
+fn has_same_lines(one: &str, other: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    one == other || (one.len() == other.len() && sorted(one) == sorted(other))
+}
