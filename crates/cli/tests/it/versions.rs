@@ -217,7 +217,8 @@ impl<'f> History<'f> {
             4 => self.add(),
             5 => {
                 let open = self.items.iter().filter(|item| !item.is_done).count();
-                let is_kept = self.items[at].is_done && self.format.shows_all;
+                let is_finished = self.items[at].is_done || self.doubted.contains(&number);
+                let is_kept = is_finished && self.format.shows_all;
                 if !is_kept && open > usize::from(!self.items[at].is_done) {
                     self.items.remove(at);
                 }

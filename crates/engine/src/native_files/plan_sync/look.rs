@@ -121,18 +121,25 @@ impl NativeFile for PlanLook<'_, '_> {
             });
         }
         let mut changed = self.changed(Some(&asked.seen), bytes)?;
-        let mut of_all = self.changed(base.as_deref(), bytes)?.edits;
+        let since_base = self.changed(base.as_deref(), bytes)?;
+        let mut of_all = since_base.edits;
         // What was taken of a version that was asked about is not in the base.
         let text = std::str::from_utf8(bytes).ok();
         if let Some(shown) = self.shown(text).ok().flatten() {
             of_all.extend(self.changed(Some(&shown), bytes)?.edits);
         }
+        let is_left = |edit: &Edit| asked.left.iter().any(|left| left.is_like(edit));
         for edit in of_all {
-            let is_left = asked.left.iter().any(|left| left.is_like(&edit));
-            if is_left && !changed.edits.contains(&edit) {
+            if is_left(&edit) && !changed.edits.contains(&edit) {
                 changed.edits.push(edit);
             }
         }
+        let still = |nodes: Vec<Node>, present| {
+            let is_still = move |node: &Node| is_left(&presence(node, present));
+            nodes.into_iter().filter(is_still)
+        };
+        changed.removed.extend(still(since_base.removed, false));
+        changed.returned.extend(still(since_base.returned, true));
         Ok(changed)
     }
 
@@ -413,12 +420,8 @@ impl PlanLook<'_, '_> {
             let row = self.tables.item(self.run, node);
             row.is_some_and(|row| !row.state.is_finished())
         };
-        let set = |node: &Node, present| Edit::SetPresent {
-            node: node.clone(),
-            present,
-        };
         let removed = changed.removed.iter().filter(|_| has_base);
-        edits.extend(removed.filter(is_open).map(|node| set(node, false)));
+        edits.extend(removed.filter(is_open).map(|node| presence(node, false)));
         let is_known_gone = |edit: &Edit| {
             let mut open = self.tables.open_decisions(self.run);
             let row = edit
@@ -427,7 +430,7 @@ impl PlanLook<'_, '_> {
             row.is_some_and(|row| row.state == ItemState::Dropped)
                 || open.any(|row| row.edits.iter().any(|asked| asked.is_like(edit)))
         };
-        let returned = changed.returned.iter().map(|node| set(node, true));
+        let returned = changed.returned.iter().map(|node| presence(node, true));
         edits.extend(returned.filter(is_known_gone));
         edits
     }
@@ -500,6 +503,12 @@ impl PlanLook<'_, '_> {
         let id = told.ok().and_then(|told| Uuid::parse_str(&told[..32]).ok());
         CommandId(id.unwrap_or_else(|| self.session.world.id()))
     }
+}
+
+/// That an item stands in the file, or does not any more.
+fn presence(node: &Node, present: bool) -> Edit {
+    let node = node.clone();
+    Edit::SetPresent { node, present }
 }
 
 /// Whether a question is about an edit as one that could not be taken.
