@@ -135,6 +135,29 @@ impl Edit {
         kind && self.about() == other.about()
     }
 
+    /// The field that it changes, in a word for people.
+    #[must_use]
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::SetState { .. } => "state",
+            Self::SetRetries { .. } => "retries",
+            Self::SetPrompt { .. } => "words",
+            Self::SetModel { .. } => "model",
+            Self::SetGate { .. } => "check",
+            Self::SetBreakpoint { .. } => "break",
+            Self::SetSummary { .. } => "summary",
+            Self::SetDependsOn { .. } => "dependencies",
+            Self::SetClaims { .. } => "claims",
+            Self::SetPresent { present: true, .. } => "return",
+            Self::SetPresent { .. } => "removal",
+            Self::Insert { .. } => "addition",
+            Self::Order { .. } => "order",
+            Self::SetNative { .. } => "other keys",
+            Self::SetPolicy(_) => "settings",
+            Self::SetRunState { .. } => "state of the run",
+        }
+    }
+
     /// The item that it is about; for the order of siblings, that above them.
     #[must_use]
     pub fn about(&self) -> Option<&Node> {

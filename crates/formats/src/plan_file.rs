@@ -317,16 +317,15 @@ impl Planned {
         })
     }
 
-    /// What the file says that an agent is to be told, where it is not what
-    /// piton has. Of an item that is finished, and stays so, only its words are
-    /// changed, where they are new in the file.
+    /// What the file says that an agent is to be told, and how an item is proven,
+    /// where it is not what piton has. Of an item that is finished, and stays so,
+    /// only what is new in the file is changed.
     pub(crate) fn words(&self, row: &ItemRow, into: &mut Changed) {
         let node = || row.node.clone();
         let is_reopened = into.edits.iter().any(|edit| {
             matches!(edit, Edit::SetState { node, to } if *node == row.node && !to.is_finished())
         });
-        let stays_finished = row.state.is_finished() && !is_reopened;
-        if stays_finished && self.before.is_none() {
+        if row.state.is_finished() && !is_reopened && self.before.is_none() {
             return;
         }
         let now = &self.now;
@@ -338,9 +337,6 @@ impl Planned {
                 node: node(),
                 prompt: now.prompt.clone(),
             });
-        }
-        if stays_finished {
-            return;
         }
         // What is only there to hold others has no check of its own.
         let is_work = row.is_leaf() && now.prompt.is_some();

@@ -14,6 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
 use piton_core::classify::Category;
 use piton_core::command::Word;
+use piton_core::event::Change;
 use piton_core::evidence::{Baseline, Evidence, Level, Worth, level_of_evidence};
 
 use piton_core::policy::{Limits, Policy, Retry};
@@ -965,11 +966,25 @@ impl Sim {
             .collect()
     }
 
+    /// Whether somebody gave an item another check when it was done.
+    fn got_check_when_done(&self, node: &Node) -> bool {
+        let events = self.world.journal.iter().rev();
+        let is_move =
+            |event: &Event| matches!(event, Event::ItemMoved(moved) if moved.node == *node);
+        let events = events.map(|recorded| &recorded.event);
+        let mut since = events.take_while(|event| !is_move(event));
+        since.any(|event| {
+            matches!(event, Event::ItemChanged(changed)
+                    if changed.node == *node && matches!(changed.change, Change::Gate(Some(_))))
+        })
+    }
+
     /// No item with a check is done unless its check passed on the tree that
-    /// is recorded, or a person said so.
+    /// is recorded, or a person said so, or gave it that check afterwards.
     pub fn check_evidence(&self) {
         for item in self.world.tables.tree(self.world.run) {
-            if item.state != ItemState::Done || item.gate.is_none() {
+            let was_without = || self.got_check_when_done(&item.node);
+            if item.state != ItemState::Done || item.gate.is_none() || was_without() {
                 continue;
             }
             let level = level_of_evidence(&item.evidence);

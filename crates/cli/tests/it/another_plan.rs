@@ -226,3 +226,20 @@ fn a_plan_that_a_person_lets_take_the_place_of_another_is_a_run_of_its_own() {
         assert_eq!(done_in_file(&scratch, kind), 3);
     }
 }
+
+#[test]
+fn a_sync_names_the_plan_that_took_the_place_of_another_each_time() {
+    let kind = &KINDS[0];
+    let scratch = project(kind, WORKS);
+    assert_eq!(run(&scratch, kind.file).exit, 0);
+    scratch.write(kind.file, &(kind.text)("moon", &["fly", "land", "return"]));
+    for _ in 0..2 {
+        let said = scratch.piton(&["files", "sync"]);
+        assert!(
+            said.err.contains("holds another plan"),
+            "{}{}",
+            said.out,
+            said.err
+        );
+    }
+}

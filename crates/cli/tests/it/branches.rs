@@ -120,6 +120,14 @@ fn a_sign_that_one_branch_retires_leaves_the_file_of_the_other_alone() {
     log(&scratch, "the anchor is cast");
     assert_eq!(scratch.read(SIGNS), of_main);
     assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    // What stands there is no new sign, however often the branch is switched.
+    for branch in ["feature", "main"] {
+        scratch.git(&["switch", "-q", branch]);
+        fine(&scratch.piton(&["files", "sync"]));
+        let signs = scratch.json(&["learn", "list", "--kind", "guardrail", "--retired"]);
+        assert_eq!(signs.as_array().map(Vec::len), Some(1), "{signs}");
+    }
+    assert_eq!(scratch.read(SIGNS), of_main);
     // The file is no frozen one: what comes is shown.
     let words = ["--trigger", "Before a knot", "Look twice."];
     let sign = ["learn", "add", "--kind", "guardrail", "--title", "Look"];

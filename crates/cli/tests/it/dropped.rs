@@ -171,3 +171,77 @@ fn what_was_done_and_comes_back_without_its_mark_is_asked_about() {
         assert_eq!(scratch.read(kind.file), unmarked, "nothing is marked");
     }
 }
+
+/// The last item is the last line of the file.
+fn begun_at_the_end() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write(
+        "RALPH_TASK.md",
+        "---\ntask: demo\n---\n- [ ] one\n- [ ] two\n- [ ] three\n",
+    );
+    scratch.agent(WORKS);
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-qm", "a plan"]);
+    assert_eq!(run(&scratch, "RALPH_TASK.md", &["--once"]).exit, 5);
+    let text = scratch.read("RALPH_TASK.md");
+    scratch.write("RALPH_TASK.md", &text.replace("- [ ] three\n", ""));
+    scratch
+}
+
+#[test]
+fn a_file_that_ends_early_is_one_question() {
+    let scratch = begun_at_the_end();
+    let without = scratch.read("RALPH_TASK.md");
+    for _ in 0..2 {
+        assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+        assert_eq!(scratch.read("RALPH_TASK.md"), without);
+    }
+    insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
+    d1  `RALPH_TASK.md` ends early: is what it lacks to go?
+        `three`
+        piton decide d1 keep-file   what the file says holds
+        piton decide d1 keep-piton  write it as piton has it; what is there now is kept beside it
+        or change RALPH_TASK.md by hand, then type piton files sync
+    [exit 0]
+    ");
+    assert_eq!(scratch.piton(&["decide", "d1", "keep-file"]).exit, 0);
+    assert_eq!(run(&scratch, "RALPH_TASK.md", &[]).exit, 0);
+    assert!(!scratch.read("RALPH_TASK.md").contains("three"));
+    assert!(!scratch.read("order").contains("three"));
+}
+
+#[test]
+fn an_item_at_the_end_that_stays_after_all_comes_back() {
+    let scratch = begun_at_the_end();
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    assert_eq!(scratch.piton(&["decide", "d1", "keep-piton"]).exit, 0);
+    assert_eq!(run(&scratch, "RALPH_TASK.md", &[]).exit, 0);
+    assert!(scratch.read("RALPH_TASK.md").contains("- [x] three"));
+}
+
+#[test]
+fn a_file_that_is_committed_without_its_end_is_meant() {
+    let scratch = begun_at_the_end();
+    scratch.git(&["commit", "-qam", "not three"]);
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(said.err.contains("dropped"), "{}", said.err);
+    assert_eq!(run(&scratch, "RALPH_TASK.md", &[]).exit, 0);
+    assert!(!scratch.read("RALPH_TASK.md").contains("three"));
+}
+
+#[test]
+fn what_a_person_took_out_stays_theirs_while_an_agent_works() {
+    let scratch = begun(&KINDS[0]);
+    let lines = scratch.read("prd.json");
+    let lines = lines
+        .lines()
+        .filter(|line| !line.contains("US-2") && !line.contains("US-3"));
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    scratch.write("prd.json", &text.replace("true},", "true}"));
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    let asked = scratch.json(&["inbox"]);
+    let said = run(&scratch, "prd.json", &["--once"]);
+    assert!(!said.err.contains("may be an agent's"), "{}", said.err);
+    assert_eq!(scratch.json(&["inbox"]), asked);
+}

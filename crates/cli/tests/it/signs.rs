@@ -59,3 +59,22 @@ fn a_file_without_any_sign_is_one_question() {
         assert_eq!(questions(&scratch), 1);
     }
 }
+
+#[test]
+fn the_last_sign_that_a_person_deletes_is_asked_about_until_it_is_committed() {
+    let scratch = project();
+    let text = scratch.read(FILE);
+    let at = text.find("\n### Sign: Test After").expect("the second");
+    let without = &text[..at];
+    scratch.write(FILE, without);
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    assert_eq!(questions(&scratch), 1);
+    assert_eq!(scratch.read(FILE), without);
+    scratch.git(&["commit", "-qam", "one sign is enough"]);
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
+    assert_eq!(questions(&scratch), 0);
+    assert_eq!(scratch.piton(&["session", "focus", "x"]).exit, 0);
+    assert_eq!(scratch.read(FILE), without);
+    let signs = scratch.json(&["learn", "list", "--kind", "guardrail"]);
+    assert_eq!(signs.as_array().map(Vec::len), Some(1), "{signs}");
+}

@@ -361,3 +361,57 @@ fn a_mark_that_a_person_takes_out_is_asked_about_and_stays_out() {
         assert!(scene.part().contains(scene.format.marks.1));
     });
 }
+
+/// A list with a check for its first item.
+fn checked(scratch: &Scratch) {
+    let list = PRD.replace(
+        "\"title\": \"lay the keel\",",
+        "\"title\": \"lay the keel\", \"verification\": \"true\",",
+    );
+    scratch.write("prd.json", &list);
+    scratch.agent(WORKS);
+    let run = ["run", "prd.json", "--once", "--agent", "./agent.sh"];
+    assert_eq!(scratch.piton(&run).exit, 5);
+}
+
+#[test]
+fn another_check_of_what_is_done_holds_when_it_is_done_again() {
+    let scratch = Scratch::new();
+    checked(&scratch);
+    let text = scratch.read("prd.json");
+    scratch.write("prd.json", &text.replace("\"true\"", "\"test -f never\""));
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.err
+            .contains("took 1 edit of prd.json in: check of `US-1`"),
+        "{}",
+        said.err
+    );
+    assert_eq!(scratch.piton(&["plan", "retry", "US-1"]).exit, 0);
+    let run = [
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--max-iterations",
+        "1",
+    ];
+    let said = scratch.piton(&run);
+    assert!(said.err.contains("test -f never"), "{}", said.err);
+}
+
+#[test]
+fn a_mark_and_a_check_in_one_edit_are_both_taken() {
+    let scratch = Scratch::new();
+    checked(&scratch);
+    let text = scratch.read("prd.json");
+    let second = "\"title\": \"set the mast\", \"passes\": false";
+    let marked = "\"title\": \"set the mast\", \"verification\": \"test -d .\", \"passes\": true";
+    assert!(text.contains(second), "{text}");
+    scratch.write("prd.json", &text.replace(second, marked));
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json(&["show", "US-2"])["item"]["state"], "done");
+}

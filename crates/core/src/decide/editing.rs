@@ -352,9 +352,13 @@ fn change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) -> Res
     if changed == *row {
         return Ok(());
     }
-    // Other words undo no work; another check or turn would say that it was done
-    // in another way.
-    if row.state.is_finished() && !matches!(change, Change::Prompt(_)) {
+    // How an item is to be proven undoes no work: it holds should it be done again.
+    // Another turn would say that it was done in another order.
+    let undoes_nothing = matches!(
+        change,
+        Change::Prompt(_) | Change::Gate(_) | Change::Claims(_) | Change::Model(_)
+    );
+    if row.state.is_finished() && !undoes_nothing {
         return unfit(format!("it is {}", row.state));
     }
     tell_change(story, run, node, change);

@@ -105,7 +105,8 @@ fn change_gate(row: &mut ItemRow, gate: Option<&Gate>) {
     // What another check showed says nothing of this one.
     row.baseline = None;
     row.seen_to_fail = false;
-    if is_same || row.claim_gate.is_some() {
+    // What is done was done with the check that it had.
+    if is_same || row.claim_gate.is_some() || row.state.is_finished() {
         return;
     }
     let runs = row.gate_runs.take().filter(|runs| runs.open);

@@ -3,6 +3,7 @@
 //! See `docs/design/0024-branches.md`.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -14,12 +15,18 @@ use crate::project::Project;
 /// A line that is this long is not one of those that stand everywhere.
 const TELLING_LINE: usize = 10;
 
-/// Whether what piton wrote last was the file of another branch, on which the one
-/// that is checked out does not build: git has put that one's version here.
+/// Whether git put another branch's version of a file here since piton wrote it:
+/// one that does not build on what piton wrote, or one that lacks what git took
+/// along.
 pub(super) fn is_of_other_branch(project: &Project, path: &str, file: &SyncedFile) -> bool {
-    file.is_of_other_branch()
-        && project.is_tracked(path)
-        && !has_grown_from(project, &file.stamp().commit)
+    if !project.is_tracked(path) {
+        return false;
+    }
+    let commit = &file.stamp().commit;
+    let is_other = file.is_of_other_branch() && !has_grown_from(project, commit);
+    // The branch that was left before piton looked, or what was stashed.
+    let went = || fs::read(file.target()).is_ok_and(|now| went_along(project, path, file, &now));
+    is_other || (file.may_be_foreign() && went())
 }
 
 /// Whether a file that is not there is one that the branch which is checked out
@@ -45,7 +52,7 @@ pub(super) fn is_absent(project: &Project, path: &str, file: &mut SyncedFile) ->
 /// lacks of the one that piton wrote last: the file is as it is committed, nobody
 /// has committed a change to it since, and what is missing stands on some branch
 /// or in a stash, or the branch was set back.
-pub(super) fn went_along(project: &Project, path: &str, file: &SyncedFile, now: &[u8]) -> bool {
+fn went_along(project: &Project, path: &str, file: &SyncedFile, now: &[u8]) -> bool {
     let since = &file.stamp().commit;
     let Some(base) = file.base().filter(|_| !since.is_empty()) else {
         return false;
@@ -60,8 +67,7 @@ pub(super) fn went_along(project: &Project, path: &str, file: &SyncedFile, now: 
         return false;
     };
     let (work_tree, inside) = (&project.work_tree, Path::new(&inside));
-    project.is_tracked(path)
-        && git::is_clean(work_tree, inside)
+    git::is_clean(work_tree, inside)
         && !git::has_changed_since(work_tree, since, inside)
         && (is_set_back(project, since) || git::has_ever_said(work_tree, inside, lost.trim()))
 }

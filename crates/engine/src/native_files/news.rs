@@ -38,6 +38,18 @@ impl News {
         }))
     }
 
+    /// What a file lacks is shown again; none where it lacks nothing.
+    pub(super) fn shown_again(file: &str, names: &[String]) -> Option<Self> {
+        let first = names.first()?;
+        let more = names.len() - 1;
+        Some(Self::Told(match more {
+            0 => format!("{file} lacks `{first}`, which the journal keeps: it is shown again"),
+            more => format!(
+                "{file} lacks `{first}` and {more} more that the journal keeps: they are shown again"
+            ),
+        }))
+    }
+
     /// A person is asked about a file from now on.
     pub(super) fn asked(file: &str) -> Self {
         Self::Asked(format!(

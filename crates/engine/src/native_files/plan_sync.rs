@@ -122,19 +122,6 @@ impl PlanSync {
         }))
     }
 
-    /// Whether git put another branch's version of the file here since piton wrote
-    /// it: one that does not build on what piton wrote.
-    fn is_of_other_branch(&self) -> bool {
-        if branches::is_of_other_branch(&self.project, &self.path, &self.file) {
-            return true;
-        }
-        // The branch that was left before piton looked, or what was stashed.
-        let Ok(now) = fs::read(self.file.target()) else {
-            return false;
-        };
-        branches::went_along(&self.project, &self.path, &self.file, &now)
-    }
-
     /// Tells the plan what was done elsewhere, and which marks came along.
     fn set_elsewhere(&mut self, elsewhere: Vec<Node>) {
         let base = self.file.base().filter(|_| !elsewhere.is_empty());
@@ -329,7 +316,7 @@ impl PlanSync {
         tables: &'a Tables,
         token: Option<u64>,
     ) -> (&'a mut SyncedFile, PlanLook<'a, 's>) {
-        let is_other_branch = self.is_of_other_branch();
+        let is_other_branch = branches::is_of_other_branch(&self.project, &self.path, &self.file);
         self.set_elsewhere(self.not_to_tick(tables));
         let look = PlanLook {
             session,

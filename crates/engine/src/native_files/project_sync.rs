@@ -367,6 +367,7 @@ impl NativeFile for ProjectSync<'_, '_> {
             false => KnownThings::Ask,
         };
         let left = left_in(&version);
+        let missing = missing_in(&version);
         let mut looked = self.take_found(version, may_be_agents, known)?;
         let is_asked = looked.standing == Standing::Asked;
         let is_new = match is_asked {
@@ -384,14 +385,29 @@ impl NativeFile for ProjectSync<'_, '_> {
         }
         // It may lack what was in the version before. What the file of another
         // branch lacks was not of that branch, or left it with the work tree.
-        let went_along =
-            || branches::went_along(&self.session.project, self.file.path, synced, bytes);
-        let shows_again = !self.is_elsewhere && !went_along();
         synced.accept(bytes)?;
-        if shows_again {
+        if !self.is_elsewhere {
             synced.note(BTreeMap::new())?;
+            looked
+                .news
+                .extend(News::shown_again(self.file.path, &missing));
         }
         Ok(looked)
+    }
+
+    fn lacks(&self, version: &Version) -> bool {
+        version.took.found.iter().any(is_removed)
+    }
+
+    fn take_beginning(
+        &mut self,
+        synced: &mut SyncedFile,
+        bytes: &[u8],
+        mut version: Version,
+    ) -> Result<Looked, Fault> {
+        // Where it is not known what stood there, a person is asked.
+        version.base = None;
+        self.take(synced, bytes, version)
     }
 
     fn question(&mut self, _: &SyncedFile) -> (String, Vec<Way>) {
@@ -536,7 +552,6 @@ impl ProjectSync<'_, '_> {
         may_be_agents: bool,
         known: KnownThings,
     ) -> Result<Looked, Fault> {
-        let is_removed = |one: &Found| matches!(one, Found::Removed(_));
         let found = &mut version.took.found;
         if !version.may_lack {
             found.retain(|one| !is_removed(one));
@@ -876,6 +891,22 @@ impl ProjectSync<'_, '_> {
     }
 }
 
+/// The names of what piton wrote last and a version lacks, and what is not taken
+/// out with it: the journal keeps it.
+fn missing_in(version: &Version) -> Vec<String> {
+    let there: BTreeSet<&str> = version.took.found.iter().filter_map(name_of).collect();
+    let written = version.base.iter().flat_map(|base| &base.found);
+    let names = written.filter_map(name_of);
+    names
+        .filter(|name| !there.contains(name))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn is_removed(found: &Found) -> bool {
+    matches!(found, Found::Removed(_))
+}
+
 /// What stays in a version without being taken in, and was not in the last one
 /// that piton wrote.
 fn left_in(version: &Version) -> Vec<News> {
@@ -920,6 +951,17 @@ fn shown_as<'t>(tables: &'t Tables, found: &Found) -> Option<Shown<'t>> {
         }
         Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => {
             tables.remembered(memory.id.as_deref()?).map(Shown::Memory)
+        }
+    }
+}
+
+/// What a thing is called in its file.
+fn name_of(found: &Found) -> Option<&str> {
+    match found {
+        Found::Entry(entry) => entry.name.as_deref(),
+        Found::Attempt(told) => told.name.as_deref(),
+        Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => {
+            memory.id.as_deref().or(memory.title.as_deref())
         }
     }
 }

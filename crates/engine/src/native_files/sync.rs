@@ -10,7 +10,7 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use piton_core::{
@@ -65,6 +65,18 @@ pub(super) trait NativeFile {
 
     /// Takes a version in, or asks about it.
     fn take(
+        &mut self,
+        file: &mut SyncedFile,
+        bytes: &[u8],
+        version: Self::Version,
+    ) -> Result<Looked, Fault>;
+
+    /// Whether a version lacks what would be taken out with it.
+    fn lacks(&self, version: &Self::Version) -> bool;
+
+    /// Asks about a version that lacks something, and is only the beginning of what
+    /// piton wrote last.
+    fn take_beginning(
         &mut self,
         file: &mut SyncedFile,
         bytes: &[u8],
@@ -223,8 +235,14 @@ pub(super) fn look<F: NativeFile>(native: &mut F, file: &mut SyncedFile) -> Resu
             ..Looked::default()
         }),
         (Present::Foreign(_), Some(Err(problems))) => ask(native, file, &problems),
-        (Present::Foreign(bytes), Some(Ok(_))) if is_cut_short(file, &bytes) => {
-            make_whole(native, file, &bytes)
+        (Present::Foreign(bytes), Some(Ok(version)))
+            if is_cut_short(file, &bytes) && !is_committed(native) =>
+        {
+            // Who fell in the middle of writing seldom did so at the end of a line.
+            match bytes.ends_with(b"\n") && native.lacks(&version) {
+                true => native.take_beginning(file, &bytes, version),
+                false => make_whole(native, file, &bytes),
+            }
         }
         (Present::Foreign(bytes), Some(Ok(version))) => match native.leave_other(file, &bytes)? {
             Some(looked) => Ok(looked),
@@ -278,6 +296,14 @@ fn is_cut_short(file: &SyncedFile, bytes: &[u8]) -> bool {
             let is_longer = whole.lines().nth(1).is_some() && whole.len() > bytes.len();
             is_longer && whole.as_bytes().starts_with(bytes)
         })
+}
+
+/// Whether somebody committed the file as it is: then it is as it is meant.
+fn is_committed(native: &impl NativeFile) -> bool {
+    let project = &native.session().project;
+    let inside = project.in_work_tree(native.path());
+    project.is_tracked(native.path())
+        && inside.is_some_and(|inside| git::is_clean(&project.work_tree, Path::new(&inside)))
 }
 
 /// Whoever wrote only the beginning of what piton wrote last fell: what is missing

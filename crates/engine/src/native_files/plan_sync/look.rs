@@ -59,6 +59,12 @@ struct Asked {
     /// It holds another plan, of which nothing is taken in.
     #[serde(default)]
     is_other_plan: bool,
+    /// It is only the beginning of what piton wrote last.
+    #[serde(default)]
+    is_beginning: bool,
+    /// The person who wrote it, where that is known.
+    #[serde(default)]
+    by: Option<String>,
 }
 
 impl Asked {
@@ -152,10 +158,18 @@ impl NativeFile for PlanLook<'_, '_> {
             return Ok(None);
         }
         let asked: Option<Asked> = file.remembered();
-        if asked.is_some_and(|asked| asked.is_other_plan && asked.is_about(bytes)) {
-            return Ok(Some(Looked::still_asked()));
+        let row = self.tables.run(self.run);
+        if let Some(asked) = asked.filter(|asked| asked.is_other_plan && asked.is_about(bytes)) {
+            let told = row.filter(|_| asked.by.is_some());
+            return Ok(Some(Looked {
+                news: told
+                    .map(|row| words::holds_another_plan(row, self.path))
+                    .into_iter()
+                    .collect(),
+                ..Looked::still_asked()
+            }));
         }
-        let looked = match (&self.word, self.tables.run(self.run)) {
+        let looked = match (&self.word, row) {
             (Word::MaybeAgent { .. }, _) => {
                 let question = format!(
                     "`{}` holds another plan, perhaps an agent's: which one holds?",
@@ -175,9 +189,8 @@ impl NativeFile for PlanLook<'_, '_> {
             (_, None) => return Ok(Some(Looked::default())),
         };
         file.remember(&Asked {
-            seen: String::from_utf8_lossy(bytes).into_owned(),
-            left: Vec::new(),
             is_other_plan: true,
+            ..self.asked(bytes, Vec::new())
         });
         Ok(Some(looked))
     }
@@ -191,8 +204,15 @@ impl NativeFile for PlanLook<'_, '_> {
         let has_base = self.own_base(file).is_some();
         let edits = self.with_presence(&changed, has_base);
         let asked: Option<Asked> = file.remembered();
-        let is_known = asked.is_some_and(|asked| asked.is_about(bytes));
+        let asked = asked.filter(|asked| asked.is_about(bytes));
+        let is_known = asked.is_some();
         let question = self.session.question_about(self.run, self.path)?;
+        let may_be_agent = matches!(self.word, Word::MaybeAgent { .. });
+        // A person wrote it before the agent began: that waits until it has ended.
+        let waits = |asked: Asked| asked.is_beginning || (asked.by.is_some() && may_be_agent);
+        if question.is_some() && asked.is_some_and(waits) {
+            return Ok(Looked::still_asked());
+        }
         let is_asked = question.is_some_and(|row| names_any(&row, &edits));
         if is_known && is_asked && self.fits_nothing(&edits)? {
             return Ok(Looked::still_asked());
@@ -207,20 +227,17 @@ impl NativeFile for PlanLook<'_, '_> {
         };
         fail::point("mirror.edits-taken");
         let question = self.session.question_about(self.run, self.path)?;
-        let of_all = edits.len();
-        let left = question.map(|row| left_of(edits, &row));
+        let left = question.map(|row| left_of(edits.clone(), &row));
         let taken = match self.word {
-            Word::MaybeAgent { .. } => words::plan_changes(&events),
+            Word::MaybeAgent { .. } => words::took_changes(self.path, &events),
             Word::File | Word::Hand { .. } | Word::Person { .. } => {
-                of_all - left.as_ref().map_or(0, Vec::len)
+                let is_taken = |edit: &Edit| left.iter().flatten().all(|left| left != edit);
+                let taken: Vec<Edit> = edits.into_iter().filter(is_taken).collect();
+                words::took_edits(self.path, &taken)
             }
         };
         let mut looked = if let Some(left) = left {
-            file.remember(&Asked {
-                seen: String::from_utf8_lossy(bytes).into_owned(),
-                left,
-                is_other_plan: false,
-            });
+            file.remember(&self.asked(bytes, left));
             Looked::asked(self.path, &events)
         } else {
             file.accept(bytes)?;
@@ -229,7 +246,39 @@ impl NativeFile for PlanLook<'_, '_> {
                 ..Looked::default()
             }
         };
-        self.tell(taken, &changed, &events, &mut looked)?;
+        looked.news.extend(taken);
+        self.tell(&changed, &events, &mut looked)?;
+        Ok(looked)
+    }
+
+    fn lacks(&self, changed: &Changed) -> bool {
+        let mut edits = changed.edits.iter();
+        !changed.removed.is_empty()
+            || edits.any(|edit| matches!(edit, Edit::SetPresent { present: false, .. }))
+    }
+
+    /// Of what lacks the end of the file nobody knows whether it was taken out: it
+    /// stays in the plan until a person says so.
+    fn take_beginning(
+        &mut self,
+        file: &mut SyncedFile,
+        bytes: &[u8],
+        changed: Changed,
+    ) -> Result<Looked, Fault> {
+        let gone = self.with_presence(&changed, true);
+        if gone.is_empty() || !matches!(self.word, Word::Hand { .. }) {
+            return self.take(file, bytes, changed);
+        }
+        let names = gone.iter().filter_map(Edit::about);
+        let names: Vec<String> = names.map(|node| format!("`{node}`")).collect();
+        let details = names.join(", ");
+        let question = format!("`{}` ends early: is what it lacks to go?", self.path);
+        let ways = vec![Way::FileHolds, Way::PitonHolds];
+        let looked = sync::ask_about(self, question, Some(details), ways)?;
+        file.remember(&Asked {
+            is_beginning: true,
+            ..self.asked(bytes, gone)
+        });
         Ok(looked)
     }
 
@@ -353,6 +402,20 @@ impl PlanLook<'_, '_> {
         Ok(file.note_gone(gone.collect())?)
     }
 
+    /// What is remembered of a version of which these edits are asked about.
+    fn asked(&self, bytes: &[u8], left: Vec<Edit>) -> Asked {
+        Asked {
+            seen: String::from_utf8_lossy(bytes).into_owned(),
+            left,
+            is_other_plan: false,
+            is_beginning: false,
+            by: match &self.word {
+                Word::Hand { by } => Some(by.clone()),
+                Word::File | Word::Person { .. } | Word::MaybeAgent { .. } => None,
+            },
+        }
+    }
+
     /// Pauses the run, or asks its runner to. Whether there was anything to pause.
     fn pause(&self) -> Result<bool, Fault> {
         let command = Command::AskPause { run: self.run };
@@ -435,16 +498,14 @@ impl PlanLook<'_, '_> {
         edits
     }
 
-    /// Says what became of a version: how many edits were taken, of what was
-    /// removed, and of what may be an agent's.
+    /// Says what became of a version beside what was taken: of what was removed, and
+    /// of what may be an agent's.
     fn tell(
         &self,
-        taken: usize,
         changed: &Changed,
         events: &[Recorded],
         looked: &mut Looked,
     ) -> Result<(), Fault> {
-        looked.news.extend(words::took_edits(self.path, taken));
         let problems = changed.problems.iter();
         let problems = problems.map(|problem| News::Told(problem.to_string()));
         looked.news.extend(problems);

@@ -1,6 +1,6 @@
 //! What is said of a version of the file of a plan.
 
-use piton_core::{DecisionKind, Event, ItemRow, ItemState, Need, Recorded, RunRow, RunState};
+use piton_core::{DecisionKind, Edit, Event, ItemRow, ItemState, Need, Recorded, RunRow, RunState};
 
 use crate::native_files::News;
 use crate::shell::quote;
@@ -18,17 +18,47 @@ pub(super) fn holds_another_plan(row: &RunRow, file: &str) -> News {
     })
 }
 
-/// That so many edits were taken; none where none was.
-pub(super) fn took_edits(file: &str, count: usize) -> Option<News> {
+/// So many items are named with a field that was changed.
+const NAMED_MAX: usize = 3;
+
+/// That these edits were taken, by field; none where none was.
+pub(super) fn took_edits(file: &str, taken: &[Edit]) -> Option<News> {
+    let mut fields: Vec<(&str, Vec<String>)> = Vec::new();
+    for edit in taken {
+        let name = edit.about().map(|node| format!("`{node}`"));
+        match fields.iter_mut().find(|(field, _)| *field == edit.field()) {
+            Some((_, names)) => names.extend(name),
+            None => fields.push((edit.field(), name.into_iter().collect())),
+        }
+    }
+    let fields = fields.into_iter().map(|(field, mut names)| {
+        let more = names.len().saturating_sub(NAMED_MAX);
+        names.truncate(NAMED_MAX);
+        match (names.join(", "), more) {
+            (names, _) if names.is_empty() => field.to_owned(),
+            (names, 0) => format!("{field} of {names}"),
+            (names, more) => format!("{field} of {names} and {more} more"),
+        }
+    });
+    let fields = fields.collect::<Vec<_>>().join("; ");
+    took(file, taken.len(), &format!(": {fields}"))
+}
+
+/// That so many edits were taken that may be an agent's; none where none was.
+pub(super) fn took_changes(file: &str, events: &[Recorded]) -> Option<News> {
+    took(file, plan_changes(events), "")
+}
+
+fn took(file: &str, count: usize, fields: &str) -> Option<News> {
     Some(News::Told(match count {
         0 => return None,
-        1 => format!("took 1 edit of {file} in"),
-        several => format!("took {several} edits of {file} in"),
+        1 => format!("took 1 edit of {file} in{fields}"),
+        several => format!("took {several} edits of {file} in{fields}"),
     }))
 }
 
 /// How many events say that the plan is another one.
-pub(super) fn plan_changes(events: &[Recorded]) -> usize {
+fn plan_changes(events: &[Recorded]) -> usize {
     let is_change = |one: &&Recorded| {
         matches!(
             one.event,

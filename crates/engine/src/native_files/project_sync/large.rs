@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use piton_core::command::Found;
 use piton_formats::ends::{Ends, WINDOW_BYTES};
 use piton_formats::face::{About, Shown};
 use piton_formats::project_format::FaceFile;
 
 use super::rows::Behind;
-use super::{Fault, ProjectSync, archive, project_name};
+use super::{Fault, ProjectSync, archive, name_of, project_name};
 use crate::native_files::synced_file::{Put, SyncedFile, Tail};
 
 /// From this size on only the ends of a file are read.
@@ -92,16 +91,5 @@ impl ProjectSync<'_, '_> {
         let found = self.file.found(text, None, about).found;
         let names: BTreeSet<&str> = found.iter().filter_map(name_of).collect();
         behind.changed.iter().all(|name| names.contains(&**name))
-    }
-}
-
-/// What a thing is called in its file.
-fn name_of(found: &Found) -> Option<&str> {
-    match found {
-        Found::Entry(entry) => entry.name.as_deref(),
-        Found::Attempt(told) => told.name.as_deref(),
-        Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => {
-            memory.id.as_deref().or(memory.title.as_deref())
-        }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::unknown::unknown_item;
 use crate::failure::Failure;
 use crate::session::{Session, open_runs, runs_of_plans};
+use crate::verbs::run::plan_path::PlanPath;
 
 use crate::verbs::one_line;
 
@@ -64,10 +65,14 @@ pub(crate) fn meant(session: &Session<'_>, text: &str) -> Result<Meant, Failure>
             ..unknown_item(session, text)?
         }
         .hint(format!("see its nodes with `piton status {}`", run.name))),
-        None => Ok(Meant {
-            is_beside_plans: !runs.is_empty(),
-            ..own_among(&rows, text)
-        }),
+        None => {
+            let own = own_among(&rows, text);
+            let has_plan = || !runs.is_empty() || plan_to_begin(session).is_some();
+            Ok(Meant {
+                is_beside_plans: own.is_new && has_plan(),
+                ..own
+            })
+        }
     }
 }
 
@@ -100,6 +105,15 @@ fn own_item(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
     let text = checked(text)?;
     let rows = session.load(&[Need::Line(RunId::PROJECT, Node::child(None, text, 1))])?;
     Ok(own_among(&rows, text))
+}
+
+/// A plan at the root of the work tree, as it is typed.
+pub(super) fn plan_to_begin(session: &Session<'_>) -> Option<String> {
+    let root = &session.project.work_tree;
+    let plan = PlanPath::among(session.world, root)
+        .into_iter()
+        .find(PlanPath::is_plan)?;
+    Some(session.project.relative(&plan.file))
 }
 
 fn own_among(rows: &Rows, text: &str) -> Meant {

@@ -2,7 +2,7 @@
 
 use piton_core::{Need, RunRow};
 
-use super::item::{Meant, asked_about};
+use super::item::{Meant, asked_about, plan_to_begin};
 use crate::failure::Failure;
 use crate::session::{Session, open_runs};
 use crate::shell::quote;
@@ -65,8 +65,14 @@ pub(super) fn refuse_new(session: &Session<'_>, meant: &Meant, text: &str) -> Re
     if !meant.is_new || !meant.is_beside_plans || is_logged(session, &meant.item)? {
         return Ok(());
     }
-    let unknown = unknown_item(session, text)?;
-    let near = unknown.hint.unwrap_or_default();
+    let has_runs = !session.runs()?.is_empty();
+    let near = match plan_to_begin(session).filter(|_| !has_runs) {
+        Some(plan) => format!(
+            "begin the plan that is here with `piton run {}`",
+            quote(&plan)
+        ),
+        None => unknown_item(session, text)?.hint.unwrap_or_default(),
+    };
     Err(Failure::new(
         "item.not_planned",
         format!("no plan here has an item `{text}`; nothing was recorded"),
