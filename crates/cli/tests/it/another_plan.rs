@@ -242,4 +242,7 @@ fn a_sync_names_the_plan_that_took_the_place_of_another_each_time() {
             said.err
         );
     }
+    let status = scratch.piton(&["status"]).out;
+    assert!(status.contains("holds another plan"), "{status}");
+    assert!(status.contains("Next: piton run prd.json"), "{status}");
 }

@@ -521,6 +521,22 @@ pub(crate) fn run_of_file<'r>(
     of_source.find(|row| !has_other_plan(project, row))
 }
 
+/// That the file which shows a run holds another plan, and the file as it is typed;
+/// none where it does not. Writes nothing.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub(crate) fn other_plan_in_file(
+    session: &Session<'_>,
+    row: &RunRow,
+) -> Result<Option<(String, String)>, Failure> {
+    let file = PlanFile::path(row).filter(|_| has_other_plan(&session.project, row));
+    let Some(file) = file else { return Ok(None) };
+    let told = words::holds_another_plan(row, &file).to_string();
+    Ok(session.keeps_its_file(row)?.then_some((told, file)))
+}
+
 /// Whether the file of a run is, by what the system says of it, as piton wrote it
 /// last. Reads no more than the stamp.
 pub(crate) fn is_as_written(project: &Project, row: &RunRow) -> bool {

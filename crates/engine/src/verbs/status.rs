@@ -21,7 +21,7 @@ use super::control::start;
 use crate::failure::{Failure, in_state, larger_budget};
 use crate::history;
 use crate::item_view::{ItemView, Viewer, is_worked_on_itself};
-use crate::native_files::plan_sync::claimed_in_words;
+use crate::native_files::plan_sync::{claimed_in_words, other_plan_in_file};
 use crate::session::{Session, open_runs};
 use crate::shell::quote;
 use crate::standing::RunStanding;
@@ -230,6 +230,8 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         .cloned()
         .collect();
     let started = row.started_at.filter(|time| *time != Timestamp::UNIX_EPOCH);
+    let (other_plan, begin) = other_plan_in_file(session, row)?.unzip();
+    let begin = begin.map(|file| format!("piton run {}", quote(&file)));
     Ok(Report {
         pause: row.pause.clone(),
         reason: row.reason.clone(),
@@ -246,8 +248,11 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
             .filter(|_| standing.is_live)
             .map(|holder| holder.owner.clone()),
         flags: row.flags.clone(),
-        warnings: warnings(session, tables, row),
-        next: what_next(row, &standing).or_else(|| {
+        warnings: other_plan
+            .into_iter()
+            .chain(warnings(session, tables, row))
+            .collect(),
+        next: begin.or_else(|| what_next(row, &standing)).or_else(|| {
             let asked = !decisions.is_empty();
             asked.then(|| "piton inbox".to_owned())
         }),
