@@ -12,7 +12,7 @@ use crate::checkout::Checkout;
 use crate::decision::{Verb, Way};
 use crate::edit::Edit;
 use crate::entry::Entry;
-use crate::evidence::{BaselineResult, Claims};
+use crate::evidence::{BaselineResult, Claims, Evidence};
 use crate::flags::RunFlags;
 
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
@@ -199,7 +199,8 @@ pub enum Command {
         recovery: Option<Box<Recovery>>,
     },
     /// Let items that could be started wait until work is merged that they depend
-    /// on; those that waited for it and are not among them wait no longer.
+    /// on, or that another run did of them; those that waited for it and are
+    /// not among them wait no longer.
     AskForMerge {
         /// The run.
         run: RunId,
@@ -207,6 +208,9 @@ pub enum Command {
         token: Option<u64>,
         /// Every item that has to wait, as far as anybody can tell.
         items: Vec<MergeNeeded>,
+        /// The items whose work by another run was merged. Only those that
+        /// waited for that are done by it.
+        merged: Vec<MergedWork>,
     },
     /// Note the intent to commit.
     StartCommit {
@@ -586,13 +590,37 @@ impl Command {
     }
 }
 
-/// An item that depends on work that was done on other branches.
+/// An item that depends on work that was done on other branches, or that
+/// another run of its plan did there itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeNeeded {
     /// The item.
     pub node: Node,
-    /// What it depends on, and the branch that has it.
+    /// What it depends on, and the branch that has it; the item itself where
+    /// another run did it.
     pub on: Vec<(Node, String)>,
+}
+
+impl MergeNeeded {
+    /// The branch on which another run did the item; none where it only
+    /// depends on others.
+    #[must_use]
+    pub fn own_branch(&self) -> Option<&str> {
+        let mut on = self.on.iter();
+        let own = on.find(|(node, _)| *node == self.node);
+        own.map(|(_, branch)| branch.as_str())
+    }
+}
+
+/// What another run of a plan did of an item, where it is merged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MergedWork {
+    /// The item.
+    pub node: Node,
+    /// Why it counts as done in that run.
+    pub evidence: Vec<Evidence>,
+    /// The commits of its work.
+    pub commits: Vec<String>,
 }
 
 /// What the caller knows of the world that the store does not.

@@ -161,9 +161,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             let came_of_it = (report, recovery.as_deref());
             runner::end_gate(it, (*run, *token), (node, *fence), came_of_it)?;
         }
-        Command::AskForMerge { run, token, items } => {
-            merging::ask_for_merge(it, *run, *token, items)?;
-        }
+        Command::AskForMerge {
+            run,
+            token,
+            items,
+            merged,
+        } => merging::ask_for_merge(it, (*run, *token), items, merged)?,
         Command::StartCommit {
             run,
             token,
@@ -218,6 +221,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
     }
     if let Some(run) = command.run() {
         agent_edits::refresh_questions(it, run);
+        merging::settle_finished(it, run);
     }
     Ok(story.into_drafts())
 }

@@ -18,7 +18,8 @@ pub enum DecisionKind {
     Claim,
     /// A node failed, or is claimed to be impossible.
     BlockedNode,
-    /// An item depends on work that was done on another branch.
+    /// An item depends on work that was done on another branch; without a node,
+    /// another run did these items there.
     MergeNeeded,
     /// The plan wants somebody to look before it goes on.
     Breakpoint,
@@ -210,7 +211,8 @@ pub struct DecisionRow {
     /// What may be done about the file, where that was said when it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ways: Option<Vec<Way>>,
-    /// The edits that it is about: the claims, or what may be an agent's.
+    /// The edits that it is about: the claims, what may be an agent's, or what
+    /// another run did on another branch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<Edit>,
     /// When it was asked.
@@ -228,6 +230,13 @@ impl DecisionRow {
             Some(ways) => ways.iter().map(|way| way.verb()).collect(),
             None => self.kind.verbs().to_vec(),
         }
+    }
+
+    /// The items that wait until they are merged, or a person answers.
+    pub fn needs_merge(&self) -> impl Iterator<Item = &Node> {
+        let own = self.edits.iter().filter_map(Edit::about);
+        let nodes = self.node.iter().chain(own);
+        nodes.filter(|_| self.kind == DecisionKind::MergeNeeded)
     }
 
     /// What a verb comes to, where the question is about a file.

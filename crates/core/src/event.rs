@@ -296,7 +296,8 @@ pub enum Event {
         /// What may be done about the file; every way that there is when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ways: Option<Vec<Way>>,
-        /// The edits that it is about: the claims, or what may be an agent's.
+        /// The edits that it is about: the claims, what may be an agent's, or what
+        /// another run did on another branch.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         edits: Vec<Edit>,
     },

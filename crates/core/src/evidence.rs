@@ -414,6 +414,23 @@ pub struct PassedCheck<'e> {
 }
 
 impl Evidence {
+    /// The commit that it names; none where it names none.
+    #[must_use]
+    pub fn commit(&self) -> Option<&String> {
+        match self {
+            Self::Committed { commit } => Some(commit),
+            Self::GatePassed
+            | Self::Checked { .. }
+            | Self::Decided { .. }
+            | Self::Changed { .. }
+            | Self::NoneAsked
+            | Self::Claim
+            | Self::TakenOver
+            | Self::Claimed { .. }
+            | Self::Weakened { .. } => None,
+        }
+    }
+
     /// The check that it stands for; none where it is no check.
     #[must_use]
     pub fn passed_check(&self) -> Option<PassedCheck<'_>> {

@@ -740,6 +740,9 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
             row.answer = None;
             row.without_merge = false;
             row.evidence.extend(moved.evidence.iter().cloned());
+            // What another run committed is its work as well.
+            let commits = moved.evidence.iter().filter_map(Evidence::commit);
+            note_commits(row, commits);
         }
         ItemState::Skipped | ItemState::Dropped => row.completed_at = None,
         ItemState::Pending | ItemState::Ready => {

@@ -937,6 +937,12 @@ impl World {
             DecisionKind::AgentEdit,
         ];
         for question in about_nodes.filter(|row| !by_the_way.contains(&row.kind)) {
+            if question.kind == DecisionKind::MergeNeeded && question.node.is_none() {
+                let mut items = question.needs_merge().map(|node| self.item(node.as_str()));
+                let is_open = items.any(|item| !item.state.is_finished());
+                assert!(is_open, "{question:?} is about nothing that is open");
+                continue;
+            }
             let node = question.node.as_ref().expect("what is no file is a node");
             let state = self.item(node.as_str()).state;
             let fits = question.kind == DecisionKind::Breakpoint

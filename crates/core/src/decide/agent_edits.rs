@@ -412,7 +412,7 @@ fn open_edit_question(story: &Story<'_>, run: RunId, kind: DecisionKind) -> Opti
 }
 
 /// The edits of a question, each with its line.
-fn lines_of(row: &DecisionRow) -> Vec<(Edit, String)> {
+pub(super) fn lines_of(row: &DecisionRow) -> Vec<(Edit, String)> {
     let lines = row.details.iter().flat_map(|details| details.lines());
     let edits = row.edits.iter().cloned();
     edits.zip(lines.map(str::to_owned)).collect()

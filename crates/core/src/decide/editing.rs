@@ -473,16 +473,26 @@ fn mark(story: &Story<'_>, by: &By<'_>) -> Evidence {
 
 /// A person says that an item is done, with all that lies below it.
 fn mark_done(story: &mut Story<'_>, run: RunId, by: &By<'_>, top: &ItemRow) -> Result<(), Unfit> {
-    let mark = mark(story, by);
-    let evidence = || vec![mark.clone()];
+    let evidence = [mark(story, by)];
+    Ok(complete(story, run, top, (&evidence, by.file))?)
+}
+
+/// Completes an item, with all that lies below it, by what is known of it from
+/// elsewhere.
+pub(super) fn complete(
+    story: &mut Story<'_>,
+    run: RunId,
+    top: &ItemRow,
+    (evidence, through): (&[Evidence], &str),
+) -> Result<(), Refusal> {
     if top.state.is_left_out() {
         story.move_item(run, &top.node, ItemState::Done, |moved| {
-            moved.evidence = evidence();
+            moved.evidence = evidence.to_vec();
         });
         return Ok(());
     }
     if any_under_way(story, run, top) {
-        return Err(Refusal::BeingWorkedOn(top.node.clone()).into());
+        return Err(Refusal::BeingWorkedOn(top.node.clone()));
     }
     reopen_above(story, run, &top.node);
     for above in story.above(run, &top.node).into_iter().rev() {
@@ -500,14 +510,14 @@ fn mark_done(story: &mut Story<'_>, run: RunId, by: &By<'_>, top: &ItemRow) -> R
         if !row.state.is_finished() {
             judge_attempt(story, &row, Outcome::Completed, None);
             story.move_item(run, node, ItemState::Done, |moved| {
-                moved.evidence = evidence();
+                moved.evidence = evidence.to_vec();
             });
             release_dependents(story, run, node);
         }
     }
-    let why = format!("completed in {}", by.file);
+    let why = format!("completed in {through}");
     story.settle(run, &top.node, Verb::Settled, Some(&why));
-    close_above(story, run, &top.node, &evidence());
+    close_above(story, run, &top.node, evidence);
     close_emptied(story, run);
     Ok(())
 }

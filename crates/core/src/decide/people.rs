@@ -4,6 +4,7 @@ use super::advance::{after_work, leave_out, leave_plan, must_wait};
 use super::agent_edits;
 use super::claims;
 use super::editing::tell_change;
+use super::merging;
 use super::recording::{about, log};
 use super::remembering;
 use super::story::{About, Story};
@@ -279,7 +280,7 @@ pub(super) fn retry_item(
 }
 
 /// Makes `node` ready again, or, when it holds others, what ended badly below it.
-fn try_again(
+pub(super) fn try_again(
     story: &mut Story<'_>,
     run: RunId,
     node: &Node,
@@ -582,6 +583,9 @@ pub(super) fn decide_open(
     if row.kind == DecisionKind::Question {
         return answer_question(story, &row, verb, why);
     }
+    if row.kind == DecisionKind::MergeNeeded && row.node.is_none() {
+        return merging::decide_about_items(story, &row, verb, why);
+    }
     // What becomes of a file is seen to by whoever writes it.
     let Some(node) = row.node else {
         story.tell_unless_made(id, verb, why);
@@ -678,7 +682,12 @@ fn answer_question(
 }
 
 /// Puts an answer into the next prompt of an item, after what is there.
-fn tell_item(story: &mut Story<'_>, (run, node): (RunId, &Node), question: &str, answer: &str) {
+pub(super) fn tell_item(
+    story: &mut Story<'_>,
+    (run, node): (RunId, &Node),
+    question: &str,
+    answer: &str,
+) {
     let Some(item) = story.tables.item(run, node) else {
         return;
     };

@@ -1,6 +1,7 @@
 //! Items that wait for work on another branch.
 
-use piton_core::command::MergeNeeded;
+use piton_core::command::{MergeNeeded, MergedWork};
+use piton_core::evidence::Evidence;
 use piton_core::{Command, DecisionKind, ItemState, Refusal, RunState, Verb};
 
 use crate::world::{World, node};
@@ -14,6 +15,7 @@ fn command(world: &World, token: Option<u64>, waiting: &[&str]) -> Command {
         run: world.run,
         token,
         items: waiting.iter().map(needed).collect(),
+        merged: Vec::new(),
     }
 }
 
@@ -89,4 +91,186 @@ fn only_whoever_holds_the_run_or_nobody_else_does_asks_for_a_merge() {
         ItemState::Ready,
         "a runner has it"
     );
+}
+
+// What another run did.
+
+fn own(at: &str, branch: &str) -> MergeNeeded {
+    MergeNeeded {
+        node: node(at),
+        on: vec![(node(at), branch.to_owned())],
+    }
+}
+
+fn ask_about(world: &mut World, token: u64, items: Vec<MergeNeeded>, merged: &[&str]) {
+    let merged = merged.iter().map(|at| MergedWork {
+        node: node(at),
+        evidence: vec![Evidence::Changed { files: Some(2) }],
+        commits: vec!["6673e79".to_owned()],
+    });
+    let command = Command::AskForMerge {
+        run: world.run,
+        token: Some(token),
+        items,
+        merged: merged.collect(),
+    };
+    world.ok(command);
+}
+
+/// The yard is open: all but the mast are ready, which depends on the keel.
+fn begun_anew() -> (World, u64) {
+    let items = "yard\nkeel after=yard\nmast after=keel\nsail after=yard\nflag after=yard";
+    let (mut world, token) = World::running(items);
+    world.complete(token, "yard");
+    (world, token)
+}
+
+/// The open questions about merges, by their question.
+fn questions(world: &World) -> Vec<(String, String)> {
+    let open = world.tables.open_decisions(world.run);
+    let asked = open.filter(|row| row.kind == DecisionKind::MergeNeeded);
+    let words = asked.map(|row| {
+        (
+            row.question.clone(),
+            row.details.clone().unwrap_or_default(),
+        )
+    });
+    words.collect()
+}
+
+#[test]
+fn all_that_another_run_did_elsewhere_is_asked_about_once() {
+    let (mut world, token) = begun_anew();
+    let elsewhere = || vec![own("keel", "one"), own("mast", "two"), own("sail", "one")];
+    ask_about(&mut world, token, elsewhere(), &[]);
+    let run = world.run_row().name.clone();
+    let asked = [(
+        "another run did 3 items on other branches, and they are not here: do them again?"
+            .to_owned(),
+        format!(
+            "`keel` is done on one\n`mast` is done on two\n`sail` is done on one\n\
+             git merge one\ngit merge two\npiton run {run}"
+        ),
+    )];
+    assert_eq!(questions(&world), asked);
+    assert_eq!(world.item("keel").state, ItemState::Waiting);
+    assert_eq!(world.item("mast").state, ItemState::Pending);
+    // What nobody did goes on.
+    world.complete(token, "flag");
+    assert_eq!(world.state(), RunState::Waiting);
+    let before = world.journal.len();
+    ask_about(&mut world, token, elsewhere(), &[]);
+    assert_eq!(
+        world.journal.len(),
+        before,
+        "the same again changes nothing"
+    );
+    // What becomes ready waits without another question.
+    let at = node("keel");
+    world.ok(Command::SkipItem {
+        run: world.run,
+        node: at,
+        why: None,
+    });
+    assert_eq!(world.item("mast").state, ItemState::Ready);
+    ask_about(
+        &mut world,
+        token,
+        vec![own("mast", "two"), own("sail", "one")],
+        &[],
+    );
+    assert_eq!(world.item("mast").state, ItemState::Waiting);
+    assert_eq!(questions(&world).len(), 1);
+    assert!(!questions(&world)[0].1.contains("keel"), "it is left out");
+}
+
+#[test]
+fn what_another_run_did_is_done_once_it_is_merged() {
+    let (mut world, token) = begun_anew();
+    let elsewhere = vec![own("keel", "one"), own("mast", "one")];
+    ask_about(&mut world, token, elsewhere, &[]);
+    // Only what was asked about is done by that: the flag is to be done anew.
+    ask_about(
+        &mut world,
+        token,
+        vec![own("mast", "one")],
+        &["keel", "flag"],
+    );
+    let keel = world.item("keel");
+    assert_eq!(keel.state, ItemState::Done);
+    assert_eq!(keel.commits, ["6673e79"]);
+    let commit = "6673e79".to_owned();
+    let evidence = [
+        Evidence::Changed { files: Some(2) },
+        Evidence::Committed { commit },
+    ];
+    assert_eq!(keel.evidence, evidence);
+    assert_eq!(world.item("flag").state, ItemState::Ready);
+    assert_eq!(questions(&world).len(), 1, "the mast waits");
+    ask_about(&mut world, token, Vec::new(), &["mast"]);
+    assert_eq!(world.item("mast").state, ItemState::Done);
+    assert_eq!(questions(&world), []);
+}
+
+#[test]
+fn what_is_on_no_other_branch_any_more_goes_on() {
+    let (mut world, token) = begun_anew();
+    ask_about(&mut world, token, vec![own("keel", "one")], &[]);
+    ask_about(&mut world, token, Vec::new(), &[]);
+    assert_eq!(world.item("keel").state, ItemState::Ready);
+    assert_eq!(questions(&world), []);
+}
+
+#[test]
+fn whoever_approves_has_all_of_it_done_again_and_the_agents_are_told() {
+    let (mut world, token) = begun_anew();
+    ask_about(
+        &mut world,
+        token,
+        vec![own("keel", "one"), own("mast", "two")],
+        &[],
+    );
+    world.decide(Verb::Approve, None);
+    let keel = world.item("keel").clone();
+    assert_eq!(keel.state, ItemState::Ready);
+    let told = keel.answer.expect("what was said");
+    assert_eq!(told, "`keel` is done on one and not here: do it again here");
+    let mast = world.item("mast").clone();
+    assert!(keel.without_merge && mast.without_merge);
+    assert_eq!(mast.state, ItemState::Pending);
+    let told = mast.answer.expect("what was said");
+    assert!(
+        told.starts_with("`mast` is done on two and not here\n"),
+        "{told}"
+    );
+    assert_eq!(questions(&world), []);
+}
+
+#[test]
+fn whoever_skips_leaves_all_of_it_out() {
+    let (mut world, token) = begun_anew();
+    ask_about(
+        &mut world,
+        token,
+        vec![own("keel", "one"), own("mast", "two")],
+        &[],
+    );
+    world.decide(Verb::Skip, None);
+    for at in ["keel", "mast"] {
+        assert_eq!(world.item(at).state, ItemState::Skipped);
+    }
+    assert_eq!(questions(&world), []);
+}
+
+#[test]
+fn what_was_asked_about_items_that_are_all_finished_is_settled() {
+    let (mut world, token) = begun_anew();
+    ask_about(&mut world, token, vec![own("keel", "one")], &[]);
+    let at = node("keel");
+    world.ok(Command::SkipItem {
+        run: world.run,
+        node: at,
+        why: None,
+    });
+    assert_eq!(questions(&world), []);
 }

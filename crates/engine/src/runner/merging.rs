@@ -59,7 +59,12 @@ fn tell(
     token: Option<u64>,
     items: Vec<MergeNeeded>,
 ) -> Result<(), Failure> {
-    let command = Command::AskForMerge { run, token, items };
+    let command = Command::AskForMerge {
+        run,
+        token,
+        items,
+        merged: Vec::new(),
+    };
     match session.commit(&command, &facts(session)) {
         // Why it was refused, the loop finds out with its next command.
         Ok(_) | Err(CommitError::Refused(_)) => Ok(()),

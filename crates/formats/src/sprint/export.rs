@@ -224,18 +224,8 @@ fn commit(item: &ItemRow) -> Option<String> {
     item.evidence
         .iter()
         .rev()
-        .find_map(|evidence| match evidence {
-            Evidence::Committed { commit } => Some(commit.clone()),
-            Evidence::GatePassed
-            | Evidence::Checked { .. }
-            | Evidence::Decided { .. }
-            | Evidence::Weakened { .. }
-            | Evidence::Changed { .. }
-            | Evidence::NoneAsked
-            | Evidence::Claim
-            | Evidence::TakenOver
-            | Evidence::Claimed { .. } => None,
-        })
+        .find_map(Evidence::commit)
+        .cloned()
 }
 
 fn tracking(item: &ItemRow, runs: &GateRuns) -> GateTracking {
