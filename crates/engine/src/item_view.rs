@@ -276,7 +276,9 @@ impl Waits {
             }
             ItemState::Waiting => {
                 let human = item.human.as_ref()?;
-                let question = open.map(|row| short(&row.question));
+                // A question about several items says less of this one.
+                let question = open.filter(|row| row.node.is_some());
+                let question = question.map(|row| short(&row.question));
                 (
                     WaitsFor::Person,
                     question.or_else(|| Some(short(&human.reason))),
@@ -514,7 +516,10 @@ pub(crate) fn open_question<'t>(
     node: &Node,
 ) -> Option<&'t DecisionRow> {
     let mut open = tables.open_decisions(run);
-    open.find(|row| row.node.as_ref() == Some(node) && row.kind != DecisionKind::Question)
+    open.find(|row| {
+        let is_about = row.node.as_ref() == Some(node) && row.kind != DecisionKind::Question;
+        is_about || row.needs_merge().any(|waiting| waiting == node)
+    })
 }
 
 /// The items that an item waits for, or that something above it does.

@@ -11,6 +11,7 @@ mod gate;
 mod ingredients;
 mod left_behind;
 mod merging;
+mod other_runs;
 mod seen;
 mod spending;
 mod verdict;
@@ -42,6 +43,7 @@ use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
 use self::agent::AgentOver;
 use self::clock::RunClock;
+use self::other_runs::OtherRuns;
 use self::work::{Asked, Handle, Purpose, Work};
 use crate::agents::Agent;
 use crate::agents::prices::Prices;
@@ -131,6 +133,7 @@ struct Runner<'s, 'w> {
     row: RunRow,
     lp: RunLoop,
     mirror: Option<PlanSync>,
+    other_runs: OtherRuns,
     faces_at: Timestamp,
     faces_behind: bool,
     waiting: Waiting,
@@ -250,12 +253,14 @@ fn start(
     let beat = clock.now(session.world);
     let format = plan_format(&row.face);
     let sprint_id = format.map_or_else(|| row.name.clone(), |format| (format.title)(&row));
+    let other_runs = OtherRuns::load(session, &row)?;
     let mut runner = Runner {
         session,
         job,
         row,
         lp,
         mirror,
+        other_runs,
         faces_at: beat,
         faces_behind: true,
         waiting: Waiting::new(),

@@ -1383,3 +1383,138 @@ fn a_branch_without_the_file_of_a_plan_is_told_so() {
     fine(&scratch.piton(&["files", "sync"]));
     assert_eq!(changes(&scratch), "");
 }
+
+/// Both stories are done by one run, each on a branch of its own, and `main` has
+/// neither.
+fn done_on_two_branches() -> Scratch {
+    let scratch = yard();
+    for branch in ["feature", "other"] {
+        scratch.git(&["switch", "-qc", branch, "main"]);
+        run_one(&scratch);
+    }
+    scratch.git(&["switch", "-q", "main"]);
+    assert_eq!(passes(&scratch), [false, false]);
+    scratch
+}
+
+/// The plan, begun anew.
+fn run_anew(scratch: &Scratch) -> Said {
+    scratch.piton(&[
+        "run",
+        "prd.json",
+        "--recompile",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ])
+}
+
+/// How many commits of what is checked out are called so.
+fn commits_of(scratch: &Scratch, subject: &str) -> usize {
+    let log = scratch.git(&["log", "--format=%s"]);
+    log.lines().filter(|line| *line == subject).count()
+}
+
+#[test]
+fn another_run_asks_once_about_all_that_an_earlier_one_did_elsewhere() {
+    let scratch = done_on_two_branches();
+    insta::assert_snapshot!(run_anew(&scratch).shown(&scratch), @r"
+    warning: prd.json: its items have no command that verifies them: a change and their agent's word make them done
+    ? US-1 needs a person: `US-1` is done on feature and not here
+    ? US-2 needs a person: `US-2` is done on other and not here
+    0 of 2 stories done
+    ? US-1: Lay the keel - `US-1` is done on feature and not here
+        piton decide d1 approve
+    ? US-2: Set the mast - `US-2` is done on other and not here
+        piton decide d1 approve
+    run `prd~2` waits for a person at US-1
+    hint: see the question with `piton inbox`
+    [exit 3]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
+    d1  another run did 2 items on other branches, and they are not here: do them again?
+        `US-1` is done on feature
+        `US-2` is done on other
+        git merge feature
+        git merge other
+        piton run prd~2
+        piton decide d1 approve
+        piton decide d1 skip
+    [exit 0]
+    ");
+    assert_eq!(commits_of(&scratch, "US-1"), 0, "it was not done again");
+    assert_eq!(run_all(&scratch).exit, 3, "nothing was merged");
+    // What is merged is done, by the mark that came along.
+    scratch.git(&["merge", "-q", "feature"]);
+    assert_eq!(run_all(&scratch).exit, 3);
+    assert_eq!(passes(&scratch), [true, false]);
+    insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
+    d1  another run did `US-2` on other, and it is not here: do it again?
+        `US-2` is done on other
+        git merge other
+        piton run prd~2
+        piton decide d1 approve
+        piton decide d1 skip
+    [exit 0]
+    ");
+    // And by its commits, where the mark did not.
+    scratch.git(&["merge", "-q", "-m", "both", "other", "-X", "ours"]);
+    insta::assert_snapshot!(run_all(&scratch).shown(&scratch), @r"
+    2 of 2 stories done (1 by a person, 1 changed)
+    run `prd~2` is already finished
+    [exit 0]
+    ");
+    assert_eq!(passes(&scratch), [true, true]);
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    for story in ["US-1", "US-2"] {
+        assert_eq!(commits_of(&scratch, story), 1, "{story}");
+    }
+    insta::assert_snapshot!(scratch.shows(&["show", "prd~2:US-2"]), @r"
+    [x] US-2: Set the mast (1 file changed)
+      state done in prd~2, at US-2
+      criterion it stands
+      prompt
+        **US-2**: Set the mast
+
+        What must be true in the end:
+
+        - it stands
+    [exit 0]
+    ");
+}
+
+#[test]
+fn what_another_run_asks_about_is_done_here_again_when_a_person_says_so() {
+    let scratch = done_on_two_branches();
+    assert_eq!(run_anew(&scratch).exit, 3);
+    fine(&scratch.piton(&["decide", "d1", "approve"]));
+    fine(&run_all(&scratch));
+    assert_eq!(passes(&scratch), [true, true]);
+    assert_eq!(commits_of(&scratch, "US-1"), 1, "it was done here");
+}
+
+#[test]
+fn what_another_run_asks_about_is_left_out_when_a_person_says_so() {
+    let scratch = done_on_two_branches();
+    assert_eq!(run_anew(&scratch).exit, 3);
+    fine(&scratch.piton(&["decide", "d1", "skip"]));
+    fine(&run_all(&scratch));
+    assert_eq!(passes(&scratch), [false, false]);
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+}
+
+#[test]
+fn a_plan_that_is_begun_anew_asks_nothing_about_what_was_done_here() {
+    let scratch = yard();
+    run_one(&scratch);
+    run_one(&scratch);
+    scratch.git(&["switch", "-qc", "feature"]);
+    let list = scratch
+        .read("prd.json")
+        .replace("\"passes\": true", "\"passes\": false");
+    scratch.write("prd.json", &list);
+    scratch.agent("git commit -q --allow-empty -m \"$PITON_ITEM\"; date >>all.txt");
+    fine(&run_anew(&scratch));
+    assert_eq!(commits_of(&scratch, "US-1"), 2, "it was done again");
+}

@@ -1,14 +1,14 @@
 //! What depends on work that was done on another branch is not started where
-//! that work is missing.
+//! that work is missing, and what another run did there is not begun again.
 
 use std::collections::BTreeSet;
 
-use piton_core::command::MergeNeeded;
-use piton_core::{
-    Command, DecisionKind, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables,
-};
+use piton_core::checkout::Checkout;
+use piton_core::command::{MergeNeeded, MergedWork};
+use piton_core::{Command, DecisionRow, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables};
 use piton_store::CommitError;
 
+use super::other_runs::OtherRuns;
 use super::{Runner, facts, picture};
 use crate::failure::Failure;
 use crate::git;
@@ -21,49 +21,67 @@ const SHORT_COMMIT: usize = 12;
 
 impl Runner<'_, '_> {
     /// Lets what is ready wait for a merge where what it depends on was done on
-    /// another branch, and go on once that has come.
+    /// another branch, or another run did it there, and go on once that has come.
     pub(super) fn ask_for_merge(&mut self) -> Result<(), Failure> {
-        let (session, run, tables) = (self.session, self.row.id, self.lp.tables());
-        let Some(items) = new_needs(session, tables, run, self.mirror.as_mut()) else {
+        let (session, run) = (self.session, self.row.id);
+        let looking = Looking {
+            session,
+            run,
+            tables: self.lp.tables(),
+            others: &self.other_runs,
+        };
+        let Some(needs) = looking.new_needs(self.mirror.as_mut()) else {
             return Ok(());
         };
-        tell(session, run, Some(self.lp.token()), items)
+        tell(session, run, Some(self.lp.token()), needs)
     }
 }
 
 /// Lets go on what waited in a run that nobody works on for what has been merged
-/// since.
+/// since. Whether anything did.
 ///
 /// # Errors
 ///
 /// When the store fails.
-pub(crate) fn let_go_after_merge(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+pub(crate) fn let_go_after_merge(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
     if row.state != RunState::Waiting {
-        return Ok(());
+        return Ok(false);
     }
     let (tables, _) = picture(session, row.id)?;
     if asked(&tables, row.id).is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     // Without its file, what git knows of the commits has to do.
     let mut mirror = PlanSync::open(session, row, &tables).ok().flatten();
-    match new_needs(session, &tables, row.id, mirror.as_mut()) {
-        Some(items) => tell(session, row.id, None, items),
-        None => Ok(()),
+    let looking = Looking {
+        session,
+        run: row.id,
+        tables: &tables,
+        others: &OtherRuns::load(session, row)?,
+    };
+    match looking.new_needs(mirror.as_mut()) {
+        Some(needs) => tell(session, row.id, None, needs).map(|()| true),
+        None => Ok(false),
     }
+}
+
+/// What waits for a merge, and what was merged that waited for it.
+struct Needs {
+    items: Vec<MergeNeeded>,
+    merged: Vec<MergedWork>,
 }
 
 fn tell(
     session: &Session<'_>,
     run: RunId,
     token: Option<u64>,
-    items: Vec<MergeNeeded>,
+    Needs { items, merged }: Needs,
 ) -> Result<(), Failure> {
     let command = Command::AskForMerge {
         run,
         token,
         items,
-        merged: Vec::new(),
+        merged,
     };
     match session.commit(&command, &facts(session)) {
         // Why it was refused, the loop finds out with its next command.
@@ -72,63 +90,137 @@ fn tell(
     }
 }
 
-/// The items that wait for a merge already.
+/// The items that a person is asked to merge already.
 fn asked(tables: &Tables, run: RunId) -> BTreeSet<&Node> {
     let open = tables.open_decisions(run);
-    let asked = open.filter(|row| row.kind == DecisionKind::MergeNeeded);
-    asked.filter_map(|row| row.node.as_ref()).collect()
+    open.flat_map(DecisionRow::needs_merge).collect()
 }
 
-/// The items that have to wait for a merge; none where they do already. Whoever
-/// was answered is not held up again.
-fn new_needs(
-    session: &Session<'_>,
-    tables: &Tables,
+/// A look at which items of a run have to wait for a merge.
+struct Looking<'l, 's> {
+    session: &'l Session<'s>,
     run: RunId,
-    mirror: Option<&mut PlanSync>,
-) -> Option<Vec<MergeNeeded>> {
-    let here = git::checked_out(&session.project.work_tree)?;
-    let asked = asked(tables, run);
-    let is_there = |row: &ItemRow| history::is_of_other_branch(row, &here);
-    if asked.is_empty() && !tables.items(run).any(is_there) {
-        return None;
+    tables: &'l Tables,
+    others: &'l OtherRuns,
+}
+
+impl Looking<'_, '_> {
+    /// The items that have to wait for a merge; none where they do already.
+    /// Whoever was answered is not held up again.
+    fn new_needs(&self, mirror: Option<&mut PlanSync>) -> Option<Needs> {
+        let (tables, run) = (self.tables, self.run);
+        let here = git::checked_out(&self.session.project.work_tree)?;
+        let asked = asked(tables, run);
+        let is_there = |row: &ItemRow| history::is_of_other_branch(row, &here);
+        let own = tables.items(run).any(is_there);
+        let others = self.others.did_on_other_branch(&here);
+        if asked.is_empty() && !own && !others {
+            return None;
+        }
+        let (mut items, merged) = self.done_by_others(&here, &asked);
+        if own || !asked.is_empty() {
+            let mut depending = self.depending(&here, &asked, mirror);
+            // What waits for its own merge is asked about once.
+            depending.retain(|needed| items.iter().all(|own| own.node != needed.node));
+            items.extend(depending);
+        }
+        let nodes: BTreeSet<&Node> = items.iter().map(|needed| &needed.node).collect();
+        // What has become ready meanwhile is asked about, and does not wait yet.
+        let is_ready = |node: &&Node| {
+            let row = tables.item(run, node);
+            row.is_some_and(|row| row.state == ItemState::Ready)
+        };
+        let is_new = nodes != asked || nodes.iter().any(is_ready);
+        is_new.then_some(Needs { items, merged })
     }
-    let may_start = |row: &&ItemRow| {
-        let is_next = row.state == ItemState::Ready && row.is_leaf() && !row.without_merge;
-        asked.contains(&row.node) || (is_next && !depends_on(tables, row).is_empty())
-    };
-    let next: Vec<&ItemRow> = tables.items(run).filter(may_start).collect();
-    if next.is_empty() {
-        return None;
+
+    /// What is not finished here and another run did elsewhere, whether it is
+    /// ready or not; and what was asked about and is here by now.
+    fn done_by_others(
+        &self,
+        here: &Checkout,
+        asked: &BTreeSet<&Node>,
+    ) -> (Vec<MergeNeeded>, Vec<MergedWork>) {
+        let (mut items, mut merged) = (Vec::new(), Vec::new());
+        let is_open = |row: &&ItemRow| {
+            let is_next = matches!(row.state, ItemState::Pending | ItemState::Ready);
+            row.is_leaf() && !row.without_merge && (is_next || asked.contains(&row.node))
+        };
+        let open: Vec<&ItemRow> = self.tables.items(self.run).filter(is_open).collect();
+        if open.is_empty() {
+            return (items, merged);
+        }
+        let works = self.others.works(&self.session.project, here);
+        for row in open {
+            let Some(work) = works.get(&row.node) else {
+                continue;
+            };
+            let node = row.node.clone();
+            if work.is_here && asked.contains(&node) {
+                merged.push(MergedWork {
+                    node,
+                    evidence: work.row.evidence.clone(),
+                    commits: work.row.commits.clone(),
+                });
+            } else if let Some(branch) = self.to_merge(here, work.row).filter(|_| !work.is_here) {
+                let on = vec![(node.clone(), branch)];
+                items.push(MergeNeeded { node, on });
+            }
+        }
+        (items, merged)
     }
-    let elsewhere = match mirror {
-        Some(mirror) => mirror.done_elsewhere(&here, tables),
-        None => history::committed_elsewhere(&session.project, &here, (tables, run), Keeps::Yes),
-    };
-    let branch_of = |node: &Node| {
-        let below = |at: &&Node| at.is_within(node);
-        let row = tables.item(run, elsewhere.iter().find(below)?)?;
+
+    /// What is ready and depends on what this run did elsewhere.
+    fn depending(
+        &self,
+        here: &Checkout,
+        asked: &BTreeSet<&Node>,
+        mirror: Option<&mut PlanSync>,
+    ) -> Vec<MergeNeeded> {
+        let (tables, run) = (self.tables, self.run);
+        let may_start = |row: &&ItemRow| {
+            let is_next = row.state == ItemState::Ready && row.is_leaf() && !row.without_merge;
+            let is_asked = asked.contains(&row.node);
+            (is_asked || is_next) && !depends_on(tables, row).is_empty()
+        };
+        let next: Vec<&ItemRow> = tables.items(run).filter(may_start).collect();
+        if next.is_empty() {
+            return Vec::new();
+        }
+        let of = (tables, run);
+        let elsewhere = match mirror {
+            Some(mirror) => mirror.done_elsewhere(here, tables),
+            None => history::committed_elsewhere(&self.session.project, here, of, Keeps::Yes),
+        };
+        let branch_of = |node: &Node| {
+            let below = |at: &&Node| at.is_within(node);
+            let row = tables.item(run, elsewhere.iter().find(below)?)?;
+            self.to_merge(here, row)
+        };
+        let needed = next.into_iter().filter_map(|row| {
+            let on = depends_on(tables, row).into_iter();
+            let on = on.filter_map(|on| Some((on.clone(), branch_of(on)?)));
+            let on: Vec<(Node, String)> = on.collect();
+            let node = row.node.clone();
+            (!on.is_empty()).then_some(MergeNeeded { node, on })
+        });
+        needed.collect()
+    }
+
+    /// What to merge of an item that was done elsewhere: its branch, or the last
+    /// commit of its work.
+    fn to_merge(&self, here: &Checkout, row: &ItemRow) -> Option<String> {
         let branch = row.done_on.as_ref()?.branch.clone()?;
         // What is missing on its own branch was taken back by whoever set it back.
         if here.branch.as_ref() == Some(&branch) {
             return None;
         }
         // A branch may be renamed or gone: its commit can be merged all the same.
-        let is_there = git::has_branch(&session.project.work_tree, &branch);
+        let is_there = git::has_branch(&self.session.project.work_tree, &branch);
         let commit = row.commits.last().filter(|_| !is_there);
         let short = |commit: &String| commit.get(..SHORT_COMMIT).unwrap_or(commit).to_owned();
         Some(commit.map_or(branch, short))
-    };
-    let needed = next.into_iter().filter_map(|row| {
-        let on = depends_on(tables, row).into_iter();
-        let on = on.filter_map(|on| Some((on.clone(), branch_of(on)?)));
-        let on: Vec<(Node, String)> = on.collect();
-        let node = row.node.clone();
-        (!on.is_empty()).then_some(MergeNeeded { node, on })
-    });
-    let needed: Vec<MergeNeeded> = needed.collect();
-    let nodes: BTreeSet<&Node> = needed.iter().map(|needed| &needed.node).collect();
-    (nodes != asked).then_some(needed)
+    }
 }
 
 /// What an item, or one that it is part of, depends on.

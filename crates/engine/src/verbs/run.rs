@@ -335,21 +335,35 @@ fn take_edits(
     let Some(session) = Session::write(world, &project.root)? else {
         return Ok(());
     };
-    let news = show_in_file(&session, row)?;
-    News::tell(&news, tell);
-    let is_told = |one: &News| matches!(one, News::Asked(_) | News::Left(_));
-    if !news.iter().any(is_told) {
+    let is_asked = tell_shown(&session, row, tell)?;
+    if !is_asked {
         // Whoever was asked yesterday may have forgotten.
         for asked in open_questions(&session, row.id)? {
             let file = asked.file.unwrap_or_default();
             tell(Notice::Warning(&still_asked(&file)));
         }
     }
-    runner::let_go_after_merge(&session, row)?;
+    if runner::let_go_after_merge(&session, row)? {
+        // What was merged without its mark is ticked, also where that was the last.
+        tell_shown(&session, row, tell)?;
+    }
     if let Some(now) = session.load(&[Need::Run(row.id)])?.tables.run(row.id) {
         **row = now.clone();
     }
     Ok(())
+}
+
+/// Shows a run in its file, and tells what came of that. Whether a person is asked
+/// about the file.
+fn tell_shown(
+    session: &Session<'_>,
+    row: &RunRow,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<bool, Failure> {
+    let news = show_in_file(session, row)?;
+    News::tell(&news, tell);
+    let is_asked = |one: &News| matches!(one, News::Asked(_) | News::Left(_));
+    Ok(news.iter().any(is_asked))
 }
 
 /// A run is what was planned, whatever its definition says now.
