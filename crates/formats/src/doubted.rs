@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use piton_core::{DecisionKind, Edit, ItemRow, ItemState, Node, Row, RunId, Tables};
+use piton_core::{
+    DecisionKind, Edit, ItemRow, ItemState, Node, Row, RunId, RunRow, RunState, Tables,
+};
 
 /// What is to become of items that are not in the file any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,11 @@ pub(crate) fn with_doubted<'t>(
     }
     for item in elsewhere.iter().filter_map(|node| tables.item(run, node)) {
         shown.put(Row::Item(Box::new(not_begun(item))));
+    }
+    let run_row = tables.run(run).filter(|_| !elsewhere.is_empty());
+    if let Some(row) = run_row.filter(|row| row.state == RunState::Done) {
+        let is_begun = shown.items(run).any(|item| item.started_at.is_some());
+        shown.put(Row::Run(Box::new(not_completed(row, is_begun))));
     }
     let asked = tables.open_decisions(run);
     let asked = asked.filter(|row| row.kind == DecisionKind::AgentEdit);
@@ -89,6 +96,21 @@ fn not_begun(item: &ItemRow) -> ItemRow {
         evidence: Vec::new(),
         gate_runs: None,
         ..item.clone()
+    }
+}
+
+/// A run that is done, where a part of it is not: somebody begins that, or nobody
+/// goes on with it.
+fn not_completed(row: &RunRow, is_begun: bool) -> RunRow {
+    RunRow {
+        state: if is_begun {
+            RunState::Interrupted
+        } else {
+            RunState::New
+        },
+        completed_at: None,
+        reason: None,
+        ..row.clone()
     }
 }
 

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use piton_core::gate::Gate;
-use piton_core::plan::PlannedItem;
-use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, Tables};
+use piton_core::plan::{Plan, PlannedItem};
+use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables};
 
 use crate::conflict;
 use crate::doubted::{Absent, with_doubted};
@@ -132,15 +132,18 @@ impl PlanFile {
         nodes
     }
 
-    /// The items that a version of the file says are done.
-    fn done_in(&self, text: &str) -> HashSet<Node> {
+    fn read(&self, text: &str) -> Option<Plan> {
         let of = PlanOf {
             run: self.run,
             name: PlanName::Given(""),
             source: "",
         };
-        let plan = (self.format.read)(Source { name: "", text }, of).0;
-        let items = plan.into_iter().flat_map(|plan| plan.items);
+        (self.format.read)(Source { name: "", text }, of).0
+    }
+
+    /// The items that a version of the file says are done.
+    fn done_in(&self, text: &str) -> HashSet<Node> {
+        let items = self.read(text).into_iter().flat_map(|plan| plan.items);
         let done = items.filter(|item| item.state == ItemState::Done);
         done.map(|item| item.node).collect()
     }
@@ -203,8 +206,30 @@ impl PlanFile {
         now: Timestamp,
     ) -> Result<Option<String>, CannotShow> {
         let elsewhere = self.done_elsewhere(tables, &[present]);
+        let run = tables.run(self.run);
+        let is_over = run.is_some_and(|row| row.state == RunState::Done);
         let tables = &*with_doubted(tables, self.run, Absent::LeftOut, &elsewhere);
-        self.document.show(present, tables, now)
+        let shown = self.document.show(present, tables, now)?;
+        if let (Some(before), Some(text)) = (present, &shown)
+            && is_over
+            && !elsewhere.is_empty()
+            && self.says_the_same(before, text)
+        {
+            // How the run ended elsewhere is told where it did.
+            return Ok(Some(before.to_owned()));
+        }
+        Ok(shown)
+    }
+
+    /// Whether two versions of the file say the same of each item, and of whether
+    /// the plan is done.
+    fn says_the_same(&self, one: &str, other: &str) -> bool {
+        let said = |text| {
+            let plan = self.read(text)?;
+            let is_done = plan.past.is_some_and(|past| past.done);
+            Some((is_done, plan.items))
+        };
+        said(one).is_some_and(|one| Some(one) == said(other))
     }
 
     /// What somebody changed since piton wrote `base`, the last version of it
@@ -230,12 +255,15 @@ impl PlanFile {
         }
         // What is asked about already is not found again.
         let elsewhere = self.done_elsewhere(tables, &[base, Some(theirs)]);
+        let state = tables.run(run).map(|row| row.state);
         let tables = &*with_doubted(tables, run, Absent::Kept, &elsewhere);
         let shown = Shown { file, tables, run };
         let mut changed = self.document.edits(base, theirs, shown, now)?;
         // What this file says of them was said before they were done.
         let is_of = |edit: &Edit| edit.about().is_some_and(|node| elsewhere.contains(node));
-        changed.edits.retain(|edit| !is_of(edit));
+        // A file that was merged may say of the run what it has come to elsewhere.
+        let is_so = |edit: &Edit| matches!(edit, Edit::SetRunState { to } if Some(*to) == state);
+        changed.edits.retain(|edit| !is_of(edit) && !is_so(edit));
         Ok(changed)
     }
 }

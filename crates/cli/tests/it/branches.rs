@@ -1518,3 +1518,69 @@ fn a_plan_that_is_begun_anew_asks_nothing_about_what_was_done_here() {
     fine(&run_anew(&scratch));
     assert_eq!(commits_of(&scratch, "US-1"), 2, "it was done again");
 }
+
+/// A sprint with these phases, whose file is tracked. The first is done on `main`,
+/// and the second on `feature`.
+fn sprint_on_two_branches(phases: &str) -> Scratch {
+    let scratch = Scratch::new();
+    scratch.sprint(phases);
+    scratch.write(".gitignore", ".piton/\nagent.sh\n");
+    scratch.agent(
+        "echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"",
+    );
+    scratch.git(&["checkout", "-qB", "main"]);
+    commit(&scratch, "begin");
+    let run_one = || {
+        let said = scratch.run(&["--once"]);
+        assert!([0, 5].contains(&said.exit), "{}{}", said.out, said.err);
+    };
+    run_one();
+    commit(&scratch, "the keel is laid");
+    scratch.git(&["switch", "-qc", "feature"]);
+    run_one();
+    assert_eq!(changes(&scratch), "", "the mark is committed");
+    scratch
+}
+
+/// What the file of the sprint says of the whole, and of each phase.
+fn statuses(scratch: &Scratch) -> Vec<String> {
+    let text = scratch.read("demo/PROGRESS.yaml");
+    let lines = text.lines().map(str::trim);
+    let said = lines.filter_map(|line| line.strip_prefix("status: "));
+    said.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_sprint_that_is_done_on_one_branch_changes_no_file_of_another() {
+    let phases = "  - {id: keel, prompt: Lay it}\n  - {id: mast, prompt: Set it}\n";
+    let scratch = sprint_on_two_branches(phases);
+    assert_eq!(statuses(&scratch), ["completed"; 3]);
+    scratch.git(&["switch", "-q", "main"]);
+    for _ in 0..2 {
+        fine(&scratch.piton(&["files", "sync"]));
+        assert_eq!(statuses(&scratch), ["paused", "completed", "pending"]);
+        assert_eq!(changes(&scratch), "");
+    }
+    scratch.git(&["merge", "-q", "feature"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(statuses(&scratch), ["completed"; 3]);
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+}
+
+#[test]
+fn a_sprint_is_not_completed_on_a_branch_that_lacks_a_part_of_it() {
+    let phases = "  - {id: keel, prompt: Lay it}\n  - {id: mast, prompt: Set it}\n  - {id: sail, prompt: Sew it}\n";
+    let scratch = sprint_on_two_branches(phases);
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.run(&[]));
+    let lacking = ["interrupted", "completed", "pending", "completed"];
+    assert_eq!(statuses(&scratch), lacking);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(statuses(&scratch), lacking);
+    assert_eq!(changes(&scratch), "");
+    // It is where that part is merged.
+    scratch.git(&["merge", "-q", "-m", "both", "feature", "-X", "ours"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(statuses(&scratch), ["completed"; 4]);
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+}
