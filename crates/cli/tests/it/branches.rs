@@ -1584,3 +1584,57 @@ fn a_sprint_is_not_completed_on_a_branch_that_lacks_a_part_of_it() {
     assert_eq!(statuses(&scratch), ["completed"; 4]);
     assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
 }
+
+#[test]
+fn a_sprint_that_is_begun_anew_waits_at_a_part_that_is_elsewhere() {
+    let phases = "  - {id: keel, prompt: Lay it}\n  - {id: mast, prompt: Set it}\n";
+    let scratch = sprint_on_two_branches(phases);
+    scratch.git(&["switch", "-q", "main"]);
+    scratch.agent("date +%s%N >>\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"");
+    let said = scratch.run(&["--recompile"]);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    // The work of the first is here: it is done again, as whoever begins anew wants.
+    assert_eq!(commits_of(&scratch, "keel"), 2);
+    assert_eq!(statuses(&scratch), ["needs-human", "completed", "blocked"]);
+    let asked = scratch.json(&["inbox"]);
+    let question = "another run did `mast` on feature, and it is not here: do it again?";
+    assert_eq!(asked[0]["question"], question);
+    assert_eq!(asked.as_array().map(Vec::len), Some(1));
+    scratch.git(&["cherry-pick", "feature~1"]);
+    fine(&scratch.run(&[]));
+    assert_eq!(statuses(&scratch), ["completed"; 3]);
+    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(commits_of(&scratch, "mast"), 1);
+}
+
+#[test]
+fn a_mark_of_an_agent_does_not_stand_for_the_merge_that_another_run_needs() {
+    let scratch = yard();
+    scratch.git(&["switch", "-qc", "feature"]);
+    run_one(&scratch);
+    scratch.git(&["switch", "-q", "main"]);
+    scratch.agent(
+        "sed -i 's/\"passes\": false/\"passes\": true/' prd.json; date >\"$PITON_ITEM.txt\"; git add -A; git commit -qm \"$PITON_ITEM\"",
+    );
+    assert_eq!(run_anew(&scratch).exit, 3);
+    assert_eq!(commits_of(&scratch, "US-2"), 1);
+    assert_eq!(run_all(&scratch).exit, 3, "the first still waits");
+    let shown = scratch.json(&["show", "prd~2:US-1"]);
+    assert_eq!(shown["item"]["state"], "waiting", "{shown}");
+}
+
+#[test]
+fn a_runner_that_stays_goes_on_once_what_another_run_did_is_merged() {
+    let scratch = done_on_two_branches();
+    let mut command = scratch.command(&["run", "prd.json", "--recompile", "--wait"]);
+    command.args(["--agent", "./agent.sh", "--verdict", "exit-status"]);
+    let running = Running::start(command);
+    scratch.until("it waits", || {
+        is_in_state(&scratch, "prd~2:US-2", "waiting")
+    });
+    scratch.git(&["merge", "-q", "feature"]);
+    scratch.git(&["merge", "-q", "-m", "both", "other", "-X", "ours"]);
+    fine(&running.end());
+    assert_eq!(passes(&scratch), [true, true]);
+    assert_eq!(commits_of(&scratch, "US-2"), 1);
+}
