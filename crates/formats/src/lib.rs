@@ -58,6 +58,7 @@ cfg_if! {
         pub mod prd;
         pub mod task;
         pub mod sdlc;
+        pub mod route;
     }
 }
 
