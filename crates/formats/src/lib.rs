@@ -58,7 +58,6 @@ cfg_if! {
         pub mod prd;
         pub mod task;
         pub mod sdlc;
-        pub mod route;
     }
 }
 
