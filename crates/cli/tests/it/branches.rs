@@ -1624,6 +1624,17 @@ fn a_mark_of_an_agent_does_not_stand_for_the_merge_that_another_run_needs() {
 }
 
 #[test]
+fn what_another_run_asks_about_shrinks_by_what_is_skipped_alone() {
+    let scratch = done_on_two_branches();
+    assert_eq!(run_anew(&scratch).exit, 3);
+    fine(&scratch.piton(&["plan", "skip", "prd~2:US-1"]));
+    assert_eq!(run_all(&scratch).exit, 3);
+    let asked = scratch.json(&["inbox"]);
+    let question = "another run did `US-2` on other, and it is not here: do it again?";
+    assert_eq!(asked[0]["question"], question);
+}
+
+#[test]
 fn a_runner_that_stays_goes_on_once_what_another_run_did_is_merged() {
     let scratch = done_on_two_branches();
     let mut command = scratch.command(&["run", "prd.json", "--recompile", "--wait"]);

@@ -144,7 +144,8 @@ impl Looking<'_, '_> {
         let (mut items, mut merged) = (Vec::new(), Vec::new());
         let is_open = |row: &&ItemRow| {
             let is_next = matches!(row.state, ItemState::Pending | ItemState::Ready);
-            row.is_leaf() && !row.without_merge && (is_next || asked.contains(&row.node))
+            let is_asked = row.state == ItemState::Waiting && asked.contains(&row.node);
+            row.is_leaf() && !row.without_merge && (is_next || is_asked)
         };
         let open: Vec<&ItemRow> = self.tables.items(self.run).filter(is_open).collect();
         if open.is_empty() {
