@@ -89,6 +89,7 @@ pub mod plan_format;
 pub mod plan_identity;
 pub mod problem;
 pub mod project_format;
+mod record;
 pub mod registry;
 mod report;
 pub mod screenshots;

@@ -7,9 +7,6 @@ use crate::problem::Problem;
 use crate::report::{Path, Report, closest};
 use crate::tree::{Map, Node, Parsed, Span};
 
-/// The keys of what proof is worth for an item.
-pub(crate) const CLAIMS_KEYS: [&str; 3] = ["changed", "word", "weakened"];
-
 /// Reads the fields of mappings, and tells what does not fit.
 pub(crate) struct Reader<'r> {
     pub(crate) report: Report<'r>,

@@ -172,7 +172,12 @@ impl Node {
             .into_iter()
             .map(|(key, node)| (Key::new(key), node))
             .collect();
-        Self::made(Value::Map(Map { pairs }))
+        Self::of_map(Map { pairs })
+    }
+
+    /// A mapping that was put together before.
+    pub(crate) fn of_map(map: Map) -> Self {
+        Self::made(Value::Map(map))
     }
 
     fn scalar(text: String, style: Style) -> Self {

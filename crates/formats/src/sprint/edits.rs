@@ -13,8 +13,10 @@ use super::check;
 use super::import::{self, Inherited, plant};
 use super::native::{self, NodeRest};
 use super::progress::{PhaseNode, PhaseStatus, Progress, SprintStatus};
+use super::shape::STATS;
 use crate::plan_file::{Changed, Shown};
 use crate::problem::Problem;
+use crate::record::Record;
 use crate::yaml;
 
 /// What somebody changed since piton wrote `base`; what cannot be taken from a
@@ -320,24 +322,24 @@ impl<'a> Differ<'a> {
     }
 
     fn derived_of_node(&mut self, row: &ItemRow, base: &PhaseNode, theirs: &PhaseNode) {
-        let changed = [
-            ("started-at", base.started_at != theirs.started_at),
-            ("completed-at", base.completed_at != theirs.completed_at),
-            ("elapsed", base.elapsed != theirs.elapsed),
-            ("next-retry-at", base.next_retry_at != theirs.next_retry_at),
-            ("commit", base.commit != theirs.commit),
-            ("error", base.error != theirs.error),
-            ("human-needed", base.human_needed != theirs.human_needed),
-            ("gate-tracking", base.gate_tracking != theirs.gate_tracking),
+        const DERIVED: [&str; 8] = [
+            "started-at",
+            "completed-at",
+            "elapsed",
+            "next-retry-at",
+            "commit",
+            "error",
+            "human-needed",
+            "gate-tracking",
         ];
         // Who sets a status by hand tidies up beside it.
         if base.status == theirs.status {
-            self.ignored(&row.node.to_string(), &changed);
+            self.ignored(&row.node.to_string(), &changed(base, theirs, &DERIVED));
         }
     }
 
-    fn ignored(&mut self, of: &str, changed: &[(&str, bool)]) {
-        for (key, _) in changed.iter().filter(|(_, changed)| *changed) {
+    fn ignored(&mut self, of: &str, changed: &[&str]) {
+        for key in changed {
             let path = if of.is_empty() {
                 (*key).to_owned()
             } else {
@@ -354,47 +356,23 @@ impl<'a> Differ<'a> {
     // The whole sprint.
 
     fn derived(&mut self, base: &Progress, theirs: &Progress) {
-        let (a, b) = (&base.stats, &theirs.stats);
-        self.ignored(
-            "stats",
-            &[
-                ("started-at", a.started_at != b.started_at),
-                ("completed-at", a.completed_at != b.completed_at),
-                ("total-phases", a.total_phases != b.total_phases),
-                ("completed-phases", a.completed_phases != b.completed_phases),
-                ("total-steps", a.total_steps != b.total_steps),
-                ("completed-steps", a.completed_steps != b.completed_steps),
-                ("elapsed", a.elapsed != b.elapsed),
-                (
-                    "current-iteration",
-                    a.current_iteration != b.current_iteration,
-                ),
-                ("max-iterations", a.max_iterations != b.max_iterations),
-            ],
-        );
-        self.ignored(
-            "",
-            &[
-                ("sprint-id", base.sprint_id != theirs.sprint_id),
-                ("current", base.current != theirs.current),
-                ("last-activity", base.last_activity != theirs.last_activity),
-            ],
-        );
+        const OF_STATE: [&str; 6] = [
+            "pause-reason",
+            "error",
+            "failed-phase",
+            "blocked-at",
+            "human-needed",
+            "interrupted-at",
+        ];
+        let stats: Vec<&str> = STATS.iter().map(|field| field.key).collect();
+        self.ignored("stats", &changed(&base.stats, &theirs.stats, &stats));
+        self.ignored("", &changed(base, theirs, &["sprint-id"]));
+        if base.current != theirs.current {
+            self.ignored("", &["current"]);
+        }
+        self.ignored("", &changed(base, theirs, &["last-activity"]));
         if base.status == theirs.status {
-            self.ignored(
-                "",
-                &[
-                    ("pause-reason", base.pause_reason != theirs.pause_reason),
-                    ("error", base.error != theirs.error),
-                    ("failed-phase", base.failed_phase != theirs.failed_phase),
-                    ("blocked-at", base.blocked_at != theirs.blocked_at),
-                    ("human-needed", base.human_needed != theirs.human_needed),
-                    (
-                        "interrupted-at",
-                        base.interrupted_at != theirs.interrupted_at,
-                    ),
-                ],
-            );
+            self.ignored("", &changed(base, theirs, &OF_STATE));
         }
     }
 
@@ -448,6 +426,17 @@ impl<'a> Differ<'a> {
             self.found.natives.push(Edit::SetPolicy(policy));
         }
     }
+}
+
+/// Those of `keys` under which two records do not say the same.
+fn changed<'k>(base: &dyn Record, theirs: &dyn Record, keys: &[&'k str]) -> Vec<&'k str> {
+    let says = |record: &dyn Record, key: &str| {
+        let mut columns = record.written().into_iter();
+        let (_, value) = columns.find(|(name, _)| *name == key)?;
+        value.map(|value| value.in_place_of(None))
+    };
+    let differ = |key: &&&str| says(base, key) != says(theirs, key);
+    keys.iter().filter(differ).copied().collect()
 }
 
 /// Keys, with those of `theirs` that are not among them.

@@ -142,6 +142,9 @@ macro_rules! words {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
+            /// All of their words.
+            pub const WORDS: &'static [&'static str] = &[$($word),*];
+
             /// The word in the file.
             pub const fn as_str(self) -> &'static str {
                 match self {

@@ -10,11 +10,13 @@ use super::progress::{
     Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
     Progress, SprintStatus, Stats,
 };
+use super::shape::{CURRENT, GATE, HUMAN_NEEDED, NODE, PROGRESS};
 use super::workflow::syntax_problems;
 use super::{Source, check};
 use crate::problem::Problem;
-use crate::tolerant::Place;
-use crate::yaml::{Key, Map, Node, Span, parse};
+use crate::record::{At, Extra, Optional, Record, Slot, Written, fill};
+use crate::shape::Field;
+use crate::yaml::{Key, Map, Node, parse};
 
 /// Reads a `PROGRESS.yaml`.
 ///
@@ -41,7 +43,7 @@ pub fn parse_progress(source: Source<'_>) -> (Option<Progress>, Vec<Problem>) {
     let layout = parsed.root.as_ref().map_or(Layout::Empty, layout::of_root);
     match (layout, parsed.root) {
         (Layout::Current, Some(root)) => {
-            let progress = Reader { report }.progress(&root);
+            let progress = progress(&root, &mut report);
             (Some(progress), problems)
         }
         (layout, _) => {
@@ -62,506 +64,266 @@ pub fn parse_progress(source: Source<'_>) -> (Option<Progress>, Vec<Problem>) {
     }
 }
 
-struct Reader<'r> {
-    report: Report<'r>,
+fn progress(root: &Node, report: &mut Report<'_>) -> Progress {
+    let mut progress = Progress::default();
+    let empty = Map::default();
+    let map = root.as_map().unwrap_or(&empty);
+    progress.extra = fill(&mut progress, map, Path::ROOT, report);
+    if let Some(current) = map.get("current") {
+        progress.current_extra = others(current, CURRENT);
+    }
+    let mut checker = Checker { report };
+    checker.missing(root, PROGRESS, Path::ROOT, |key| {
+        let hint = "piton adds it when it next writes the file";
+        (format!("the document has no `{key}`"), hint)
+    });
+    checker.check_whole(map, &progress);
+    progress
 }
 
-/// Moves a pair that does not fit its field into `extra`.
-type Extra = Vec<(String, Node)>;
-
-fn keep(extra: &mut Extra, key: &Key, node: &Node) {
-    extra.push((key.text.clone(), node.clone()));
-}
-
-impl Reader<'_> {
-    fn progress(mut self, root: &Node) -> Progress {
-        let mut progress = Progress::default();
-        let path = Path::ROOT;
-        let empty = Map::default();
-        let map = root.as_map().unwrap_or(&empty);
-        for (key, node) in map.iter() {
-            let slot = match key.text.as_str() {
-                "sprint-id" => {
-                    progress.sprint_id = self.label(key, node, path);
-                    continue;
-                }
-                "status" => {
-                    progress.status = self
-                        .status(
-                            key,
-                            node,
-                            path,
-                            SprintStatus::parse,
-                            &names(SprintStatus::ALL),
-                        )
-                        .unwrap_or_default();
-                    continue;
-                }
-                "phases" => {
-                    progress.phases = self.nodes(key, node, path);
-                    continue;
-                }
-                "current" => {
-                    self.current(key, node, &mut progress);
-                    continue;
-                }
-                "stats" => {
-                    progress.stats = self.stats(key, node);
-                    continue;
-                }
-                "human-needed" => {
-                    progress.human_needed = self.human_needed(key, node, path, &mut progress.extra);
-                    continue;
-                }
-                name => {
-                    if let Some(slot) = progress.tree_slot(name) {
-                        // Absent and null are two things.
-                        if node.is_null() {
-                            keep(&mut progress.extra, key, node);
-                        } else {
-                            *slot = Some(node.clone());
-                        }
-                        continue;
-                    }
-                    match progress.text_slot(name) {
-                        Some(slot) => slot,
-                        None => {
-                            keep(&mut progress.extra, key, node);
-                            continue;
-                        }
-                    }
-                }
-            };
-            match self.text(key, node, path) {
-                Some(text) => *slot = Some(text),
-                None => keep(&mut progress.extra, key, node),
+/// Gives a status its place in a file: one that is always written.
+macro_rules! statuses {
+    ($($status:ty),*) => {
+        $(impl Slot for $status {
+            fn written(&self, _: &str) -> Option<Written<'_>> {
+                Some(Written::Text(self.as_str()))
             }
-        }
-        self.check_whole(map, root, &progress);
-        progress
+
+            fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
+                let status = node.as_str().and_then(Self::parse);
+                if status.is_none() {
+                    unknown_status(Self::WORDS, node, at);
+                }
+                *self = status.unwrap_or_default();
+                true
+            }
+        })*
+    };
+}
+
+statuses!(SprintStatus, PhaseStatus, GateStatus);
+
+fn unknown_status(words: &[&str], node: &Node, at: &mut At<'_, '_>) {
+    if node.is_null() {
+        let path = at.place.path.key("status");
+        let message = "the status is empty; it counts as not begun".to_owned();
+        let words = (message, "write the status, or `pending`");
+        return at.report.warning("NULL_STATUS", path, at.key.span, words);
+    }
+    let message = format!("there is no status {}", node.describe());
+    let hint = format!("write one of `{}`", words.join("`, `"));
+    at.error("UNKNOWN_STATUS", node, (message, &hint));
+}
+
+impl Slot for Vec<PhaseNode> {
+    fn written(&self, _: &str) -> Option<Written<'_>> {
+        let records = self.iter().map(|node| node as &dyn Record);
+        Some(Written::Records(records.collect()))
     }
 
-    /// A text; numbers and dates that nobody quoted keep their source text.
-    fn text(&mut self, key: &Key, node: &Node, path: Path<'_>) -> Option<String> {
+    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
         if node.is_null() {
-            return None;
+            return true;
         }
-        if let Some(text) = node.text() {
-            return Some(text.to_owned());
-        }
-        self.mistyped(key, node, path, "a text");
-        None
-    }
-
-    /// A text that must be there.
-    fn label(&mut self, key: &Key, node: &Node, path: Path<'_>) -> String {
-        if node.is_null() {
-            self.mistyped(key, node, path, "a text");
-        }
-        self.text(key, node, path).unwrap_or_default()
-    }
-
-    fn count(&mut self, key: &Key, node: &Node, path: Path<'_>) -> Option<u64> {
-        let count = node.as_u64();
-        if count.is_none() && !node.is_null() {
-            self.mistyped(key, node, path, "a whole number");
-        }
-        count
-    }
-
-    fn flag(&mut self, key: &Key, node: &Node, path: Path<'_>) -> Option<bool> {
-        let flag = node.as_bool();
-        if flag.is_none() && !node.is_null() {
-            self.mistyped(key, node, path, "true or false");
-        }
-        flag
-    }
-
-    fn mistyped(&mut self, key: &Key, node: &Node, path: Path<'_>, wanted: &str) {
-        let span = if node.is_null() { key.span } else { node.span };
-        self.report.error(
-            "WRONG_TYPE",
-            path.key(&key.text),
-            span,
-            (
-                format!("`{}` must be {wanted}, not {}", key.text, node.describe()),
-                "correct the value; until then it is kept as it stands and has no effect",
-            ),
-        );
-    }
-
-    fn status<T>(
-        &mut self,
-        key: &Key,
-        node: &Node,
-        path: Path<'_>,
-        parse: fn(&str) -> Option<T>,
-        known: &str,
-    ) -> Option<T> {
-        if node.is_null() {
-            self.report.warning(
-                "NULL_STATUS",
-                path.key("status"),
-                key.span,
-                (
-                    "the status is empty; it counts as not begun".to_owned(),
-                    "write the status, or `pending`",
-                ),
-            );
-            return None;
-        }
-        let status = node.as_str().and_then(parse);
-        if status.is_none() {
-            self.report.error(
-                "UNKNOWN_STATUS",
-                path.key("status"),
-                node.span,
-                (
-                    format!("there is no status {}", node.describe()),
-                    &format!("write one of {known}"),
-                ),
-            );
-        }
-        status
-    }
-
-    fn nodes(&mut self, key: &Key, node: &Node, path: Path<'_>) -> Vec<PhaseNode> {
-        let path = path.key(&key.text);
-        if node.is_null() {
-            return Vec::new();
-        }
+        let key = &at.key.text;
         let Some(items) = node.as_seq() else {
-            self.report.error(
+            let message = format!("`{key}` must be a list, not {}", node.describe());
+            at.error(
                 "WRONG_TYPE",
-                path,
-                node.span,
-                (
-                    format!("`{}` must be a list, not {}", key.text, node.describe()),
-                    "begin each element with `- id: …`",
-                ),
+                node,
+                (message, "begin each element with `- id: …`"),
             );
-            return Vec::new();
+            return true;
         };
-        items
-            .iter()
-            .enumerate()
-            .filter_map(|(index, item)| self.node(item, path.index(index)))
-            .collect()
+        let path = at.place.path.key(key);
+        let items = items.iter().enumerate();
+        *self = items
+            .filter_map(|(index, item)| phase(item, path.index(index), at.report))
+            .collect();
+        true
     }
+}
 
-    fn node(&mut self, item: &Node, path: Path<'_>) -> Option<PhaseNode> {
-        let Some(map) = item.as_map() else {
-            self.report.error(
-                "WRONG_TYPE",
-                path,
-                item.span,
-                (
-                    format!("a phase must be a mapping, not {}", item.describe()),
-                    "write `- id: …` with `status: …` below it",
-                ),
-            );
-            return None;
-        };
-        let mut node = PhaseNode::default();
-        for (key, value) in map.iter() {
-            self.node_field(&mut node, (key, value), Place { map, path });
-        }
-        for required in ["id", "status"] {
-            if map.get(required).is_none() {
-                self.report.warning(
-                    "MISSING_KEY",
-                    path.key(required),
-                    first_line(item),
-                    (format!("the phase has no `{required}`"), "add it"),
-                );
-            }
-        }
-        Some(node)
-    }
+fn phase(item: &Node, path: Path<'_>, report: &mut Report<'_>) -> Option<PhaseNode> {
+    let Some(map) = item.as_map() else {
+        let message = format!("a phase must be a mapping, not {}", item.describe());
+        let words = (message, "write `- id: …` with `status: …` below it");
+        report.error("WRONG_TYPE", path, item.span, words);
+        return None;
+    };
+    let mut node = PhaseNode::default();
+    node.extra = fill(&mut node, map, path, report);
+    Checker { report }.missing(item, NODE, path, |key| {
+        (format!("the phase has no `{key}`"), "add it")
+    });
+    Some(node)
+}
 
-    fn node_field(&mut self, node: &mut PhaseNode, (key, value): (&Key, &Node), place: Place<'_>) {
-        let path = place.path;
-        let taken = match key.text.as_str() {
-            "id" => {
-                node.id = self.label(key, value, path);
-                true
-            }
-            "status" => {
-                node.status = self
-                    .status(
-                        key,
-                        value,
-                        path,
-                        PhaseStatus::parse,
-                        &names(PhaseStatus::ALL),
-                    )
-                    .unwrap_or_default();
-                true
-            }
-            "steps" | "phases" if !value.is_null() => self.children(node, key, value, path),
-            "gate" if !value.is_null() => {
-                node.gate = self.gate(key, value, path);
-                node.gate.is_some()
-            }
-            "gate-tracking" if !value.is_null() => {
-                node.gate_tracking = self.gate_tracking(key, value, path);
-                node.gate_tracking.is_some()
-            }
-            "claims" => {
-                node.claims = self.report.reader().claims(place);
-                !node.claims.is_empty()
-            }
-            "human-needed" => {
-                node.human_needed = self.human_needed(key, value, path, &mut node.extra);
-                true
-            }
-            "depends-on" => match text_list(value) {
-                Some(list) if !list.is_empty() => {
-                    node.depends_on = list;
-                    true
-                }
-                Some(_) => false,
-                None => {
-                    if !value.is_null() {
-                        self.mistyped(key, value, path, "a list of ids");
-                    }
-                    false
-                }
-            },
-            "retry-count" => {
-                node.retry_count = self.count(key, value, path);
-                node.retry_count.is_some()
-            }
-            name => {
-                if let Some(slot) = node.flag_slot(name) {
-                    *slot = self.flag(key, value, path);
-                    slot.is_some()
-                } else if let Some(slot) = node.text_slot(name) {
-                    *slot = self.text(key, value, path);
-                    slot.is_some()
-                } else {
-                    false
-                }
-            }
-        };
-        if !taken {
-            keep(&mut node.extra, key, value);
+impl Slot for Children {
+    fn written(&self, key: &str) -> Option<Written<'_>> {
+        match (self, key) {
+            (Self::Steps(nodes), "steps") | (Self::Phases(nodes), "phases") => nodes.written(key),
+            (Self::None | Self::Steps(_) | Self::Phases(_), _) => None,
         }
     }
 
-    fn children(&mut self, node: &mut PhaseNode, key: &Key, value: &Node, path: Path<'_>) -> bool {
-        if node.children != Children::None {
-            self.report.error(
-                "STEPS_AND_PHASES",
-                path.key(&key.text),
-                key.span,
-                (
-                    "the phase has both `steps` and `phases`".to_owned(),
-                    "keep one of them",
-                ),
-            );
+    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
+        if node.is_null() {
             return false;
         }
-        if value.as_seq().is_none() {
-            self.mistyped(key, value, path, "a list");
+        if *self != Self::None {
+            let path = at.place.path.key(&at.key.text);
+            let message = "the phase has both `steps` and `phases`".to_owned();
+            let words = (message, "keep one of them");
+            at.report
+                .error("STEPS_AND_PHASES", path, at.key.span, words);
             return false;
         }
-        let nodes = self.nodes(key, value, path);
-        node.children = if key.text == "steps" {
-            Children::Steps(nodes)
+        if node.as_seq().is_none() {
+            at.mistyped(node, "a list");
+            return false;
+        }
+        let mut nodes = Vec::new();
+        nodes.read(node, at);
+        *self = if at.key.text == "steps" {
+            Self::Steps(nodes)
         } else {
-            Children::Phases(nodes)
+            Self::Phases(nodes)
         };
         true
     }
+}
 
-    /// A gate; `None`, and told, when something in it is missing.
-    fn gate(&mut self, key: &Key, value: &Node, path: Path<'_>) -> Option<Gate> {
-        const KEYS: [&str; 4] = ["script", "on-fail-prompt", "max-retries", "timeout"];
-        let gate = value.get("script").and_then(Node::text).and_then(|script| {
-            Some(Gate {
-                script: script.to_owned(),
-                on_fail_prompt: value.get("on-fail-prompt").and_then(Node::text)?.to_owned(),
-                max_retries: value.get("max-retries").map_or(Some(3), Node::as_u64)?,
-                timeout_s: value.get("timeout").map_or(Some(60.0), Node::as_f64)?,
-                extra: others(value, &KEYS),
+impl Optional for Gate {
+    fn written(&self) -> Written<'_> {
+        Written::record(self)
+    }
+
+    /// A gate in which something is missing is none.
+    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
+        let text = |key| node.get(key).and_then(Node::text).map(str::to_owned);
+        let gate = text("script").and_then(|script| {
+            Some(Self {
+                script,
+                on_fail_prompt: text("on-fail-prompt")?,
+                max_retries: node.get("max-retries").map_or(Some(3), Node::as_u64)?,
+                timeout_s: node.get("timeout").map_or(Some(60.0), Node::as_f64)?,
+                extra: others(node, GATE),
             })
         });
         if gate.is_none() {
-            self.mistyped(
-                key,
-                value,
-                path,
-                "a mapping with `script` and `on-fail-prompt`",
-            );
+            at.mistyped(node, "a mapping with `script` and `on-fail-prompt`");
         }
         gate
     }
+}
 
-    fn gate_tracking(&mut self, key: &Key, value: &Node, path: Path<'_>) -> Option<GateTracking> {
-        let Some(map) = value.as_map() else {
-            self.mistyped(key, value, path, "a mapping");
+impl Optional for GateTracking {
+    fn written(&self) -> Written<'_> {
+        Written::record(self)
+    }
+
+    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
+        let Some(map) = node.as_map() else {
+            at.mistyped(node, "a mapping");
             return None;
         };
-        let path = path.key(&key.text);
-        let mut tracking = GateTracking::default();
-        for (key, value) in map.iter() {
-            let taken = match key.text.as_str() {
-                "attempts" => {
-                    tracking.attempts = self.count(key, value, path).unwrap_or_default();
-                    true
-                }
-                "status" => {
-                    tracking.status = self
-                        .status(key, value, path, GateStatus::parse, &names(GateStatus::ALL))
-                        .unwrap_or_default();
-                    true
-                }
-                "last-output" => {
-                    tracking.last_output = self.text(key, value, path);
-                    tracking.last_output.is_some()
-                }
-                "last-exit-code" => {
-                    tracking.last_exit_code = value.as_i64();
-                    tracking.last_exit_code.is_some()
-                }
-                "error" => {
-                    tracking.error = self.text(key, value, path);
-                    tracking.error.is_some()
-                }
-                _ => false,
-            };
-            if !taken {
-                keep(&mut tracking.extra, key, value);
-            }
-        }
+        let mut tracking = Self::default();
+        tracking.extra = at.fill(&mut tracking, map);
         Some(tracking)
     }
+}
 
-    fn human_needed(
+impl Optional for HumanNeeded {
+    fn written(&self) -> Written<'_> {
+        Written::record(self)
+    }
+
+    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
+        let Some(reason) = node.get("reason").and_then(Node::text) else {
+            at.mistyped(node, "a mapping with `reason`");
+            return None;
+        };
+        let details = node.get("details").filter(|details| !details.is_null());
+        let details = details.and_then(Node::text).map(str::to_owned);
+        let mut extra = others(node, HUMAN_NEEDED);
+        if let (None, Some(unread)) = (&details, node.get("details")) {
+            extra.push(("details".to_owned(), unread.clone()));
+        }
+        Some(Self {
+            reason: reason.to_owned(),
+            details,
+            extra,
+        })
+    }
+}
+
+impl Slot for Current {
+    fn written(&self, _: &str) -> Option<Written<'_>> {
+        Some(Written::record(self))
+    }
+
+    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
+        match node.as_map() {
+            Some(map) => drop(at.fill(self, map)),
+            None => at.mistyped(node, "a mapping"),
+        }
+        true
+    }
+}
+
+impl Slot for Stats {
+    fn written(&self, _: &str) -> Option<Written<'_>> {
+        Some(Written::record(self))
+    }
+
+    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
+        match node.as_map() {
+            Some(map) => self.extra = at.fill(self, map),
+            None => at.mistyped(node, "a mapping"),
+        }
+        true
+    }
+}
+
+struct Checker<'c, 'r> {
+    report: &'c mut Report<'r>,
+}
+
+impl Checker<'_, '_> {
+    /// Warns of the keys that must be there and are not.
+    fn missing(
         &mut self,
-        key: &Key,
-        value: &Node,
+        node: &Node,
+        fields: &[Field],
         path: Path<'_>,
-        outside: &mut Extra,
-    ) -> Option<HumanNeeded> {
-        const KEYS: [&str; 1] = ["reason"];
-        if let Some(reason) = value.get("reason").and_then(Node::text) {
-            let mut extra = others(value, &KEYS);
-            let details = extra.iter().position(|(key, node)| {
-                key == "details" && !node.is_null() && node.text().is_some()
-            });
-            let details = details.map(|at| extra.remove(at).1);
-            return Some(HumanNeeded {
-                reason: reason.to_owned(),
-                details: details.and_then(|node| node.text().map(str::to_owned)),
-                extra,
-            });
-        }
-        if !value.is_null() {
-            self.mistyped(key, value, path, "a mapping with `reason`");
-        }
-        keep(outside, key, value);
-        None
-    }
-
-    fn current(&mut self, key: &Key, node: &Node, progress: &mut Progress) {
-        let path = Path::ROOT.key("current");
-        let Some(map) = node.as_map() else {
-            return self.mistyped(key, node, Path::ROOT, "a mapping");
-        };
-        let mut current = Current::default();
-        for (key, value) in map.iter() {
-            let mut index = || {
-                let count = self.count(key, value, path)?;
-                usize::try_from(count).ok()
-            };
-            match key.text.as_str() {
-                "phase" => current.phase = index().unwrap_or_default(),
-                "step" => current.step = index(),
-                "sub-phase" => current.sub_phase = index(),
-                _ => keep(&mut progress.current_extra, key, value),
+        words: impl Fn(&str) -> (String, &'static str),
+    ) {
+        for Field { key, .. } in fields.iter().filter(|field| field.required) {
+            if node.get(key).is_none() {
+                let span = first_line(node);
+                self.report
+                    .warning("MISSING_KEY", path.key(key), span, words(key));
             }
         }
-        progress.current = current;
-    }
-
-    fn stats(&mut self, key: &Key, node: &Node) -> Stats {
-        let path = Path::ROOT.key("stats");
-        let mut stats = Stats::default();
-        let Some(map) = node.as_map() else {
-            self.mistyped(key, node, Path::ROOT, "a mapping");
-            return stats;
-        };
-        for (key, value) in map.iter() {
-            let taken = match key.text.as_str() {
-                // Written as null when it is not there, so null is nothing to keep.
-                "started-at" => {
-                    stats.started_at = self.text(key, value, path);
-                    value.is_null() || stats.started_at.is_some()
-                }
-                "total-phases" => {
-                    stats.total_phases = self.count(key, value, path).unwrap_or_default();
-                    true
-                }
-                "completed-phases" => {
-                    stats.completed_phases = self.count(key, value, path).unwrap_or_default();
-                    true
-                }
-                name => {
-                    if let Some(slot) = stats.text_slot(name) {
-                        *slot = self.text(key, value, path);
-                        slot.is_some()
-                    } else if let Some(slot) = stats.count_slot(name) {
-                        *slot = self.count(key, value, path);
-                        slot.is_some()
-                    } else {
-                        false
-                    }
-                }
-            };
-            if !taken {
-                keep(&mut stats.extra, key, value);
-            }
-        }
-        stats
     }
 
     /// What only shows when the whole document has been read.
-    fn check_whole(&mut self, map: &Map, root: &Node, progress: &Progress) {
-        for required in ["sprint-id", "status", "phases", "current", "stats"] {
-            if map.get(required).is_none() {
-                self.report.warning(
-                    "MISSING_KEY",
-                    Path::ROOT.key(required),
-                    first_line(root),
-                    (
-                        format!("the document has no `{required}`"),
-                        "piton adds it when it next writes the file",
-                    ),
-                );
-            }
-        }
+    fn check_whole(&mut self, map: &Map, progress: &Progress) {
         self.check_counters(map, progress);
         self.check_pointer(map, progress);
-        let elapsed = map
-            .get("stats")
-            .and_then(|stats| stats.as_map()?.entry("elapsed"));
-        let Some((_, value)) = elapsed else { return };
-        if value
-            .text()
-            .is_some_and(|text| !value.is_null() && parse_elapsed(text).is_none())
-        {
-            let stats = Path::ROOT.key("stats");
-            self.report.warning(
-                "UNREADABLE_DURATION",
-                stats.key("elapsed"),
-                value.span,
-                (
-                    format!("{} is no duration", value.describe()),
-                    "write it as HH:MM:SS",
-                ),
-            );
+        let stats = map.get("stats");
+        let Some(value) = stats.and_then(|stats| stats.get("elapsed")) else {
+            return;
+        };
+        let text = value.text().filter(|_| !value.is_null());
+        if text.is_some_and(|text| parse_elapsed(text).is_none()) {
+            let path = Path::ROOT.key("stats");
+            let message = format!("{} is no duration", value.describe());
+            let words = (message, "write it as HH:MM:SS");
+            let path = path.key("elapsed");
+            self.report
+                .warning("UNREADABLE_DURATION", path, value.span, words);
         }
     }
 
@@ -569,44 +331,32 @@ impl Reader<'_> {
         let Some(stats) = map.get("stats").and_then(Node::as_map) else {
             return;
         };
-        let have = &progress.stats;
-        let real = progress.derived_stats();
+        let (have, real) = (&progress.stats, progress.derived_stats());
+        let steps = |steps: Option<u64>| steps.unwrap_or(0);
         for (key, have, real) in [
-            (
-                "total-phases",
-                Some(have.total_phases),
-                Some(real.total_phases),
-            ),
+            ("total-phases", Some(have.total_phases), real.total_phases),
             (
                 "completed-phases",
                 Some(have.completed_phases),
-                Some(real.completed_phases),
+                real.completed_phases,
             ),
-            (
-                "total-steps",
-                have.total_steps,
-                real.total_steps.or(Some(0)),
-            ),
+            ("total-steps", have.total_steps, steps(real.total_steps)),
             (
                 "completed-steps",
                 have.completed_steps,
-                real.completed_steps.or(Some(0)),
+                steps(real.completed_steps),
             ),
         ] {
-            let (Some((_, node)), Some(have), Some(real)) = (stats.entry(key), have, real) else {
+            let (Some(node), Some(have)) = (stats.get(key), have) else {
                 continue;
             };
             if have != real && !node.is_null() {
                 let path = Path::ROOT.key("stats");
-                self.report.warning(
-                    "COUNTER_DISAGREES",
-                    path.key(key),
-                    node.span,
-                    (
-                        format!("`{key}` is {have}; counted, it is {real}"),
-                        "nothing to do: piton counts again when it next writes the file",
-                    ),
-                );
+                let message = format!("`{key}` is {have}; counted, it is {real}");
+                let hint = "nothing to do: piton counts again when it next writes the file";
+                let words = (message, hint);
+                self.report
+                    .warning("COUNTER_DISAGREES", path.key(key), node.span, words);
             }
         }
     }
@@ -619,145 +369,22 @@ impl Reader<'_> {
         let finished = progress.status == SprintStatus::Completed;
         let nothing = progress.phases.is_empty();
         if !finished && !nothing && progress.current_node().is_none() {
-            self.pointer_problem(key.span);
+            let message = "`current` names no phase that exists".to_owned();
+            let hint = "point it at the phase to go on with; without that piton takes the first \
+                that is not done";
+            let path = Path::ROOT.key("current");
+            self.report
+                .warning("POINTER_OUT_OF_RANGE", path, key.span, (message, hint));
         }
     }
-
-    fn pointer_problem(&mut self, span: Span) {
-        self.report.warning("POINTER_OUT_OF_RANGE", Path::ROOT.key("current"), span, (
-            "`current` names no phase that exists".to_owned(),
-            "point it at the phase to go on with; without that piton takes the first that is not done",
-        ));
-    }
 }
 
-/// All words of a status, for a hint.
-fn names<T: Copy + Word>(all: &[T]) -> String {
-    all.iter()
-        .map(|status| format!("`{}`", status.word()))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-trait Word {
-    fn word(self) -> &'static str;
-}
-
-impl Word for SprintStatus {
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
-}
-
-impl Word for PhaseStatus {
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
-}
-
-impl Word for GateStatus {
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
-}
-
-fn text_list(node: &Node) -> Option<Vec<String>> {
-    node.as_seq()?
-        .iter()
-        .map(|item| item.text().filter(|_| !item.is_null()).map(str::to_owned))
-        .collect()
-}
-
-/// The pairs under other keys than `known`.
-fn others(node: &Node, known: &[&str]) -> Extra {
-    let Some(map) = node.as_map() else {
-        return Vec::new();
-    };
-    map.iter()
-        .filter(|(key, _)| !known.contains(&key.text.as_str()))
+/// The pairs under other keys than those of a table.
+fn others(node: &Node, fields: &[Field]) -> Extra {
+    let pairs = node.as_map().into_iter().flat_map(Map::iter);
+    let is_other = |key: &Key| fields.iter().all(|field| field.key != key.text);
+    let others = pairs.filter(|(key, _)| is_other(key));
+    others
         .map(|(key, node)| (key.text.clone(), node.clone()))
         .collect()
-}
-
-impl Progress {
-    fn tree_slot(&mut self, key: &str) -> Option<&mut Option<Node>> {
-        Some(match key {
-            "parallel-tasks" => &mut self.parallel_tasks,
-            "orchestration" => &mut self.orchestration,
-            "step-queue" => &mut self.step_queue,
-            "prompts" => &mut self.prompts,
-            "worktree" => &mut self.worktree,
-            "dependency-graph" => &mut self.dependency_graph,
-            "per-iteration-hooks" => &mut self.per_iteration_hooks,
-            "hook-tasks" => &mut self.hook_tasks,
-            "retry" => &mut self.retry,
-            "config" => &mut self.config,
-            "parallel-execution" => &mut self.parallel_execution,
-            "operator-queue" => &mut self.operator_queue,
-            _ => return None,
-        })
-    }
-
-    fn text_slot(&mut self, key: &str) -> Option<&mut Option<String>> {
-        Some(match key {
-            "last-activity" => &mut self.last_activity,
-            "pause-reason" => &mut self.pause_reason,
-            "breakpoint-phase-id" => &mut self.breakpoint_phase_id,
-            "error" => &mut self.error,
-            "failed-phase" => &mut self.failed_phase,
-            "blocked-at" => &mut self.blocked_at,
-            "summary" => &mut self.summary,
-            "interrupted-at" => &mut self.interrupted_at,
-            "interrupted-signal" => &mut self.interrupted_signal,
-            _ => return None,
-        })
-    }
-}
-
-impl PhaseNode {
-    fn flag_slot(&mut self, key: &str) -> Option<&mut Option<bool>> {
-        Some(match key {
-            "parallel" => &mut self.parallel,
-            "wait-for-parallel" => &mut self.wait_for_parallel,
-            "break" => &mut self.break_after,
-            "injected" => &mut self.injected,
-            _ => return None,
-        })
-    }
-
-    fn text_slot(&mut self, key: &str) -> Option<&mut Option<String>> {
-        Some(match key {
-            "prompt" => &mut self.prompt,
-            "model" => &mut self.model,
-            "injected-at" => &mut self.injected_at,
-            "started-at" => &mut self.started_at,
-            "completed-at" => &mut self.completed_at,
-            "elapsed" => &mut self.elapsed,
-            "summary" => &mut self.summary,
-            "error" => &mut self.error,
-            "next-retry-at" => &mut self.next_retry_at,
-            "commit" => &mut self.commit,
-            _ => return None,
-        })
-    }
-}
-
-impl Stats {
-    fn text_slot(&mut self, key: &str) -> Option<&mut Option<String>> {
-        Some(match key {
-            "completed-at" => &mut self.completed_at,
-            "elapsed" => &mut self.elapsed,
-            _ => return None,
-        })
-    }
-
-    fn count_slot(&mut self, key: &str) -> Option<&mut Option<u64>> {
-        Some(match key {
-            "total-steps" => &mut self.total_steps,
-            "completed-steps" => &mut self.completed_steps,
-            "current-iteration" => &mut self.current_iteration,
-            "max-iterations" => &mut self.max_iterations,
-            _ => return None,
-        })
-    }
 }

@@ -1,5 +1,10 @@
 //! What `PROGRESS.yaml`, `SPRINT.yaml` and workflows must be, strictly.
 
+use super::progress::{
+    Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus, Progress,
+    SprintStatus, Stats,
+};
+use crate::record::record;
 use crate::shape::{Field, Named, Rest, Shape, Text};
 
 const TEXT: Shape = Shape::TEXT;
@@ -8,24 +13,8 @@ const TIME: Shape = Shape::DATE_TIME;
 const TEXTS: Shape = Shape::List(&Shape::TEXT);
 const ID: Shape = Shape::Text(Text::NotEmpty);
 const MODEL: Shape = Shape::one_of(&["sonnet", "opus", "haiku"]);
-const PHASE_STATUS: Shape = Shape::one_of(&[
-    "pending",
-    "in-progress",
-    "completed",
-    "blocked",
-    "skipped",
-    "failed",
-]);
-const SPRINT_STATUS: Shape = Shape::one_of(&[
-    "not-started",
-    "in-progress",
-    "completed",
-    "blocked",
-    "paused",
-    "paused-at-breakpoint",
-    "needs-human",
-    "interrupted",
-]);
+const PHASE_STATUS: Shape = Shape::one_of(PhaseStatus::WORDS);
+const SPRINT_STATUS: Shape = Shape::one_of(SprintStatus::WORDS);
 const CATEGORIES: Shape = Shape::List(&Shape::one_of(&[
     "network",
     "rate-limit",
@@ -51,183 +40,205 @@ const fn closed(fields: &'static [Field]) -> Shape {
 }
 
 /// A `PROGRESS.yaml`.
-pub static PROGRESS_SHAPE: Shape = closed(&[
-    must("sprint-id", ID).about("The id of the sprint"),
-    must("status", SPRINT_STATUS).about("Where the sprint stands"),
-    must("phases", Shape::List(&Shape::Named(&PHASE))),
-    must("current", CURRENT).about("The node to go on with, counted from 0"),
-    must("stats", Shape::Named(&STATS)),
-    may("parallel-tasks", Shape::List(&Shape::Named(&PARALLEL_TASK))),
-    may("orchestration", Shape::Named(&ORCHESTRATION)),
-    may("step-queue", Shape::List(&Shape::Named(&QUEUED_STEP))),
-    may("prompts", PROMPTS),
-    may("worktree", WORKTREE),
-    may("dependency-graph", Shape::List(&DEPENDENCIES)),
-    may("per-iteration-hooks", Shape::List(&Shape::Named(&HOOK))),
-    may("hook-tasks", Shape::List(&Shape::Named(&HOOK_TASK))),
-    RETRY,
-    CONFIG,
-    PARALLEL_EXECUTION,
-    may("operator-queue", Shape::List(&Shape::Named(&REQUEST))),
-    may("last-activity", TIME).about("The last sign of life"),
-    may("pause-reason", TEXT),
-    may("breakpoint-phase-id", TEXT),
-    may("error", TEXT),
-    may("failed-phase", TEXT),
-    may("blocked-at", TIME),
-    HUMAN_NEEDED,
-    may("summary", TEXT),
-    may("interrupted-at", TIME),
-    may("interrupted-signal", TEXT),
-]);
+pub static PROGRESS_SHAPE: Shape = closed(PROGRESS);
+
+record!(
+    PROGRESS,
+    Progress {
+        sprint_id: must("sprint-id", ID).about("The id of the sprint"),
+        status: must("status", SPRINT_STATUS).about("Where the sprint stands"),
+        phases: must("phases", Shape::List(&Shape::Named(&PHASE))),
+        current: must("current", closed(CURRENT)).about("The node to go on with, counted from 0"),
+        stats: must("stats", Shape::Named(&STATS_SHAPE)),
+        parallel_tasks: may("parallel-tasks", Shape::List(&Shape::Named(&PARALLEL_TASK))),
+        orchestration: may("orchestration", Shape::Named(&ORCHESTRATION)),
+        step_queue: may("step-queue", Shape::List(&Shape::Named(&QUEUED_STEP))),
+        prompts: may("prompts", PROMPTS),
+        worktree: may("worktree", WORKTREE),
+        dependency_graph: may("dependency-graph", Shape::List(&DEPENDENCIES)),
+        per_iteration_hooks: may("per-iteration-hooks", Shape::List(&Shape::Named(&HOOK))),
+        hook_tasks: may("hook-tasks", Shape::List(&Shape::Named(&HOOK_TASK))),
+        retry: RETRY,
+        config: CONFIG,
+        parallel_execution: PARALLEL_EXECUTION,
+        operator_queue: may("operator-queue", Shape::List(&Shape::Named(&REQUEST))),
+        last_activity: may("last-activity", TIME).about("The last sign of life"),
+        pause_reason: may("pause-reason", TEXT),
+        breakpoint_phase_id: may("breakpoint-phase-id", TEXT),
+        error: may("error", TEXT),
+        failed_phase: may("failed-phase", TEXT),
+        blocked_at: may("blocked-at", TIME),
+        human_needed: may("human-needed", closed(HUMAN_NEEDED)),
+        summary: may("summary", TEXT),
+        interrupted_at: may("interrupted-at", TIME),
+        interrupted_signal: may("interrupted-signal", TEXT),
+    }
+);
+
+// A phase, a step or a sub-phase. What each of them must have strictly differs
+// in the first five keys.
+record!(
+    NODE,
+    PhaseNode {
+        id: must("id", ID),
+        status: must("status", PHASE_STATUS),
+        prompt: may("prompt", TEXT),
+        children: may("steps", Shape::List(&Shape::Named(&STEP))),
+        children: may("phases", Shape::List(&Shape::Named(&SUB_PHASE))),
+        parallel: may("parallel", Shape::Bool),
+        wait_for_parallel: may("wait-for-parallel", Shape::Bool),
+        model: may("model", MODEL),
+        break_after: may("break", Shape::Bool),
+        gate: may("gate", Shape::Named(&COMPILED_GATE)),
+        gate_tracking: may("gate-tracking", Shape::Named(&TRACKING_SHAPE)),
+        claims: CLAIMS,
+        depends_on: may("depends-on", TEXTS).about("Siblings that must be done before"),
+        injected: may("injected", Shape::Bool).about("Put in while the sprint ran"),
+        injected_at: may("injected-at", TIME),
+        started_at: may("started-at", TIME),
+        completed_at: may("completed-at", TIME),
+        elapsed: may("elapsed", TEXT).about("HH:MM:SS"),
+        summary: may("summary", TEXT),
+        error: may("error", TEXT),
+        retry_count: may("retry-count", COUNT),
+        next_retry_at: may("next-retry-at", TIME),
+        human_needed: may("human-needed", closed(HUMAN_NEEDED)),
+        commit: may("commit", TEXT),
+    }
+);
+
+/// The keys of a kind of node: its own ones, and those that all kinds have.
+const fn node<const N: usize>(own: &[Field], all_kinds: &[Field]) -> [Field; N] {
+    const SHARED_FROM: usize = 5;
+    let mut all = [own[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < own.len() {
+            own[at]
+        } else {
+            all_kinds[SHARED_FROM + at - own.len()]
+        };
+        at += 1;
+    }
+    all
+}
 
 static PHASE: Named = Named {
     name: "Phase",
-    shape: closed(&[
+    shape: closed(&PHASE_KEYS),
+};
+
+static PHASE_KEYS: [Field; 23] = {
+    let own = [
         must("id", ID),
         must("status", PHASE_STATUS),
         may("prompt", TEXT).about("Of a phase without steps"),
         may("steps", Shape::List(&Shape::Named(&STEP))),
-        may("parallel", Shape::Bool),
-        may("wait-for-parallel", Shape::Bool),
-        may("model", MODEL),
-        may("break", Shape::Bool).about("Whether the sprint stops behind it"),
-        GATE,
-        GATE_TRACKING,
-        CLAIMS,
-        DEPENDS_ON,
-        INJECTED,
-        INJECTED_AT,
-        STARTED_AT,
-        COMPLETED_AT,
-        ELAPSED,
-        may("summary", TEXT),
-        may("error", TEXT),
-        may("retry-count", COUNT),
-        may("next-retry-at", TIME),
-        HUMAN_NEEDED,
-        may("commit", TEXT),
-    ]),
+    ];
+    let mut fields = node(&own, NODE);
+    fields[7] = fields[7].about("Whether the sprint stops behind it");
+    fields
 };
 
 static STEP: Named = Named {
     name: "Step",
-    shape: closed(&[
+    shape: closed(&STEP_KEYS),
+};
+
+static STEP_KEYS: [Field; 23] = {
+    let own = [
         must("id", ID),
         must("prompt", TEXT),
         must("status", PHASE_STATUS),
         must("phases", Shape::List(&Shape::Named(&SUB_PHASE))),
-        may("parallel", Shape::Bool),
-        may("wait-for-parallel", Shape::Bool),
-        may("model", MODEL),
-        may("break", Shape::Bool),
-        GATE,
-        GATE_TRACKING,
-        CLAIMS,
-        DEPENDS_ON,
-        INJECTED,
-        INJECTED_AT,
-        STARTED_AT,
-        COMPLETED_AT,
-        ELAPSED,
-        may("summary", TEXT),
-        may("error", TEXT),
-        may("retry-count", COUNT),
-        may("next-retry-at", TIME),
-        HUMAN_NEEDED,
-        may("commit", TEXT),
-    ]),
+    ];
+    node(&own, NODE)
 };
 
 static SUB_PHASE: Named = Named {
     name: "SubPhase",
-    shape: closed(&[
+    shape: closed(&SUB_PHASE_KEYS),
+};
+
+static SUB_PHASE_KEYS: [Field; 22] = {
+    let own = [
         must("id", ID),
         must("status", PHASE_STATUS),
         must("prompt", TEXT),
-        may("parallel", Shape::Bool),
-        may("wait-for-parallel", Shape::Bool),
-        may("model", MODEL),
-        may("break", Shape::Bool),
-        GATE,
-        GATE_TRACKING,
-        CLAIMS,
-        DEPENDS_ON,
-        INJECTED,
-        INJECTED_AT,
-        STARTED_AT,
-        COMPLETED_AT,
-        ELAPSED,
-        may("summary", TEXT),
-        may("error", TEXT),
-        may("retry-count", COUNT),
-        may("next-retry-at", TIME),
-        HUMAN_NEEDED,
-        may("commit", TEXT),
-    ]),
+    ];
+    node(&own, NODE)
 };
 
-const DEPENDS_ON: Field = may("depends-on", TEXTS).about("Siblings that must be done before");
-const INJECTED: Field = may("injected", Shape::Bool).about("Put in while the sprint ran");
-const INJECTED_AT: Field = may("injected-at", TIME);
-const STARTED_AT: Field = may("started-at", TIME);
-const COMPLETED_AT: Field = may("completed-at", TIME);
-const ELAPSED: Field = may("elapsed", TEXT).about("HH:MM:SS");
-const HUMAN_NEEDED: Field = may(
-    "human-needed",
-    closed(&[must("reason", TEXT), may("details", TEXT)]),
-);
 const CLAIMS: Field =
     may("claims", Shape::CLAIMS).about("What little proof is worth, as in piton's `[claims]`");
-const GATE: Field = may("gate", Shape::Named(&COMPILED_GATE));
-const GATE_TRACKING: Field = may("gate-tracking", Shape::Named(&TRACKING));
+
+record!(
+    HUMAN_NEEDED,
+    HumanNeeded {
+        reason: must("reason", TEXT),
+        details: may("details", TEXT),
+    }
+);
 
 static COMPILED_GATE: Named = Named {
     name: "Gate",
-    shape: closed(&[
-        must("script", ID),
-        must("on-fail-prompt", ID),
-        must("max-retries", COUNT).about("How often the script runs in all"),
-        must("timeout", Shape::Number { min: Some(0) }).about("Seconds"),
-    ]),
+    shape: closed(GATE),
 };
 
-static TRACKING: Named = Named {
+record!(
+    GATE,
+    Gate {
+        script: must("script", ID),
+        on_fail_prompt: must("on-fail-prompt", ID),
+        max_retries: must("max-retries", COUNT).about("How often the script runs in all"),
+        timeout_s: must("timeout", Shape::Number { min: Some(0) }).about("Seconds"),
+    }
+);
+
+static TRACKING_SHAPE: Named = Named {
     name: "GateTracking",
-    shape: closed(&[
-        must("attempts", COUNT),
-        must(
-            "status",
-            Shape::one_of(&[
-                "pending", "running", "passed", "retrying", "failed", "blocked",
-            ]),
-        ),
-        may("last-output", TEXT),
-        may("last-exit-code", Shape::Integer { min: None }),
-        may("error", TEXT),
-    ]),
+    shape: closed(TRACKING),
 };
 
-const CURRENT: Shape = closed(&[
-    must("phase", COUNT),
-    must("step", INDEX_OR_NULL),
-    must("sub-phase", INDEX_OR_NULL),
-]);
+record!(
+    TRACKING,
+    GateTracking {
+        attempts: must("attempts", COUNT),
+        status: must("status", Shape::one_of(GateStatus::WORDS)),
+        last_output: may("last-output", TEXT),
+        last_exit_code: may("last-exit-code", Shape::Integer { min: None }),
+        error: may("error", TEXT),
+    }
+);
 
-static STATS: Named = Named {
+record!(
+    CURRENT,
+    Current {
+        phase: must("phase", COUNT),
+        step: must("step", INDEX_OR_NULL),
+        sub_phase: must("sub-phase", INDEX_OR_NULL),
+    }
+);
+
+static STATS_SHAPE: Named = Named {
     name: "Stats",
-    shape: closed(&[
-        must("started-at", TIME_OR_NULL),
-        may("completed-at", TIME_OR_NULL),
-        must("total-phases", COUNT).about("Top-level phases"),
-        must("completed-phases", COUNT),
-        may("total-steps", COUNT),
-        may("completed-steps", COUNT),
-        may("elapsed", TEXT),
-        may("current-iteration", COUNT),
-        may("max-iterations", COUNT),
-    ]),
+    shape: closed(STATS),
 };
+
+record!(
+    STATS,
+    Stats {
+        started_at: must("started-at", TIME_OR_NULL),
+        completed_at: may("completed-at", TIME_OR_NULL),
+        total_phases: must("total-phases", COUNT).about("Top-level phases"),
+        completed_phases: must("completed-phases", COUNT),
+        total_steps: may("total-steps", COUNT),
+        completed_steps: may("completed-steps", COUNT),
+        elapsed: may("elapsed", TEXT),
+        current_iteration: may("current-iteration", COUNT),
+        max_iterations: may("max-iterations", COUNT),
+    }
+);
 
 static PARALLEL_TASK: Named = Named {
     name: "ParallelTask",
