@@ -35,14 +35,14 @@ impl<'p> Path<'p> {
         }
     }
 
-    pub(crate) fn key(&'p self, key: &'p str) -> Path<'p> {
+    pub(crate) const fn key(&'p self, key: &'p str) -> Path<'p> {
         Path {
             parent: Some(self),
             step: Step::Key(key),
         }
     }
 
-    pub(crate) fn index(&'p self, index: usize) -> Path<'p> {
+    pub(crate) const fn index(&'p self, index: usize) -> Path<'p> {
         Path {
             parent: Some(self),
             step: Step::Index(index),

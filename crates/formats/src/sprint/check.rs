@@ -8,41 +8,41 @@
 use std::collections::HashSet;
 
 use super::elapsed::parse_elapsed;
-use super::field::{Path, Report, Words, filled, first_line, found, is_object, is_truthy, span_of};
+use super::field::{
+    Checker, Path, Report, filled, first_line, found, is_object, is_truthy, span_of,
+};
+use super::shape::{MODELS, RETRY_CATEGORIES};
 use super::{SPRINT_SHAPE, WORKFLOW_SHAPE, dependencies, worktree};
 use crate::tolerant::Place;
 use crate::yaml::{Kind, Node, Span, Value};
 
-pub(super) const MODELS: [&str; 3] = ["sonnet", "opus", "haiku"];
-
 /// Checks `SPRINT.yaml` on its own.
 pub(super) fn sprint(root: &Node, report: &mut Report<'_>) {
-    if !is_object(root) {
-        return report.error(
-            "INVALID_SPRINT",
-            Path::ROOT,
-            root.span,
-            (
-                format!("a sprint is a mapping, not {}", root.describe()),
-                "begin with `workflow:` and `collections:`",
-            ),
-        );
+    let mut top = Checker::new(root, Path::ROOT, report);
+    let hint = "begin with `workflow:` and `collections:`";
+    if !top.is_mapping("INVALID_SPRINT", "a sprint is a mapping", hint) {
+        return;
     }
     if filled(root, "workflow").is_none() {
-        report.error(
+        top.error(
             "MISSING_WORKFLOW",
-            Path::ROOT.key("workflow"),
-            span_of(root, "workflow"),
-            (
-                format!("the sprint names no workflow{}", found(root, "workflow")),
-                "add `workflow: NAME`, the name of a file in the folder of workflows",
-            ),
+            "workflow",
+            format!("the sprint names no workflow{}", found(root, "workflow")),
+            "add `workflow: NAME`, the name of a file in the folder of workflows",
         );
     }
-    model(root, Path::ROOT, report);
+    model(&mut top);
     if let Some(node) = root.get("collections") {
-        collections(node, span_of(root, "collections"), report);
-        steps_beside_collections(root, report);
+        collections(node, span_of(root, "collections"), top.report);
+        if root.get("steps").is_some() {
+            // The older form beside the newer one, which alone is read.
+            top.warning(
+                "STEPS_IGNORED",
+                "steps",
+                "`steps` has no effect beside `collections`",
+                "move its items into a collection",
+            );
+        }
     }
     worktree::check_sprint(root, report);
     limits(root, report);
@@ -59,48 +59,30 @@ pub(super) fn missing_collections(root: &Node, report: &mut Report<'_>) {
     };
     let span = root.as_map().and_then(|map| map.entry("steps"));
     let span = span.map_or_else(|| first_line(root), |(key, _)| key.span);
+    let words = ("the sprint has no collections".to_owned(), hint);
     report.error(
         "MISSING_COLLECTIONS",
         Path::ROOT.key("collections"),
         span,
-        ("the sprint has no collections".to_owned(), hint),
-    );
-}
-
-/// Warns of the older form beside the newer one, which alone is read.
-fn steps_beside_collections(root: &Node, report: &mut Report<'_>) {
-    if root.get("steps").is_none() {
-        return;
-    }
-    let span = span_of(root, "steps");
-    report.warning(
-        "STEPS_IGNORED",
-        Path::ROOT.key("steps"),
-        span,
-        (
-            "`steps` has no effect beside `collections`".to_owned(),
-            "move its items into a collection",
-        ),
+        words,
     );
 }
 
 /// Checks that `model` is one of the three.
-fn model(node: &Node, path: Path<'_>, report: &mut Report<'_>) {
-    let Some(model) = node.get("model").filter(|model| !model.is_null()) else {
+fn model(at: &mut Checker<'_, '_>) {
+    let Some(model) = at.node.get("model").filter(|model| !model.is_null()) else {
         return;
     };
     if !model.as_str().is_some_and(|name| MODELS.contains(&name)) {
-        report.error(
+        let message = match model.as_str() {
+            Some(name) => format!("there is no model `{name}`"),
+            None => format!("a model is a name, not {}", model.describe()),
+        };
+        at.error(
             "INVALID_MODEL",
-            path.key("model"),
-            model.span,
-            (
-                match model.as_str() {
-                    Some(name) => format!("there is no model `{name}`"),
-                    None => format!("a model is a name, not {}", model.describe()),
-                },
-                "write `sonnet`, `opus` or `haiku`",
-            ),
+            "model",
+            message,
+            "write `sonnet`, `opus` or `haiku`",
         );
     }
 }
@@ -108,40 +90,35 @@ fn model(node: &Node, path: Path<'_>, report: &mut Report<'_>) {
 fn collections(node: &Node, span: Span, report: &mut Report<'_>) {
     let path = Path::ROOT.key("collections");
     if !is_object(node) {
-        return report.error(
-            "INVALID_COLLECTIONS",
-            path,
-            span,
-            (
-                format!("`collections` must be a mapping, not {}", node.describe()),
-                "write a name such as `step:` below it, and a list below that",
-            ),
-        );
+        let message = format!("`collections` must be a mapping, not {}", node.describe());
+        let hint = "write a name such as `step:` below it, and a list below that";
+        return report.error("INVALID_COLLECTIONS", path, span, (message, hint));
     }
     let mut unfit: Vec<String> = Vec::new();
     for (name, span, list) in entries(node) {
         let Some(items) = list.as_seq() else {
-            report.error(
-                "INVALID_COLLECTION",
-                path.key(&name),
-                span,
-                (
-                    format!(
-                        "the collection `{name}` must be a list, not {}",
-                        list.describe()
-                    ),
-                    "begin each of its items with `- `",
-                ),
-            );
+            let list = list.describe();
+            let message = format!("the collection `{name}` must be a list, not {list}");
+            let words = (message, "begin each of its items with `- `");
+            report.error("INVALID_COLLECTION", path.key(&name), span, words);
             continue;
         };
         let collection_path = path.key(&name);
         let mut ids = HashSet::new();
         for (index, entry) in items.iter().enumerate() {
-            if !item(entry, collection_path.index(index), report) {
+            let mut at = Checker::new(entry, collection_path.index(index), report);
+            if !item(&mut at) {
                 unfit.push(format!("{name}["));
             }
-            duplicate_id(entry, &mut ids, collection_path.index(index), report);
+            if filled(entry, "id").is_some_and(|id| !ids.insert(id)) {
+                let id = filled(entry, "id").unwrap_or_default();
+                at.warning(
+                    "DUPLICATE_ITEM_ID",
+                    "id",
+                    format!("an item above has the id `{id}` too"),
+                    "give each item of a collection an id of its own",
+                );
+            }
         }
         // As in the original, which compares the beginnings of paths.
         if !unfit.iter().any(|other| other.starts_with(&name)) {
@@ -174,62 +151,39 @@ pub(super) fn entries(node: &Node) -> Vec<(String, Span, &Node)> {
 }
 
 /// Checks one item; false when nothing can be said about its dependencies.
-fn item(item: &Node, path: Path<'_>, report: &mut Report<'_>) -> bool {
-    if !is_object(item) {
-        report.error(
-            "INVALID_COLLECTION_ITEM",
-            path,
-            item.span,
-            (
-                format!("an item must be a mapping, not {}", item.describe()),
-                "write `- prompt: …`",
-            ),
-        );
+fn item(at: &mut Checker<'_, '_>) -> bool {
+    let item = at.node;
+    let hint = "write `- prompt: …`";
+    if !at.is_mapping("INVALID_COLLECTION_ITEM", "an item must be a mapping", hint) {
         return false;
     }
-    let span = span_of(item, "prompt");
     match filled(item, "prompt") {
-        None => report.error(
+        None => at.error(
             "MISSING_ITEM_PROMPT",
-            path.key("prompt"),
-            span,
-            (
-                format!("the item has no prompt{}", found(item, "prompt")),
-                prompt_hint(item, "add `prompt:` with what is to be done"),
-            ),
+            "prompt",
+            format!("the item has no prompt{}", found(item, "prompt")),
+            prompt_hint(item, "add `prompt:` with what is to be done"),
         ),
-        Some(prompt) if prompt.trim().is_empty() => {
-            report.error(
-                "EMPTY_ITEM_PROMPT",
-                path.key("prompt"),
-                span,
-                (
-                    "the prompt of the item is blank".to_owned(),
-                    "say what is to be done",
-                ),
-            );
-        }
+        Some(prompt) if prompt.trim().is_empty() => at.error(
+            "EMPTY_ITEM_PROMPT",
+            "prompt",
+            "the prompt of the item is blank",
+            "say what is to be done",
+        ),
         Some(_) => {}
     }
-    if item
-        .get("workflow")
-        .is_some_and(|node| node.as_str().is_none())
-    {
-        report.error(
+    let workflow = item.get("workflow");
+    if workflow.is_some_and(|node| node.as_str().is_none()) {
+        let found = found(item, "workflow");
+        at.error(
             "INVALID_ITEM_WORKFLOW",
-            path.key("workflow"),
-            span_of(item, "workflow"),
-            (
-                format!(
-                    "the workflow of an item must be a string{}",
-                    found(item, "workflow")
-                ),
-                "write the name of a workflow, in quotes if it looks like a number",
-            ),
+            "workflow",
+            format!("the workflow of an item must be a string{found}"),
+            "write the name of a workflow, in quotes if it looks like a number",
         );
     }
-    model(item, path, report);
-    dependencies::check_form(item, path, report)
+    model(at);
+    dependencies::check_form(at)
 }
 
 /// What to say about a prompt that is not there, or that is a mapping because
@@ -246,41 +200,16 @@ fn prompt_hint(node: &Node, otherwise: &'static str) -> &'static str {
     }
 }
 
-fn duplicate_id<'n>(
-    item: &'n Node,
-    seen: &mut HashSet<&'n str>,
-    path: Path<'_>,
-    report: &mut Report<'_>,
-) {
-    let Some(id) = filled(item, "id") else { return };
-    if !seen.insert(id) {
-        report.warning(
-            "DUPLICATE_ITEM_ID",
-            path.key("id"),
-            span_of(item, "id"),
-            (
-                format!("an item above has the id `{id}` too"),
-                "give each item of a collection an id of its own",
-            ),
-        );
-    }
-}
-
 /// Checks that the collections that the phases of a workflow go through exist.
 pub(super) fn collections_exist(root: &Node, workflow: &Node, report: &mut Report<'_>) {
     let collections = root.get("collections").map(entries).unwrap_or_default();
     if collections.is_empty() {
-        let span = span_of(root, "collections");
-        report.error(
+        return Checker::new(root, Path::ROOT, report).error(
             "EMPTY_COLLECTIONS",
-            Path::ROOT.key("collections"),
-            span,
-            (
-                "there is no collection in `collections`".to_owned(),
-                "add one list, as in `step:` with `- prompt: …` below it",
-            ),
+            "collections",
+            "there is no collection in `collections`",
+            "add one list, as in `step:` with `- prompt: …` below it",
         );
-        return;
     }
     let names: HashSet<&str> = collections.iter().map(|(name, ..)| name.as_str()).collect();
     for phase in workflow
@@ -318,18 +247,18 @@ pub(super) fn collection_not_found(
     report: &mut Report<'_>,
 ) {
     let names: Vec<String> = have.iter().map(|(name, ..)| format!("`{name}`")).collect();
+    let id = phase.get("id").and_then(Node::text).unwrap_or_default();
+    let message = format!(
+        "the phase `{id}` goes through the collection `{name}`, which is not here; here is {}",
+        names.join(", ")
+    );
+    let hint = "add the collection, or name another one at the phase with `collection:`";
+    let path = Path::ROOT.key("collections");
     report.error(
         "COLLECTION_NOT_FOUND",
-        Path::ROOT.key("collections").key(name),
+        path.key(name),
         span,
-        (
-            format!(
-                "the phase `{}` goes through the collection `{name}`, which is not here; here is {}",
-                phase.get("id").and_then(Node::text).unwrap_or_default(),
-                names.join(", ")
-            ),
-            "add the collection, or name another one at the phase with `collection:`",
-        ),
+        (message, hint),
     );
 }
 
@@ -338,58 +267,44 @@ pub(super) fn workflow(root: Option<&Node>, report: &mut Report<'_>) {
     let Some(root) = root.filter(|root| is_object(root)) else {
         let span = root.map_or_else(top, |root| root.span);
         let what = root.map_or_else(|| "nothing".to_owned(), Node::describe);
-        return report.error(
-            "INVALID_WORKFLOW",
-            Path::ROOT,
-            span,
-            (
-                format!("a workflow is a mapping, not {what}"),
-                "begin with `name:` and `phases:`",
-            ),
-        );
+        let message = format!("a workflow is a mapping, not {what}");
+        let words = (message, "begin with `name:` and `phases:`");
+        return report.error("INVALID_WORKFLOW", Path::ROOT, span, words);
     };
+    let mut top = Checker::new(root, Path::ROOT, report);
     if filled(root, "name").is_none() {
-        report.error(
+        let message = format!("the workflow has no name{}", found(root, "name"));
+        top.error(
             "MISSING_WORKFLOW_NAME",
-            Path::ROOT.key("name"),
-            span_of(root, "name"),
-            (
-                format!("the workflow has no name{}", found(root, "name")),
-                "add `name:` with a few words",
-            ),
+            "name",
+            message,
+            "add `name:` with a few words",
         );
     }
-    worktree::check_workflow(root, report);
-    model(root, Path::ROOT, report);
-    let path = Path::ROOT.key("phases");
-    let span = span_of(root, "phases");
+    worktree::check_workflow(root, top.report);
+    model(&mut top);
     match root.get("phases").and_then(Node::as_seq) {
-        None => report.error(
+        None => top.error(
             "MISSING_PHASES",
-            path,
-            span,
-            (
-                format!(
-                    "the workflow has no list of phases{}",
-                    found(root, "phases")
-                ),
-                if root.get("mode").and_then(Node::as_str) == Some("ralph") {
-                    "`mode: ralph` is no longer a kind of workflow: write the work as phases"
-                } else {
-                    "add `phases:` with a list of `- id: …` and `prompt: …`"
-                },
+            "phases",
+            format!(
+                "the workflow has no list of phases{}",
+                found(root, "phases")
             ),
+            if root.get("mode").and_then(Node::as_str) == Some("ralph") {
+                "`mode: ralph` is no longer a kind of workflow: write the work as phases"
+            } else {
+                "add `phases:` with a list of `- id: …` and `prompt: …`"
+            },
         ),
-        Some([]) => report.error(
+        Some([]) => top.error(
             "EMPTY_WORKFLOW",
-            path,
-            span,
-            (
-                "the list of phases is empty".to_owned(),
-                "add at least one phase with `id` and `prompt`",
-            ),
+            "phases",
+            "the list of phases is empty",
+            "add at least one phase with `id` and `prompt`",
         ),
         Some(phases) => {
+            let path = Path::ROOT.key("phases");
             let mut ids = HashSet::new();
             for (index, node) in phases.iter().enumerate() {
                 phase(node, &mut ids, path.index(index), report);
@@ -411,92 +326,58 @@ pub(super) fn top() -> Span {
 
 /// Warns of a workflow that does not say which version of the format it is in.
 pub(super) fn schema_version(root: &Node, report: &mut Report<'_>) {
-    let path = Path::ROOT.key("schema-version");
     let version = root.get("schema-version").filter(|node| is_truthy(node));
-    let span = span_of(root, "schema-version");
-    match version.and_then(Node::text) {
-        None => report.warning(
-            "SCHEMA_VERSION",
-            path,
-            span,
-            (
-                "the workflow does not say in which version of the format it is written".to_owned(),
-                "add `schema-version: \"2.0\"`",
-            ),
+    let (message, hint) = match version.and_then(Node::text) {
+        Some("2.0" | "2") => return,
+        None => (
+            "the workflow does not say in which version of the format it is written".to_owned(),
+            "add `schema-version: \"2.0\"`",
         ),
-        Some("2.0" | "2") => {}
-        Some(other) => report.warning(
-            "SCHEMA_VERSION",
-            path,
-            span,
-            (
-                format!("the workflow is written in version {other} of the format; this is 2.0"),
-                "check it against 2.0 and write `schema-version: \"2.0\"`",
-            ),
+        Some(other) => (
+            format!("the workflow is written in version {other} of the format; this is 2.0"),
+            "check it against 2.0 and write `schema-version: \"2.0\"`",
         ),
-    }
+    };
+    let mut top = Checker::new(root, Path::ROOT, report);
+    top.warning("SCHEMA_VERSION", "schema-version", message, hint);
 }
 
 fn phase<'n>(node: &'n Node, ids: &mut HashSet<&'n str>, path: Path<'_>, report: &mut Report<'_>) {
-    if !is_object(node) {
-        return report.error(
-            "INVALID_PHASE",
-            path,
-            node.span,
-            (
-                format!("a phase must be a mapping, not {}", node.describe()),
-                "write `- id: …` with `prompt: …` below it",
-            ),
-        );
+    let mut at = Checker::new(node, path, report);
+    let hint = "write `- id: …` with `prompt: …` below it";
+    if !at.is_mapping("INVALID_PHASE", "a phase must be a mapping", hint) {
+        return;
     }
     match filled(node, "id") {
-        None => report.error(
+        None => at.error(
             "MISSING_PHASE_ID",
-            path.key("id"),
-            span_of(node, "id"),
-            (
-                format!("the phase has no id{}", found(node, "id")),
-                "add `id:` with a short name, in quotes if it looks like a number or a date",
-            ),
+            "id",
+            format!("the phase has no id{}", found(node, "id")),
+            "add `id:` with a short name, in quotes if it looks like a number or a date",
         ),
-        Some(id) => {
-            if !ids.insert(id) {
-                report.error(
-                    "DUPLICATE_PHASE_ID",
-                    path.key("id"),
-                    span_of(node, "id"),
-                    (
-                        format!("a phase above has the id `{id}` too"),
-                        "give each phase of a workflow an id of its own",
-                    ),
-                );
-            }
-        }
+        Some(id) if !ids.insert(id) => at.error(
+            "DUPLICATE_PHASE_ID",
+            "id",
+            format!("a phase above has the id `{id}` too"),
+            "give each phase of a workflow an id of its own",
+        ),
+        Some(_) => {}
     }
-    action(node, path, report);
-    for_each(node, path, report);
-    boolean(node, "parallel", "INVALID_PARALLEL", path, report);
-    boolean(
-        node,
-        "wait-for-parallel",
-        "INVALID_WAIT_FOR_PARALLEL",
-        path,
-        report,
-    );
+    action(&mut at);
+    for_each(&mut at);
+    boolean(&mut at, "parallel", "INVALID_PARALLEL");
+    boolean(&mut at, "wait-for-parallel", "INVALID_WAIT_FOR_PARALLEL");
     let parallel = node.get("parallel").and_then(Node::as_bool) == Some(true);
     if parallel && node.get("for-each").is_some_and(is_truthy) {
-        report.error(
+        at.error_of_whole(
             "PARALLEL_FOREACH_WARNING",
-            path,
-            span_of(node, "parallel"),
-            (
-                "a phase with `for-each` cannot be `parallel` as a whole".to_owned(),
-                "set `parallel: true` on phases of the workflow that it uses",
-            ),
+            "parallel",
+            "a phase with `for-each` cannot be `parallel` as a whole",
+            "set `parallel: true` on phases of the workflow that it uses",
         );
     }
-    model(node, path, report);
-    boolean(node, "break", "INVALID_BREAK", path, report);
+    model(&mut at);
+    boolean(&mut at, "break", "INVALID_BREAK");
     if let Some(gate_node) = node.get("gate") {
         gate(gate_node, span_of(node, "gate"), path.key("gate"), report);
     }
@@ -506,35 +387,28 @@ fn phase<'n>(node: &'n Node, ids: &mut HashSet<&'n str>, path: Path<'_>, report:
 }
 
 /// Checks that a phase says what to do, and not two things.
-fn action(node: &Node, path: Path<'_>, report: &mut Report<'_>) {
-    let prompt = filled(node, "prompt").is_some();
-    let for_each = filled(node, "for-each").is_some();
-    let workflow = filled(node, "workflow").is_some();
+fn action(at: &mut Checker<'_, '_>) {
+    let has = |key| filled(at.node, key).is_some();
+    let (prompt, for_each, workflow) = (has("prompt"), has("for-each"), has("workflow"));
     if prompt && workflow {
-        report.error(
+        at.error_of_whole(
             "PROMPT_WORKFLOW_MUTUAL_EXCLUSIVE",
-            path,
-            span_of(node, "workflow"),
-            (
-                "the phase has both a prompt and a workflow".to_owned(),
-                "keep one of them, or make two phases of it",
-            ),
+            "workflow",
+            "the phase has both a prompt and a workflow",
+            "keep one of them, or make two phases of it",
         );
     }
     if !prompt && !for_each && !workflow {
-        report.error(
+        at.error_of_whole(
             "PHASE_MISSING_ACTION",
-            path,
-            span_of(node, "prompt"),
-            (
-                "the phase does not say what to do".to_owned(),
-                prompt_hint(node, "add `prompt:`, `for-each:` or `workflow:`"),
-            ),
+            "prompt",
+            "the phase does not say what to do",
+            prompt_hint(at.node, "add `prompt:`, `for-each:` or `workflow:`"),
         );
     }
 }
 
-fn for_each(node: &Node, path: Path<'_>, report: &mut Report<'_>) {
+fn for_each(at: &mut Checker<'_, '_>) {
     for (key, wrong_type, empty, example) in [
         (
             "for-each",
@@ -549,162 +423,108 @@ fn for_each(node: &Node, path: Path<'_>, report: &mut Report<'_>) {
             "write the name of a collection, or leave `collection` out",
         ),
     ] {
-        let Some(value) = node.get(key) else { continue };
-        let span = span_of(node, key);
-        match value.as_str() {
-            None => report.error(
-                wrong_type,
-                path.key(key),
-                span,
-                (
-                    format!("`{key}` must be a string, not {}", value.describe()),
-                    example,
-                ),
-            ),
-            Some(text) if text.trim().is_empty() => {
-                report.error(
-                    empty,
-                    path.key(key),
-                    span,
-                    (format!("`{key}` is empty"), example),
-                );
-            }
-            Some(_) => {}
+        let text = at.string(wrong_type, key, &format!("`{key}`"), example);
+        if text.is_some_and(|text| text.trim().is_empty()) {
+            at.error(empty, key, format!("`{key}` is empty"), example);
         }
     }
 }
 
-fn boolean(node: &Node, key: &str, code: &'static str, path: Path<'_>, report: &mut Report<'_>) {
-    let Some(value) = node.get(key) else { return };
+fn boolean(at: &mut Checker<'_, '_>, key: &str, code: &'static str) {
+    let Some(value) = at.node.get(key) else {
+        return;
+    };
     if value.as_bool().is_none() {
-        report.error(
+        let message = format!("`{key}` must be true or false, not {}", value.describe());
+        at.error(
             code,
-            path.key(key),
-            span_of(node, key),
-            (
-                format!("`{key}` must be true or false, not {}", value.describe()),
-                "write `true` or `false`, without quotes",
-            ),
+            key,
+            message,
+            "write `true` or `false`, without quotes",
         );
     }
 }
 
 fn gate(gate: &Node, span: Span, path: Path<'_>, report: &mut Report<'_>) {
     if !is_object(gate) {
-        return report.error(
-            "INVALID_GATE",
-            path,
-            span,
-            (
-                format!("a gate must be a mapping, not {}", gate.describe()),
-                "write `script:` and `on-fail:` below it",
-            ),
-        );
+        let message = format!("a gate must be a mapping, not {}", gate.describe());
+        let words = (message, "write `script:` and `on-fail:` below it");
+        return report.error("INVALID_GATE", path, span, words);
     }
+    let mut at = Checker::new(gate, path, report);
     required_text(
-        gate,
+        &mut at,
         "script",
         ["GATE_MISSING_SCRIPT", "GATE_EMPTY_SCRIPT"],
-        path,
-        report,
-        (
-            "the gate has no script".to_owned(),
-            "add `script:` with a command whose exit status says whether the work passes",
-        ),
+        "the gate has no script",
+        "add `script:` with a command whose exit status says whether the work passes",
     );
     match gate.get("on-fail").filter(|node| is_object(node)) {
-        None => report.error(
-            "GATE_MISSING_ON_FAIL",
-            path.key("on-fail"),
-            span_of(gate, "on-fail"),
-            (
-                format!(
-                    "the gate does not say what to do when it fails{}",
-                    found(gate, "on-fail")
-                ),
+        None => {
+            let found = found(gate, "on-fail");
+            at.error(
+                "GATE_MISSING_ON_FAIL",
+                "on-fail",
+                format!("the gate does not say what to do when it fails{found}"),
                 "add `on-fail:` with `prompt:` below it",
-            ),
-        ),
-        Some(on_fail) => {
-            let path = path.key("on-fail");
-            let codes = ["GATE_MISSING_ON_FAIL_PROMPT", "GATE_EMPTY_ON_FAIL_PROMPT"];
-            required_text(
-                on_fail,
-                "prompt",
-                codes,
-                path,
-                report,
-                (
-                    "`on-fail` has no prompt".to_owned(),
-                    "add `prompt:` with what the agent is to mend",
-                ),
             );
-            max_retries(on_fail, path, report);
+        }
+        Some(on_fail) => {
+            let mut on_fail = Checker::new(on_fail, path.key("on-fail"), at.report);
+            required_text(
+                &mut on_fail,
+                "prompt",
+                ["GATE_MISSING_ON_FAIL_PROMPT", "GATE_EMPTY_ON_FAIL_PROMPT"],
+                "`on-fail` has no prompt",
+                "add `prompt:` with what the agent is to mend",
+            );
+            max_retries(&mut on_fail);
         }
     }
-    if let Some(timeout) = gate.get("timeout") {
-        // Not a number is not positive either.
-        if !timeout.as_f64().is_some_and(|seconds| seconds > 0.0) {
-            report.error(
-                "GATE_INVALID_TIMEOUT",
-                path.key("timeout"),
-                span_of(gate, "timeout"),
-                (
-                    format!(
-                        "the timeout must be a number of seconds above 0, not {}",
-                        timeout.describe()
-                    ),
-                    "write the seconds as a number, as in `timeout: 60`",
-                ),
-            );
-        }
+    // Not a number is not positive either.
+    let is_positive = |node: &Node| node.as_f64().is_some_and(|seconds| seconds > 0.0);
+    if let Some(timeout) = gate.get("timeout").filter(|node| !is_positive(node)) {
+        let found = timeout.describe();
+        at.error(
+            "GATE_INVALID_TIMEOUT",
+            "timeout",
+            format!("the timeout must be a number of seconds above 0, not {found}"),
+            "write the seconds as a number, as in `timeout: 60`",
+        );
     }
 }
 
 /// Checks a text that must be there (first code) and not be blank (second).
 fn required_text(
-    node: &Node,
+    at: &mut Checker<'_, '_>,
     key: &str,
     codes: [&'static str; 2],
-    path: Path<'_>,
-    report: &mut Report<'_>,
-    (missing, hint): Words<'_>,
+    missing: &str,
+    hint: &str,
 ) {
-    let span = span_of(node, key);
-    match node.get(key).and_then(Node::as_str) {
+    match at.node.get(key).and_then(Node::as_str) {
         None => {
-            let message = format!("{missing}{}", found(node, key));
-            report.error(codes[0], path.key(key), span, (message, hint));
+            let message = format!("{missing}{}", found(at.node, key));
+            at.error(codes[0], key, message, hint);
         }
         Some(text) if text.trim().is_empty() => {
-            report.error(
-                codes[1],
-                path.key(key),
-                span,
-                (format!("`{key}` is blank"), hint),
-            );
+            at.error(codes[1], key, format!("`{key}` is blank"), hint);
         }
         Some(_) => {}
     }
 }
 
-fn max_retries(on_fail: &Node, path: Path<'_>, report: &mut Report<'_>) {
-    let Some(value) = on_fail.get("max-retries") else {
+fn max_retries(on_fail: &mut Checker<'_, '_>) {
+    let Some(value) = on_fail.node.get("max-retries") else {
         return;
     };
     if whole_number(value).is_none_or(|count| count < 1) {
-        let span = span_of(on_fail, "max-retries");
-        report.error(
+        let found = value.describe();
+        on_fail.error(
             "GATE_INVALID_MAX_RETRIES",
-            path.key("max-retries"),
-            span,
-            (
-                format!(
-                    "`max-retries` must be a whole number above 0, not {}",
-                    value.describe()
-                ),
-                "write how often the script may run, as in `max-retries: 3`",
-            ),
+            "max-retries",
+            format!("`max-retries` must be a whole number above 0, not {found}"),
+            "write how often the script may run, as in `max-retries: 3`",
         );
     }
 }
@@ -724,26 +544,56 @@ pub(super) fn whole_number(node: &Node) -> Option<i64> {
     }
 }
 
-/// Warns of limits that cannot be read. The original reads none of them, so
-/// none is an error.
+/// A mapping of settings of which none is an error: the original reads none.
+struct Settings {
+    key: &'static str,
+    code: &'static str,
+    hint: &'static str,
+    /// The hint at one of them.
+    hint_of_one: &'static str,
+}
+
+impl Settings {
+    /// Warns of what cannot be read. `wanted` says what a value must be that
+    /// does not fit.
+    fn check(
+        &self,
+        root: &Node,
+        report: &mut Report<'_>,
+        wanted: impl Fn(&str, &Node) -> Option<&'static str>,
+    ) {
+        let Some(settings) = root.get(self.key).filter(|node| !node.is_null()) else {
+            return;
+        };
+        let path = Path::ROOT.key(self.key);
+        let Some(map) = settings.as_map() else {
+            let message = format!(
+                "`{}` must be a mapping, not {}",
+                self.key,
+                settings.describe()
+            );
+            return report.warning(self.code, path, settings.span, (message, self.hint));
+        };
+        for (key, value) in map.iter() {
+            let key = &key.text;
+            if let Some(wanted) = wanted(key, value) {
+                let message = format!("`{key}` must be {wanted}, not {}", value.describe());
+                let words = (message, self.hint_of_one);
+                report.warning(self.code, path.key(key), value.span, words);
+            }
+        }
+    }
+}
+
 fn limits(root: &Node, report: &mut Report<'_>) {
-    let Some(config) = root.get("config").filter(|node| !node.is_null()) else {
-        return;
+    let config = Settings {
+        key: "config",
+        code: "INVALID_CONFIG",
+        hint: "write limits below it, as in `max-tasks: 5`",
+        hint_of_one: "correct the value; as it stands the limit does not hold",
     };
-    let path = Path::ROOT.key("config");
-    let Some(map) = config.as_map() else {
-        return report.warning(
-            "INVALID_CONFIG",
-            path,
-            config.span,
-            (
-                format!("`config` must be a mapping, not {}", config.describe()),
-                "write limits below it, as in `max-tasks: 5`",
-            ),
-        );
-    };
-    for (key, value) in map.iter() {
-        let (fits, wanted) = match key.text.as_str() {
+    config.check(root, report, |key, value| {
+        let (fits, wanted) = match key {
             "max-tasks" | "max-iterations" => (
                 value.as_u64().is_some_and(|count| count > 0),
                 "a whole number above 0",
@@ -753,68 +603,39 @@ fn limits(root: &Node, report: &mut Report<'_>) {
                 "a time such as `90s`, `45m`, `1h30m` or `4h`",
             ),
             "auto-commit" => (value.as_bool().is_some(), "true or false"),
-            _ => continue,
+            _ => return None,
         };
-        if !fits && !value.is_null() {
-            report.warning(
-                "INVALID_CONFIG",
-                path.key(&key.text),
-                value.span,
-                (
-                    format!("`{}` must be {wanted}, not {}", key.text, value.describe()),
-                    "correct the value; as it stands the limit does not hold",
-                ),
-            );
-        }
-    }
+        (!fits && !value.is_null()).then_some(wanted)
+    });
 }
 
-/// Warns of retry rules that cannot be read. Here too the original has no error.
 fn retry(root: &Node, report: &mut Report<'_>) {
-    const CATEGORIES: [&str; 5] = ["network", "rate-limit", "timeout", "validation", "logic"];
-    let Some(retry) = root.get("retry").filter(|node| !node.is_null()) else {
-        return;
-    };
-    let path = Path::ROOT.key("retry");
-    let Some(map) = retry.as_map() else {
-        return report.warning(
-            "INVALID_RETRY",
-            path,
-            retry.span,
-            (
-                format!("`retry` must be a mapping, not {}", retry.describe()),
-                "write `maxAttempts`, `backoffMs` and `retryOn` below it",
-            ),
-        );
+    let retry = Settings {
+        key: "retry",
+        code: "INVALID_RETRY",
+        hint: "write `maxAttempts`, `backoffMs` and `retryOn` below it",
+        hint_of_one: "correct the value; as it stands the rule does not hold",
     };
     let all = |value: &Node, fits: fn(&Node) -> bool| {
         value.as_seq().is_some_and(|list| list.iter().all(fits))
     };
-    for (key, value) in map.iter() {
-        let (fits, wanted) = match key.text.as_str() {
+    let is_category = |node: &Node| {
+        node.as_str()
+            .is_some_and(|name| RETRY_CATEGORIES.contains(&name))
+    };
+    retry.check(root, report, |key, value| {
+        let (fits, wanted) = match key {
             "maxAttempts" => (value.as_u64().is_some(), "a whole number"),
             "backoffMs" => (
                 all(value, |node| node.as_u64().is_some()),
                 "a list of milliseconds, as in `[1000, 5000]`",
             ),
             "retryOn" => (
-                all(value, |node| {
-                    node.as_str().is_some_and(|name| CATEGORIES.contains(&name))
-                }),
+                all(value, is_category),
                 "a list of `network`, `rate-limit`, `timeout`, `validation`, `logic`",
             ),
-            _ => continue,
+            _ => return None,
         };
-        if !fits {
-            report.warning(
-                "INVALID_RETRY",
-                path.key(&key.text),
-                value.span,
-                (
-                    format!("`{}` must be {wanted}, not {}", key.text, value.describe()),
-                    "correct the value; as it stands the rule does not hold",
-                ),
-            );
-        }
-    }
+        (!fits).then_some(wanted)
+    });
 }

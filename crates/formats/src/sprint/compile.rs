@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::check;
 use super::expand::Expander;
-use super::field::{Path, Report, is_object, is_truthy, span_of, to_text};
+use super::field::{Path, Report, Words, is_object, is_truthy, span_of, to_text};
 use super::progress::{Children, Current, PhaseNode, Progress, Stats};
 use super::workflow::{Found, Library, Referrer, Workflow, syntax_problems};
 use super::worktree::{self, Names, leading_date};
@@ -162,24 +162,17 @@ impl<'c> Compiler<'c> {
 
     fn load_main(&mut self, root: &Node) -> Option<(String, Rc<Workflow>)> {
         let name = root.get("workflow").and_then(Node::as_str)?.to_owned();
-        let span = span_of(root, "workflow");
         let referrer = Referrer {
             file: self.sprint.name,
             path: Path::ROOT.key("workflow"),
-            span,
+            span: span_of(root, "workflow"),
         };
         match self.library.get(&name, &referrer, &mut self.problems) {
             Found::Workflow(workflow) => Some((name, workflow)),
             Found::Broken => None,
             Found::Missing(looked_for) => {
                 let words = not_found(&name, &looked_for);
-                let file = self.sprint.name;
-                self.report(file).error(
-                    "MAIN_WORKFLOW_NOT_FOUND",
-                    Path::ROOT.key("workflow"),
-                    span,
-                    words,
-                );
+                self.refer("MAIN_WORKFLOW_NOT_FOUND", &referrer, words);
                 None
             }
         }
@@ -207,18 +200,13 @@ impl<'c> Compiler<'c> {
             if trail.contains(&name) {
                 self.cycle(trail, &name, &referrer);
             } else if depth >= DEPTH_MAX {
-                self.too_deep(&name, &referrer);
+                self.refer("MAX_DEPTH_EXCEEDED", &referrer, too_deep(&name));
             } else if referenced.is_new(&name, depth) {
                 match self.library.get(&name, &referrer, &mut self.problems) {
                     Found::Broken => {}
                     Found::Missing(looked_for) => {
                         let words = not_found(&name, &looked_for);
-                        self.report(&workflow.file).error(
-                            "WORKFLOW_NOT_FOUND",
-                            referrer.path,
-                            referrer.span,
-                            words,
-                        );
+                        self.refer("WORKFLOW_NOT_FOUND", &referrer, words);
                     }
                     Found::Workflow(found) => {
                         referenced.add(&name, &found);
@@ -234,27 +222,15 @@ impl<'c> Compiler<'c> {
     fn cycle(&mut self, trail: &[String], name: &str, referrer: &Referrer<'_>) {
         let mut names = trail.to_vec();
         names.push(name.to_owned());
-        self.report(referrer.file).error(
-            "CYCLE_DETECTED",
-            referrer.path,
-            referrer.span,
-            (
-                format!("workflows that contain each other: {}", names.join(" → ")),
-                "let this phase use another workflow, or write its work as a prompt",
-            ),
-        );
+        let message = format!("workflows that contain each other: {}", names.join(" → "));
+        let hint = "let this phase use another workflow, or write its work as a prompt";
+        self.refer("CYCLE_DETECTED", referrer, (message, hint));
     }
 
-    fn too_deep(&mut self, name: &str, referrer: &Referrer<'_>) {
-        self.report(referrer.file).error(
-            "MAX_DEPTH_EXCEEDED",
-            referrer.path,
-            referrer.span,
-            (
-                format!("the workflow `{name}` would be nested deeper than {DEPTH_MAX} levels"),
-                "put the phases of one of the workflows directly into the one that uses it",
-            ),
-        );
+    /// An error at what refers to a workflow.
+    fn refer(&mut self, code: &'static str, referrer: &Referrer<'_>, words: Words<'_>) {
+        let mut report = self.report(referrer.file);
+        report.error(code, referrer.path, referrer.span, words);
     }
 
     fn check_referenced(&mut self, referenced: &Referenced) {
@@ -377,15 +353,13 @@ impl<'c> Compiler<'c> {
         for (key, _) in switches.into_iter().flat_map(yaml::Map::iter) {
             if !used.contains(&key.text) {
                 let path = Path::ROOT.key("per-iteration-hooks");
-                self.report(file).warning(
-                    "UNKNOWN_HOOK",
-                    path.key(&key.text),
-                    key.span,
-                    (
-                        format!("the workflow has no hook `{}`", key.text),
-                        "name a hook of the workflow, or leave this one out",
-                    ),
+                let message = format!("the workflow has no hook `{}`", key.text);
+                let words = (
+                    message,
+                    "name a hook of the workflow, or leave this one out",
                 );
+                self.report(file)
+                    .warning("UNKNOWN_HOOK", path.key(&key.text), key.span, words);
             }
         }
         Some(hooks)
@@ -443,26 +417,28 @@ pub(super) fn not_found(name: &str, looked_for: &[String]) -> (String, &'static 
     )
 }
 
+/// Words for a workflow that is nested too deep.
+pub(super) fn too_deep(name: &str) -> (String, &'static str) {
+    (
+        format!("the workflow `{name}` would be nested deeper than {DEPTH_MAX} levels"),
+        "put the phases of one of the workflows directly into the one that uses it",
+    )
+}
+
 /// `orchestration` with what it leaves out.
 fn orchestration(workflow: &Node) -> Option<Node> {
     let own = workflow
         .get("orchestration")
         .filter(|node| is_truthy(node))?;
     let given = |key| own.get(key).filter(|node| !node.is_null()).cloned();
-    let mut pairs = vec![(
-        "enabled",
-        given("enabled").unwrap_or_else(|| Node::bool(false)),
-    )];
-    pairs.extend(given("prompt").map(|prompt| ("prompt", prompt)));
-    pairs.push((
-        "insertStrategy",
-        given("insertStrategy").unwrap_or_else(|| Node::string("after-current")),
-    ));
-    pairs.push((
-        "autoApprove",
-        given("autoApprove").unwrap_or_else(|| Node::bool(false)),
-    ));
-    Some(Node::map(pairs))
+    let given_or = |key, default| Some((key, given(key).unwrap_or(default)));
+    let pairs = [
+        given_or("enabled", Node::bool(false)),
+        given("prompt").map(|prompt| ("prompt", prompt)),
+        given_or("insertStrategy", Node::string("after-current")),
+        given_or("autoApprove", Node::bool(false)),
+    ];
+    Some(Node::map(pairs.into_iter().flatten()))
 }
 
 fn set(node: &mut Node, key: &str, value: Node) {

@@ -1,8 +1,9 @@
 //! `depends-on` between the items of a collection.
 
 use std::collections::HashMap;
+use std::fmt;
 
-use super::field::{Path, Report, span_of, to_text};
+use super::field::{Checker, Path, Report, to_text};
 use crate::yaml::{Kind, Node, Value};
 
 /// An id as the original compares it: `7` and `"7"` are two ids.
@@ -29,12 +30,14 @@ impl Id {
             None => Self::Text(format!("{collection}-{index}")),
         }
     }
+}
 
-    fn show(&self) -> String {
-        match self {
-            Self::Text(text) | Self::Other(text) => text.clone(),
-            Self::Unique(_) => "[…]".to_owned(),
-        }
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text(text) | Self::Other(text) => text,
+            Self::Unique(_) => "[…]",
+        })
     }
 }
 
@@ -45,48 +48,43 @@ fn elements(item: &Node) -> &[Node] {
 }
 
 /// Checks the form of one item's `depends-on`; false when it is no list.
-pub(super) fn check_form(item: &Node, path: Path<'_>, report: &mut Report<'_>) -> bool {
-    let path = path.key("depends-on");
-    let Some(depends_on) = item.get("depends-on").filter(|node| !node.is_null()) else {
+pub(super) fn check_form(item: &mut Checker<'_, '_>) -> bool {
+    const KEY: &str = "depends-on";
+    let depends_on = item.node.get(KEY).filter(|node| !node.is_null());
+    let Some(depends_on) = depends_on else {
         return true;
     };
     let Some(list) = depends_on.as_seq() else {
-        report.error(
+        let found = depends_on.describe();
+        item.error(
             "INVALID_DEPENDS_ON",
-            path,
-            depends_on.span,
-            (
-                format!(
-                    "`depends-on` must be a list of ids, not {}",
-                    depends_on.describe()
-                ),
-                "write it as a list: `depends-on: [other-id]`",
-            ),
+            KEY,
+            format!("`depends-on` must be a list of ids, not {found}"),
+            "write it as a list: `depends-on: [other-id]`",
         );
         return false;
     };
+    let path = item.path.key(KEY);
     for (index, element) in list.iter().enumerate() {
-        match element.as_str() {
-            None => report.error(
+        let (code, words) = match element.as_str() {
+            None => (
                 "INVALID_DEPENDS_ON_ELEMENT",
-                path.index(index),
-                element.span,
                 (
                     format!("an id must be a string, not {}", element.describe()),
                     "put the id in quotes, here and at the item that it names",
                 ),
             ),
-            Some(text) if text.trim().is_empty() => report.error(
+            Some(text) if text.trim().is_empty() => (
                 "EMPTY_DEPENDS_ON_ELEMENT",
-                path.index(index),
-                element.span,
                 (
                     "an id that is empty".to_owned(),
                     "write the id of the item to wait for",
                 ),
             ),
-            Some(_) => {}
-        }
+            Some(_) => continue,
+        };
+        item.report
+            .error(code, path.index(index), element.span, words);
     }
     true
 }
@@ -110,48 +108,37 @@ pub(super) fn check_graph(
         for element in elements(item) {
             let id = Id::of(element);
             let item_path = path.index(index);
-            if id == own {
-                report.error(
+            let (code, words) = if id == own {
+                (
                     "DEPENDENCY_SELF_REFERENCE",
-                    item_path.key("depends-on"),
-                    element.span,
                     (
-                        format!("`{}` waits for itself", own.show()),
+                        format!("`{own}` waits for itself"),
                         "name another item, or leave the id out",
                     ),
-                );
+                )
             } else if !index_of.contains_key(&id) {
-                report.error(
-                    "DEPENDENCY_NOT_FOUND",
-                    item_path.key("depends-on"),
-                    element.span,
-                    (
-                        format!(
-                            "`{}` waits for `{}`, which is no item of `{collection}`",
-                            own.show(),
-                            id.show()
-                        ),
-                        "write the id of an item of the same collection; an item without an id is named by the collection and its number, as in `step-0`",
-                    ),
-                );
-            }
+                let hint = "write the id of an item of the same collection; an item without an \
+                    id is named by the collection and its number, as in `step-0`";
+                let message =
+                    format!("`{own}` waits for `{id}`, which is no item of `{collection}`");
+                ("DEPENDENCY_NOT_FOUND", (message, hint))
+            } else {
+                continue;
+            };
+            report.error(code, item_path.key("depends-on"), element.span, words);
         }
     }
     for cycle in cycles(items, collection, &index_of) {
         let last = cycle[cycle.len() - 1];
-        let names: Vec<String> = cycle
-            .iter()
-            .chain(cycle.first())
-            .map(|index| Id::of_item(&items[*index], collection, *index).show())
+        let ids = cycle.iter().chain(cycle.first());
+        let names: Vec<String> = ids
+            .map(|index| Id::of_item(&items[*index], collection, *index).to_string())
             .collect();
-        report.error(
+        Checker::new(&items[last], path.index(last), report).error(
             "DEPENDENCY_CIRCULAR",
-            path.index(last).key("depends-on"),
-            span_of(&items[last], "depends-on"),
-            (
-                format!("items that wait for each other: {}", names.join(" → ")),
-                "take one of the ids out of its `depends-on`",
-            ),
+            "depends-on",
+            format!("items that wait for each other: {}", names.join(" → ")),
+            "take one of the ids out of its `depends-on`",
         );
     }
 }

@@ -17,9 +17,9 @@ use piton_core::evidence::ClaimOverrides;
 
 use super::Source;
 use super::check::{self, collection_of, whole_number};
-use super::compile::{DEPTH_MAX, not_found, reference};
+use super::compile::{DEPTH_MAX, not_found, reference, too_deep};
 use super::dependencies;
-use super::field::{Path, Report, filled, is_truthy, span_of, to_text};
+use super::field::{Checker, Path, Report, filled, is_truthy, span_of, to_text};
 use super::progress::{Children, Gate, PhaseNode};
 use super::template::{ItemScope, Scope, substitute, unresolved};
 use super::workflow::{Found, Library, Referrer, Workflow};
@@ -62,7 +62,17 @@ struct Place<'p> {
     index: usize,
 }
 
+/// Where phases stand in a workflow.
+const PHASES: Path<'static> = Path::ROOT.key("phases");
+
+/// Where collections stand in a sprint.
+const COLLECTIONS: Path<'static> = Path::ROOT.key("collections");
+
 impl Place<'_> {
+    fn path(&self) -> Path<'static> {
+        PHASES.index(self.index)
+    }
+
     fn text(&self, key: &str) -> Option<&str> {
         self.phase.get(key).and_then(Node::as_str)
     }
@@ -222,12 +232,17 @@ impl<'e, 'w> Expander<'e, 'w> {
         };
         let items = list.as_seq().unwrap_or_default();
         if items.is_empty() {
-            let file = self.sprint.name;
-            let path = Path::ROOT.key("collections");
-            self.report(file).warning("EMPTY_COLLECTION", path.key(collection), *span, (
-                format!("the collection `{collection}` is empty, so that the phase `{id}` has nothing to do"),
-                "add items, or take the phase out of the workflow",
-            ));
+            let message = format!(
+                "the collection `{collection}` is empty, so that the phase `{id}` has nothing to do"
+            );
+            let words = (message, "add items, or take the phase out of the workflow");
+            let mut report = self.report(self.sprint.name);
+            report.warning(
+                "EMPTY_COLLECTION",
+                COLLECTIONS.key(collection),
+                *span,
+                words,
+            );
         }
         let default = reference(place.phase).or_else(|| self.defaults.get(collection).cloned());
         let ids: Vec<String> = items
@@ -375,8 +390,7 @@ impl<'e, 'w> Expander<'e, 'w> {
 
     /// A workflow that an item names. Nothing has looked at it so far.
     fn workflow_of_item(&mut self, name: &str, item: &Item<'_>) -> Option<Rc<Workflow>> {
-        let collections = Path::ROOT.key("collections");
-        let collection = collections.key(item.collection);
+        let collection = COLLECTIONS.key(item.collection);
         let path = collection.index(item.index);
         let referrer = Referrer {
             file: self.sprint.name,
@@ -397,12 +411,8 @@ impl<'e, 'w> Expander<'e, 'w> {
                     file: referrer.file,
                     problems: self.problems,
                 };
-                report.error(
-                    "ITEM_WORKFLOW_NOT_FOUND",
-                    referrer.path,
-                    referrer.span,
-                    words,
-                );
+                let path = referrer.path;
+                report.error("ITEM_WORKFLOW_NOT_FOUND", path, referrer.span, words);
                 None
             }
         }
@@ -432,8 +442,7 @@ impl<'e, 'w> Expander<'e, 'w> {
 
     /// A workflow that a phase names.
     fn lookup(&mut self, name: &str, place: Place<'_>) -> Option<Rc<Workflow>> {
-        let phases = Path::ROOT.key("phases");
-        let path = phases.index(place.index);
+        let path = place.path();
         let referrer = Referrer {
             file: &place.workflow.file,
             path: path.key("workflow"),
@@ -485,9 +494,6 @@ impl<'e, 'w> Expander<'e, 'w> {
     }
 
     fn is_nested_wrongly(&mut self, place: Place<'_>, name: &str, trail: &[String]) -> bool {
-        let phases = Path::ROOT.key("phases");
-        let path = phases.index(place.index);
-        let span = span_of(place.phase, "workflow");
         if trail.iter().any(|have| have == name) {
             // Told when the references were resolved; never reached after it.
             return true;
@@ -495,15 +501,10 @@ impl<'e, 'w> Expander<'e, 'w> {
         if trail.len() < DEPTH_MAX {
             return false;
         }
-        self.report(&place.workflow.file).error(
-            "MAX_DEPTH_EXCEEDED",
-            path.key("workflow"),
-            span,
-            (
-                format!("the workflow `{name}` would be nested deeper than {DEPTH_MAX} levels"),
-                "put the phases of one of the workflows directly into the one that uses it",
-            ),
-        );
+        let mut report = self.report(&place.workflow.file);
+        let (message, hint) = too_deep(name);
+        let mut at = Checker::new(place.phase, place.path(), &mut report);
+        at.error("MAX_DEPTH_EXCEEDED", "workflow", message, hint);
         true
     }
 
@@ -514,12 +515,13 @@ impl<'e, 'w> Expander<'e, 'w> {
         }
         if !self.full {
             self.full = true;
-            let phases = Path::ROOT.key("phases");
             let span = super::field::first_line(place.phase);
-            self.report(&place.workflow.file).error("TOO_LARGE", phases.index(place.index), span, (
-                format!("the sprint compiles to more than {NODES_MAX} phases or {BYTES_MAX} bytes of prompts"),
-                "split it into several sprints",
-            ));
+            let message = format!(
+                "the sprint compiles to more than {NODES_MAX} phases or {BYTES_MAX} bytes of prompts"
+            );
+            let words = (message, "split it into several sprints");
+            let mut report = self.report(&place.workflow.file);
+            report.error("TOO_LARGE", place.path(), span, words);
         }
         true
     }
@@ -528,13 +530,13 @@ impl<'e, 'w> Expander<'e, 'w> {
         if place.text("model").is_none() {
             return;
         }
-        let phases = Path::ROOT.key("phases");
-        let path = phases.index(place.index);
-        let span = span_of(place.phase, "model");
-        self.report(&place.workflow.file).warning("MODEL_IGNORED", path.key("model"), span, (
+        let mut report = self.report(&place.workflow.file);
+        Checker::new(place.phase, place.path(), &mut report).warning(
+            "MODEL_IGNORED",
+            "model",
             format!("the model of the phase `{}` has no effect: {instead}", place.id()),
             "set the model at the items, at the phases of the workflow that is used, or for the sprint",
-        ));
+        );
     }
 
     /// Warns of a phase whose `workflow` or `for-each` nothing follows,
@@ -549,13 +551,19 @@ impl<'e, 'w> Expander<'e, 'w> {
         else {
             return;
         };
-        let phases = Path::ROOT.key("phases");
-        let path = phases.index(place.index);
-        let span = span_of(place.phase, key);
-        self.report(&place.workflow.file).warning("NESTED_TOO_DEEP", path.key(key), span, (
-            format!("`{key}` is not followed within the workflow of an item; the agent is only told to execute the phase `{}`", place.id()),
+        let message = format!(
+            "`{key}` is not followed within the workflow of an item; the agent is only told to \
+            execute the phase `{}`",
+            place.id()
+        );
+        let mut report = self.report(&place.workflow.file);
+        let mut at = Checker::new(place.phase, place.path(), &mut report);
+        at.warning(
+            "NESTED_TOO_DEEP",
+            key,
+            message,
             "write the work of the phase as a prompt",
-        ));
+        );
     }
 
     fn check_variables(&mut self, prompt: &str, place: Place<'_>, scope: &Scope<'_>) {
@@ -569,8 +577,7 @@ impl<'e, 'w> Expander<'e, 'w> {
             .into_iter()
             .partition(|variable| scope.item.is_none() || text.contains(variable));
         self.tell_of_item(&of_item, scope);
-        let phases = Path::ROOT.key("phases");
-        let path = phases.index(place.index);
+        let path = place.path();
         let source = Source {
             name: &place.workflow.file,
             text: &place.workflow.text,
@@ -581,8 +588,7 @@ impl<'e, 'w> Expander<'e, 'w> {
     /// Tells of variables that came with the prompt of an item.
     fn tell_of_item(&mut self, left: &[&str], scope: &Scope<'_>) {
         let Some(item) = &scope.item else { return };
-        let collections = Path::ROOT.key("collections");
-        let collection = collections.key(item.collection);
+        let collection = COLLECTIONS.key(item.collection);
         let path = collection.index(item.index);
         let written = item.node.get("prompt");
         self.tell_variables(left, self.sprint, written, path.key("prompt"));

@@ -4,6 +4,7 @@ use super::progress::{
     Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus, Progress,
     SprintStatus, Stats,
 };
+use super::worktree::CLEANUP_MODES;
 use crate::record::record;
 use crate::shape::{Field, Named, Rest, Shape, Text};
 
@@ -12,17 +13,14 @@ const COUNT: Shape = Shape::COUNT;
 const TIME: Shape = Shape::DATE_TIME;
 const TEXTS: Shape = Shape::List(&Shape::TEXT);
 const ID: Shape = Shape::Text(Text::NotEmpty);
-const MODEL: Shape = Shape::one_of(&["sonnet", "opus", "haiku"]);
+const MODEL: Shape = Shape::one_of(MODELS);
+pub(super) const MODELS: &[&str] = &["sonnet", "opus", "haiku"];
 const PHASE_STATUS: Shape = Shape::one_of(PhaseStatus::WORDS);
 const SPRINT_STATUS: Shape = Shape::one_of(SprintStatus::WORDS);
-const CATEGORIES: Shape = Shape::List(&Shape::one_of(&[
-    "network",
-    "rate-limit",
-    "timeout",
-    "validation",
-    "logic",
-]));
-const CLEANUP: Shape = Shape::one_of(&["never", "on-complete", "on-merge"]);
+const CATEGORIES: Shape = Shape::List(&Shape::one_of(RETRY_CATEGORIES));
+pub(super) const RETRY_CATEGORIES: &[&str] =
+    &["network", "rate-limit", "timeout", "validation", "logic"];
+const CLEANUP: Shape = Shape::one_of(CLEANUP_MODES);
 const PRIORITY: Shape = Shape::one_of(&["low", "medium", "high", "critical"]);
 const INDEX_OR_NULL: Shape = Shape::Either(&[COUNT, Shape::Null]);
 const TIME_OR_NULL: Shape = Shape::Either(&[TIME, Shape::Null]);

@@ -83,15 +83,9 @@ impl<'w> Library<'w> {
                     file: referrer.file,
                     problems,
                 };
-                report.error(
-                    "WORKFLOW_PARSE_ERROR",
-                    referrer.path,
-                    referrer.span,
-                    (
-                        format!("the workflow `{name}` cannot be read: {why}"),
-                        "check the file and its permissions",
-                    ),
-                );
+                let message = format!("the workflow `{name}` cannot be read: {why}");
+                let words = (message, "check the file and its permissions");
+                report.error("WORKFLOW_PARSE_ERROR", referrer.path, referrer.span, words);
                 return Found::Broken;
             }
         };

@@ -1,9 +1,9 @@
 //! The worktree of a sprint: checks, and names filled in.
 
-use super::field::{Path, Report, found, is_object, span_of};
-use crate::yaml::{Node, Span};
+use super::field::{Checker, Path, Report, found};
+use crate::yaml::Node;
 
-const CLEANUP_MODES: [&str; 3] = ["never", "on-complete", "on-merge"];
+pub(super) const CLEANUP_MODES: &[&str] = &["never", "on-complete", "on-merge"];
 const CLEANUP_HINT: &str = "write `never`, `on-complete` or `on-merge`";
 
 /// The codes that differ between a sprint's and a workflow's `worktree`.
@@ -33,171 +33,84 @@ const WORKFLOW: Codes = Codes {
 
 /// Checks the `worktree` of `SPRINT.yaml`.
 pub(super) fn check_sprint(root: &Node, report: &mut Report<'_>) {
-    let path = Path::ROOT.key("worktree");
-    let Some(worktree) = check_common(root, &SPRINT, report) else {
-        return;
-    };
-    if let Some((node, span)) = given(worktree, "branch") {
-        let path = path.key("branch");
-        match node.as_str() {
-            None => report.error(
-                "WORKTREE_INVALID_BRANCH",
-                path,
-                span,
-                (
-                    format!("the branch must be a string, not {}", node.describe()),
-                    "put it in quotes",
-                ),
+    const QUOTES: &str = "put it in quotes";
+    check(root, &SPRINT, report, |worktree| {
+        let branch = worktree.string("WORKTREE_INVALID_BRANCH", "branch", "the branch", QUOTES);
+        match branch {
+            Some(branch) if branch.trim().is_empty() => worktree.error(
+                "WORKTREE_EMPTY_BRANCH",
+                "branch",
+                "the branch is empty",
+                "name a branch, or leave `branch` out for `sprint/{sprint-id}`",
             ),
-            Some(branch) if branch.trim().is_empty() => {
-                report.error(
-                    "WORKTREE_EMPTY_BRANCH",
-                    path,
-                    span,
-                    (
-                        "the branch is empty".to_owned(),
-                        "name a branch, or leave `branch` out for `sprint/{sprint-id}`",
-                    ),
-                );
-            }
-            Some(branch) if !is_branch_name(branch) => {
-                report.error("WORKTREE_INVALID_BRANCH_NAME", path, span, (
-                    format!("git accepts no branch named `{branch}`"),
-                    "use letters, digits, `-`, `_`, `.` and single `/` between them; {sprint-id}, {sprint-name}, {date} and {workflow} are filled in",
-                ));
-            }
-            Some(_) => {}
-        }
-    }
-    if let Some((node, span)) = given(worktree, "path") {
-        let path = path.key("path");
-        match node.as_str() {
-            None => report.error(
-                "WORKTREE_INVALID_PATH",
-                path,
-                span,
-                (
-                    format!("the path must be a string, not {}", node.describe()),
-                    "put it in quotes",
-                ),
+            Some(branch) if !is_branch_name(branch) => worktree.error(
+                "WORKTREE_INVALID_BRANCH_NAME",
+                "branch",
+                format!("git accepts no branch named `{branch}`"),
+                "use letters, digits, `-`, `_`, `.` and single `/` between them; {sprint-id}, {sprint-name}, {date} and {workflow} are filled in",
             ),
-            Some(text) if text.trim().is_empty() => {
-                report.error(
-                    "WORKTREE_EMPTY_PATH",
-                    path,
-                    span,
-                    (
-                        "the path is empty".to_owned(),
-                        "name a folder, or leave `path` out for `../{sprint-id}-worktree`",
-                    ),
-                );
-            }
-            Some(_) => {}
+            Some(_) | None => {}
         }
-    }
-    check_cleanup(worktree, path, &SPRINT, report);
+        let path = worktree.string("WORKTREE_INVALID_PATH", "path", "the path", QUOTES);
+        if path.is_some_and(|path| path.trim().is_empty()) {
+            worktree.error(
+                "WORKTREE_EMPTY_PATH",
+                "path",
+                "the path is empty",
+                "name a folder, or leave `path` out for `../{sprint-id}-worktree`",
+            );
+        }
+    });
 }
 
 /// Checks the `worktree` of a workflow.
 pub(super) fn check_workflow(root: &Node, report: &mut Report<'_>) {
-    let path = Path::ROOT.key("worktree");
-    let Some(worktree) = check_common(root, &WORKFLOW, report) else {
+    check(root, &WORKFLOW, report, |worktree| {
+        for (key, code) in [
+            ("branch-prefix", "WORKFLOW_WORKTREE_INVALID_BRANCH_PREFIX"),
+            ("path-prefix", "WORKFLOW_WORKTREE_INVALID_PATH_PREFIX"),
+        ] {
+            worktree.string(code, key, &format!("`{key}`"), "put it in quotes");
+        }
+    });
+}
+
+/// Checks what both have, and between that what only one of them has.
+fn check(
+    root: &Node,
+    codes: &Codes,
+    report: &mut Report<'_>,
+    check_names: impl FnOnce(&mut Checker<'_, '_>),
+) {
+    let Some(node) = root.get("worktree").filter(|node| !node.is_null()) else {
         return;
     };
-    for (key, code) in [
-        ("branch-prefix", "WORKFLOW_WORKTREE_INVALID_BRANCH_PREFIX"),
-        ("path-prefix", "WORKFLOW_WORKTREE_INVALID_PATH_PREFIX"),
-    ] {
-        if let Some((node, span)) = given(worktree, key)
-            && node.as_str().is_none()
-        {
-            report.error(
-                code,
-                path.key(key),
-                span,
-                (
-                    format!("`{key}` must be a string, not {}", node.describe()),
-                    "put it in quotes",
-                ),
-            );
-        }
+    let mut worktree = Checker::new(node, Path::ROOT.key("worktree"), report);
+    let hint = "write `enabled: true` or `enabled: false` below it";
+    if !worktree.is_mapping(codes.not_a_mapping, "`worktree` must be a mapping", hint) {
+        return;
     }
-    check_cleanup(worktree, path, &WORKFLOW, report);
-}
-
-fn given<'n>(worktree: &'n Node, key: &str) -> Option<(&'n Node, Span)> {
-    worktree.get(key).map(|node| (node, span_of(worktree, key)))
-}
-
-fn check_common<'n>(root: &'n Node, codes: &Codes, report: &mut Report<'_>) -> Option<&'n Node> {
-    let path = Path::ROOT.key("worktree");
-    let worktree = root.get("worktree").filter(|node| !node.is_null())?;
-    if !is_object(worktree) {
-        report.error(
-            codes.not_a_mapping,
-            path,
-            worktree.span,
-            (
-                format!("`worktree` must be a mapping, not {}", worktree.describe()),
-                "write `enabled: true` or `enabled: false` below it",
-            ),
-        );
-        return None;
-    }
-    let span = span_of(worktree, "enabled");
-    match worktree.get("enabled") {
-        None => report.error(
+    match node.get("enabled") {
+        None => worktree.error(
             codes.missing_enabled,
-            path.key("enabled"),
-            span,
-            (
-                "`worktree` does not say whether it is enabled".to_owned(),
-                "add `enabled: true` or `enabled: false`",
-            ),
+            "enabled",
+            "`worktree` does not say whether it is enabled",
+            "add `enabled: true` or `enabled: false`",
         ),
-        Some(node) if node.as_bool().is_none() => {
-            report.error(
-                codes.invalid_enabled,
-                path.key("enabled"),
-                span,
-                (
-                    format!(
-                        "`enabled` must be true or false{}",
-                        found(worktree, "enabled")
-                    ),
-                    "write `true` or `false`, without quotes",
-                ),
-            );
-        }
+        Some(enabled) if enabled.as_bool().is_none() => worktree.error(
+            codes.invalid_enabled,
+            "enabled",
+            format!("`enabled` must be true or false{}", found(node, "enabled")),
+            "write `true` or `false`, without quotes",
+        ),
         Some(_) => {}
     }
-    Some(worktree)
-}
-
-fn check_cleanup(worktree: &Node, path: Path<'_>, codes: &Codes, report: &mut Report<'_>) {
-    let Some((node, span)) = given(worktree, "cleanup") else {
-        return;
-    };
-    let path = path.key("cleanup");
-    match node.as_str() {
-        None => report.error(
-            codes.invalid_cleanup,
-            path,
-            span,
-            (
-                format!("`cleanup` must be a string, not {}", node.describe()),
-                CLEANUP_HINT,
-            ),
-        ),
-        Some(mode) if !CLEANUP_MODES.contains(&mode) => {
-            report.error(
-                codes.invalid_cleanup_mode,
-                path,
-                span,
-                (format!("there is no cleanup `{mode}`"), CLEANUP_HINT),
-            );
-        }
-        Some(_) => {}
+    check_names(&mut worktree);
+    let (code, hint) = (codes.invalid_cleanup, CLEANUP_HINT);
+    let mode = worktree.string(code, "cleanup", "`cleanup`", hint);
+    if let Some(mode) = mode.filter(|mode| !CLEANUP_MODES.contains(mode)) {
+        let message = format!("there is no cleanup `{mode}`");
+        worktree.error(codes.invalid_cleanup_mode, "cleanup", message, hint);
     }
 }
 
