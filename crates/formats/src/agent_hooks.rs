@@ -76,7 +76,7 @@ pub fn is_own(command: &str) -> bool {
 
 /// The settings as a tree; none for a text of blanks.
 fn read(text: &str) -> Result<Option<Node>, CannotHook> {
-    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+    if crate::document::is_blank(text) {
         return Ok(None);
     }
     let parsed = json::parse(text);

@@ -6,6 +6,7 @@
 //! old to a file for each month. [`SHAPE`] is what the format demands
 //! strictly; reading takes more. The page: `docs/formats/agent-os.md`.
 
+use crate::document::Document;
 use crate::shape::{Field, Named, Pattern, Rest, Shape, Text};
 
 mod archive;
@@ -29,6 +30,13 @@ pub const FACE: &str = "agent-os";
 
 /// What paths of problems begin with.
 pub const ROOT_NAME: &str = "progress";
+
+static DOCUMENT: Document = Document {
+    root_name: ROOT_NAME,
+    judge: detect::of_tree,
+    foreign: "NOT_A_PROGRESS_LOG",
+    begin: show::new_document,
+};
 
 /// The types that an entry can have.
 const TYPES: &[&str] = &[

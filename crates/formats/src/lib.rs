@@ -73,6 +73,7 @@ cfg_if! {
 pub mod adoption;
 pub mod agent_hooks;
 pub mod conflict;
+mod document;
 mod doubted;
 pub mod ends;
 pub mod face;

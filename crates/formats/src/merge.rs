@@ -238,7 +238,7 @@ impl Merge {
                 return Some(Some(blocks::to_node(&blocks)));
             }
         };
-        if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        if crate::document::is_blank(text) {
             return Some(None);
         }
         parsed.faults.is_empty().then_some(parsed.root)

@@ -10,6 +10,7 @@ use piton_core::attempt::RecoveryAction;
 use piton_core::memory::{Confidence, LearningType, PatternType};
 use piton_core::observation::{ActionTaken, ObservationCategory, ObservationKind, Severity};
 
+use crate::document::Document;
 use crate::shape::{Field, Named, Pattern, Rest, Shape, Text};
 
 mod detect;
@@ -34,6 +35,13 @@ pub const FACE: &str = "ralph-json";
 
 /// What paths of problems begin with.
 pub const ROOT_NAME: &str = "progress";
+
+static DOCUMENT: Document = Document {
+    root_name: ROOT_NAME,
+    judge: detect::of_tree,
+    foreign: "NOT_A_PROGRESS_FILE",
+    begin: show::new_document,
+};
 
 /// How an attempt can have ended, in the words of this format.
 const STATUS: &[&str] = &["completed", "failed", "blocked", "partial"];

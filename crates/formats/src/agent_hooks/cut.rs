@@ -18,7 +18,7 @@ pub fn uninstall(text: &str, hooks: &[Hook]) -> Result<Option<String>, CannotHoo
     }
     // There was a file that said nothing.
     if let Some(blanks) = text.strip_suffix(made.trim_end())
-        && blanks.trim_start_matches('\u{feff}').trim().is_empty()
+        && crate::document::is_blank(blanks)
     {
         return Ok(Some(blanks.to_owned()));
     }

@@ -9,18 +9,26 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::show::{count_anew, counted, document, oldest};
-use super::take::{read_nothing_or, refused, take_entries};
-use super::{ARCHIVE, ROOT};
-use crate::face::{About, CannotShow, Took};
+use super::show::{count_anew, counted, oldest};
+use super::take::take_entries;
+use super::{ARCHIVE, DOCUMENT, ROOT};
+use crate::document::{Document, is_blank, patch, read_to_change};
+use crate::face::{About, CannotShow, Detected, Took};
 use crate::json::{self, render};
-use crate::problem::Problem;
 use crate::project_format::Archived;
-use crate::tree::Node;
-use crate::understood::{digest, from_map, instant_or_utc, into_map, set, too_new};
+use crate::tree::{Map, Node};
+use crate::understood::{digest, from_map, instant_or_utc, into_map, set};
 
-/// What paths of problems in an archive begin with.
-const ROOT_NAME: &str = "archive";
+/// The archive of a month.
+static MONTH: Document = Document {
+    root_name: "archive",
+    judge: |root| match root.as_map() {
+        Some(_) => Detected::Ours,
+        None => Detected::Foreign(format!("{}, not an archive of Agent OS", root.describe())),
+    },
+    foreign: "NOT_A_PROGRESS_LOG",
+    begin: |_| Map::default(),
+};
 
 /// Whether the metadata of a log tell of so many entries of which one is older
 /// than so many days.
@@ -42,7 +50,7 @@ pub(super) fn is_due(text: &str, now: Timestamp, max_entries: usize, days: u32) 
 /// `None` when nothing is to be moved, or the text cannot be read. An entry
 /// whose time cannot be read is never old.
 pub fn archive(text: &str, now: Timestamp, max_entries: usize, days: u32) -> Option<Archived> {
-    let root = document(text, "progress.json").ok()?;
+    let root = DOCUMENT.root(text, "progress.json").ok()?;
     let entries = root.get("entries")?.as_seq()?;
     if entries.len() < max_entries {
         return None;
@@ -87,7 +95,7 @@ fn without(
         set(&mut map, "metadata", from_map(metadata), ROOT);
     }
     set(&mut map, "entries", Node::seq(entries), ROOT);
-    json::patch(text, &from_map(map)).map_err(|error| CannotShow(error.to_string()))
+    patch(text, map)
 }
 
 fn time_of(entry: &Node) -> Option<Timestamp> {
@@ -103,8 +111,7 @@ fn time_of(entry: &Node) -> Option<Timestamp> {
 ///
 /// When the archive that is there is not JSON or holds no list of entries.
 pub fn merge_archive(existing: Option<&str>, entries: &[Node]) -> Result<String, CannotShow> {
-    let text = existing.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty());
-    let Some(text) = text else {
+    let Some(text) = existing.filter(|text| !is_blank(text)) else {
         let list = Node::seq(together(&[], entries));
         return Ok(render(&Node::map([("entries", list)])));
     };
@@ -112,14 +119,11 @@ pub fn merge_archive(existing: Option<&str>, entries: &[Node]) -> Result<String,
     let had = map.get("entries").and_then(Node::as_seq);
     let list = Node::seq(together(had.unwrap_or_default(), entries));
     set(&mut map, "entries", list, &[]);
-    json::patch(text, &from_map(map)).map_err(|error| CannotShow(error.to_string()))
+    patch(text, map)
 }
 
 fn document_of_month(text: &str) -> Result<Node, CannotShow> {
-    let root = crate::understood::read(text, "the archive").map_err(|problems| {
-        let first = problems.first().map(ToString::to_string);
-        CannotShow(first.unwrap_or_else(|| "the archive is not JSON".to_owned()))
-    })?;
+    let root = read_to_change(text, "the archive", "the archive is not JSON")?;
     let map = root.as_map().map(|map| map.get("entries"));
     match map {
         Some(None) => Ok(root),
@@ -171,23 +175,9 @@ fn name_of(entry: &Node) -> Option<(&str, Timestamp)> {
 
 /// What the archive of a month holds.
 pub fn take_archive(text: &str, about: &About<'_>) -> Took {
-    let root = match read_nothing_or(text, about.file) {
-        None => return Took::default(),
-        Some(Ok(root)) => root,
-        Some(Err(problems)) => return refused(problems),
-    };
-    if root.as_map().is_none() {
-        let problem = Problem::error("NOT_A_PROGRESS_LOG", about.file, ROOT_NAME, root.span)
-            .saying(
-                format!("this is {}, not an archive of Agent OS", root.describe()),
-                "piton leaves it alone",
-            );
-        return refused(vec![problem]);
-    }
-    if let Some(problem) = too_new(&root, about.file, ROOT_NAME) {
-        return refused(vec![problem]);
-    }
-    take_entries(text, &root, (about.file, ROOT_NAME), &ARCHIVE)
+    MONTH.take(text, about, |root| {
+        take_entries(text, root, (about.file, MONTH.root_name), &ARCHIVE)
+    })
 }
 
 #[cfg(test)]

@@ -1,20 +1,13 @@
 //! What a text at the path of the log is.
 
+use super::DOCUMENT;
 use crate::face::Detected;
-use crate::json;
 use crate::ralph_json;
 use crate::tree::Node;
 
 /// Judges by the contents.
 pub fn detect(text: &str) -> Detected {
-    if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        return Detected::Empty;
-    }
-    let parsed = json::parse(text);
-    let Some(root) = parsed.root.filter(|_| parsed.faults.is_empty()) else {
-        return Detected::Unreadable;
-    };
-    let detected = of_tree(&root);
+    let detected = DOCUMENT.detect(text);
     let is_foreign = matches!(detected, Detected::Foreign(_));
     if is_foreign && ralph_json::detect(text) == Detected::Ours {
         return Detected::Foreign("a Ralph progress file, not an Agent OS log".to_owned());

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::show::{counted, document};
+use super::DOCUMENT;
+use super::show::counted;
 use crate::face::CannotShow;
 use crate::tree::Node;
 use crate::understood::instant_or_utc;
@@ -59,7 +60,7 @@ const UNDATED: &str = "Undated";
 ///
 /// When the text is not JSON, is something else than a log, or is too new.
 pub fn markdown(json_text: &str) -> Result<String, CannotShow> {
-    let root = document(json_text, "progress.json")?;
+    let root = DOCUMENT.root(json_text, "progress.json")?;
     let entries = root.get("entries").and_then(Node::as_seq);
     let entries = entries.unwrap_or_default();
     let project = root.get("project").and_then(value);

@@ -7,17 +7,15 @@ use piton_core::command::Found;
 use piton_core::entry::{Entry, EntryRow};
 use serde_json::Value as Json;
 
-use super::detect::of_tree;
 use super::take::{mark, taken};
-use super::{ENTRY_KEPT, FACE, METADATA, ROOT, ROOT_NAME};
-use crate::face::{About, CannotShow, Detected, Shown};
+use super::{DOCUMENT, ENTRY_KEPT, FACE, METADATA, ROOT};
+use crate::face::{About, CannotShow, Shown};
 use crate::json;
 use crate::merge::rules::Count;
 use crate::shape::{Rest, Shape, Version, is_date_time};
 use crate::tree::{Key, Map, Node};
 use crate::understood::{
-    Elements, from_json, from_map, id_of, instant_or_utc, into_map, merged, native_node, read, set,
-    timestamp_of, too_new,
+    Elements, from_json, from_map, id_of, instant_or_utc, merged, native_node, set, timestamp_of,
 };
 
 /// The text, showing the rows as well.
@@ -36,40 +34,10 @@ pub fn show(
     rows: &[Shown<'_>],
     about: &About<'_>,
 ) -> Result<String, CannotShow> {
-    let Some(text) = text.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty())
-    else {
-        let mut map = new_document(about);
-        show_in(&mut map, rows, false)?;
-        return Ok(json::render(&from_map(map)));
-    };
-    let root = document(text, about.file)?;
-    let is_empty = of_tree(&root) == Detected::Empty;
-    let mut map = into_map(root)?;
-    if is_empty {
-        map = new_document(about);
-    }
-    if !show_in(&mut map, rows, about.is_part)? {
-        return Ok(text.to_owned());
-    }
-    json::patch(text, &from_map(map)).map_err(|error| CannotShow(error.to_string()))
+    DOCUMENT.show(text, about, |map| show_in(map, rows, about.is_part))
 }
 
-/// Reads a log that is to be changed or rendered.
-pub(super) fn document(text: &str, file: &str) -> Result<Node, CannotShow> {
-    let root = read(text, file).map_err(|problems| {
-        let first = problems.first().map(ToString::to_string);
-        CannotShow(first.unwrap_or_else(|| "it is not JSON".to_owned()))
-    })?;
-    if let Detected::Foreign(what) = of_tree(&root) {
-        return Err(CannotShow(format!("it is {what}")));
-    }
-    match too_new(&root, file, ROOT_NAME) {
-        Some(problem) => Err(CannotShow(problem.message)),
-        None => Ok(root),
-    }
-}
-
-fn new_document(about: &About<'_>) -> Map {
+pub(super) fn new_document(about: &About<'_>) -> Map {
     let pairs = [
         ("version", Node::string(Version::CURRENT.to_string())),
         ("project", Node::string(about.project)),

@@ -6,17 +6,14 @@ use piton_core::command::Found;
 use piton_core::entry::{Entry, EntryType};
 use serde_json::Value as Json;
 
-use super::detect::of_tree;
 use super::show::element;
-use super::{FACE, ROOT_NAME, SHAPE};
-use crate::face::{About, Detected, Took};
+use super::{DOCUMENT, FACE, ROOT_NAME, SHAPE};
+use crate::face::{About, Took};
 use crate::json::{render, same};
 use crate::problem::Problem;
 use crate::shape::Shape;
 use crate::tree::Node;
-use crate::understood::{
-    digest, instant, native, read, repeated_ids, to_json, too_new, warning, warnings,
-};
+use crate::understood::{digest, instant, native, repeated_ids, to_json, warning, warnings};
 
 /// Reads the log.
 ///
@@ -24,40 +21,12 @@ use crate::understood::{
 /// taken as far as it can be understood. Errors: the text is not JSON, it is
 /// something else, its version is too new, or `entries` is no list.
 pub fn take(text: &str, about: &About<'_>) -> Took {
-    let root = match read_nothing_or(text, about.file) {
-        None => return Took::default(),
-        Some(Ok(root)) => root,
-        Some(Err(problems)) => return refused(problems),
-    };
-    match of_tree(&root) {
-        Detected::Empty => return Took::default(),
-        Detected::Foreign(what) => {
-            let problem = Problem::error("NOT_A_PROGRESS_LOG", about.file, ROOT_NAME, root.span)
-                .saying(format!("this is {what}"), "piton leaves it alone");
-            return refused(vec![problem]);
-        }
-        Detected::Ours | Detected::Unreadable => {}
-    }
-    if let Some(problem) = too_new(&root, about.file, ROOT_NAME) {
-        return refused(vec![problem]);
-    }
-    let mut took = take_entries(text, &root, (about.file, ROOT_NAME), &SHAPE);
-    took.problems.extend(miscounted(&root, about.file));
-    took.problems.sort_by_key(|problem| problem.bytes.start);
-    took
-}
-
-/// Reads a text; `None` when nothing is in it.
-pub(super) fn read_nothing_or(text: &str, file: &str) -> Option<Result<Node, Vec<Problem>>> {
-    let is_empty = text.trim_start_matches('\u{feff}').trim().is_empty();
-    (!is_empty).then(|| read(text, file))
-}
-
-pub(super) fn refused(problems: Vec<Problem>) -> Took {
-    Took {
-        found: Vec::new(),
-        problems,
-    }
+    DOCUMENT.take(text, about, |root| {
+        let mut took = take_entries(text, root, (about.file, ROOT_NAME), &SHAPE);
+        took.problems.extend(miscounted(root, about.file));
+        took.problems.sort_by_key(|problem| problem.bytes.start);
+        took
+    })
 }
 
 /// The entries of a document that could be read.

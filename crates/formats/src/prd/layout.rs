@@ -1,6 +1,6 @@
 //! Which document a file named `prd.json` really is.
 
-use crate::json;
+use crate::document::{Opened, open};
 use crate::sdlc::first_keys;
 use crate::tree::Node;
 
@@ -86,12 +86,10 @@ impl Layout {
 
 /// Tells which document `text` is, by its content.
 pub fn detect(text: &str) -> Layout {
-    let parsed = json::parse(text);
-    match parsed.root {
-        Some(root) if parsed.faults.is_empty() => of_root(&root),
-        Some(_) | None if text.trim_start_matches('\u{feff}').trim().is_empty() => Layout::Empty,
-        // Half a document may look like anything.
-        Some(_) | None => Layout::Unreadable,
+    match open(text) {
+        Opened::Root(root) => of_root(&root),
+        Opened::Blank => Layout::Empty,
+        Opened::Broken => Layout::Unreadable,
     }
 }
 

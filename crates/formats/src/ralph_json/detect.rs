@@ -1,7 +1,7 @@
 //! What a text at the path of a progress file is.
 
+use super::DOCUMENT;
 use crate::face::Detected;
-use crate::json;
 use crate::tree::Node;
 
 const HEARTBEAT: &str = "a ralph-claude-code heartbeat, not a progress file";
@@ -11,15 +11,10 @@ type Foreign = (fn(&Node) -> bool, &'static str);
 
 /// Judges by the contents.
 pub fn detect(text: &str) -> Detected {
-    if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        return Detected::Empty;
-    }
-    let parsed = json::parse(text);
-    match parsed.root {
-        Some(root) if parsed.faults.is_empty() => of_tree(&root),
+    match DOCUMENT.detect(text) {
         // Its writer does not escape what it quotes.
-        Some(_) | None if looks_like_a_heartbeat(text) => foreign(HEARTBEAT),
-        Some(_) | None => Detected::Unreadable,
+        Detected::Unreadable if looks_like_a_heartbeat(text) => foreign(HEARTBEAT),
+        detected => detected,
     }
 }
 

@@ -9,16 +9,13 @@ use piton_core::name::slug;
 use piton_core::native::Native;
 use piton_core::observation::Observation;
 
-use super::detect::of_tree;
 use super::take::{name_of, named, remembered, told};
-use super::{ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT};
-use crate::face::{About, CannotShow, Detected, Shown};
+use super::{DOCUMENT, ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT};
+use crate::face::{About, CannotShow, Shown};
 use crate::json;
 use crate::shape::{Pattern, Shape, Version};
 use crate::tree::{Key, Map, Node};
-use crate::understood::{
-    Elements, from_map, id_of, into_map, merged, native_node, read, set, timestamp_of, too_new,
-};
+use crate::understood::{Elements, id_of, merged, native_node, set, timestamp_of};
 
 /// The lists of a progress file, by the key of each.
 const LISTS: [(&str, &Shape); 3] = [
@@ -43,34 +40,10 @@ pub fn show(
     rows: &[Shown<'_>],
     about: &About<'_>,
 ) -> Result<String, CannotShow> {
-    let Some(text) = text.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty())
-    else {
-        let mut map = new_document(about);
-        show_in(&mut map, rows)?;
-        return Ok(json::render(&from_map(map)));
-    };
-    let root = read(text, about.file).map_err(|problems| {
-        let first = problems.first().map(ToString::to_string);
-        CannotShow(first.unwrap_or_else(|| "it is not JSON".to_owned()))
-    })?;
-    if let Detected::Foreign(what) = of_tree(&root) {
-        return Err(CannotShow(format!("it is {what}")));
-    }
-    if let Some(problem) = too_new(&root, about.file, super::ROOT_NAME) {
-        return Err(CannotShow(problem.message));
-    }
-    let is_empty = of_tree(&root) == Detected::Empty;
-    let mut map = into_map(root)?;
-    if is_empty {
-        map = new_document(about);
-    }
-    if !show_in(&mut map, rows)? {
-        return Ok(text.to_owned());
-    }
-    json::patch(text, &from_map(map)).map_err(|error| CannotShow(error.to_string()))
+    DOCUMENT.show(text, about, |map| show_in(map, rows))
 }
 
-fn new_document(about: &About<'_>) -> Map {
+pub(super) fn new_document(about: &About<'_>) -> Map {
     let pairs = [
         ("version", Node::string(Version::CURRENT.to_string())),
         ("created_at", Node::string(about.now.to_string())),

@@ -12,17 +12,15 @@ use piton_core::observation::{
     ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
 };
 
-use super::detect::of_tree;
 use super::show::{attempt_element, memory_element, parts_of_told};
-use super::{ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT_NAME, SHAPE};
-use crate::face::{About, Detected, FILE_AGENT, Took};
+use super::{DOCUMENT, ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT_NAME, SHAPE};
+use crate::face::{About, FILE_AGENT, Took};
 use crate::json::same;
 use crate::problem::Problem;
 use crate::shape::{Named, Pattern};
 use crate::tree::Node;
 use crate::understood::{
-    attempt_id, digest, id_of, instant, native, read, repeated_ids, too_new, understood, warning,
-    warnings,
+    attempt_id, digest, id_of, instant, native, repeated_ids, understood, warning, warnings,
 };
 
 /// Greater numbers were not counted.
@@ -41,45 +39,20 @@ const LISTS: [&str; 3] = [
 /// taken as far as it can be understood. Errors: the text is not JSON, it is
 /// something else, its version is too new, or what should be a list is none.
 pub fn take(text: &str, about: &About<'_>) -> Took {
-    if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        return Took::default();
-    }
-    let root = match read(text, about.file) {
-        Ok(root) => root,
-        Err(problems) => return refused(problems),
-    };
-    match of_tree(&root) {
-        Detected::Ours => {}
-        Detected::Empty => return Took::default(),
-        Detected::Foreign(what) => {
-            let problem = Problem::error("NOT_A_PROGRESS_FILE", about.file, ROOT_NAME, root.span)
-                .saying(format!("this is {what}"), "piton leaves it alone");
-            return refused(vec![problem]);
-        }
-        Detected::Unreadable => return refused(Vec::new()),
-    }
-    if let Some(problem) = too_new(&root, about.file, ROOT_NAME) {
-        return refused(vec![problem]);
-    }
-    let mut taking = Taking {
-        text,
-        file: about.file,
-        took: Took {
-            found: Vec::new(),
-            problems: problems(&root, about.file),
-        },
-    };
-    taking.all(&root);
-    let mut took = taking.took;
-    took.problems.sort_by_key(|problem| problem.bytes.start);
-    took
-}
-
-fn refused(problems: Vec<Problem>) -> Took {
-    Took {
-        found: Vec::new(),
-        problems,
-    }
+    DOCUMENT.take(text, about, |root| {
+        let mut taking = Taking {
+            text,
+            file: about.file,
+            took: Took {
+                found: Vec::new(),
+                problems: problems(root, about.file),
+            },
+        };
+        taking.all(root);
+        let mut took = taking.took;
+        took.problems.sort_by_key(|problem| problem.bytes.start);
+        took
+    })
 }
 
 fn problems(root: &Node, file: &str) -> Vec<Problem> {

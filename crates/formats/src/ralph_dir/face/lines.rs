@@ -29,7 +29,7 @@ pub(super) fn appended(text: Option<&str>, head: &str, groups: &[Vec<String>]) -
         return out;
     }
     let newline = newline(old);
-    if old.trim_start_matches('\u{feff}').trim().is_empty() {
+    if crate::document::is_blank(old) {
         out.push_str(&head.replace('\n', newline));
     } else if !old.ends_with('\n') {
         out.push_str(newline);

@@ -81,7 +81,7 @@ pub(in crate::ralph_dir) fn add_signs(text: &str, signs: &[NewSign]) -> Result<S
 }
 
 fn with_block(text: &str, block: &str) -> String {
-    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+    if crate::document::is_blank(text) {
         let file = format!("{HEAD}\n{block}\n{FOOT}");
         return format!("{text}{}", with_newline(&file, newline(text)));
     }

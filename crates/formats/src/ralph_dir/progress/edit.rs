@@ -40,7 +40,7 @@ pub(in crate::ralph_dir) fn start_noted(
     let before = parse(text);
     let newline = newline(text);
     let mut out = text.to_owned();
-    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+    if crate::document::is_blank(text) {
         out.push_str("# Progress Log");
         out.push_str(newline);
     } else if !text.ends_with('\n') {
