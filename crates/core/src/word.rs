@@ -1,6 +1,8 @@
 //! Words of a fixed list: enums that are stored and typed by their words.
 
 /// Defines an enum whose variants each have one word.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*

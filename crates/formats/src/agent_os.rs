@@ -7,7 +7,7 @@
 //! strictly; reading takes more. The page: `docs/formats/agent-os.md`.
 
 use crate::document::Document;
-use crate::shape::{Field, Named, Pattern, Rest, Shape, Text};
+use crate::shape::{Field, Named, Pattern, Rest, Shape, Text, may, must};
 
 mod archive;
 mod detect;
@@ -55,17 +55,17 @@ const TEXTS: Shape = Shape::List(&Shape::TEXT);
 pub static SHAPE: Shape = Shape::Map(ROOT, Rest::Open);
 
 static ROOT: &[Field] = &[
-    Field::required("version", Shape::Text(Text::Pattern(Pattern::Version)))
+    must("version", Shape::Text(Text::Pattern(Pattern::Version)))
         .about("The version of the format"),
-    Field::required("project", Shape::TEXT).about("The name of the project"),
+    must("project", Shape::TEXT).about("The name of the project"),
     ENTRIES,
-    Field::required("metadata", Shape::Map(METADATA, Rest::Open)).about("Counted from the entries"),
+    must("metadata", Shape::Map(METADATA, Rest::Open)).about("Counted from the entries"),
 ];
 
 /// What an archive of a month demands strictly.
 static ARCHIVE: Shape = Shape::Map(&[ENTRIES], Rest::Open);
 
-const ENTRIES: Field = Field::required("entries", Shape::List(&LISTED));
+const ENTRIES: Field = must("entries", Shape::List(&LISTED));
 
 static LISTED: Shape = Shape::Named(&ENTRY);
 
@@ -73,12 +73,12 @@ static ENTRY: Named = Named {
     name: "Entry",
     shape: Shape::Map(
         &[
-            Field::required("id", Shape::Text(Text::NotEmpty)).about("The name of the entry"),
-            Field::required("timestamp", Shape::DATE_TIME).about("When it happened"),
-            Field::required("type", Shape::one_of(TYPES)).about("What kind of event it is"),
-            Field::optional("spec", Shape::TEXT).about("The spec it belongs to"),
-            Field::optional("task_id", Shape::TEXT).about("The task it belongs to"),
-            Field::required("data", Shape::Map(DATA, Rest::Open)).about("What happened"),
+            must("id", Shape::Text(Text::NotEmpty)).about("The name of the entry"),
+            must("timestamp", Shape::DATE_TIME).about("When it happened"),
+            must("type", Shape::one_of(TYPES)).about("What kind of event it is"),
+            may("spec", Shape::TEXT).about("The spec it belongs to"),
+            may("task_id", Shape::TEXT).about("The task it belongs to"),
+            must("data", Shape::Map(DATA, Rest::Open)).about("What happened"),
         ],
         Rest::Open,
     ),
@@ -87,39 +87,39 @@ static ENTRY: Named = Named {
 /// How an entry is written into: any type will do, and data is what it is.
 static ENTRY_KEPT: Shape = Shape::Map(
     &[
-        Field::required("id", Shape::TEXT),
-        Field::required("timestamp", Shape::DATE_TIME),
-        Field::required("type", Shape::TEXT),
-        Field::optional("spec", Shape::TEXT),
-        Field::optional("task_id", Shape::TEXT),
-        Field::required("data", Shape::Each(&Shape::Any)),
+        must("id", Shape::TEXT),
+        must("timestamp", Shape::DATE_TIME),
+        must("type", Shape::TEXT),
+        may("spec", Shape::TEXT),
+        may("task_id", Shape::TEXT),
+        must("data", Shape::Each(&Shape::Any)),
     ],
     Rest::Open,
 );
 
 const DATA: &[Field] = &[
-    Field::optional("description", Shape::TEXT),
-    Field::optional("duration_minutes", Shape::Number { min: Some(0) }),
-    Field::optional("notes", Shape::TEXT),
-    Field::optional("next_steps", Shape::TEXT),
-    Field::optional("focus_task", Shape::TEXT),
-    Field::optional("context", Shape::TEXT),
-    Field::optional("issue", Shape::TEXT),
-    Field::optional("suggested_resolution", Shape::TEXT),
-    Field::optional("root_cause", Shape::TEXT),
-    Field::optional("resolution", Shape::TEXT),
-    Field::optional("files_modified", TEXTS),
-    Field::optional("requested_tasks", TEXTS),
-    Field::optional("reason", Shape::TEXT),
+    may("description", Shape::TEXT),
+    may("duration_minutes", Shape::Number { min: Some(0) }),
+    may("notes", Shape::TEXT),
+    may("next_steps", Shape::TEXT),
+    may("focus_task", Shape::TEXT),
+    may("context", Shape::TEXT),
+    may("issue", Shape::TEXT),
+    may("suggested_resolution", Shape::TEXT),
+    may("root_cause", Shape::TEXT),
+    may("resolution", Shape::TEXT),
+    may("files_modified", TEXTS),
+    may("requested_tasks", TEXTS),
+    may("reason", Shape::TEXT),
 ];
 
 const TIME_OR_NULL: Shape = Shape::Either(&[Shape::DATE_TIME, Shape::Null]);
 
 const METADATA: &[Field] = &[
-    Field::required("total_entries", Shape::COUNT),
-    Field::required("oldest_entry", TIME_OR_NULL),
-    Field::required("last_updated", TIME_OR_NULL),
-    Field::required(
+    must("total_entries", Shape::COUNT),
+    must("oldest_entry", TIME_OR_NULL),
+    must("last_updated", TIME_OR_NULL),
+    must(
         "archived_through",
         Shape::Either(&[Shape::Text(Text::NotEmpty), Shape::Null]),
     ),

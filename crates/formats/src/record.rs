@@ -8,14 +8,90 @@
 
 mod write;
 
+use std::borrow::Cow;
+
 use piton_core::evidence::{ClaimOverrides, WeakenedProof, Worth};
 
-use crate::report::{Path, Report};
-use crate::shape::{Field, Shape};
-use crate::tolerant::Place;
-use crate::tree::{Key, Map, Node};
+use crate::report::{Path, Report, closest};
+use crate::shape::{Field, Shape, may};
+use crate::tolerant::{KEPT, Place, count};
+use crate::tree::{Key, Kind, Map, Node};
+use crate::understood::understood;
 
 pub(crate) use write::{AsJson, merged, push_yaml};
+
+/// Binds the table of a mapping to a struct: a field of the struct for each row.
+/// `..extra`: the struct keeps other keys in a field of that name. Further
+/// methods of [`Record`] may follow.
+macro_rules! record {
+    (
+        static $table:ident: $record:ty {
+            $($slot:ident: $field:expr,)*
+            $(.. $extra:ident)?
+        }
+        $($method:item)*
+    ) => {
+        pub(crate) static $table: &[crate::shape::Field] = &[$($field),*];
+
+        impl crate::record::Record for $record {
+            fn columns(&self) -> crate::record::Columns<'_> {
+                vec![$({
+                    static FIELD: crate::shape::Field = $field;
+                    crate::record::column(&FIELD, &self.$slot)
+                }),*]
+            }
+
+            fn slot(
+                &mut self,
+                key: &str,
+            ) -> Option<(&'static crate::shape::Field, &mut dyn crate::record::Slot)> {
+                $({
+                    static FIELD: crate::shape::Field = $field;
+                    if key == FIELD.key {
+                        return Some((&FIELD, &mut self.$slot));
+                    }
+                })*
+                None
+            }
+
+            $(
+                fn extra(&self) -> &[(String, crate::tree::Node)] {
+                    &self.$extra
+                }
+
+                fn keep(&mut self, others: crate::record::Extra) {
+                    self.$extra = others;
+                }
+            )?
+
+            $($method)*
+        }
+    };
+}
+
+/// Gives types of words their two directions.
+macro_rules! words {
+    ($($word:ty),*) => {
+        $(impl crate::record::Optional for $word {
+            fn written(&self) -> crate::record::Written<'_> {
+                crate::record::Written::text(self.as_str())
+            }
+
+            fn read(
+                node: &crate::tree::Node,
+                at: &mut crate::record::At<'_, '_>,
+            ) -> Option<Self> {
+                let word = node.as_str().and_then(Self::parse);
+                if word.is_none() {
+                    at.no_word(node, Self::WORDS);
+                }
+                word
+            }
+        })*
+    };
+}
+
+pub(crate) use {record, words};
 
 /// Keys that no field holds, in their order.
 pub(crate) type Extra = Vec<(String, Node)>;
@@ -23,38 +99,54 @@ pub(crate) type Extra = Vec<(String, Node)>;
 /// Keys and what is written under them, in the order of the table.
 pub(crate) type Columns<'r> = Vec<(&'static str, Option<Written<'r>>)>;
 
-/// A struct whose fields hold the values of a mapping.
-pub(crate) trait Table {
+/// A struct whose fields hold the values of a mapping: see [`record!`].
+pub(crate) trait Record {
     /// Every key with what its field writes; nothing where the key stays out.
     fn columns(&self) -> Columns<'_>;
 
     /// The field that holds a key, with what the table says of the key.
     fn slot(&mut self, key: &str) -> Option<(&'static Field, &mut dyn Slot)>;
-}
 
-/// Something that is written as a mapping.
-pub(crate) trait Record {
     /// Every key that piton knows here, in the order in which they are written.
     ///
     /// The value of such a key that is not written is gone; that of any other
     /// key belongs to somebody else.
-    fn written(&self) -> Columns<'_>;
+    fn written(&self) -> Columns<'_> {
+        self.columns()
+    }
 
     /// Other keys. One that is written already is left out.
     fn extra(&self) -> &[(String, Node)] {
         &[]
     }
 
+    /// Keeps keys that no field holds.
+    fn keep(&mut self, _: Extra) {}
+
     /// What tells it from others of its list.
     fn id(&self) -> &str {
         ""
+    }
+
+    /// Reads the record that stands under a key.
+    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self>
+    where
+        Self: Sized + Default,
+    {
+        let Some(map) = node.as_map() else {
+            at.mistyped(node, "a mapping");
+            return None;
+        };
+        let mut record = Self::default();
+        at.fill(&mut record, map);
+        Some(record)
     }
 }
 
 /// What a field writes.
 #[derive(Clone)]
 pub(crate) enum Written<'r> {
-    Text(&'r str),
+    Text(Cow<'r, str>),
     Flag(bool),
     Integer(i128),
     Number(f64),
@@ -67,9 +159,22 @@ pub(crate) enum Written<'r> {
 }
 
 impl<'r> Written<'r> {
+    pub(crate) fn text(text: &'r str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+
     pub(crate) fn record(record: &'r dyn Record) -> Self {
         Self::Record(record, record.extra())
     }
+}
+
+/// What is made of values that are not as they should be.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Manner {
+    /// Only what could be written so is taken; the rest stays as it is.
+    Literal,
+    /// What can be understood is taken.
+    Lenient,
 }
 
 /// Where a value that is read stands.
@@ -78,20 +183,49 @@ pub(crate) struct At<'a, 'r> {
     /// The mapping that holds it.
     pub(crate) place: Place<'a>,
     pub(crate) key: &'a Key,
+    pub(crate) manner: Manner,
 }
 
 impl At<'_, '_> {
     /// Reads the mapping at this place into a record.
-    pub(crate) fn fill(&mut self, record: &mut impl Table, map: &Map) -> Extra {
+    pub(crate) fn fill(&mut self, record: &mut dyn Record, map: &Map) {
         let (place, key) = (self.place, self.key);
-        fill(record, map, place.path.key(&key.text), self.report)
+        let path = place.path.key(&key.text);
+        fill(record, Place { map, path }, self.report, self.manner);
+    }
+
+    fn is_lenient(&self) -> bool {
+        self.manner == Manner::Lenient
     }
 
     pub(crate) fn mistyped(&mut self, node: &Node, wanted: &str) {
         let key = &self.key.text;
         let message = format!("`{key}` must be {wanted}, not {}", node.describe());
-        let hint = "correct the value; until then it is kept as it stands and has no effect";
-        self.error("WRONG_TYPE", node, (message, hint));
+        self.error("WRONG_TYPE", node, (message, KEPT));
+    }
+
+    /// Reports a value that is none of the words of a format.
+    pub(crate) fn no_word(&mut self, node: &Node, words: &[&str]) {
+        let listed = words.join("`, `");
+        let hint = match node.as_str().and_then(|text| closest(text, words)) {
+            Some(meant) => format!("write `{meant}`, or another of `{listed}`"),
+            None => format!("write one of `{listed}`"),
+        };
+        let name = self.key.text.replace('_', " ");
+        let message = match node.as_str() {
+            Some(text) => format!("there is no {name} `{}`", text.escape_debug()),
+            None => format!("the {name} must be a word, not {}", node.describe()),
+        };
+        self.error("INVALID_VALUE", node, (message, &hint));
+    }
+
+    /// Reports a number or the like that should be in quotes.
+    fn unquoted(&mut self, node: &Node) {
+        let key = &self.key.text;
+        let message = format!("`{key}` should be a text, not {}", node.describe());
+        let path = self.place.path.key(key);
+        self.report
+            .warning("WRONG_TYPE", path, node.span, (message, "put it in quotes"));
     }
 
     pub(crate) fn error(&mut self, code: &'static str, node: &Node, words: (String, &str)) {
@@ -135,9 +269,19 @@ impl<T: Optional> Slot for Option<T> {
     }
 }
 
+impl<R: Record + Default> Optional for R {
+    fn written(&self) -> Written<'_> {
+        Written::record(self)
+    }
+
+    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
+        R::read(node, at)
+    }
+}
+
 /// Gives a type of single values its two directions.
 macro_rules! optional {
-    ($type:ty, $value:ident => $written:expr, $read:expr, $wanted:literal) => {
+    ($type:ty, $value:ident => $written:expr, $read:expr, $wanted:expr) => {
         impl Optional for $type {
             fn written(&self) -> Written<'_> {
                 let $value = self;
@@ -145,9 +289,9 @@ macro_rules! optional {
             }
 
             fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
-                let value = $read(node);
+                let value = $read(node, at.is_lenient());
                 if value.is_none() {
-                    at.mistyped(node, $wanted);
+                    at.mistyped(node, $wanted(at.is_lenient()));
                 }
                 value
             }
@@ -155,22 +299,49 @@ macro_rules! optional {
     };
 }
 
-optional!(bool, flag => Written::Flag(*flag), Node::as_bool, "true or false");
-optional!(f64, number => Written::Number(*number), Node::as_f64, "a number");
-optional!(u64, count => Written::Integer((*count).into()), Node::as_u64, "a whole number");
-// Numbers and dates that nobody quoted keep their source text.
-optional!(
-    String,
-    text => Written::Text(text),
-    |node: &Node| node.text().map(str::to_owned),
-    "a text"
-);
+optional!(bool, flag => Written::Flag(*flag), |node: &Node, _| node.as_bool(), |lenient| {
+    if lenient { "`true` or `false`" } else { "true or false" }
+});
+optional!(u64, count => Written::Integer((*count).into()), |node: &Node, lenient| {
+    if lenient { count(node) } else { node.as_u64() }
+}, whole_number);
+optional!(f64, number => Written::Number(*number), |node: &Node, lenient: bool| {
+    node.as_f64().filter(|number| !lenient || number.is_finite())
+}, |_| "a number");
 optional!(
     usize,
     index => Written::Integer(i128::try_from(*index).unwrap_or(i128::MAX)),
-    |node: &Node| usize::try_from(node.as_u64()?).ok(),
-    "a whole number"
+    |node: &Node, _| usize::try_from(node.as_u64()?).ok(),
+    whole_number
 );
+
+fn whole_number(lenient: bool) -> &'static str {
+    if lenient {
+        "a whole number, 0 or more"
+    } else {
+        "a whole number"
+    }
+}
+
+impl Optional for String {
+    fn written(&self) -> Written<'_> {
+        Written::text(self)
+    }
+
+    /// Numbers and dates that nobody quoted keep their source text.
+    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
+        let Some(text) = node.text() else {
+            at.mistyped(node, "a text");
+            return None;
+        };
+        // Who wrote a number for a name meant its digits.
+        let is_meant = matches!(node.kind(), Some(Kind::Text | Kind::Timestamp));
+        if at.is_lenient() && !is_meant {
+            at.unquoted(node);
+        }
+        Some(text.to_owned())
+    }
+}
 
 impl Optional for i64 {
     fn written(&self) -> Written<'_> {
@@ -215,7 +386,7 @@ always!(f64, u64, usize);
 
 impl Slot for String {
     fn written(&self, _: &str) -> Option<Written<'_>> {
-        Some(Written::Text(self))
+        Some(Written::text(self))
     }
 
     fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
@@ -247,28 +418,39 @@ impl Slot for Vec<String> {
     }
 }
 
+/// A list that says something even where it is empty.
+impl Optional for Vec<String> {
+    fn written(&self) -> Written<'_> {
+        Written::Texts(self)
+    }
+
+    fn read(node: &Node, _: &mut At<'_, '_>) -> Option<Self> {
+        let texts = node.as_seq()?.iter().filter_map(Node::as_str);
+        Some(texts.map(str::to_owned).collect())
+    }
+}
+
 impl Slot for ClaimOverrides {
     fn written(&self, _: &str) -> Option<Written<'_>> {
         (!self.is_empty()).then(|| Written::record(self))
     }
 
     fn read(&mut self, _: &Node, at: &mut At<'_, '_>) -> bool {
+        // They are piton's own, and read alike in all formats.
         *self = at.report.reader().claims(at.place);
         !self.is_empty()
     }
 }
 
-impl Record for ClaimOverrides {
-    fn written(&self) -> Columns<'_> {
-        let proof = [
-            ("changed", self.changed.map(Worth::as_str)),
-            ("word", self.word.map(Worth::as_str)),
-            ("weakened", self.weakened.map(WeakenedProof::as_str)),
-        ];
-        let text = |(key, word): (_, Option<_>)| (key, word.map(Written::Text));
-        proof.into_iter().map(text).collect()
+record! {
+    static CLAIMS: ClaimOverrides {
+        changed: may("changed", Shape::one_of(Worth::WORDS)),
+        word: may("word", Shape::one_of(Worth::WORDS)),
+        weakened: may("weakened", Shape::one_of(WeakenedProof::WORDS)),
     }
 }
+
+words!(Worth, WeakenedProof);
 
 /// A key with what its field writes. One that must be there and may be null is
 /// null where the field has nothing.
@@ -291,59 +473,56 @@ impl Field {
 }
 
 /// Reads the values of a mapping into the fields of a struct, in the order of
-/// the file. Returns the pairs that no field takes.
+/// the file. The record keeps the pairs that no field takes.
 pub(crate) fn fill(
-    record: &mut impl Table,
-    map: &Map,
-    path: Path<'_>,
+    record: &mut dyn Record,
+    place: Place<'_>,
     report: &mut Report<'_>,
-) -> Extra {
+    manner: Manner,
+) {
     let mut others = Extra::new();
-    for (key, node) in map.iter() {
-        let place = Place { map, path };
+    for (key, node) in place.map.iter() {
         let mut at = At {
             report: &mut *report,
             place,
             key,
+            manner,
         };
-        let taken = record.slot(&key.text).is_some_and(|(field, slot)| {
-            let is_taken = slot.read(node, &mut at);
-            is_taken || (node.is_null() && field.is_null_when_absent())
-        });
-        if !taken {
+        let is_kept = match record.slot(&key.text) {
+            None => true,
+            Some((field, slot)) => {
+                let is_taken = slot.read(node, &mut at);
+                let is_said = is_taken || (node.is_null() && field.is_null_when_absent());
+                !is_said && !at.is_lenient()
+            }
+        };
+        if is_kept {
             others.push((key.text.clone(), node.clone()));
         }
     }
-    others
+    record.keep(others);
 }
 
-/// Binds the table of a mapping to a struct: a field of the struct for each row.
-macro_rules! record {
-    ($table:ident, $record:ty { $($slot:ident: $field:expr,)* }) => {
-        pub(super) static $table: &[crate::shape::Field] = &[$($field),*];
-
-        impl crate::record::Table for $record {
-            fn columns(&self) -> crate::record::Columns<'_> {
-                vec![$({
-                    static FIELD: crate::shape::Field = $field;
-                    crate::record::column(&FIELD, &self.$slot)
-                }),*]
-            }
-
-            fn slot(
-                &mut self,
-                key: &str,
-            ) -> Option<(&'static crate::shape::Field, &mut dyn crate::record::Slot)> {
-                $({
-                    static FIELD: crate::shape::Field = $field;
-                    if key == FIELD.key {
-                        return Some((&FIELD, &mut self.$slot));
-                    }
-                })*
-                None
-            }
-        }
+/// What is understood of a mapping that should be of that shape.
+pub(crate) fn understand<T: Record + Default>(node: &Node, shape: &Shape) -> Option<T> {
+    node.as_map()?;
+    let node = understood(node, shape)?;
+    let mut record = T::default();
+    let mut report = Report {
+        file: "",
+        problems: &mut Vec::new(),
     };
+    let (map, path) = (node.as_map()?, Path::ROOT);
+    fill(
+        &mut record,
+        Place { map, path },
+        &mut report,
+        Manner::Literal,
+    );
+    Some(record)
 }
 
-pub(crate) use record;
+/// A record as a tree.
+pub(crate) fn node_of(record: &dyn Record) -> Node {
+    merged(record, record.extra(), None)
+}

@@ -15,7 +15,7 @@ mod pattern;
 mod schema;
 mod version;
 
-use piton_core::evidence::{WeakenedProof, Worth};
+use crate::record::CLAIMS;
 
 pub use check::check;
 pub use keys::{Keys, UnknownKey, keys};
@@ -95,6 +95,21 @@ pub struct Field {
     pub tolerated: bool,
 }
 
+/// A key that must be there.
+pub(crate) const fn must(key: &'static str, shape: Shape) -> Field {
+    Field::required(key, shape)
+}
+
+/// A key that may be there.
+pub(crate) const fn may(key: &'static str, shape: Shape) -> Field {
+    Field::optional(key, shape)
+}
+
+/// A mapping of these keys and no others.
+pub(crate) const fn closed(fields: &'static [Field]) -> Shape {
+    Shape::Map(fields, Rest::Closed)
+}
+
 /// A shape with a name. Tables that use one are statics, as it is itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
@@ -102,6 +117,14 @@ pub struct Named {
     pub name: &'static str,
     /// What it stands for.
     pub shape: Shape,
+}
+
+impl Named {
+    /// A mapping of these keys and no others.
+    pub(crate) const fn closed(name: &'static str, fields: &'static [Field]) -> Self {
+        let shape = closed(fields);
+        Self { name, shape }
+    }
 }
 
 impl Shape {
@@ -113,14 +136,7 @@ impl Shape {
     pub const COUNT: Self = Self::Integer { min: Some(0) };
 
     /// What little proof is worth for an item: `[claims]` of piton's settings.
-    pub const CLAIMS: Self = Self::Map(
-        &[
-            Field::optional("changed", Self::one_of(Worth::WORDS)),
-            Field::optional("word", Self::one_of(Worth::WORDS)),
-            Field::optional("weakened", Self::one_of(WeakenedProof::WORDS)),
-        ],
-        Rest::Closed,
-    );
+    pub const CLAIMS: Self = closed(CLAIMS);
 
     /// One of these words.
     pub const fn one_of(words: &'static [&'static str]) -> Self {

@@ -1,10 +1,11 @@
 //! Reading what is met: a value that fits is taken, another one is told.
 
-use piton_core::evidence::{ClaimOverrides, WeakenedProof, Worth};
+use piton_core::evidence::ClaimOverrides;
 
 use crate::json;
 use crate::problem::Problem;
-use crate::report::{Path, Report, closest};
+use crate::record::{At, Manner, Optional, Slot};
+use crate::report::{Path, Report};
 use crate::tree::{Map, Node, Parsed, Span};
 
 /// Reads the fields of mappings, and tells what does not fit.
@@ -32,57 +33,33 @@ impl Report<'_> {
 }
 
 impl Reader<'_> {
+    /// A value of that type; absent and null are nothing.
+    pub(crate) fn get<T: Optional>(&mut self, place: Place<'_>, key: &str) -> Option<T> {
+        let (key, node) = place.map.entry(key)?;
+        let mut at = At {
+            report: &mut self.report,
+            place,
+            key,
+            manner: Manner::Lenient,
+        };
+        let mut value = None;
+        Slot::read(&mut value, node, &mut at);
+        value
+    }
+
     /// Any scalar as text; absent and null are nothing.
     pub(crate) fn text(&mut self, place: Place<'_>, key: &str) -> Option<String> {
-        let node = present(place, key)?;
-        match (node.as_str(), node.text()) {
-            (Some(text), _) => Some(text.to_owned()),
-            (None, Some(text)) => {
-                // Who wrote a number for a name meant its digits.
-                let words = (
-                    format!("`{key}` should be a text, not {}", node.describe()),
-                    "put it in quotes",
-                );
-                if node.kind() != Some(crate::tree::Kind::Timestamp) {
-                    self.report
-                        .warning("WRONG_TYPE", place.path.key(key), node.span, words);
-                }
-                Some(text.to_owned())
-            }
-            (None, None) => {
-                self.mistyped(place, key, node, "a text");
-                None
-            }
-        }
+        self.get(place, key)
     }
 
     /// A whole number that is not negative.
     pub(crate) fn count(&mut self, place: Place<'_>, key: &str) -> Option<u64> {
-        let node = present(place, key)?;
-        let count = count(node);
-        if count.is_none() {
-            self.mistyped(place, key, node, "a whole number, 0 or more");
-        }
-        count
+        self.get(place, key)
     }
 
     /// Any number that is finite.
     pub(crate) fn number(&mut self, place: Place<'_>, key: &str) -> Option<f64> {
-        let node = present(place, key)?;
-        let number = node.as_f64().filter(|number| number.is_finite());
-        if number.is_none() {
-            self.mistyped(place, key, node, "a number");
-        }
-        number
-    }
-
-    /// `true` or `false`.
-    pub(crate) fn flag(&mut self, place: Place<'_>, key: &str) -> Option<bool> {
-        let node = present(place, key)?;
-        if node.as_bool().is_none() {
-            self.mistyped(place, key, node, "`true` or `false`");
-        }
-        node.as_bool()
+        self.get(place, key)
     }
 
     /// A list of texts, or one text for a list of one.
@@ -116,51 +93,9 @@ impl Reader<'_> {
         out
     }
 
-    /// One of the words of a format.
-    pub(crate) fn word<T>(
-        &mut self,
-        place: Place<'_>,
-        key: &str,
-        parse: fn(&str) -> Option<T>,
-        words: &[&str],
-    ) -> Option<T> {
-        let node = present(place, key)?;
-        let word = node.as_str().and_then(parse);
-        if word.is_none() {
-            let listed = words.join("`, `");
-            let hint = match node.as_str().and_then(|text| closest(text, words)) {
-                Some(meant) => format!("write `{meant}`, or another of `{listed}`"),
-                None => format!("write one of `{listed}`"),
-            };
-            let name = key.replace('_', " ");
-            let message = match node.as_str() {
-                Some(text) => format!("there is no {name} `{}`", text.escape_debug()),
-                None => format!("the {name} must be a word, not {}", node.describe()),
-            };
-            let path = place.path.key(key);
-            self.report
-                .error("INVALID_VALUE", path, node.span, (message, &hint));
-        }
-        word
-    }
-
     /// What proof is worth for an item (`claims`), in the words of `[claims]`.
     pub(crate) fn claims(&mut self, place: Place<'_>) -> ClaimOverrides {
-        let Some(map) = self.map(place, "claims") else {
-            return ClaimOverrides::default();
-        };
-        let path = place.path.key("claims");
-        let place = Place { map, path };
-        ClaimOverrides {
-            changed: self.word(place, "changed", Worth::parse, Worth::WORDS),
-            word: self.word(place, "word", Worth::parse, Worth::WORDS),
-            weakened: self.word(
-                place,
-                "weakened",
-                WeakenedProof::parse,
-                WeakenedProof::WORDS,
-            ),
-        }
+        self.get(place, "claims").unwrap_or_default()
     }
 
     /// A mapping.
@@ -194,7 +129,8 @@ impl Reader<'_> {
     }
 }
 
-const KEPT: &str = "correct the value; until then it is kept as it stands and has no effect";
+pub(crate) const KEPT: &str =
+    "correct the value; until then it is kept as it stands and has no effect";
 
 /// The texts of a list, or one text for a list of one; what is none is left out.
 pub(crate) fn texts_of(node: &Node) -> Vec<String> {

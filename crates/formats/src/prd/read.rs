@@ -161,7 +161,7 @@ fn read_item(reader: &mut Reader<'_>, place: Place<'_>, id: String) -> Item {
         steps,
         priority: reader.number(place, "priority"),
         depends_on,
-        passes: reader.flag(place, "passes"),
+        passes: reader.get(place, "passes"),
         verification: read_verification(reader, place),
         notes: reader.text(place, "notes"),
         claims: reader.claims(place),

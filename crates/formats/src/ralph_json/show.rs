@@ -2,17 +2,18 @@
 
 use jiff::Timestamp;
 use piton_core::AttemptRow;
-use piton_core::attempt::{Context, Outcome, Report, ToldAttempt};
+use piton_core::attempt::{Outcome, Report, ToldAttempt};
 use piton_core::command::Found;
 use piton_core::memory::{LearningType, Memory, MemoryKind, MemoryRow, PatternType};
 use piton_core::name::slug;
 use piton_core::native::Native;
-use piton_core::observation::Observation;
 
+use super::element::{Entry, Habit, Learning};
 use super::take::{name_of, named, remembered, told};
 use super::{DOCUMENT, ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT};
 use crate::face::{About, CannotShow, Shown};
 use crate::json;
+use crate::record::node_of;
 use crate::shape::{Pattern, Shape, Version};
 use crate::tree::{Key, Map, Node};
 use crate::understood::{Elements, id_of, merged, native_node, set, timestamp_of};
@@ -110,39 +111,38 @@ fn show_attempt(elements: &mut Elements, row: &AttemptRow) {
         return;
     };
     let native = native_node(row.native.as_ref(), FACE);
-    let mut wanted = parts_of_row(row, native.as_ref());
-    if elements.get(name).is_none() {
+    let mut wanted = entry_of_row(row, native.as_ref());
+    let id = if elements.get(name).is_none() {
         // It may have been taken from an element whose id another one has.
         let given = native
             .as_ref()
             .and_then(id_of)
             .filter(|given| given != name);
-        let element = attempt_element(&wanted);
+        let element = node_of(&wanted);
         if given.is_some_and(|given| elements.is_said_under(&given, native.as_ref(), &element)) {
             return;
         }
-        wanted.id = free_id(elements, &wanted);
+        free_id(elements, &wanted)
     } else {
         // It stands there under a name that may be of no form at all.
-        wanted.id.clone_from(name);
-    }
-    let id = wanted.id.clone();
-    let wanted = attempt_element(&wanted);
+        name.clone()
+    };
+    wanted.id = Some(id.clone());
+    let wanted = node_of(&wanted);
     let fresh = on_native(native.as_ref(), &wanted, &ENTRY.shape);
     elements.show(&id, native.as_ref(), &wanted, fresh);
 }
 
 /// The id itself, or with a number behind it where another item has it.
-fn free_id(elements: &Elements, parts: &Parts<'_>) -> String {
+fn free_id(elements: &Elements, entry: &Entry) -> String {
+    let id = entry.id.clone().unwrap_or_default();
     let is_free = |id: &str| match elements.get(id) {
         None => true,
-        Some(node) => node.get("prd_id").and_then(Node::as_str) == Some(parts.item),
+        Some(node) => node.get("prd_id").and_then(Node::as_str) == entry.prd_id.as_deref(),
     };
-    let later = (2_u64..).map(|nth| format!("{}-{nth}", parts.id));
-    std::iter::once(parts.id.clone())
-        .chain(later)
-        .find(|id| is_free(id))
-        .unwrap_or_else(|| parts.id.clone())
+    let later = (2_u64..).map(|nth| format!("{id}-{nth}"));
+    let mut all = std::iter::once(id.clone()).chain(later);
+    all.find(|id| is_free(id)).unwrap_or(id)
 }
 
 fn show_memory(elements: &mut Elements, row: &MemoryRow) {
@@ -191,7 +191,7 @@ fn element_of(row: &AttemptRow) -> Option<Node> {
     row.report.as_ref()?;
     row.name.as_ref()?;
     let native = native_node(row.native.as_ref(), FACE);
-    let wanted = attempt_element(&parts_of_row(row, native.as_ref()));
+    let wanted = node_of(&entry_of_row(row, native.as_ref()));
     Some(on_native(native.as_ref(), &wanted, &ENTRY.shape))
 }
 
@@ -226,42 +226,41 @@ fn read_back(node: &Node) -> Option<(String, Node)> {
     Some((text, root))
 }
 
-/// What an entry says, wherever that is known from.
-pub(super) struct Parts<'a> {
-    id: String,
-    timestamp: Option<Timestamp>,
-    item: &'a str,
-    number: Option<u32>,
-    duration_s: Option<u64>,
-    summary: Option<String>,
-    report: Option<&'a Report>,
-}
-
 /// What an attempt says that was taken from a file: nothing is filled in.
-pub(super) fn parts_of_told(told: &ToldAttempt) -> Parts<'_> {
-    Parts {
-        id: told.name.clone().unwrap_or_default(),
+pub(super) fn entry_of_told(told: &ToldAttempt) -> Entry {
+    Entry {
+        id: Some(told.name.clone().unwrap_or_default()),
         timestamp: told.ended_at,
-        item: &told.item,
-        number: told.number,
+        prd_id: Some(told.item.clone()),
+        iteration: told.number.map(u64::from),
         duration_s: told.report.duration_s,
         summary: told.report.summary.clone(),
-        report: Some(&told.report),
+        ..entry_of_report(&told.report)
     }
 }
 
-fn parts_of_row<'r>(row: &'r AttemptRow, native: Option<&Node>) -> Parts<'r> {
+fn entry_of_row(row: &AttemptRow, native: Option<&Node>) -> Entry {
     let item = row.item.as_deref().unwrap_or(row.node.as_str());
     let report = row.report.as_ref();
-    let ended = row.ended_at.unwrap_or(row.started_at);
-    Parts {
-        id: allowed_id(row, item, native),
-        timestamp: Some(ended),
-        item,
-        number: Some(row.number.max(1)),
+    Entry {
+        id: Some(allowed_id(row, item, native)),
+        timestamp: Some(row.ended_at.unwrap_or(row.started_at)),
+        prd_id: Some(item.to_owned()),
+        iteration: Some(row.number.max(1).into()),
         duration_s: row.duration_s(),
         summary: report.and_then(|report| summary(report, row.native.as_ref())),
-        report,
+        ..report.map(entry_of_report).unwrap_or_default()
+    }
+}
+
+fn entry_of_report(report: &Report) -> Entry {
+    Entry {
+        status: Some(status(report.outcome).to_owned()),
+        observations: Some(report.observations.clone()),
+        files: report.files.clone(),
+        commits: report.commits.clone(),
+        context: report.context.clone(),
+        ..Entry::default()
     }
 }
 
@@ -303,112 +302,6 @@ fn status(outcome: Outcome) -> &'static str {
     }
 }
 
-fn text(text: Option<&str>) -> Option<Node> {
-    text.map(Node::string)
-}
-
-fn count(count: Option<u64>) -> Option<Node> {
-    count.map(|count| Node::plain(count.to_string()))
-}
-
-fn time(time: Option<Timestamp>) -> Option<Node> {
-    time.map(|time| Node::string(time.to_string()))
-}
-
-fn texts(texts: Option<&[String]>) -> Option<Node> {
-    texts.map(|texts| Node::seq(texts.iter().map(Node::string).collect()))
-}
-
-/// The pairs that are known, in the order of the format.
-fn element<const N: usize>(pairs: [(&'static str, Option<Node>); N]) -> Node {
-    let known = pairs
-        .into_iter()
-        .filter_map(|(key, node)| Some((key, node?)));
-    Node::map(known)
-}
-
-pub(super) fn attempt_element(parts: &Parts<'_>) -> Node {
-    let report = parts.report;
-    let of = |get: fn(&Report) -> Option<Node>| report.and_then(get);
-    element([
-        ("id", Some(Node::string(&parts.id))),
-        ("timestamp", time(parts.timestamp)),
-        ("prd_id", Some(Node::string(parts.item))),
-        ("iteration", count(parts.number.map(u64::from))),
-        (
-            "status",
-            of(|report| Some(Node::string(status(report.outcome)))),
-        ),
-        ("duration_seconds", count(parts.duration_s)),
-        ("summary", text(parts.summary.as_deref())),
-        (
-            "observations",
-            of(|report| {
-                let noticed = report.observations.iter().map(observation_element);
-                Some(Node::seq(noticed.collect()))
-            }),
-        ),
-        (
-            "files_modified",
-            of(|report| texts(report.files.as_deref())),
-        ),
-        ("git_commits", of(|report| texts(report.commits.as_deref()))),
-        (
-            "context",
-            of(|report| report.context.as_ref().map(context_element)),
-        ),
-    ])
-}
-
-fn observation_element(observation: &Observation) -> Node {
-    element([
-        ("type", text(Some(observation.kind.as_str()))),
-        ("title", text(Some(&observation.title))),
-        ("description", text(observation.description.as_deref())),
-        ("file", text(observation.file.as_deref())),
-        (
-            "category",
-            text(observation.category.map(|word| word.as_str())),
-        ),
-        (
-            "severity",
-            text(observation.severity.map(|word| word.as_str())),
-        ),
-        (
-            "action_taken",
-            text(observation.action_taken.map(|word| word.as_str())),
-        ),
-        (
-            "related_learning_id",
-            text(observation.related_learning_id.as_deref()),
-        ),
-    ])
-}
-
-fn context_element(context: &Context) -> Node {
-    element([
-        ("retry_count", count(context.retry_count)),
-        (
-            "previous_failure_reason",
-            text(context.previous_failure_reason.as_deref()),
-        ),
-        (
-            "recovery_action",
-            text(context.recovery_action.map(|word| word.as_str())),
-        ),
-        (
-            "recovery_guidance",
-            text(context.recovery_guidance.as_deref()),
-        ),
-        (
-            "dependencies_completed",
-            texts(context.dependencies_completed.as_deref()),
-        ),
-        ("blocker_verified", context.blocker_verified.map(Node::bool)),
-        ("blocker_valid", context.blocker_valid.map(Node::bool)),
-    ])
-}
-
 /// The element of a learning or a pattern; `valid` where that is to be said.
 pub(super) fn memory_element(
     memory: &Memory,
@@ -419,51 +312,40 @@ pub(super) fn memory_element(
         return pattern_element(memory, learned_at);
     }
     let source = memory.source_item.as_deref().unwrap_or(MANUAL);
-    element([
-        ("id", text(memory.id.as_deref())),
-        (
-            "type",
-            text(Some(topic(memory, LearningType::CodebasePattern.as_str()))),
-        ),
-        ("content", text(Some(&memory.content))),
-        ("context", text(memory.context.as_deref())),
-        ("source_prd_id", text(Some(source))),
-        ("source_entry_id", text(memory.source_attempt.as_deref())),
-        ("created_at", time(learned_at)),
-        ("times_referenced", count(memory.times_referenced)),
-        ("still_valid", valid.map(Node::bool)),
-    ])
+    node_of(&Learning {
+        id: memory.id.clone(),
+        topic: Some(topic(memory, LearningType::CodebasePattern.as_str())),
+        content: Some(memory.content.clone()),
+        context: memory.context.clone(),
+        source_item: Some(source.to_owned()),
+        source_attempt: memory.source_attempt.clone(),
+        learned_at,
+        times_referenced: memory.times_referenced,
+        is_valid: valid,
+    })
 }
 
 fn pattern_element(memory: &Memory, learned_at: Option<Timestamp>) -> Node {
-    let content = Some(memory.content.as_str()).filter(|content| !content.is_empty());
+    let content = Some(&memory.content).filter(|content| !content.is_empty());
     let first = content.and_then(|content| content.lines().next());
     let name = memory.title.as_deref().or(first).or(memory.id.as_deref());
-    let examples = Some(memory.examples.as_slice()).filter(|examples| !examples.is_empty());
-    element([
-        ("id", text(memory.id.as_deref())),
-        ("name", text(Some(name.unwrap_or_default()))),
-        (
-            "type",
-            text(Some(topic(memory, PatternType::FileStructure.as_str()))),
-        ),
-        ("description", text(content)),
-        ("examples", texts(examples)),
-        ("discovered_at", time(learned_at)),
-        ("source_prd_id", text(memory.source_item.as_deref())),
-        (
-            "confidence",
-            text(memory.confidence.map(|word| word.as_str())),
-        ),
-    ])
+    let examples = Some(&memory.examples).filter(|examples| !examples.is_empty());
+    node_of(&Habit {
+        id: memory.id.clone(),
+        title: Some(name.unwrap_or_default().to_owned()),
+        topic: Some(topic(memory, PatternType::FileStructure.as_str())),
+        content: content.cloned(),
+        examples: examples.cloned(),
+        learned_at,
+        source_item: memory.source_item.clone(),
+        confidence: memory.confidence,
+    })
 }
 
 /// What it is about; the format demands one of its words.
-fn topic<'m>(memory: &'m Memory, otherwise: &'static str) -> &'m str {
+fn topic(memory: &Memory, otherwise: &str) -> String {
     let known = memory.kind.types();
-    memory
-        .topic
-        .as_deref()
-        .filter(|topic| known.contains(topic))
-        .unwrap_or(otherwise)
+    let topic = memory.topic.as_deref();
+    let topic = topic.filter(|topic| known.contains(topic));
+    topic.unwrap_or(otherwise).to_owned()
 }

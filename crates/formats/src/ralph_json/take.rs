@@ -2,26 +2,22 @@
 
 use std::collections::HashSet;
 
-use jiff::Timestamp;
-use piton_core::attempt::{Context, Outcome, RecoveryAction, Report, ToldAttempt};
+use piton_core::attempt::{Outcome, Report, ToldAttempt};
 use piton_core::command::Found;
 use piton_core::id::{Node as Item, RunId};
-use piton_core::memory::{Confidence, Memory, MemoryKind};
+use piton_core::memory::{Memory, MemoryKind};
 use piton_core::name::slug;
-use piton_core::observation::{
-    ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
-};
 
-use super::show::{attempt_element, memory_element, parts_of_told};
+use super::element::{Entry, Habit, Learning};
+use super::show::{entry_of_told, memory_element};
 use super::{DOCUMENT, ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT_NAME, SHAPE};
 use crate::face::{About, FILE_AGENT, Took};
 use crate::json::same;
 use crate::problem::Problem;
+use crate::record::{node_of, understand};
 use crate::shape::{Named, Pattern};
 use crate::tree::Node;
-use crate::understood::{
-    attempt_id, digest, id_of, instant, native, repeated_ids, understood, warning, warnings,
-};
+use crate::understood::{attempt_id, digest, id_of, native, repeated_ids, warning, warnings};
 
 /// Greater numbers were not counted.
 const NUMBER_MAX: u64 = 1_000_000_000;
@@ -150,55 +146,25 @@ fn elements<'n>(root: &'n Node, key: &str) -> impl Iterator<Item = (usize, &'n N
     list.iter().enumerate()
 }
 
-/// What is understood of a value that should be of that shape.
-struct Said(Node);
-
-impl Said {
-    fn of(node: &Node, named: &Named) -> Option<Self> {
-        node.as_map()?;
-        understood(node, &named.shape).map(Self)
-    }
-
-    fn text(&self, key: &str) -> Option<String> {
-        self.0.get(key)?.as_str().map(str::to_owned)
-    }
-
-    fn word<T>(&self, key: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        parse(self.0.get(key)?.as_str()?)
-    }
-
-    fn count(&self, key: &str) -> Option<u64> {
-        self.0.get(key)?.as_u64()
-    }
-
-    fn bool(&self, key: &str) -> Option<bool> {
-        self.0.get(key)?.as_bool()
-    }
-
-    fn time(&self, key: &str) -> Option<Timestamp> {
-        self.word(key, instant)
+impl Entry {
+    fn of(node: &Node) -> Option<Self> {
+        understand(node, &ENTRY.shape)
     }
 
     fn number(&self) -> Option<u32> {
-        let number = self.count("iteration");
-        let number = number.filter(|number| *number <= NUMBER_MAX)?;
+        let number = self.iteration.filter(|number| *number <= NUMBER_MAX)?;
         u32::try_from(number).ok()
+    }
+
+    fn item(&self) -> Option<&String> {
+        self.prd_id.as_ref().filter(|prd_id| !prd_id.is_empty())
     }
 
     /// The id of an entry, or the one that its item and number make.
     fn name(&self) -> Option<String> {
-        let derived = || {
-            let prd_id = self.text("prd_id").filter(|prd_id| !prd_id.is_empty())?;
-            Some(format!("{}-{}", slug(&prd_id), self.number()?))
-        };
-        let id = self.text("id").filter(|id| !id.is_empty());
+        let derived = || Some(format!("{}-{}", slug(self.item()?), self.number()?));
+        let id = self.id.clone().filter(|id| !id.is_empty());
         id.or_else(derived)
-    }
-
-    fn texts(&self, key: &str) -> Option<Vec<String>> {
-        let list = self.0.get(key)?.as_seq()?;
-        let texts = list.iter().filter_map(Node::as_str).map(str::to_owned);
-        Some(texts.collect())
     }
 }
 
@@ -206,16 +172,16 @@ impl Said {
 pub(super) fn name_of(node: &Node) -> Option<String> {
     id_of(node)
         .filter(|id| !id.is_empty())
-        .or_else(|| Said::of(node, &ENTRY)?.name())
+        .or_else(|| Entry::of(node)?.name())
 }
 
 /// The attempt that an entry tells of; `None` when nothing would name it.
 pub(super) fn told(text: &str, node: &Node) -> Option<ToldAttempt> {
-    let said = Said::of(node, &ENTRY)?;
-    let number = said.number();
-    let name = said.name()?;
-    let prd_id = said.text("prd_id").filter(|prd_id| !prd_id.is_empty());
-    let item = prd_id.unwrap_or_else(|| match name.rsplit_once('-') {
+    let entry = Entry::of(node)?;
+    let number = entry.number();
+    let name = entry.name()?;
+    let item = entry.item().cloned();
+    let item = item.unwrap_or_else(|| match name.rsplit_once('-') {
         Some((item, digits)) if !item.is_empty() && digits.parse::<u64>().is_ok() => {
             item.to_owned()
         }
@@ -230,38 +196,30 @@ pub(super) fn told(text: &str, node: &Node) -> Option<ToldAttempt> {
         number,
         name: Some(name),
         agent: FILE_AGENT.to_owned(),
-        ended_at: said.time("timestamp"),
-        report: Box::new(report(&said)),
+        ended_at: entry.timestamp,
+        report: Box::new(report(entry)),
         native: None,
     };
     // What the typed form cannot say is kept as it stands, and so is a name
     // that would not be given here.
     let has_own_form = !Pattern::EntryId.matches(told.name.as_deref().unwrap_or_default());
-    if has_own_form || !same(&attempt_element(&parts_of_told(&told)), node) {
+    if has_own_form || !same(&node_of(&entry_of_told(&told)), node) {
         told.native = native(text, node, FACE);
     }
     Some(told)
 }
 
-fn report(said: &Said) -> Report {
+fn report(entry: Entry) -> Report {
     // Nobody knows how an attempt ended whose status is no known word.
-    let outcome = said.word("status", outcome).unwrap_or(Outcome::Interrupted);
-    let observations = said.0.get("observations").and_then(Node::as_seq);
+    let outcome = entry.status.as_deref().and_then(outcome);
     Report {
-        summary: said.text("summary"),
-        observations: observations
-            .unwrap_or_default()
-            .iter()
-            .map(|node| observation(&Said(node.clone())))
-            .collect(),
-        files: said.texts("files_modified"),
-        commits: said.texts("git_commits"),
-        context: said
-            .0
-            .get("context")
-            .map(|node| context(&Said(node.clone()))),
-        duration_s: said.count("duration_seconds"),
-        ..Report::bare(outcome)
+        summary: entry.summary,
+        observations: entry.observations.unwrap_or_default(),
+        files: entry.files,
+        commits: entry.commits,
+        context: entry.context,
+        duration_s: entry.duration_s,
+        ..Report::bare(outcome.unwrap_or(Outcome::Interrupted))
     }
 }
 
@@ -275,62 +233,16 @@ fn outcome(word: &str) -> Option<Outcome> {
     known.into_iter().find(|outcome| outcome.as_str() == word)
 }
 
-fn observation(said: &Said) -> Observation {
-    let description = said.text("description");
-    let title = said.text("title").unwrap_or_else(|| {
-        let first = description.as_deref().and_then(|text| text.lines().next());
-        first.unwrap_or_default().to_owned()
-    });
-    let kind = said.word("type", ObservationKind::parse);
-    Observation {
-        description,
-        file: said.text("file"),
-        category: said.word("category", ObservationCategory::parse),
-        severity: said.word("severity", Severity::parse),
-        action_taken: said.word("action_taken", ActionTaken::parse),
-        related_learning_id: said.text("related_learning_id"),
-        ..Observation::bare(kind.unwrap_or(ObservationKind::Finding), title)
-    }
-}
-
-fn context(said: &Said) -> Context {
-    Context {
-        retry_count: said.count("retry_count"),
-        previous_failure_reason: said.text("previous_failure_reason"),
-        recovery_action: said.word("recovery_action", RecoveryAction::parse),
-        recovery_guidance: said.text("recovery_guidance"),
-        dependencies_completed: said.texts("dependencies_completed"),
-        blocker_verified: said.bool("blocker_verified"),
-        blocker_valid: said.bool("blocker_valid"),
-    }
-}
-
 /// What is remembered in an element; `None` when it has no id of its kind.
 pub(super) fn remembered(text: &str, node: &Node, kind: MemoryKind) -> Option<Found> {
-    let said = Said::of(node, named(kind)?)?;
-    let id = said.text("id")?;
-    kind.number(&id).filter(|number| *number <= NUMBER_MAX)?;
-    let retired = said.bool("still_valid") == Some(false);
-    let of_pattern = kind == MemoryKind::Pattern;
-    let content = said.text(if of_pattern { "description" } else { "content" });
-    let time = if of_pattern {
-        "discovered_at"
-    } else {
-        "created_at"
+    let (mut memory, is_valid) = match kind {
+        MemoryKind::Learning => of_learning(understand(node, &LEARNING.shape)?),
+        MemoryKind::Pattern => (of_pattern(understand(node, &PATTERN.shape)?), None),
+        MemoryKind::Guardrail | MemoryKind::ResolvedBlocker => return None,
     };
-    let mut memory = Memory {
-        id: Some(id),
-        topic: said.text("type"),
-        title: said.text("name"),
-        context: said.text("context"),
-        examples: said.texts("examples").unwrap_or_default(),
-        confidence: said.word("confidence", Confidence::parse),
-        source_item: said.text("source_prd_id").filter(|item| item != MANUAL),
-        source_attempt: said.text("source_entry_id"),
-        learned_at: said.time(time),
-        times_referenced: said.count("times_referenced"),
-        ..Memory::bare(kind, content.unwrap_or_default())
-    };
+    let number = kind.number(memory.id.as_deref()?);
+    number.filter(|number| *number <= NUMBER_MAX)?;
+    let retired = is_valid == Some(false);
     if !same(
         &memory_element(&memory, memory.learned_at, Some(!retired)),
         node,
@@ -343,6 +255,35 @@ pub(super) fn remembered(text: &str, node: &Node, kind: MemoryKind) -> Option<Fo
     } else {
         Found::Memory(memory)
     })
+}
+
+/// What a learning holds, and whether it is still valid.
+fn of_learning(learning: Learning) -> (Memory, Option<bool>) {
+    let content = learning.content.unwrap_or_default();
+    let memory = Memory {
+        id: learning.id,
+        topic: learning.topic,
+        context: learning.context,
+        source_item: learning.source_item.filter(|item| item != MANUAL),
+        source_attempt: learning.source_attempt,
+        learned_at: learning.learned_at,
+        times_referenced: learning.times_referenced,
+        ..Memory::bare(MemoryKind::Learning, content)
+    };
+    (memory, learning.is_valid)
+}
+
+fn of_pattern(pattern: Habit) -> Memory {
+    Memory {
+        id: pattern.id,
+        topic: pattern.topic,
+        title: pattern.title,
+        examples: pattern.examples.unwrap_or_default(),
+        confidence: pattern.confidence,
+        source_item: pattern.source_item.filter(|item| item != MANUAL),
+        learned_at: pattern.learned_at,
+        ..Memory::bare(MemoryKind::Pattern, pattern.content.unwrap_or_default())
+    }
 }
 
 /// What an element of that kind must be; there are no guardrails here.

@@ -126,8 +126,8 @@ impl Written<'_> {
     pub(crate) fn in_place_of(&self, present: Option<&Node>) -> Node {
         let keep = |says: &dyn Fn(&Node) -> bool| present.filter(|node| says(node)).cloned();
         match self {
-            Self::Text(text) => keep(&|node| !node.is_null() && node.text() == Some(text))
-                .unwrap_or_else(|| Node::string(*text)),
+            Self::Text(text) => keep(&|node| !node.is_null() && node.text() == Some(&**text))
+                .unwrap_or_else(|| Node::string(&**text)),
             Self::Flag(flag) => {
                 keep(&|node| node.as_bool() == Some(*flag)).unwrap_or_else(|| Node::bool(*flag))
             }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::problem::{Problem, Source};
 use crate::report::{Path, Report};
-use crate::shape::{Field, Rest, Shape};
+use crate::shape::{Shape, closed, may, must};
 use crate::tolerant::{Place, Reader, span_of, whole};
 use crate::tree::Map;
 use crate::yaml;
@@ -34,23 +34,14 @@ pub struct Repo {
 }
 
 /// The keys of a `manifest.yaml`.
-static SHAPE: Shape = Shape::Map(
-    &[
-        Field::required("prd", Shape::TEXT),
-        Field::required("repos", Shape::List(&REPO)),
-    ],
-    Rest::Closed,
-);
-static REPO: Shape = Shape::Map(
-    &[
-        Field::required("name", Shape::TEXT),
-        Field::required("path", Shape::TEXT),
-        Field::required("team", Shape::TEXT),
-        Field::optional("language", Shape::TEXT),
-        Field::optional("skills", Shape::List(&Shape::TEXT)),
-    ],
-    Rest::Closed,
-);
+static SHAPE: Shape = closed(&[must("prd", Shape::TEXT), must("repos", Shape::List(&REPO))]);
+static REPO: Shape = closed(&[
+    must("name", Shape::TEXT),
+    must("path", Shape::TEXT),
+    must("team", Shape::TEXT),
+    may("language", Shape::TEXT),
+    may("skills", Shape::List(&Shape::TEXT)),
+]);
 
 /// Reads a `manifest.yaml`. Whether a path exists is not looked at.
 ///

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use super::SHAPE;
 use super::layout::{self, Layout};
 use super::state::{
-    Invocation, Issue, IssueStatus, Metrics, Phase, PhaseStatus, PhaseTimes, State, Totals,
-    derived_totals,
+    Invocation, Issue, IssueStatus, Metrics, Phase, PhaseTimes, State, Totals, derived_totals,
 };
 use crate::graph::cycles;
 use crate::problem::{Problem, Source};
@@ -90,8 +89,8 @@ fn read_state(reader: &mut Reader<'_>, map: &Map) -> State {
     let mut state = State {
         run_id: reader.text(top, "run_id"),
         prd_url: reader.text(top, "prd_url"),
-        phase: reader.word(top, "phase", Phase::parse, Phase::WORDS),
-        phase_status: reader.word(top, "phase_status", PhaseStatus::parse, PhaseStatus::WORDS),
+        phase: reader.get(top, "phase"),
+        phase_status: reader.get(top, "phase_status"),
         updated_at: reader.text(top, "updated_at"),
         extra: extra(map, &STATE_KEYS),
         ..State::default()
@@ -148,7 +147,7 @@ fn read_issues(reader: &mut Reader<'_>, issues: Place<'_>) -> Vec<Issue> {
         };
         let path = issues.path.key(&key.text);
         let place = Place { map, path };
-        let status = reader.word(place, "status", IssueStatus::parse, IssueStatus::WORDS);
+        let status = reader.get(place, "status");
         if map.get("status").is_none_or(Node::is_null) {
             let words = (
                 format!("the issue `{}` has no status", key.text),

@@ -1,7 +1,7 @@
 //! What a `state.json` must be, strictly.
 
 use super::state::{IssueStatus, Phase, PhaseStatus};
-use crate::shape::{Field, Named, Pattern, Rest, Shape, Text};
+use crate::shape::{Named, Pattern, Shape, Text, closed, may, must};
 
 const TEXT_OR_NULL: Shape = Shape::Either(&[Shape::TEXT, Shape::Null]);
 const TIME_OR_NULL: Shape = Shape::Either(&[Shape::DATE_TIME, Shape::Null]);
@@ -14,155 +14,113 @@ const PR: Shape = Shape::Either(&[
 const PR_NUMBER: Shape = Shape::Either(&[Shape::Integer { min: Some(1) }, Shape::Null]);
 
 /// A `state.json` as it is written.
-pub static SHAPE: Shape = Shape::Map(
+pub static SHAPE: Shape = closed(&[
+    must("run_id", Shape::Text(Text::Pattern(Pattern::RunId)))
+        .about("The date and a slug; a second run of a day and slug gets -2"),
+    must("prd_url", Shape::TEXT).about("Where the product requirements are"),
+    must("phase", Shape::one_of(Phase::WORDS)),
+    must("phase_status", Shape::one_of(PhaseStatus::WORDS)).about("How far the current phase is"),
+    must("bootstrap", Shape::Named(&BOOTSTRAP)),
+    must("artifacts", Shape::Named(&ARTIFACTS)),
+    must("issues", Shape::Each(&Shape::Named(&ISSUE))).about("Issues by their id"),
+    must("updated_at", Shape::DATE_TIME).about("When the file was written last"),
+    must("metrics", Shape::Named(&METRICS)),
+]);
+
+static BOOTSTRAP: Named = Named::closed(
+    "Bootstrap",
     &[
-        Field::required("run_id", Shape::Text(Text::Pattern(Pattern::RunId)))
-            .about("The date and a slug; a second run of a day and slug gets -2"),
-        Field::required("prd_url", Shape::TEXT).about("Where the product requirements are"),
-        Field::required("phase", Shape::one_of(Phase::WORDS)),
-        Field::required("phase_status", Shape::one_of(PhaseStatus::WORDS))
-            .about("How far the current phase is"),
-        Field::required("bootstrap", Shape::Named(&BOOTSTRAP)),
-        Field::required("artifacts", Shape::Named(&ARTIFACTS)),
-        Field::required("issues", Shape::Each(&Shape::Named(&ISSUE))).about("Issues by their id"),
-        Field::required("updated_at", Shape::DATE_TIME).about("When the file was written last"),
-        Field::required("metrics", Shape::Named(&METRICS)),
+        must(
+            "languages",
+            Shape::Each(&Shape::one_of(&["go", "typescript", "python"])),
+        )
+        .about("The language of each repository"),
+        must("docs_generated", Shape::Each(&TEXT_OR_NULL))
+            .about("The pull request with documents for each repository"),
     ],
-    Rest::Closed,
 );
 
-static BOOTSTRAP: Named = Named {
-    name: "Bootstrap",
-    shape: Shape::Map(
-        &[
-            Field::required(
-                "languages",
-                Shape::Each(&Shape::one_of(&["go", "typescript", "python"])),
-            )
-            .about("The language of each repository"),
-            Field::required("docs_generated", Shape::Each(&TEXT_OR_NULL))
-                .about("The pull request with documents for each repository"),
-        ],
-        Rest::Closed,
-    ),
-};
+static ARTIFACTS: Named = Named::closed(
+    "Artifacts",
+    &[
+        must("scoping_doc", TEXT_OR_NULL),
+        must("pert", TEXT_OR_NULL),
+    ],
+);
 
-static ARTIFACTS: Named = Named {
-    name: "Artifacts",
-    shape: Shape::Map(
-        &[
-            Field::required("scoping_doc", TEXT_OR_NULL),
-            Field::required("pert", TEXT_OR_NULL),
-        ],
-        Rest::Closed,
-    ),
-};
+static ISSUE: Named = Named::closed(
+    "Issue",
+    &[
+        must("repo", Shape::TEXT).about("The repository, by its name in the manifest"),
+        must("title", Shape::TEXT),
+        must("status", Shape::one_of(IssueStatus::WORDS)),
+        must("pr", PR).about("The pull request, as org/repo#N"),
+        must("pr_number", PR_NUMBER),
+        must("blocked_by", Shape::List(&Shape::TEXT)).about("The issues that must be done before"),
+        must("review_iterations", Shape::COUNT).about("Reviews by an agent"),
+        must("human_iterations", Shape::COUNT).about("Reviews by a person"),
+    ],
+);
 
-static ISSUE: Named = Named {
-    name: "Issue",
-    shape: Shape::Map(
-        &[
-            Field::required("repo", Shape::TEXT)
-                .about("The repository, by its name in the manifest"),
-            Field::required("title", Shape::TEXT),
-            Field::required("status", Shape::one_of(IssueStatus::WORDS)),
-            Field::required("pr", PR).about("The pull request, as org/repo#N"),
-            Field::required("pr_number", PR_NUMBER),
-            Field::required("blocked_by", Shape::List(&Shape::TEXT))
-                .about("The issues that must be done before"),
-            Field::required("review_iterations", Shape::COUNT).about("Reviews by an agent"),
-            Field::required("human_iterations", Shape::COUNT).about("Reviews by a person"),
-        ],
-        Rest::Closed,
-    ),
-};
+static METRICS: Named = Named::closed(
+    "Metrics",
+    &[
+        must("started_at", Shape::DATE_TIME),
+        must("phases", Shape::Named(&PHASES)),
+        must("agent_invocations", Shape::List(&Shape::Named(&INVOCATION))),
+        must("totals", Shape::Named(&TOTALS)),
+    ],
+);
 
-static METRICS: Named = Named {
-    name: "Metrics",
-    shape: Shape::Map(
-        &[
-            Field::required("started_at", Shape::DATE_TIME),
-            Field::required("phases", Shape::Named(&PHASES)),
-            Field::required("agent_invocations", Shape::List(&Shape::Named(&INVOCATION))),
-            Field::required("totals", Shape::Named(&TOTALS)),
-        ],
-        Rest::Closed,
-    ),
-};
+static PHASES: Named = Named::closed(
+    "Phases",
+    &[
+        may("BOOTSTRAP", Shape::Named(&TIMES)),
+        may("DESIGN", Shape::Named(&TIMES)),
+        may("PLANNING", Shape::Named(&TIMES)),
+        may("TRACKING", Shape::Named(&TIMES)),
+        may("EXECUTING", Shape::Named(&TIMES)),
+        may("COMPLETED", Shape::Named(&TIMES)),
+    ],
+);
 
-static PHASES: Named = Named {
-    name: "Phases",
-    shape: Shape::Map(
-        &[
-            Field::optional("BOOTSTRAP", Shape::Named(&TIMES)),
-            Field::optional("DESIGN", Shape::Named(&TIMES)),
-            Field::optional("PLANNING", Shape::Named(&TIMES)),
-            Field::optional("TRACKING", Shape::Named(&TIMES)),
-            Field::optional("EXECUTING", Shape::Named(&TIMES)),
-            Field::optional("COMPLETED", Shape::Named(&TIMES)),
-        ],
-        Rest::Closed,
-    ),
-};
+static TIMES: Named = Named::closed(
+    "Times",
+    &[
+        must("started_at", Shape::DATE_TIME),
+        must("ended_at", TIME_OR_NULL),
+        must("duration_s", AMOUNT_OR_NULL),
+    ],
+);
 
-static TIMES: Named = Named {
-    name: "Times",
-    shape: Shape::Map(
-        &[
-            Field::required("started_at", Shape::DATE_TIME),
-            Field::required("ended_at", TIME_OR_NULL),
-            Field::required("duration_s", AMOUNT_OR_NULL),
-        ],
-        Rest::Closed,
-    ),
-};
+static INVOCATION: Named = Named::closed(
+    "Invocation",
+    &[
+        must("agent", Shape::TEXT),
+        // The names of models change more often than a format may.
+        must("model", Shape::TEXT).about("Such as sonnet or opus"),
+        must("repo", TEXT_OR_NULL),
+        must("issue", TEXT_OR_NULL),
+        must("started_at", Shape::DATE_TIME),
+        must("duration_s", AMOUNT),
+        must(
+            "tokens",
+            closed(&[must("input", Shape::COUNT), must("output", Shape::COUNT)]),
+        ),
+    ],
+);
 
-static INVOCATION: Named = Named {
-    name: "Invocation",
-    shape: Shape::Map(
-        &[
-            Field::required("agent", Shape::TEXT),
-            // The names of models change more often than a format may.
-            Field::required("model", Shape::TEXT).about("Such as sonnet or opus"),
-            Field::required("repo", TEXT_OR_NULL),
-            Field::required("issue", TEXT_OR_NULL),
-            Field::required("started_at", Shape::DATE_TIME),
-            Field::required("duration_s", AMOUNT),
-            Field::required(
-                "tokens",
-                Shape::Map(
-                    &[
-                        Field::required("input", Shape::COUNT),
-                        Field::required("output", Shape::COUNT),
-                    ],
-                    Rest::Closed,
-                ),
-            ),
-        ],
-        Rest::Closed,
-    ),
-};
-
-static TOTALS: Named = Named {
-    name: "Totals",
-    shape: Shape::Map(
-        &[
-            Field::required("duration_s", AMOUNT),
-            Field::required("agent_spawns", Shape::COUNT),
-            Field::required(
-                "review_iterations",
-                Shape::Map(
-                    &[
-                        Field::required("agent", Shape::COUNT),
-                        Field::required("human", Shape::COUNT),
-                    ],
-                    Rest::Closed,
-                ),
-            ),
-            Field::required("issues_created", Shape::COUNT),
-            Field::required("prs_created", Shape::COUNT),
-            Field::required("prs_merged", Shape::COUNT),
-        ],
-        Rest::Closed,
-    ),
-};
+static TOTALS: Named = Named::closed(
+    "Totals",
+    &[
+        must("duration_s", AMOUNT),
+        must("agent_spawns", Shape::COUNT),
+        must(
+            "review_iterations",
+            closed(&[must("agent", Shape::COUNT), must("human", Shape::COUNT)]),
+        ),
+        must("issues_created", Shape::COUNT),
+        must("prs_created", Shape::COUNT),
+        must("prs_merged", Shape::COUNT),
+    ],
+);

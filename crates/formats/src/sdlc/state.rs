@@ -1,35 +1,11 @@
 //! What a `state.json` holds, in types.
 
 use jiff::Timestamp;
+use piton_core::words;
 
 use crate::plan_identity::PlanIdentity;
+use crate::record;
 use crate::tree::Node;
-
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum $name { $($(#[$about])* $variant,)+ }
-
-        impl $name {
-            /// All of them, in order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The words that stand in the file, in the same order.
-            pub const WORDS: &'static [&'static str] = &[$($word),+];
-
-            /// The word that stands in the file.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-
-            /// What `word` stands for.
-            pub fn parse(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$variant),)+ _ => None }
-            }
-        }
-    };
-}
 
 words! {
     /// A macro phase, in the order in which they come.
@@ -82,6 +58,8 @@ words! {
         Failed = "failed",
     }
 }
+
+record::words!(Phase, PhaseStatus, IssueStatus);
 
 /// A run. What is absent, null or unreadable in the file is `None` or empty
 /// here; [`super::to_tree`] leaves it as it stands there.

@@ -10,6 +10,7 @@
 use std::time::Duration;
 
 use piton_core::evidence::ClaimOverrides;
+use piton_core::words;
 
 use super::elapsed::parse_elapsed;
 use crate::yaml::Node;
@@ -77,120 +78,69 @@ pub struct Progress {
     pub extra: Vec<(String, Node)>,
 }
 
-/// Where a sprint stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum SprintStatus {
-    /// Nothing has run.
-    #[default]
-    NotStarted,
-    /// Under way.
-    InProgress,
-    /// Finished.
-    Completed,
-    /// A node failed for good.
-    Blocked,
-    /// Paused by a person, a file or a limit.
-    Paused,
-    /// Stopped behind a phase with a `break`.
-    PausedAtBreakpoint,
-    /// Waits for a person.
-    NeedsHuman,
-    /// Stopped by a signal or a crash.
-    Interrupted,
+words! {
+    /// Where a sprint stands.
+    #[derive(Default)]
+    SprintStatus {
+        /// Nothing has run.
+        #[default]
+        NotStarted = "not-started",
+        /// Under way.
+        InProgress = "in-progress",
+        /// Finished.
+        Completed = "completed",
+        /// A node failed for good.
+        Blocked = "blocked",
+        /// Paused by a person, a file or a limit.
+        Paused = "paused",
+        /// Stopped behind a phase with a `break`.
+        PausedAtBreakpoint = "paused-at-breakpoint",
+        /// Waits for a person.
+        NeedsHuman = "needs-human",
+        /// Stopped by a signal or a crash.
+        Interrupted = "interrupted",
+    }
 }
 
-/// Where a phase, step or sub-phase stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PhaseStatus {
-    /// Not started.
-    #[default]
-    Pending,
-    /// An agent works on it.
-    InProgress,
-    /// Done.
-    Completed,
-    /// Cannot go on.
-    Blocked,
-    /// Left out on purpose.
-    Skipped,
-    /// Failed.
-    Failed,
+words! {
+    /// Where a phase, step or sub-phase stands.
+    #[derive(Default)]
+    PhaseStatus {
+        /// Not started.
+        #[default]
+        Pending = "pending",
+        /// An agent works on it.
+        InProgress = "in-progress",
+        /// Done.
+        Completed = "completed",
+        /// Cannot go on.
+        Blocked = "blocked",
+        /// Left out on purpose.
+        Skipped = "skipped",
+        /// Failed.
+        Failed = "failed",
+    }
 }
 
-/// Where the script of a gate stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum GateStatus {
-    /// Has not run.
-    #[default]
-    Pending,
-    /// Runs.
-    Running,
-    /// Passed.
-    Passed,
-    /// Failed and will run again.
-    Retrying,
-    /// Failed.
-    Failed,
-    /// Failed as often as it may.
-    Blocked,
+words! {
+    /// Where the script of a gate stands.
+    #[derive(Default)]
+    GateStatus {
+        /// Has not run.
+        #[default]
+        Pending = "pending",
+        /// Runs.
+        Running = "running",
+        /// Passed.
+        Passed = "passed",
+        /// Failed and will run again.
+        Retrying = "retrying",
+        /// Failed.
+        Failed = "failed",
+        /// Failed as often as it may.
+        Blocked = "blocked",
+    }
 }
-
-/// Gives an enum its words: `as_str`, `parse`, and a list for messages.
-macro_rules! words {
-    ($name:ident { $($variant:ident = $word:literal,)* }) => {
-        impl $name {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            /// All of their words.
-            pub const WORDS: &'static [&'static str] = &[$($word),*];
-
-            /// The word in the file.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)*
-                }
-            }
-
-            /// The status that `word` names.
-            pub fn parse(word: &str) -> Option<Self> {
-                match word {
-                    $($word => Some(Self::$variant),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-words!(SprintStatus {
-    NotStarted = "not-started",
-    InProgress = "in-progress",
-    Completed = "completed",
-    Blocked = "blocked",
-    Paused = "paused",
-    PausedAtBreakpoint = "paused-at-breakpoint",
-    NeedsHuman = "needs-human",
-    Interrupted = "interrupted",
-});
-
-words!(PhaseStatus {
-    Pending = "pending",
-    InProgress = "in-progress",
-    Completed = "completed",
-    Blocked = "blocked",
-    Skipped = "skipped",
-    Failed = "failed",
-});
-
-words!(GateStatus {
-    Pending = "pending",
-    Running = "running",
-    Passed = "passed",
-    Retrying = "retrying",
-    Failed = "failed",
-    Blocked = "blocked",
-});
 
 /// A phase, a step of a phase, or a sub-phase of a step.
 #[derive(Clone, Debug, Default, PartialEq)]

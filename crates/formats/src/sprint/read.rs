@@ -7,15 +7,16 @@ use super::elapsed::parse_elapsed;
 use super::field::{Path, Report, first_line};
 use super::layout::{self, Layout};
 use super::progress::{
-    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
-    Progress, SprintStatus, Stats,
+    Children, Current, Gate, GateStatus, HumanNeeded, PhaseNode, PhaseStatus, Progress,
+    SprintStatus, Stats,
 };
 use super::shape::{CURRENT, GATE, HUMAN_NEEDED, NODE, PROGRESS};
 use super::workflow::syntax_problems;
 use super::{Source, check};
 use crate::problem::Problem;
-use crate::record::{At, Extra, Optional, Record, Slot, Written, fill};
+use crate::record::{At, Extra, Manner, Record, Slot, Written, fill};
 use crate::shape::Field;
+use crate::tolerant::Place;
 use crate::yaml::{Key, Map, Node, parse};
 
 /// Reads a `PROGRESS.yaml`.
@@ -68,7 +69,8 @@ fn progress(root: &Node, report: &mut Report<'_>) -> Progress {
     let mut progress = Progress::default();
     let empty = Map::default();
     let map = root.as_map().unwrap_or(&empty);
-    progress.extra = fill(&mut progress, map, Path::ROOT, report);
+    let path = Path::ROOT;
+    fill(&mut progress, Place { map, path }, report, Manner::Literal);
     if let Some(current) = map.get("current") {
         progress.current_extra = others(current, CURRENT);
     }
@@ -86,7 +88,7 @@ macro_rules! statuses {
     ($($status:ty),*) => {
         $(impl Slot for $status {
             fn written(&self, _: &str) -> Option<Written<'_>> {
-                Some(Written::Text(self.as_str()))
+                Some(Written::text(self.as_str()))
             }
 
             fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
@@ -152,7 +154,7 @@ fn phase(item: &Node, path: Path<'_>, report: &mut Report<'_>) -> Option<PhaseNo
         return None;
     };
     let mut node = PhaseNode::default();
-    node.extra = fill(&mut node, map, path, report);
+    fill(&mut node, Place { map, path }, report, Manner::Literal);
     Checker { report }.missing(item, NODE, path, |key| {
         (format!("the phase has no `{key}`"), "add it")
     });
@@ -194,97 +196,58 @@ impl Slot for Children {
     }
 }
 
-impl Optional for Gate {
-    fn written(&self) -> Written<'_> {
-        Written::record(self)
-    }
-
-    /// A gate in which something is missing is none.
-    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
-        let text = |key| node.get(key).and_then(Node::text).map(str::to_owned);
-        let gate = text("script").and_then(|script| {
-            Some(Self {
-                script,
-                on_fail_prompt: text("on-fail-prompt")?,
-                max_retries: node.get("max-retries").map_or(Some(3), Node::as_u64)?,
-                timeout_s: node.get("timeout").map_or(Some(60.0), Node::as_f64)?,
-                extra: others(node, GATE),
-            })
-        });
-        if gate.is_none() {
-            at.mistyped(node, "a mapping with `script` and `on-fail-prompt`");
-        }
-        gate
-    }
-}
-
-impl Optional for GateTracking {
-    fn written(&self) -> Written<'_> {
-        Written::record(self)
-    }
-
-    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
-        let Some(map) = node.as_map() else {
-            at.mistyped(node, "a mapping");
-            return None;
-        };
-        let mut tracking = Self::default();
-        tracking.extra = at.fill(&mut tracking, map);
-        Some(tracking)
-    }
-}
-
-impl Optional for HumanNeeded {
-    fn written(&self) -> Written<'_> {
-        Written::record(self)
-    }
-
-    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
-        let Some(reason) = node.get("reason").and_then(Node::text) else {
-            at.mistyped(node, "a mapping with `reason`");
-            return None;
-        };
-        let details = node.get("details").filter(|details| !details.is_null());
-        let details = details.and_then(Node::text).map(str::to_owned);
-        let mut extra = others(node, HUMAN_NEEDED);
-        if let (None, Some(unread)) = (&details, node.get("details")) {
-            extra.push(("details".to_owned(), unread.clone()));
-        }
-        Some(Self {
-            reason: reason.to_owned(),
-            details,
-            extra,
+pub(super) fn read_gate(node: &Node, at: &mut At<'_, '_>) -> Option<Gate> {
+    let text = |key| node.get(key).and_then(Node::text).map(str::to_owned);
+    let gate = text("script").and_then(|script| {
+        Some(Gate {
+            script,
+            on_fail_prompt: text("on-fail-prompt")?,
+            max_retries: node.get("max-retries").map_or(Some(3), Node::as_u64)?,
+            timeout_s: node.get("timeout").map_or(Some(60.0), Node::as_f64)?,
+            extra: others(node, GATE),
         })
+    });
+    if gate.is_none() {
+        at.mistyped(node, "a mapping with `script` and `on-fail-prompt`");
     }
+    gate
 }
 
-impl Slot for Current {
-    fn written(&self, _: &str) -> Option<Written<'_>> {
-        Some(Written::record(self))
+pub(super) fn read_human_needed(node: &Node, at: &mut At<'_, '_>) -> Option<HumanNeeded> {
+    let Some(reason) = node.get("reason").and_then(Node::text) else {
+        at.mistyped(node, "a mapping with `reason`");
+        return None;
+    };
+    let details = node.get("details").filter(|details| !details.is_null());
+    let details = details.and_then(Node::text).map(str::to_owned);
+    let mut extra = others(node, HUMAN_NEEDED);
+    if let (None, Some(unread)) = (&details, node.get("details")) {
+        extra.push(("details".to_owned(), unread.clone()));
     }
-
-    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
-        match node.as_map() {
-            Some(map) => drop(at.fill(self, map)),
-            None => at.mistyped(node, "a mapping"),
-        }
-        true
-    }
+    Some(HumanNeeded {
+        reason: reason.to_owned(),
+        details,
+        extra,
+    })
 }
 
-impl Slot for Stats {
-    fn written(&self, _: &str) -> Option<Written<'_>> {
-        Some(Written::record(self))
-    }
+/// Gives mappings that are always there their place in a file.
+macro_rules! mappings {
+    ($($record:ty),*) => {
+        $(impl Slot for $record {
+            fn written(&self, _: &str) -> Option<Written<'_>> {
+                Some(Written::record(self))
+            }
 
-    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
-        match node.as_map() {
-            Some(map) => self.extra = at.fill(self, map),
-            None => at.mistyped(node, "a mapping"),
-        }
-        true
-    }
+            fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
+                *self = <Self as Record>::read(node, at).unwrap_or_default();
+                true
+            }
+        })*
+    };
 }
+
+mappings!(Current, Stats);
 
 struct Checker<'c, 'r> {
     report: &'c mut Report<'r>,

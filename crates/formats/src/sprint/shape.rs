@@ -1,12 +1,14 @@
 //! What `PROGRESS.yaml`, `SPRINT.yaml` and workflows must be, strictly.
 
 use super::progress::{
-    Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus, Progress,
-    SprintStatus, Stats,
+    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
+    Progress, SprintStatus, Stats,
 };
+use super::read::{read_gate, read_human_needed};
 use super::worktree::CLEANUP_MODES;
-use crate::record::record;
-use crate::shape::{Field, Named, Rest, Shape, Text};
+use crate::record::{At, Columns, Written, record};
+use crate::shape::{Field, Named, Rest, Shape, Text, closed, may, must};
+use crate::yaml::Node;
 
 const TEXT: Shape = Shape::TEXT;
 const COUNT: Shape = Shape::COUNT;
@@ -25,24 +27,11 @@ const PRIORITY: Shape = Shape::one_of(&["low", "medium", "high", "critical"]);
 const INDEX_OR_NULL: Shape = Shape::Either(&[COUNT, Shape::Null]);
 const TIME_OR_NULL: Shape = Shape::Either(&[TIME, Shape::Null]);
 
-const fn must(key: &'static str, shape: Shape) -> Field {
-    Field::required(key, shape)
-}
-
-const fn may(key: &'static str, shape: Shape) -> Field {
-    Field::optional(key, shape)
-}
-
-const fn closed(fields: &'static [Field]) -> Shape {
-    Shape::Map(fields, Rest::Closed)
-}
-
 /// A `PROGRESS.yaml`.
 pub static PROGRESS_SHAPE: Shape = closed(PROGRESS);
 
-record!(
-    PROGRESS,
-    Progress {
+record! {
+    static PROGRESS: Progress {
         sprint_id: must("sprint-id", ID).about("The id of the sprint"),
         status: must("status", SPRINT_STATUS).about("Where the sprint stands"),
         phases: must("phases", Shape::List(&Shape::Named(&PHASE))),
@@ -70,14 +59,22 @@ record!(
         summary: may("summary", TEXT),
         interrupted_at: may("interrupted-at", TIME),
         interrupted_signal: may("interrupted-signal", TEXT),
+        ..extra
     }
-);
+
+    fn written(&self) -> Columns<'_> {
+        let mut columns = self.columns();
+        if let Some((_, current)) = columns.iter_mut().find(|(key, _)| *key == "current") {
+            *current = Some(Written::Record(&self.current, &self.current_extra));
+        }
+        columns
+    }
+}
 
 // A phase, a step or a sub-phase. What each of them must have strictly differs
 // in the first five keys.
-record!(
-    NODE,
-    PhaseNode {
+record! {
+    static NODE: PhaseNode {
         id: must("id", ID),
         status: must("status", PHASE_STATUS),
         prompt: may("prompt", TEXT),
@@ -102,8 +99,25 @@ record!(
         next_retry_at: may("next-retry-at", TIME),
         human_needed: may("human-needed", closed(HUMAN_NEEDED)),
         commit: may("commit", TEXT),
+        ..extra
     }
-);
+
+    fn written(&self) -> Columns<'_> {
+        let mut columns = self.columns();
+        let at = |name| columns.iter().position(|(key, _)| *key == name);
+        // A step has them the other way round.
+        if let (Children::Phases(_), Some(status), Some(prompt)) =
+            (&self.children, at("status"), at("prompt"))
+        {
+            columns.swap(status, prompt);
+        }
+        columns
+    }
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
 
 /// The keys of a kind of node: its own ones, and those that all kinds have.
 const fn node<const N: usize>(own: &[Field], all_kinds: &[Field]) -> [Field; N] {
@@ -121,10 +135,7 @@ const fn node<const N: usize>(own: &[Field], all_kinds: &[Field]) -> [Field; N] 
     all
 }
 
-static PHASE: Named = Named {
-    name: "Phase",
-    shape: closed(&PHASE_KEYS),
-};
+static PHASE: Named = Named::closed("Phase", &PHASE_KEYS);
 
 static PHASE_KEYS: [Field; 23] = {
     let own = [
@@ -138,10 +149,7 @@ static PHASE_KEYS: [Field; 23] = {
     fields
 };
 
-static STEP: Named = Named {
-    name: "Step",
-    shape: closed(&STEP_KEYS),
-};
+static STEP: Named = Named::closed("Step", &STEP_KEYS);
 
 static STEP_KEYS: [Field; 23] = {
     let own = [
@@ -153,10 +161,7 @@ static STEP_KEYS: [Field; 23] = {
     node(&own, NODE)
 };
 
-static SUB_PHASE: Named = Named {
-    name: "SubPhase",
-    shape: closed(&SUB_PHASE_KEYS),
-};
+static SUB_PHASE: Named = Named::closed("SubPhase", &SUB_PHASE_KEYS);
 
 static SUB_PHASE_KEYS: [Field; 22] = {
     let own = [
@@ -170,62 +175,60 @@ static SUB_PHASE_KEYS: [Field; 22] = {
 const CLAIMS: Field =
     may("claims", Shape::CLAIMS).about("What little proof is worth, as in piton's `[claims]`");
 
-record!(
-    HUMAN_NEEDED,
-    HumanNeeded {
+record! {
+    static HUMAN_NEEDED: HumanNeeded {
         reason: must("reason", TEXT),
         details: may("details", TEXT),
+        ..extra
     }
-);
 
-static COMPILED_GATE: Named = Named {
-    name: "Gate",
-    shape: closed(GATE),
-};
+    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
+        read_human_needed(node, at)
+    }
+}
 
-record!(
-    GATE,
-    Gate {
+static COMPILED_GATE: Named = Named::closed("Gate", GATE);
+
+record! {
+    static GATE: Gate {
         script: must("script", ID),
         on_fail_prompt: must("on-fail-prompt", ID),
         max_retries: must("max-retries", COUNT).about("How often the script runs in all"),
         timeout_s: must("timeout", Shape::Number { min: Some(0) }).about("Seconds"),
+        ..extra
     }
-);
 
-static TRACKING_SHAPE: Named = Named {
-    name: "GateTracking",
-    shape: closed(TRACKING),
-};
+    /// A gate in which something is missing is none.
+    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
+        read_gate(node, at)
+    }
+}
 
-record!(
-    TRACKING,
-    GateTracking {
+static TRACKING_SHAPE: Named = Named::closed("GateTracking", TRACKING);
+
+record! {
+    static TRACKING: GateTracking {
         attempts: must("attempts", COUNT),
         status: must("status", Shape::one_of(GateStatus::WORDS)),
         last_output: may("last-output", TEXT),
         last_exit_code: may("last-exit-code", Shape::Integer { min: None }),
         error: may("error", TEXT),
+        ..extra
     }
-);
+}
 
-record!(
-    CURRENT,
-    Current {
+record! {
+    static CURRENT: Current {
         phase: must("phase", COUNT),
         step: must("step", INDEX_OR_NULL),
         sub_phase: must("sub-phase", INDEX_OR_NULL),
     }
-);
+}
 
-static STATS_SHAPE: Named = Named {
-    name: "Stats",
-    shape: closed(STATS),
-};
+static STATS_SHAPE: Named = Named::closed("Stats", STATS);
 
-record!(
-    STATS,
-    Stats {
+record! {
+    static STATS: Stats {
         started_at: must("started-at", TIME_OR_NULL),
         completed_at: may("completed-at", TIME_OR_NULL),
         total_phases: must("total-phases", COUNT).about("Top-level phases"),
@@ -235,12 +238,13 @@ record!(
         elapsed: may("elapsed", TEXT),
         current_iteration: may("current-iteration", COUNT),
         max_iterations: may("max-iterations", COUNT),
+        ..extra
     }
-);
+}
 
-static PARALLEL_TASK: Named = Named {
-    name: "ParallelTask",
-    shape: closed(&[
+static PARALLEL_TASK: Named = Named::closed(
+    "ParallelTask",
+    &[
         must("id", ID),
         may("step-id", TEXT),
         may("phase-id", TEXT),
@@ -254,12 +258,12 @@ static PARALLEL_TASK: Named = Named {
         may("completed-at", TIME),
         may("exit-code", Shape::Integer { min: None }),
         may("error", TEXT),
-    ]),
-};
+    ],
+);
 
-static ORCHESTRATION: Named = Named {
-    name: "Orchestration",
-    shape: closed(&[
+static ORCHESTRATION: Named = Named::closed(
+    "Orchestration",
+    &[
         must("enabled", Shape::Bool),
         may("prompt", TEXT),
         may(
@@ -267,12 +271,12 @@ static ORCHESTRATION: Named = Named {
             Shape::one_of(&["after-current", "end-of-phase", "custom"]),
         ),
         may("autoApprove", Shape::Bool),
-    ]),
-};
+    ],
+);
 
-static QUEUED_STEP: Named = Named {
-    name: "QueuedStep",
-    shape: closed(&[
+static QUEUED_STEP: Named = Named::closed(
+    "QueuedStep",
+    &[
         must("id", ID),
         must("prompt", TEXT),
         must("proposedBy", TEXT),
@@ -280,8 +284,8 @@ static QUEUED_STEP: Named = Named {
         may("reasoning", TEXT),
         must("priority", PRIORITY),
         may("depends-on", TEXTS),
-    ]),
-};
+    ],
+);
 
 const DEPENDENCIES: Shape = closed(&[
     must("phase-id", TEXT),
@@ -295,20 +299,20 @@ const DEPENDENCIES: Shape = closed(&[
     ),
 ]);
 
-static HOOK: Named = Named {
-    name: "Hook",
-    shape: closed(&[
+static HOOK: Named = Named::closed(
+    "Hook",
+    &[
         must("id", ID),
         may("workflow", TEXT),
         may("prompt", TEXT),
         may("parallel", Shape::Bool),
         may("enabled", Shape::Bool),
-    ]),
-};
+    ],
+);
 
-static HOOK_TASK: Named = Named {
-    name: "HookTask",
-    shape: closed(&[
+static HOOK_TASK: Named = Named::closed(
+    "HookTask",
+    &[
         must("iteration", COUNT),
         must("hook-id", TEXT),
         must("status", TEXT),
@@ -316,12 +320,12 @@ static HOOK_TASK: Named = Named {
         may("completed-at", TIME),
         may("exit-code", Shape::Integer { min: None }),
         may("transcript", TEXT),
-    ]),
-};
+    ],
+);
 
-static REQUEST: Named = Named {
-    name: "Request",
-    shape: closed(&[
+static REQUEST: Named = Named::closed(
+    "Request",
+    &[
         must("id", ID),
         must("title", TEXT),
         must("description", TEXT),
@@ -341,14 +345,14 @@ static REQUEST: Named = Named {
         may("rejection-reason", TEXT),
         may("deferred-until", DEFERRED),
         may("context", Shape::Map(&[], Rest::Open)),
-    ]),
-};
+    ],
+);
 
 const DEFERRED: Shape = Shape::one_of(&["end-of-phase", "end-of-sprint", "next-sprint"]);
 
-static DECISION: Named = Named {
-    name: "Decision",
-    shape: closed(&[
+static DECISION: Named = Named::closed(
+    "Decision",
+    &[
         must(
             "decision",
             Shape::one_of(&["approve", "reject", "defer", "backlog"]),
@@ -365,8 +369,8 @@ static DECISION: Named = Named {
         ),
         may("deferredUntil", DEFERRED),
         may("rejectionReason", TEXT),
-    ]),
-};
+    ],
+);
 
 const POSITION: Shape = Shape::Map(
     &[must(
@@ -491,9 +495,9 @@ pub static WORKFLOW_SHAPE: Shape = closed(&[
     Field::tolerated("mode", TEXT),
 ]);
 
-static WORKFLOW_PHASE: Named = Named {
-    name: "WorkflowPhase",
-    shape: closed(&[
+static WORKFLOW_PHASE: Named = Named::closed(
+    "WorkflowPhase",
+    &[
         must("id", ID),
         may("prompt", ID),
         may("for-each", ID),
@@ -518,5 +522,5 @@ static WORKFLOW_PHASE: Named = Named {
         // Words for people.
         Field::tolerated("name", TEXT),
         Field::tolerated("description", TEXT),
-    ]),
-};
+    ],
+);

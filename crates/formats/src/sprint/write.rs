@@ -4,9 +4,9 @@
 
 use serde::{Serialize, Serializer};
 
-use super::progress::{Children, Gate, GateTracking, HumanNeeded, PhaseNode, Progress, Stats};
-use crate::record::{AsJson, Columns, Record, Table, Written, merged, push_yaml};
-use crate::yaml::{self, Node};
+use super::progress::{PhaseNode, Progress};
+use crate::record::{AsJson, Record, merged, push_yaml};
+use crate::yaml;
 
 /// The text of `PROGRESS.yaml`.
 pub fn render_progress(progress: &Progress) -> String {
@@ -38,61 +38,3 @@ pub fn update_progress(present: &str, progress: &Progress) -> String {
     let wanted = merged(progress, progress.extra(), Some(&root));
     yaml::patch(present, &wanted).unwrap_or_else(|_| yaml::emit(&wanted))
 }
-
-impl Record for Progress {
-    fn written(&self) -> Columns<'_> {
-        let mut columns = self.columns();
-        if let Some((_, current)) = columns.iter_mut().find(|(key, _)| *key == "current") {
-            *current = Some(Written::Record(&self.current, &self.current_extra));
-        }
-        columns
-    }
-
-    fn extra(&self) -> &[(String, Node)] {
-        &self.extra
-    }
-}
-
-impl Record for PhaseNode {
-    fn written(&self) -> Columns<'_> {
-        let mut columns = self.columns();
-        let at = |name| columns.iter().position(|(key, _)| *key == name);
-        // A step has them the other way round.
-        if let (Children::Phases(_), Some(status), Some(prompt)) =
-            (&self.children, at("status"), at("prompt"))
-        {
-            columns.swap(status, prompt);
-        }
-        columns
-    }
-
-    fn extra(&self) -> &[(String, Node)] {
-        &self.extra
-    }
-
-    fn id(&self) -> &str {
-        &self.id
-    }
-}
-
-impl Record for super::progress::Current {
-    fn written(&self) -> Columns<'_> {
-        self.columns()
-    }
-}
-
-macro_rules! records {
-    ($($record:ty),*) => {
-        $(impl Record for $record {
-            fn written(&self) -> Columns<'_> {
-                self.columns()
-            }
-
-            fn extra(&self) -> &[(String, Node)] {
-                &self.extra
-            }
-        })*
-    };
-}
-
-records!(Stats, Gate, GateTracking, HumanNeeded);

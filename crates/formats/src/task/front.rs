@@ -1,7 +1,7 @@
 //! The YAML at the head of a task file.
 
 use crate::problem::Problem;
-use crate::shape::{self, Field, Keys, Rest, Shape};
+use crate::shape::{self, Field, Keys, Shape, may, must};
 use crate::sprint::Source;
 use crate::tree::{Map, Node, Span};
 use crate::yaml;
@@ -29,18 +29,15 @@ pub struct Front {
 }
 
 /// The keys of the front matter.
-static SHAPE: Shape = Shape::Map(
-    &[
-        Field::required("task", Shape::TEXT),
-        Field::required("test_command", Shape::TEXT),
-        Field::optional("browser_validation", Shape::Bool),
-        Field::optional("base_url", Shape::TEXT),
-        Field::optional("max_iterations", Shape::Integer { min: Some(1) }),
-        Field::optional("model", Shape::TEXT),
-        Field::tolerated("browser_url", Shape::TEXT),
-    ],
-    Rest::Closed,
-);
+static SHAPE: Shape = shape::closed(&[
+    must("task", Shape::TEXT),
+    must("test_command", Shape::TEXT),
+    may("browser_validation", Shape::Bool),
+    may("base_url", Shape::TEXT),
+    may("max_iterations", Shape::Integer { min: Some(1) }),
+    may("model", Shape::TEXT),
+    Field::tolerated("browser_url", Shape::TEXT),
+]);
 
 /// Which keys of the front matter are known, and which nothing reads.
 pub(super) fn keys(text: &str) -> Keys {
