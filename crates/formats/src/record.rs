@@ -522,6 +522,24 @@ pub(crate) fn understand<T: Record + Default>(node: &Node, shape: &Shape) -> Opt
     Some(record)
 }
 
+/// A value that stands somewhere, without what is wrong with it.
+pub(crate) fn read_alone<T: Optional>(node: &Node) -> Option<T> {
+    let (map, key) = (Map::default(), Key::new(""));
+    let mut at = At {
+        report: &mut Report {
+            file: "",
+            problems: &mut Vec::new(),
+        },
+        place: Place {
+            map: &map,
+            path: Path::ROOT,
+        },
+        key: &key,
+        manner: Manner::Lenient,
+    };
+    T::read(node, &mut at)
+}
+
 /// A record as a tree.
 pub(crate) fn node_of(record: &dyn Record) -> Node {
     merged(record, record.extra(), None)

@@ -3,7 +3,7 @@
 use piton_core::evidence::ClaimOverrides;
 
 use crate::json;
-use crate::problem::Problem;
+use crate::problem::{Problem, Source};
 use crate::record::{At, Manner, Optional, Slot};
 use crate::report::{Path, Report};
 use crate::tree::{Map, Node, Parsed, Span};
@@ -107,6 +107,40 @@ impl Reader<'_> {
         node.as_map()
     }
 
+    /// What is in the mapping under a key; nothing where there is none.
+    pub(crate) fn child<'p>(&mut self, place: &'p Place<'p>, key: &'p str) -> Place<'p> {
+        const NOTHING: &Map = &Map { pairs: Vec::new() };
+        Place {
+            map: self.map(*place, key).unwrap_or(NOTHING),
+            path: place.path.key(key),
+        }
+    }
+
+    /// An error at the value under a key, or where it is missing.
+    pub(crate) fn error(
+        &mut self,
+        code: &'static str,
+        (place, key): (Place<'_>, &str),
+        message: impl Into<String>,
+        hint: &str,
+    ) {
+        let (path, span) = (place.path.key(key), span_of(place.map, key));
+        self.report.error(code, path, span, (message.into(), hint));
+    }
+
+    /// A warning about the value under a key, or what is missing there.
+    pub(crate) fn warning(
+        &mut self,
+        code: &'static str,
+        (place, key): (Place<'_>, &str),
+        message: impl Into<String>,
+        hint: &str,
+    ) {
+        let (path, span) = (place.path.key(key), span_of(place.map, key));
+        self.report
+            .warning(code, path, span, (message.into(), hint));
+    }
+
     /// A list.
     pub(crate) fn list<'n>(&mut self, place: Place<'n>, key: &str) -> &'n [Node] {
         let Some(node) = present(place, key) else {
@@ -166,14 +200,25 @@ pub(crate) fn span_of(map: &Map, key: &str) -> Span {
     own.or_else(first).unwrap_or(begin)
 }
 
-/// A JSON text without a fault; else its faults as problems.
-pub(crate) fn whole_json(
+/// Reads a JSON text. Nothing is read of one with a fault, nor of one of which
+/// `read` knows that it is something else.
+pub(crate) fn read_json<T>(
     code: &'static str,
-    file: &str,
-    text: &str,
-    problems: &mut Vec<Problem>,
-) -> Option<Node> {
-    whole(json::parse(text), code, file, problems)
+    source: Source<'_>,
+    read: impl FnOnce(&mut Reader<'_>, &Node) -> Option<T>,
+) -> (Option<T>, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let root = whole(json::parse(source.text), code, source.name, &mut problems);
+    let Some(root) = root else {
+        return (None, problems);
+    };
+    let report = Report {
+        file: source.name,
+        problems: &mut problems,
+    };
+    let value = read(&mut Reader { report }, &root);
+    problems.sort_by_key(|problem| problem.bytes.start);
+    (value, problems)
 }
 
 /// A document without a fault; else its faults as problems.

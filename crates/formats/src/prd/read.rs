@@ -6,8 +6,8 @@ use super::layout::{self, ItemsAt};
 use super::{Item, Prd};
 use crate::graph::cycles;
 use crate::problem::{Problem, Source};
-use crate::report::{Path, Report};
-use crate::tolerant::{Place, Reader, span_of, whole_json};
+use crate::report::Path;
+use crate::tolerant::{Place, Reader, read_json, span_of};
 use crate::tree::{Map, Node, Span, Value};
 
 /// Reads a `prd.json` of any shape.
@@ -17,55 +17,36 @@ use crate::tree::{Map, Node, Span, Value};
 /// item without an id, or with the id of an earlier one, is left out. Keys that
 /// are not known are not told of; [`crate::shape::check`] does.
 pub fn read(source: Source<'_>) -> (Option<Prd>, Vec<Problem>) {
-    let mut problems = Vec::new();
-    let root = whole_json("PRD_PARSE_ERROR", source.name, source.text, &mut problems);
-    let Some(root) = root else {
-        return (None, problems);
-    };
-    let report = Report {
-        file: source.name,
-        problems: &mut problems,
-    };
-    let mut reader = Reader { report };
-    let layout = layout::of_root(&root);
-    let prd = match layout.items_key() {
-        Some(at) => {
-            // A document that is the list itself says nothing beside it.
-            let nothing = Map::default();
-            let map = root.as_map().unwrap_or(&nothing);
-            let path = Path::ROOT;
-            let top = Place { map, path };
-            let branch_name = reader.text(top, "branchName");
-            Some(Prd {
-                project: reader.text(top, "project"),
-                description: reader.text(top, "description"),
-                branch_name: branch_name.or_else(|| reader.text(top, "branch_name")),
-                items: match at {
-                    ItemsAt::Key(key) => {
-                        let list = reader.list(top, key);
-                        read_items(&mut reader, path.key(key), list)
-                    }
-                    ItemsAt::Top => {
-                        read_items(&mut reader, path, root.as_seq().unwrap_or_default())
-                    }
-                },
-                verification: read_verification(&mut reader, top),
-                layout,
-            })
-        }
-        None => {
-            let words = (
-                format!("this is {}", layout.describe()),
-                "keep the file, and name the list that you mean",
-            );
-            reader
-                .report
-                .error("NOT_A_PRD_LIST", Path::ROOT, root.span, words);
-            None
-        }
-    };
-    problems.sort_by_key(|problem| problem.bytes.start);
-    (prd, problems)
+    read_json("PRD_PARSE_ERROR", source, |reader, root| {
+        let layout = layout::of_root(root);
+        let Some(at) = layout.items_key() else {
+            let message = format!("this is {}", layout.describe());
+            let words = (message, "keep the file, and name the list that you mean");
+            let report = &mut reader.report;
+            report.error("NOT_A_PRD_LIST", Path::ROOT, root.span, words);
+            return None;
+        };
+        // A document that is the list itself says nothing beside it.
+        let nothing = Map::default();
+        let map = root.as_map().unwrap_or(&nothing);
+        let path = Path::ROOT;
+        let top = Place { map, path };
+        let branch_name = reader.text(top, "branchName");
+        Some(Prd {
+            project: reader.text(top, "project"),
+            description: reader.text(top, "description"),
+            branch_name: branch_name.or_else(|| reader.text(top, "branch_name")),
+            items: match at {
+                ItemsAt::Key(key) => {
+                    let list = reader.list(top, key);
+                    read_items(reader, path.key(key), list)
+                }
+                ItemsAt::Top => read_items(reader, path, root.as_seq().unwrap_or_default()),
+            },
+            verification: read_verification(reader, top),
+            layout,
+        })
+    })
 }
 
 /// The keys that say what an item depends on.
@@ -88,16 +69,11 @@ fn read_items(reader: &mut Reader<'_>, path: Path<'_>, list: &[Node]) -> Vec<Ite
             continue;
         };
         if let Some(first) = places.get(&id) {
-            let words = (
-                format!(
-                    "a second item is called `{id}`; the first is in line {}",
-                    lines[*first]
-                ),
-                "give each an id of its own; until then the later one is left out",
-            );
-            reader
-                .report
-                .error("DUPLICATE_ID", path.key("id"), span, words);
+            let line = lines[*first];
+            let message = format!("a second item is called `{id}`; the first is in line {line}");
+            let hint = "give each an id of its own; until then the later one is left out";
+            let report = &mut reader.report;
+            report.error("DUPLICATE_ID", path.key("id"), span, (message, hint));
             continue;
         }
         places.insert(id.clone(), found.len());
@@ -208,15 +184,13 @@ fn check_graph(
         for id in &one.item.depends_on {
             match places.get(id) {
                 Some(index) => known.push(*index),
-                None => reader.report.warning(
-                    "MISSING_REFERENCE",
-                    path.key(key),
-                    span,
-                    (
-                        format!("`{}` depends on `{id}`, which is not there", one.item.id),
-                        "name an item of this file; until then the reference has no effect",
-                    ),
-                ),
+                None => {
+                    let name = &one.item.id;
+                    let message = format!("`{name}` depends on `{id}`, which is not there");
+                    let hint = "name an item of this file; until then the reference has no effect";
+                    let report = &mut reader.report;
+                    report.warning("MISSING_REFERENCE", path.key(key), span, (message, hint));
+                }
             }
         }
         edges.push(known);

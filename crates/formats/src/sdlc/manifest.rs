@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::problem::{Problem, Source};
 use crate::report::{Path, Report};
 use crate::shape::{Shape, closed, may, must};
-use crate::tolerant::{Place, Reader, span_of, whole};
+use crate::tolerant::{Place, Reader, whole};
 use crate::tree::Map;
 use crate::yaml;
 
@@ -101,22 +101,17 @@ fn read_map(reader: &mut Reader<'_>, map: &Map) -> Manifest {
         Some(_) => None,
     };
     if let Some((message, hint)) = words {
-        let words = (message.to_owned(), hint);
-        let path = top.path.key("prd");
-        reader
-            .report
-            .warning("PRD_ADDRESS", path, span_of(map, "prd"), words);
+        reader.warning("PRD_ADDRESS", (top, "prd"), message, hint);
     }
     let repos = read_repos(reader, top);
     if repos.is_empty() {
-        let words = (
-            "there are no repositories".to_owned(),
-            "write `repos:` with at least one `- name: …`",
+        let hint = "write `repos:` with at least one `- name: …`";
+        reader.error(
+            "NO_REPOS",
+            (top, "repos"),
+            "there are no repositories",
+            hint,
         );
-        let path = top.path.key("repos");
-        reader
-            .report
-            .error("NO_REPOS", path, span_of(map, "repos"), words);
     }
     Manifest { prd, repos }
 }
@@ -135,16 +130,12 @@ fn read_repos(reader: &mut Reader<'_>, top: Place<'_>) -> Vec<Repo> {
             reader.report.error("WRONG_TYPE", path, node.span, words);
             continue;
         };
-        let repo = read_repo(reader, Place { map, path });
+        let place = Place { map, path };
+        let repo = read_repo(reader, place);
         if !repo.name.is_empty() && !names.insert(repo.name.clone()) {
-            let words = (
-                format!("a second repository is called `{}`", repo.name),
-                "give each a name of its own",
-            );
-            let path = path.key("name");
-            reader
-                .report
-                .error("DUPLICATE_REPO", path, span_of(map, "name"), words);
+            let message = format!("a second repository is called `{}`", repo.name);
+            let hint = "give each a name of its own";
+            reader.error("DUPLICATE_REPO", (place, "name"), message, hint);
         }
         out.push(repo);
     }
@@ -155,11 +146,8 @@ fn read_repo(reader: &mut Reader<'_>, place: Place<'_>) -> Repo {
     let mut needed = |key: &str| {
         let text = reader.text(place, key).unwrap_or_default();
         if text.trim().is_empty() {
-            let words = (format!("the repository has no `{key}`"), "add it");
-            let span = span_of(place.map, key);
-            reader
-                .report
-                .error("MISSING_KEY", place.path.key(key), span, words);
+            let message = format!("the repository has no `{key}`");
+            reader.error("MISSING_KEY", (place, key), message, "add it");
         }
         text
     };
@@ -167,13 +155,9 @@ fn read_repo(reader: &mut Reader<'_>, place: Place<'_>) -> Repo {
     let language = reader.text(place, "language");
     let is_known = |language: &String| ["go", "typescript", "python"].contains(&language.as_str());
     if let Some(language) = language.as_ref().filter(|language| !is_known(language)) {
-        let words = (
-            format!("the language `{language}` is none that the original knows"),
-            "it is kept; the original knows `go`, `typescript` and `python`",
-        );
-        let path = place.path.key("language");
-        let span = span_of(place.map, "language");
-        reader.report.warning("UNKNOWN_LANGUAGE", path, span, words);
+        let message = format!("the language `{language}` is none that the original knows");
+        let hint = "it is kept; the original knows `go`, `typescript` and `python`";
+        reader.warning("UNKNOWN_LANGUAGE", (place, "language"), message, hint);
     }
     Repo {
         name,

@@ -4,37 +4,16 @@ use std::collections::HashMap;
 
 use super::SHAPE;
 use super::layout::{self, Layout};
+use super::shape::{ISSUE_KEYS, STATE_KEYS};
 use super::state::{
     Invocation, Issue, IssueStatus, Metrics, Phase, PhaseTimes, State, Totals, derived_totals,
 };
 use crate::graph::cycles;
 use crate::problem::{Problem, Source};
 use crate::report::{Path, Report};
-use crate::tolerant::{Place, Reader, span_of, whole_json};
-use crate::tree::{Map, Node, Span};
-
-const STATE_KEYS: [&str; 9] = [
-    "run_id",
-    "prd_url",
-    "phase",
-    "phase_status",
-    "bootstrap",
-    "artifacts",
-    "issues",
-    "updated_at",
-    "metrics",
-];
-
-const ISSUE_KEYS: [&str; 8] = [
-    "repo",
-    "title",
-    "status",
-    "pr",
-    "pr_number",
-    "blocked_by",
-    "review_iterations",
-    "human_iterations",
-];
+use crate::shape::Field;
+use crate::tolerant::{Place, Reader, read_json, span_of};
+use crate::tree::{Key, Map, Node, Span};
 
 /// Reads a `state.json`.
 ///
@@ -43,42 +22,25 @@ const ISSUE_KEYS: [&str; 8] = [
 /// may be shown, but not be worked on. Times are not compared with each other;
 /// those of real files were often invented.
 pub fn read(source: Source<'_>) -> (Option<State>, Vec<Problem>) {
-    let mut problems = Vec::new();
-    let root = whole_json("STATE_PARSE_ERROR", source.name, source.text, &mut problems);
-    let Some(root) = root else {
-        return (None, problems);
-    };
-    let report = Report {
-        file: source.name,
-        problems: &mut problems,
-    };
-    let mut reader = Reader { report };
-    let layout = layout::of_root(&root);
-    let state = match (&layout, root.as_map()) {
-        (Layout::Current, Some(map)) => {
-            reader.report.unknown_keys(&root, &SHAPE);
-            Some(read_state(&mut reader, map))
+    read_json("STATE_PARSE_ERROR", source, |reader, root| {
+        let layout = layout::of_root(root);
+        if let (Layout::Current, Some(map)) = (&layout, root.as_map()) {
+            reader.report.unknown_keys(root, &SHAPE);
+            return Some(read_state(reader, map));
         }
-        _ => {
-            let words = (format!("this is {}", layout.describe()), NOT_OURS_HINT);
-            reader
-                .report
-                .error("NOT_A_STATE_FILE", Path::ROOT, root.span, words);
-            None
-        }
-    };
-    problems.sort_by_key(|problem| problem.bytes.start);
-    (state, problems)
+        let words = (format!("this is {}", layout.describe()), NOT_OURS_HINT);
+        let report = &mut reader.report;
+        report.error("NOT_A_STATE_FILE", Path::ROOT, root.span, words);
+        None
+    })
 }
 
 const NOT_OURS_HINT: &str = "keep the file, and name the state of the run that you mean";
 
-/// The members of a mapping that is not there.
-const NOTHING: &Map = &Map { pairs: Vec::new() };
-
-fn extra(map: &Map, known: &[&str]) -> Vec<(String, Node)> {
-    map.iter()
-        .filter(|(key, _)| !known.contains(&key.text.as_str()))
+fn extra(map: &Map, known: &[Field]) -> Vec<(String, Node)> {
+    let is_known = |key: &Key| known.iter().any(|field| field.key == key.text);
+    let pairs = map.iter().filter(|(key, _)| !is_known(key));
+    pairs
         .map(|(key, node)| (key.text.clone(), node.clone()))
         .collect()
 }
@@ -92,41 +54,26 @@ fn read_state(reader: &mut Reader<'_>, map: &Map) -> State {
         phase: reader.get(top, "phase"),
         phase_status: reader.get(top, "phase_status"),
         updated_at: reader.text(top, "updated_at"),
-        extra: extra(map, &STATE_KEYS),
+        extra: extra(map, STATE_KEYS),
         ..State::default()
     };
     read_bootstrap(reader, top, &mut state);
-    let artifacts = Place {
-        map: reader.map(top, "artifacts").unwrap_or(NOTHING),
-        path: path.key("artifacts"),
-    };
+    let artifacts = reader.child(&top, "artifacts");
     state.scoping_doc = reader.text(artifacts, "scoping_doc");
     state.pert = reader.text(artifacts, "pert");
-    let issues = Place {
-        map: reader.map(top, "issues").unwrap_or(NOTHING),
-        path: path.key("issues"),
-    };
+    let issues = reader.child(&top, "issues");
     state.issues = read_issues(reader, issues);
     check_graph(reader, issues, &state.issues);
-    let metrics = Place {
-        map: reader.map(top, "metrics").unwrap_or(NOTHING),
-        path: path.key("metrics"),
-    };
+    let metrics = reader.child(&top, "metrics");
     state.metrics = read_metrics(reader, metrics);
     check_totals(reader, metrics, &state);
     state
 }
 
 fn read_bootstrap(reader: &mut Reader<'_>, top: Place<'_>, state: &mut State) {
-    let bootstrap = Place {
-        map: reader.map(top, "bootstrap").unwrap_or(NOTHING),
-        path: top.path.key("bootstrap"),
-    };
+    let bootstrap = reader.child(&top, "bootstrap");
     let each = |reader: &mut Reader<'_>, key: &str| -> Vec<(String, Option<String>)> {
-        let place = Place {
-            map: reader.map(bootstrap, key).unwrap_or(NOTHING),
-            path: bootstrap.path.key(key),
-        };
+        let place = reader.child(&bootstrap, key);
         let keys = place.map.iter().map(|(key, _)| key.text.clone());
         let texts = keys.map(|key| (reader.text(place, &key), key));
         texts.map(|(text, key)| (key, text)).collect()
@@ -149,13 +96,10 @@ fn read_issues(reader: &mut Reader<'_>, issues: Place<'_>) -> Vec<Issue> {
         let place = Place { map, path };
         let status = reader.get(place, "status");
         if map.get("status").is_none_or(Node::is_null) {
-            let words = (
-                format!("the issue `{}` has no status", key.text),
-                "write one; `ready` lets it be begun",
-            );
-            reader
-                .report
-                .error("MISSING_KEY", path.key("status"), key.span, words);
+            let message = format!("the issue `{}` has no status", key.text);
+            let words = (message, "write one; `ready` lets it be begun");
+            let path = path.key("status");
+            reader.report.error("MISSING_KEY", path, key.span, words);
         }
         out.push(Issue {
             id: key.text.clone(),
@@ -167,7 +111,7 @@ fn read_issues(reader: &mut Reader<'_>, issues: Place<'_>) -> Vec<Issue> {
             blocked_by: reader.texts(place, "blocked_by"),
             review_iterations: reader.count(place, "review_iterations"),
             human_iterations: reader.count(place, "human_iterations"),
-            extra: extra(map, &ISSUE_KEYS),
+            extra: extra(map, ISSUE_KEYS),
         });
     }
     out
@@ -194,33 +138,29 @@ fn check_graph(reader: &mut Reader<'_>, place: Place<'_>, issues: &[Issue]) {
         for id in &issue.blocked_by {
             match places.get(id) {
                 Some(index) => known.push(*index),
-                None => reader.report.error(
-                    "MISSING_REFERENCE",
-                    path,
-                    span(issue),
-                    (
-                        format!(
-                            "the issue `{}` waits for `{id}`, which is not there",
-                            issue.id
-                        ),
+                None => {
+                    let name = &issue.id;
+                    let message =
+                        format!("the issue `{name}` waits for `{id}`, which is not there");
+                    let words = (
+                        message,
                         "name an issue of this file, or remove the reference",
-                    ),
-                ),
+                    );
+                    reader
+                        .report
+                        .error("MISSING_REFERENCE", path, span(issue), words);
+                }
             }
         }
         let is_done = |index: &usize| issues[*index].status == Some(IssueStatus::Done);
         let resolved = known.len() == issue.blocked_by.len() && known.iter().all(is_done);
         if issue.status == Some(IssueStatus::Blocked) && resolved {
-            let words = (
-                format!(
-                    "the issue `{}` is blocked, but nothing is left to wait for",
-                    issue.id
-                ),
-                "piton takes it for ready; write `ready` as its status to say so",
-            );
+            let name = &issue.id;
+            let message = format!("the issue `{name}` is blocked, but nothing is left to wait for");
+            let hint = "piton takes it for ready; write `ready` as its status to say so";
             reader
                 .report
-                .warning("NOT_BLOCKED", path, span(issue), words);
+                .warning("NOT_BLOCKED", path, span(issue), (message, hint));
         }
         edges.push(known);
     }
@@ -244,10 +184,7 @@ fn check_graph(reader: &mut Reader<'_>, place: Place<'_>, issues: &[Issue]) {
 }
 
 fn read_metrics(reader: &mut Reader<'_>, place: Place<'_>) -> Metrics {
-    let phases = Place {
-        map: reader.map(place, "phases").unwrap_or(NOTHING),
-        path: place.path.key("phases"),
-    };
+    let phases = reader.child(&place, "phases");
     let mut metrics = Metrics {
         started_at: reader.text(place, "started_at"),
         ..Metrics::default()
@@ -266,10 +203,11 @@ fn read_metrics(reader: &mut Reader<'_>, place: Place<'_>) -> Metrics {
         };
         metrics.phases.push((phase, times));
     }
+    let nothing = Map::default();
     let path = place.path.key("agent_invocations");
     for (index, node) in reader.list(place, "agent_invocations").iter().enumerate() {
         let path = path.index(index);
-        let map = node.as_map().unwrap_or(NOTHING);
+        let map = node.as_map().unwrap_or(&nothing);
         if node.as_map().is_none() {
             let words = (
                 format!("a mapping belongs here, not {}", node.describe()),
@@ -285,10 +223,7 @@ fn read_metrics(reader: &mut Reader<'_>, place: Place<'_>) -> Metrics {
 }
 
 fn read_invocation(reader: &mut Reader<'_>, place: Place<'_>) -> Invocation {
-    let tokens = Place {
-        map: reader.map(place, "tokens").unwrap_or(NOTHING),
-        path: place.path.key("tokens"),
-    };
+    let tokens = reader.child(&place, "tokens");
     Invocation {
         agent: reader.text(place, "agent"),
         model: reader.text(place, "model"),
@@ -302,14 +237,8 @@ fn read_invocation(reader: &mut Reader<'_>, place: Place<'_>) -> Invocation {
 }
 
 fn read_totals(reader: &mut Reader<'_>, metrics: Place<'_>) -> Totals {
-    let place = Place {
-        map: reader.map(metrics, "totals").unwrap_or(NOTHING),
-        path: metrics.path.key("totals"),
-    };
-    let reviews = Place {
-        map: reader.map(place, "review_iterations").unwrap_or(NOTHING),
-        path: place.path.key("review_iterations"),
-    };
+    let place = reader.child(&metrics, "totals");
+    let reviews = reader.child(&place, "review_iterations");
     Totals {
         duration_s: reader.number(place, "duration_s"),
         agent_spawns: reader.count(place, "agent_spawns"),
@@ -323,38 +252,38 @@ fn read_totals(reader: &mut Reader<'_>, metrics: Place<'_>) -> Totals {
 
 /// Warns of totals that are not what can be counted.
 fn check_totals(reader: &mut Reader<'_>, metrics: Place<'_>, state: &State) {
-    let (have, want) = (&state.metrics.totals, derived_totals(state));
-    let inner = |map: &'_ Map, key: &str| map.get(key).and_then(Node::as_map).cloned();
-    let (path, nothing) = (metrics.path.key("totals"), Map::default);
-    let map = inner(metrics.map, "totals").unwrap_or_else(nothing);
-    let reviews = inner(&map, "review_iterations").unwrap_or_else(nothing);
-    let totals = Place { map: &map, path };
-    let path = totals.path.key("review_iterations");
-    let reviews = Place {
-        map: &reviews,
-        path,
+    // What is wrong with them was told when they were read.
+    let mut quiet = Vec::new();
+    let report = Report {
+        file: "",
+        problems: &mut quiet,
     };
-    let agent = (have.review_iterations_agent, want.review_iterations_agent);
-    let human = (have.review_iterations_human, want.review_iterations_human);
+    let mut unheard = Reader { report };
+    let (have, want) = (&state.metrics.totals, derived_totals(state));
+    let totals = unheard.child(&metrics, "totals");
+    let reviews = unheard.child(&totals, "review_iterations");
     let mut compare = |place, key, have, want| compare(reader, place, key, (have, want));
     compare(totals, "duration_s", have.duration_s, want.duration_s);
-    let counts = [
-        (
-            totals,
-            "agent_spawns",
-            (have.agent_spawns, want.agent_spawns),
-        ),
-        (reviews, "agent", agent),
-        (reviews, "human", human),
-        (
-            totals,
-            "issues_created",
-            (have.issues_created, want.issues_created),
-        ),
-        (totals, "prs_created", (have.prs_created, want.prs_created)),
-        (totals, "prs_merged", (have.prs_merged, want.prs_merged)),
+    let counts = |totals: &Totals| {
+        [
+            totals.agent_spawns,
+            totals.review_iterations_agent,
+            totals.review_iterations_human,
+            totals.issues_created,
+            totals.prs_created,
+            totals.prs_merged,
+        ]
+    };
+    let keys = [
+        (totals, "agent_spawns"),
+        (reviews, "agent"),
+        (reviews, "human"),
+        (totals, "issues_created"),
+        (totals, "prs_created"),
+        (totals, "prs_merged"),
     ];
-    for (place, key, (have, want)) in counts {
+    let counts = counts(have).into_iter().zip(counts(&want));
+    for ((place, key), (have, want)) in keys.into_iter().zip(counts) {
         compare(place, key, have.map(approximate), want.map(approximate));
     }
 }
@@ -378,12 +307,7 @@ fn compare(
     if (have - want).abs() < 0.001 {
         return;
     }
-    let words = (
-        format!("`{key}` is {have}, but the file itself gives {want}"),
-        "nothing need be done; the counted one is used",
-    );
-    let span = span_of(place.map, key);
-    reader
-        .report
-        .warning("TOTAL_DISAGREES", place.path.key(key), span, words);
+    let message = format!("`{key}` is {have}, but the file itself gives {want}");
+    let hint = "nothing need be done; the counted one is used";
+    reader.warning("TOTAL_DISAGREES", (place, key), message, hint);
 }

@@ -1,7 +1,7 @@
 //! What a `state.json` must be, strictly.
 
 use super::state::{IssueStatus, Phase, PhaseStatus};
-use crate::shape::{Named, Pattern, Shape, Text, closed, may, must};
+use crate::shape::{Field, Named, Pattern, Shape, Text, closed, may, must};
 
 const TEXT_OR_NULL: Shape = Shape::Either(&[Shape::TEXT, Shape::Null]);
 const TIME_OR_NULL: Shape = Shape::Either(&[Shape::DATE_TIME, Shape::Null]);
@@ -14,7 +14,9 @@ const PR: Shape = Shape::Either(&[
 const PR_NUMBER: Shape = Shape::Either(&[Shape::Integer { min: Some(1) }, Shape::Null]);
 
 /// A `state.json` as it is written.
-pub static SHAPE: Shape = closed(&[
+pub static SHAPE: Shape = closed(STATE_KEYS);
+
+pub(super) static STATE_KEYS: &[Field] = &[
     must("run_id", Shape::Text(Text::Pattern(Pattern::RunId)))
         .about("The date and a slug; a second run of a day and slug gets -2"),
     must("prd_url", Shape::TEXT).about("Where the product requirements are"),
@@ -25,7 +27,7 @@ pub static SHAPE: Shape = closed(&[
     must("issues", Shape::Each(&Shape::Named(&ISSUE))).about("Issues by their id"),
     must("updated_at", Shape::DATE_TIME).about("When the file was written last"),
     must("metrics", Shape::Named(&METRICS)),
-]);
+];
 
 static BOOTSTRAP: Named = Named::closed(
     "Bootstrap",
@@ -48,19 +50,18 @@ static ARTIFACTS: Named = Named::closed(
     ],
 );
 
-static ISSUE: Named = Named::closed(
-    "Issue",
-    &[
-        must("repo", Shape::TEXT).about("The repository, by its name in the manifest"),
-        must("title", Shape::TEXT),
-        must("status", Shape::one_of(IssueStatus::WORDS)),
-        must("pr", PR).about("The pull request, as org/repo#N"),
-        must("pr_number", PR_NUMBER),
-        must("blocked_by", Shape::List(&Shape::TEXT)).about("The issues that must be done before"),
-        must("review_iterations", Shape::COUNT).about("Reviews by an agent"),
-        must("human_iterations", Shape::COUNT).about("Reviews by a person"),
-    ],
-);
+static ISSUE: Named = Named::closed("Issue", ISSUE_KEYS);
+
+pub(super) static ISSUE_KEYS: &[Field] = &[
+    must("repo", Shape::TEXT).about("The repository, by its name in the manifest"),
+    must("title", Shape::TEXT),
+    must("status", Shape::one_of(IssueStatus::WORDS)),
+    must("pr", PR).about("The pull request, as org/repo#N"),
+    must("pr_number", PR_NUMBER),
+    must("blocked_by", Shape::List(&Shape::TEXT)).about("The issues that must be done before"),
+    must("review_iterations", Shape::COUNT).about("Reviews by an agent"),
+    must("human_iterations", Shape::COUNT).about("Reviews by a person"),
+];
 
 static METRICS: Named = Named::closed(
     "Metrics",

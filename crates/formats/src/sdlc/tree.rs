@@ -1,7 +1,8 @@
 //! A state put over the document that it was read from.
 
-use super::state::{Invocation, Issue, IssueStatus, Phase, PhaseStatus, PhaseTimes, State, Totals};
-use crate::tolerant::{count, texts_of};
+use super::state::{Invocation, Issue, PhaseTimes, State, Totals};
+use crate::record::{self, Optional, Written};
+use crate::tolerant::texts_of;
 use crate::tree::{Key, Map, Node, Value};
 
 /// The document that says `state`, with everything of `original` that a state
@@ -12,30 +13,25 @@ use crate::tree::{Key, Map, Node, Value};
 /// `original` every key of the format is there.
 pub fn to_tree(state: &State, original: Option<&Node>) -> Node {
     let mut top = Overlay::new(original);
-    top.text("run_id", state.run_id.as_deref());
-    top.text("prd_url", state.prd_url.as_deref());
-    top.word("phase", state.phase, Phase::parse, Phase::as_str);
-    top.word(
-        "phase_status",
-        state.phase_status,
-        PhaseStatus::parse,
-        PhaseStatus::as_str,
-    );
+    top.value("run_id", &state.run_id);
+    top.value("prd_url", &state.prd_url);
+    top.value("phase", &state.phase);
+    top.value("phase_status", &state.phase_status);
     top.child("bootstrap", |bootstrap| {
         bootstrap.child("languages", |languages| {
             for (repo, language) in &state.languages {
-                languages.text(repo, Some(language));
+                languages.value(repo, &Some(language.clone()));
             }
         });
         bootstrap.child("docs_generated", |docs| {
             for (repo, pr) in &state.docs_generated {
-                docs.text(repo, pr.as_deref());
+                docs.value(repo, pr);
             }
         });
     });
     top.child("artifacts", |artifacts| {
-        artifacts.text("scoping_doc", state.scoping_doc.as_deref());
-        artifacts.text("pert", state.pert.as_deref());
+        artifacts.value("scoping_doc", &state.scoping_doc);
+        artifacts.value("pert", &state.pert);
     });
     top.child("issues", |issues| {
         issues.only(|key| state.issues.iter().any(|issue| issue.id == key));
@@ -43,32 +39,27 @@ pub fn to_tree(state: &State, original: Option<&Node>) -> Node {
             issues.child(&issue.id, |place| put_issue(place, issue));
         }
     });
-    top.text("updated_at", state.updated_at.as_deref());
+    top.value("updated_at", &state.updated_at);
     top.child("metrics", |metrics| put_metrics(metrics, state));
     top.extra(&state.extra);
     top.finish()
 }
 
 fn put_issue(place: &mut Overlay, issue: &Issue) {
-    place.text("repo", issue.repo.as_deref());
-    place.text("title", issue.title.as_deref());
-    place.word(
-        "status",
-        issue.status,
-        IssueStatus::parse,
-        IssueStatus::as_str,
-    );
-    place.text("pr", issue.pr.as_deref());
-    place.count("pr_number", issue.pr_number);
+    place.value("repo", &issue.repo);
+    place.value("title", &issue.title);
+    place.value("status", &issue.status);
+    place.value("pr", &issue.pr);
+    place.value("pr_number", &issue.pr_number);
     place.texts("blocked_by", &issue.blocked_by);
-    place.count("review_iterations", issue.review_iterations);
-    place.count("human_iterations", issue.human_iterations);
+    place.value("review_iterations", &issue.review_iterations);
+    place.value("human_iterations", &issue.human_iterations);
     place.extra(&issue.extra);
 }
 
 fn put_metrics(metrics: &mut Overlay, state: &State) {
     let from = &state.metrics;
-    metrics.text("started_at", from.started_at.as_deref());
+    metrics.value("started_at", &from.started_at);
     metrics.child("phases", |phases| {
         for (phase, times) in &from.phases {
             phases.child(phase.as_str(), |place| put_times(place, times));
@@ -79,34 +70,34 @@ fn put_metrics(metrics: &mut Overlay, state: &State) {
 }
 
 fn put_times(place: &mut Overlay, times: &PhaseTimes) {
-    place.text("started_at", times.started_at.as_deref());
-    place.text("ended_at", times.ended_at.as_deref());
-    place.number("duration_s", times.duration_s);
+    place.value("started_at", &times.started_at);
+    place.value("ended_at", &times.ended_at);
+    place.value("duration_s", &times.duration_s);
 }
 
 fn put_invocation(place: &mut Overlay, from: &Invocation) {
-    place.text("agent", from.agent.as_deref());
-    place.text("model", from.model.as_deref());
-    place.text("repo", from.repo.as_deref());
-    place.text("issue", from.issue.as_deref());
-    place.text("started_at", from.started_at.as_deref());
-    place.number("duration_s", from.duration_s);
+    place.value("agent", &from.agent);
+    place.value("model", &from.model);
+    place.value("repo", &from.repo);
+    place.value("issue", &from.issue);
+    place.value("started_at", &from.started_at);
+    place.value("duration_s", &from.duration_s);
     place.child("tokens", |tokens| {
-        tokens.count("input", from.tokens_input);
-        tokens.count("output", from.tokens_output);
+        tokens.value("input", &from.tokens_input);
+        tokens.value("output", &from.tokens_output);
     });
 }
 
 fn put_totals(totals: &mut Overlay, from: &Totals) {
-    totals.number("duration_s", from.duration_s);
-    totals.count("agent_spawns", from.agent_spawns);
+    totals.value("duration_s", &from.duration_s);
+    totals.value("agent_spawns", &from.agent_spawns);
     totals.child("review_iterations", |reviews| {
-        reviews.count("agent", from.review_iterations_agent);
-        reviews.count("human", from.review_iterations_human);
+        reviews.value("agent", &from.review_iterations_agent);
+        reviews.value("human", &from.review_iterations_human);
     });
-    totals.count("issues_created", from.issues_created);
-    totals.count("prs_created", from.prs_created);
-    totals.count("prs_merged", from.prs_merged);
+    totals.value("issues_created", &from.issues_created);
+    totals.value("prs_created", &from.prs_created);
+    totals.value("prs_merged", &from.prs_merged);
 }
 
 /// A mapping that is being changed.
@@ -134,10 +125,7 @@ impl Overlay {
         match self.other {
             // Nothing was said that would need a mapping.
             Some(other) if !self.touched => other,
-            Some(_) | None => Node {
-                value: Value::Map(Map { pairs: self.pairs }),
-                span: crate::tree::Span::default(),
-            },
+            Some(_) | None => Node::of_map(Map { pairs: self.pairs }),
         }
     }
 
@@ -157,50 +145,19 @@ impl Overlay {
     }
 
     /// Sets what differs from what is there, as it would be read.
-    fn put<T: PartialEq>(
-        &mut self,
-        key: &str,
-        value: Option<T>,
-        read: impl Fn(&Node) -> Option<T>,
-        write: impl Fn(&T) -> Node,
-    ) {
-        let have = self.get(key).filter(|node| !node.is_null()).and_then(read);
-        match value {
-            Some(value) if have.as_ref() == Some(&value) => {}
-            Some(value) => self.set(key, write(&value)),
+    fn value<T: Optional + PartialEq>(&mut self, key: &str, value: &Option<T>) {
+        let have = self.get(key).filter(|node| !node.is_null());
+        let have = have.and_then(record::read_alone);
+        let written = value.as_ref().map(Optional::written);
+        let is_number = |written: &Written<'_>| !matches!(written, Written::Number(value) if !value.is_finite());
+        match written.filter(is_number) {
+            Some(_) if have == *value => {}
+            Some(written) => self.set(key, written.in_place_of(None)),
             None if have.is_some() => self.set(key, Node::plain("null")),
             // Absent, null or unreadable, it stays so.
             None if self.has_original => {}
             None => self.set(key, Node::plain("null")),
         }
-    }
-
-    fn text(&mut self, key: &str, value: Option<&str>) {
-        let value = value.map(str::to_owned);
-        let read = |node: &Node| node.text().map(str::to_owned);
-        self.put(key, value, read, |text| Node::string(text));
-    }
-
-    fn word<T: PartialEq + Copy>(
-        &mut self,
-        key: &str,
-        value: Option<T>,
-        parse: fn(&str) -> Option<T>,
-        word: fn(T) -> &'static str,
-    ) {
-        let read = |node: &Node| node.as_str().and_then(parse);
-        self.put(key, value, read, |value| Node::string(word(*value)));
-    }
-
-    fn count(&mut self, key: &str, value: Option<u64>) {
-        self.put(key, value, count, |count| Node::plain(count.to_string()));
-    }
-
-    fn number(&mut self, key: &str, value: Option<f64>) {
-        let value = value.filter(|value| value.is_finite());
-        let write = |number: &f64| Node::plain(number.to_string());
-        let read = |node: &Node| node.as_f64().filter(|value| value.is_finite());
-        self.put(key, value, read, write);
     }
 
     fn texts(&mut self, key: &str, values: &[String]) {
