@@ -134,26 +134,5 @@ fn hooks_of(group: &Node) -> Option<&[Node]> {
     member(map, HOOKS).and_then(|(_, node)| node.as_seq())
 }
 
-/// Text instead of a range of bytes.
-struct Edit {
-    start: usize,
-    end: usize,
-    text: String,
-}
-
-/// The text with the edits, which do not overlap.
-fn edited(text: &str, mut edits: Vec<Edit>) -> String {
-    edits.sort_by_key(|edit| edit.start);
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for edit in edits {
-        out.push_str(&text[at..edit.start]);
-        out.push_str(&edit.text);
-        at = edit.end;
-    }
-    out.push_str(&text[at..]);
-    out
-}
-
 #[cfg(test)]
 mod tests;

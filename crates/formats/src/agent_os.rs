@@ -71,18 +71,17 @@ static LISTED: Shape = Shape::Named(&ENTRY);
 
 static ENTRY: Named = Named {
     name: "Entry",
-    shape: Shape::Map(
-        &[
-            must("id", Shape::Text(Text::NotEmpty)).about("The name of the entry"),
-            must("timestamp", Shape::DATE_TIME).about("When it happened"),
-            must("type", Shape::one_of(TYPES)).about("What kind of event it is"),
-            may("spec", Shape::TEXT).about("The spec it belongs to"),
-            may("task_id", Shape::TEXT).about("The task it belongs to"),
-            must("data", Shape::Map(DATA, Rest::Open)).about("What happened"),
-        ],
-        Rest::Open,
-    ),
+    shape: Shape::Map(ENTRY_KEYS, Rest::Open),
 };
+
+pub(crate) static ENTRY_KEYS: &[Field] = &[
+    must("id", Shape::Text(Text::NotEmpty)).about("The name of the entry"),
+    must("timestamp", Shape::DATE_TIME).about("When it happened"),
+    must("type", Shape::one_of(TYPES)).about("What kind of event it is"),
+    may("spec", Shape::TEXT).about("The spec it belongs to"),
+    may("task_id", Shape::TEXT).about("The task it belongs to"),
+    must("data", Shape::Map(DATA, Rest::Open)).about("What happened"),
+];
 
 /// How an entry is written into: any type will do, and data is what it is.
 static ENTRY_KEPT: Shape = Shape::Map(

@@ -50,8 +50,20 @@ pub struct Format {
     pub(crate) merge: Option<&'static Merge>,
 }
 
-/// Of a format that has nothing to count but entries and keys.
-pub(crate) const NO_COUNTS: fn(Source<'_>) -> Vec<Count> = |_| Vec::new();
+/// A format of which nothing is known.
+pub(crate) const UNNAMED: Format = Format {
+    name: "",
+    face: "",
+    about: "",
+    paths: &[],
+    folders: None,
+    role: Role::Other,
+    detect: |_| Detected::Unreadable,
+    read: |_| Vec::new(),
+    strict: Strict::None,
+    counts: |_| Vec::new(),
+    merge: None,
+};
 
 /// What a file must be strictly.
 #[derive(Clone, Copy)]
@@ -129,9 +141,7 @@ pub(crate) fn faults_of_yaml(source: Source<'_>) -> Vec<Problem> {
 }
 
 fn faults(source: Source<'_>, faults: Vec<crate::tree::Fault>) -> Vec<Problem> {
-    let problem = |fault: crate::tree::Fault| {
-        Problem::error("SYNTAX", source.name, "", fault.span).saying(fault.message, fault.hint)
-    };
+    let problem = |fault: crate::tree::Fault| fault.problem("SYNTAX", source.name);
     faults.into_iter().map(problem).collect()
 }
 

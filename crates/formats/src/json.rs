@@ -21,3 +21,4 @@ pub use emit::{render, same};
 pub use ends::ends;
 pub use parse::{has_bom, parse, parse_stream};
 pub use patch::{CannotPatch, patch};
+pub(crate) use patch::{Edit, apply};

@@ -84,6 +84,7 @@ pub mod line_diff;
 pub mod log_convert;
 pub mod markdown;
 pub mod merge;
+mod native;
 pub mod plan_convert;
 pub mod plan_file;
 pub mod plan_format;

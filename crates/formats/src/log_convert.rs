@@ -19,11 +19,13 @@ use piton_core::native::Native;
 use piton_core::{Actor, Event, EventId, RunId, Tables};
 use serde_json::{Map, Value};
 
+use crate::agent_os;
 use crate::face::{About, CannotShow, FILE_AGENT, Shown};
 use crate::plan_convert::{Lost, is_said, said_in};
 use crate::project_format::FaceFile;
+use crate::ralph_json;
 use crate::registry::face_files;
-use crate::shape::Pattern;
+use crate::shape::{Field, Pattern, has_key};
 use crate::understood::{attempt_id, digest};
 
 /// Under this key of its whole a log has the name of its project.
@@ -111,7 +113,11 @@ fn named(found: Vec<Found>, to: &FaceFile, now: Timestamp) -> Vec<Thing> {
             Found::Entry(entry) => Some(Found::Entry(Box::new(Entry {
                 mark: None,
                 native: None,
-                data: with_unknown(entry.data.clone(), entry.native.as_ref(), ENTRY_KEYS),
+                data: with_unknown(
+                    entry.data.clone(),
+                    entry.native.as_ref(),
+                    agent_os::ENTRY_KEYS,
+                ),
                 ..(**entry).clone()
             }))),
             Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => Some(was.clone()),
@@ -174,27 +180,11 @@ fn rows(tables: &Tables) -> Vec<Shown<'_>> {
     entries.chain(attempts).chain(memory).collect()
 }
 
-/// The keys of the elements of logs, in which piton knows what stands.
-const ENTRY_KEYS: &[&str] = &["id", "timestamp", "type", "spec", "task_id", "data"];
-const ATTEMPT_KEYS: &[&str] = &[
-    "id",
-    "timestamp",
-    "prd_id",
-    "iteration",
-    "status",
-    "duration_seconds",
-    "summary",
-    "observations",
-    "files_modified",
-    "git_commits",
-    "context",
-];
-
 /// The data of an entry, with what else only its native form says.
 fn with_unknown(
     mut data: Map<String, Value>,
     native: Option<&Native>,
-    known: &[&str],
+    known: &[Field],
 ) -> Map<String, Value> {
     for (key, value) in unknown(native, known) {
         data.entry(key).or_insert(value);
@@ -202,12 +192,12 @@ fn with_unknown(
     data
 }
 
-fn unknown(native: Option<&Native>, known: &[&str]) -> Map<String, Value> {
+fn unknown(native: Option<&Native>, known: &[Field]) -> Map<String, Value> {
     let body = native.and_then(|native| serde_json::from_str(&native.body).ok());
     let Some(Value::Object(mut all)) = body else {
         return Map::new();
     };
-    all.retain(|key, value| !known.contains(&key.as_str()) && says_something(value));
+    all.retain(|key, value| !has_key(known, key) && says_something(value));
     all
 }
 
@@ -238,7 +228,7 @@ fn entry_of(told: &ToldAttempt) -> Entry {
         name: told.name.clone(),
         at: told.ended_at.map(|at| at.to_string()),
         task_id: Some(told.item.clone()),
-        data: with_unknown(data, told.native.as_ref(), ATTEMPT_KEYS),
+        data: with_unknown(data, told.native.as_ref(), ralph_json::ENTRY_KEYS),
         ..Entry::bare(entry.kind)
     }
 }
@@ -278,9 +268,9 @@ fn attempt_of(entry: &Entry, nth: u64) -> Option<ToldAttempt> {
         Some(texts.collect::<Vec<String>>())
     };
     let read = |key: &str| data.get(key).cloned();
-    let context: Map<String, Value> = CONTEXT_KEYS
+    let context: Map<String, Value> = ralph_json::CONTEXT_KEYS
         .iter()
-        .filter_map(|key| Some(((*key).to_owned(), read(key)?)))
+        .filter_map(|field| Some((field.key.to_owned(), read(field.key)?)))
         .collect();
     let context = Some(context).filter(|context| !context.is_empty());
     let observations = read("observations").and_then(|list| serde_json::from_value(list).ok());
@@ -315,16 +305,6 @@ fn attempt_of(entry: &Entry, nth: u64) -> Option<ToldAttempt> {
 }
 
 /// What an attempt started from, among the data of an entry.
-const CONTEXT_KEYS: [&str; 7] = [
-    "retry_count",
-    "previous_failure_reason",
-    "recovery_action",
-    "recovery_guidance",
-    "dependencies_completed",
-    "blocker_verified",
-    "blocker_valid",
-];
-
 /// How long something took, in seconds, however that is said.
 const DURATION: &str = "duration";
 
@@ -369,7 +349,11 @@ fn facts_of_entry(entry: &Entry) -> Facts {
         ("spec", entry.spec.clone().map(Value::from)),
         ("task_id", entry.task_id.clone().map(Value::from)),
     ];
-    let data = with_unknown(entry.data.clone(), entry.native.as_ref(), ENTRY_KEYS);
+    let data = with_unknown(
+        entry.data.clone(),
+        entry.native.as_ref(),
+        agent_os::ENTRY_KEYS,
+    );
     let mut said = facts_of_data(&data);
     // What the type says already, or the description.
     let implied = [
@@ -504,7 +488,7 @@ fn called(key: &str, of_attempt: bool) -> &str {
         ("commits", true) => "git_commits",
         ("task_id", true) => "prd_id",
         ("type", true) => "status",
-        (key, true) if CONTEXT_KEYS.contains(&key) => "context",
+        (key, true) if has_key(ralph_json::CONTEXT_KEYS, key) => "context",
         (key, _) => key,
     }
 }

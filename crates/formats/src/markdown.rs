@@ -61,6 +61,20 @@ impl EditError {
     }
 }
 
+/// Gives a changed text out where it says what was meant.
+pub(crate) fn read_back(
+    is_said: bool,
+    out: String,
+    what: &'static str,
+    name: impl Into<String>,
+) -> Result<String, EditError> {
+    if is_said {
+        Ok(out)
+    } else {
+        Err(EditError::not_read_back(what, name))
+    }
+}
+
 /// What a line is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

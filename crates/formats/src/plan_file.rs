@@ -7,9 +7,11 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
+use piton_core::evidence::ClaimOverrides;
 use piton_core::gate::Gate;
-use piton_core::plan::{Plan, PlannedItem};
-use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables};
+use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
+use piton_core::policy::Policy;
+use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, RunRow, RunState, Tables};
 
 use crate::conflict;
 use crate::doubted::{Absent, with_doubted};
@@ -70,6 +72,17 @@ pub struct Changed {
     /// The items that piton knows, that did not stand in the file before and
     /// stand there again.
     pub returned: Vec<Node>,
+}
+
+impl Changed {
+    /// Notes that an item is gone, or back.
+    pub(crate) fn note_presence(&mut self, row: &ItemRow, was_there: bool, is_there: bool) {
+        match (was_there, is_there) {
+            (true, false) => self.removed.push(row.node.clone()),
+            (false, true) => self.returned.push(row.node.clone()),
+            (true, true) | (false, false) => {}
+        }
+    }
 }
 
 impl PlanFile {
@@ -385,6 +398,61 @@ impl Planned {
             });
         }
     }
+}
+
+/// A plan whose items are worked on in any order, of which the file says nothing
+/// but the items.
+pub(crate) fn plan_of(
+    face: &str,
+    (run, name, source): (RunId, &str, &str),
+    items: Vec<PlannedItem>,
+) -> Plan {
+    let all_done = !items.is_empty() && items.iter().all(|item| item.state == ItemState::Done);
+    Plan {
+        run,
+        name: name.to_owned(),
+        face: face.to_owned(),
+        source: source.to_owned(),
+        policy: Policy::default(),
+        order: Order::Any,
+        native: None,
+        past: all_done.then(|| RunPast {
+            done: true,
+            ..RunPast::default()
+        }),
+        items,
+    }
+}
+
+/// An item of which the file says nothing but its id.
+pub(crate) fn planned_item(id: &str, state: ItemState) -> PlannedItem {
+    PlannedItem {
+        node: Node::child(None, id, 1),
+        id: id.to_owned(),
+        place: Place::default().child(0),
+        state,
+        prompt: None,
+        model: None,
+        gate: None,
+        breakpoint: false,
+        turn: Turn::default(),
+        depends_on: Vec::new(),
+        native: None,
+        past: Past::default(),
+        piece_of: None,
+        claims: ClaimOverrides::default(),
+    }
+}
+
+/// The nodes of ids, each once.
+pub(crate) fn nodes_of<'i>(ids: impl Iterator<Item = &'i String>) -> Vec<Node> {
+    let mut nodes: Vec<Node> = Vec::new();
+    for node in ids.map(|id| Node::child(None, id, 1)) {
+        if !nodes.contains(&node) {
+            nodes.push(node);
+        }
+    }
+    nodes
 }
 
 /// The check that a list of commands makes, each of which must pass.

@@ -20,6 +20,7 @@ mod signal;
 mod take;
 
 pub use detect::detect;
+pub(crate) use element::{CONTEXT_KEYS, ENTRY_KEYS};
 use element::{ENTRY, LEARNING, PATTERN};
 pub use formats::PROJECT;
 pub use migrate::from_progress_txt;

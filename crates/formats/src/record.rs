@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use piton_core::evidence::{ClaimOverrides, WeakenedProof, Worth};
 
 use crate::report::{Path, Report, closest};
-use crate::shape::{Field, Shape, may};
+use crate::shape::{Field, Shape, has_key, may};
 use crate::tolerant::{KEPT, Place, count};
 use crate::tree::{Key, Kind, Map, Node};
 use crate::understood::understood;
@@ -520,6 +520,15 @@ pub(crate) fn understand<T: Record + Default>(node: &Node, shape: &Shape) -> Opt
         Manner::Literal,
     );
     Some(record)
+}
+
+/// The pairs of a mapping under other keys than those of a table.
+pub(crate) fn others(node: &Node, fields: &[Field]) -> Extra {
+    let pairs = node.as_map().into_iter().flat_map(Map::iter);
+    let others = pairs.filter(|(key, _)| !has_key(fields, &key.text));
+    others
+        .map(|(key, node)| (key.text.clone(), node.clone()))
+        .collect()
 }
 
 /// A value that stands somewhere, without what is wrong with it.

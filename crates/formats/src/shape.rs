@@ -105,6 +105,11 @@ pub(crate) const fn may(key: &'static str, shape: Shape) -> Field {
     Field::optional(key, shape)
 }
 
+/// Whether a table has a key.
+pub(crate) fn has_key(fields: &[Field], key: &str) -> bool {
+    fields.iter().any(|field| field.key == key)
+}
+
 /// A mapping of these keys and no others.
 pub(crate) const fn closed(fields: &'static [Field]) -> Shape {
     Shape::Map(fields, Rest::Closed)

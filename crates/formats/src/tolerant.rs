@@ -192,12 +192,7 @@ pub(crate) fn span_of(map: &Map, key: &str) -> Span {
     let first = || map.pairs.first().map(|(key, _)| key.span);
     let own = map.entry(key).map(|(_, node)| node.span);
     // In a mapping without any key: where every file begins.
-    let begin = Span {
-        line: 1,
-        column: 1,
-        ..Span::default()
-    };
-    own.or_else(first).unwrap_or(begin)
+    own.or_else(first).unwrap_or(Span::TOP)
 }
 
 /// Reads a JSON text. Nothing is read of one with a fault, nor of one of which
@@ -229,10 +224,7 @@ pub(crate) fn whole(
     problems: &mut Vec<Problem>,
 ) -> Option<Node> {
     let is_whole = parsed.faults.is_empty();
-    problems.extend(
-        parsed.faults.into_iter().map(|fault| {
-            Problem::error(code, file, "", fault.span).saying(fault.message, fault.hint)
-        }),
-    );
+    let faults = parsed.faults.into_iter();
+    problems.extend(faults.map(|fault| fault.problem(code, file)));
     parsed.root.filter(|_| is_whole)
 }

@@ -6,6 +6,8 @@
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
+use crate::problem::Problem;
+
 pub(crate) mod scalar;
 
 pub use scalar::Kind;
@@ -47,6 +49,23 @@ pub struct Span {
     pub line: u32,
     /// The column of the first byte in characters, counted from 1.
     pub column: u32,
+}
+
+impl Span {
+    /// The start of a file.
+    pub(crate) const TOP: Self = Self {
+        start: 0,
+        end: 0,
+        line: 1,
+        column: 1,
+    };
+}
+
+impl Fault {
+    /// The fault as an error of a file.
+    pub(crate) fn problem(self, code: &'static str, file: &str) -> Problem {
+        Problem::error(code, file, "", self.span).saying(self.message, self.hint)
+    }
 }
 
 /// A value and its place.
@@ -173,6 +192,17 @@ impl Node {
             .map(|(key, node)| (Key::new(key), node))
             .collect();
         Self::of_map(Map { pairs })
+    }
+
+    /// A mapping of the pairs that are known.
+    pub(crate) fn known<const N: usize>(pairs: [(&str, Option<Self>); N]) -> Self {
+        let known = |(key, node): (_, Option<_>)| Some((key, node?));
+        Self::map(pairs.into_iter().filter_map(known))
+    }
+
+    /// A list of texts.
+    pub(crate) fn texts(texts: &[String]) -> Self {
+        Self::seq(texts.iter().map(Self::string).collect())
     }
 
     /// A mapping that was put together before.

@@ -18,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 use crate::face::CannotShow;
 use crate::json::{self, same};
 use crate::log_convert::PROJECT;
+use crate::native::{VERSION, body, of_body};
 use crate::problem::{Problem, Severity};
 use crate::shape::{Field, Shape, Text, Version, check, is_date_time};
 use crate::tree::{Key, Kind, Map, Node, Span, Value};
@@ -30,14 +31,12 @@ pub(crate) fn read(text: &str, file: &str) -> Result<Node, Vec<Problem>> {
     let parsed = json::parse(text);
     match parsed.root {
         Some(root) if parsed.faults.is_empty() => Ok(root),
-        Some(_) | None => Err(parsed
-            .faults
-            .into_iter()
-            .map(|fault| {
-                Problem::error("INVALID_JSON", file, "", fault.span)
-                    .saying(fault.message, fault.hint)
-            })
-            .collect()),
+        Some(_) | None => {
+            let faults = parsed.faults.into_iter();
+            Err(faults
+                .map(|fault| fault.problem("INVALID_JSON", file))
+                .collect())
+        }
     }
 }
 
@@ -500,8 +499,8 @@ fn renamed(node: &Node, id: &str) -> Node {
 
 /// The element that a thing was taken from, where it was kept.
 pub(crate) fn native_node(native: Option<&Native>, face: &str) -> Option<Node> {
-    let native = native.filter(|native| native.face == face && native.version == NATIVE_VERSION)?;
-    let parsed = json::parse(&native.body);
+    let native = native.filter(|native| native.version == VERSION);
+    let parsed = json::parse(body(native, face)?);
     parsed
         .root
         .filter(|root| parsed.faults.is_empty() && root.as_map().is_some())
@@ -509,15 +508,9 @@ pub(crate) fn native_node(native: Option<&Native>, face: &str) -> Option<Node> {
 
 /// The text of an element, to be kept with what was taken from it.
 pub(crate) fn native(text: &str, node: &Node, face: &str) -> Option<Native> {
-    let body = text.get(node.span.start..node.span.end)?.to_owned();
-    Some(Native {
-        face: face.to_owned(),
-        version: NATIVE_VERSION,
-        body,
-    })
+    let body = text.get(node.span.start..node.span.end)?;
+    Some(of_body(face, body.to_owned()))
 }
-
-const NATIVE_VERSION: u32 = 1;
 
 /// Sixteen bytes that only these parts have.
 pub(crate) fn digest(parts: &[&str]) -> [u8; 16] {

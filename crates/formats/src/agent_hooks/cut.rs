@@ -1,8 +1,7 @@
 //! Taking piton's hooks out of settings.
 
-use super::{
-    CannotHook, Edit, HOOKS, Hook, command, edited, fresh, hooks_of, is_own, member, read, spans,
-};
+use super::{CannotHook, HOOKS, Hook, command, fresh, hooks_of, is_own, member, read, spans};
+use crate::json::{Edit, apply};
 use crate::tree::{Node, Value};
 
 /// The settings without piton's hooks; none where the file is exactly what
@@ -34,7 +33,7 @@ pub fn uninstall(text: &str, hooks: &[Hook]) -> Result<Option<String>, CannotHoo
         let gone: Vec<bool> = (0..map.pairs.len()).map(|nth| nth == at).collect();
         cut(&spans(map), &gone, &mut edits);
     }
-    Ok(Some(edited(text, edits)))
+    Ok(Some(apply(text, edits)))
 }
 
 /// Notes what goes of the events; whether the whole object goes.

@@ -3,9 +3,8 @@
 use serde::Serialize as _;
 use serde_json::json;
 
-use super::{
-    CannotHook, Edit, HOOKS, Hook, command, edited, hooks_of, is_own, list, member, object, read,
-};
+use super::{CannotHook, HOOKS, Hook, command, hooks_of, is_own, list, member, object, read};
+use crate::json::{Edit, apply};
 use crate::tree::{Map, Node};
 
 /// How a text is written: its line end, and the indentation of one level.
@@ -43,7 +42,7 @@ pub fn install(text: &str, hooks: &[Hook]) -> Result<String, CannotHook> {
             put(text, (&root, first_of(map)), &[member], &mut edits);
         }
     }
-    Ok(edited(text, edits))
+    Ok(apply(text, edits))
 }
 
 /// Settings with these hooks and nothing else.

@@ -5,7 +5,7 @@ use super::markdown::{extend_page, merge_pages};
 use super::{FACE, ROOT_NAME, SHAPE, archive, detect, markdown, merge_archive};
 use super::{recount, show, take, take_archive, told_again};
 use crate::face::Shown;
-use crate::format::{Format, NO_COUNTS, Role, Strict, about};
+use crate::format::{Format, Strict, UNNAMED, about};
 use crate::json::ends;
 use crate::merge::rules::{Merge, NamedList, Settled};
 use crate::project_format::{Archive, Derived, FaceFile, Ignored, PLAIN, ProjectFormat};
@@ -36,12 +36,11 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         about: "the progress log of Agent OS",
         paths: &[".agent-os/progress/progress.json"],
         folders: Some(&[".agent-os/progress"]),
-        role: Role::Other,
         detect,
         read: |source| take(source.text, &about(source)).problems,
         strict: Strict::Json(&SHAPE, ROOT_NAME),
-        counts: NO_COUNTS,
         merge: Some(&MERGE),
+        ..UNNAMED
     }],
     files: &[FaceFile {
         face: FACE,

@@ -146,19 +146,14 @@ pub fn told_again(row: &Shown<'_>) -> Option<Found> {
 /// An entry as the format writes it.
 pub(super) fn element(entry: &Entry, id: &str, at: Option<&str>) -> Node {
     let text = |text: Option<&str>| text.map(Node::string);
-    let pairs = [
+    Node::known([
         ("id", text(Some(id))),
         ("timestamp", text(at)),
         ("type", text(Some(entry.type_word()))),
         ("spec", text(entry.spec.as_deref())),
         ("task_id", text(entry.task_id.as_deref())),
         ("data", Some(from_json(&Json::Object(entry.data.clone())))),
-    ];
-    Node::map(
-        pairs
-            .into_iter()
-            .filter_map(|(key, node)| Some((key, node?))),
-    )
+    ])
 }
 
 /// Makes the metadata of a document say what is true of these entries.

@@ -102,14 +102,15 @@ fn is_shallow(node: &Node) -> bool {
 }
 
 /// Text instead of a range of bytes.
-struct Edit {
-    start: usize,
-    end: usize,
-    text: String,
+pub(crate) struct Edit {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) text: String,
 }
 
-/// Of two edits at one place the one that was noted first comes first.
-fn apply(text: &str, mut edits: Vec<Edit>) -> String {
+/// The text with edits that do not overlap. Of two at one place the one that
+/// was noted first comes first.
+pub(crate) fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|edit| edit.start);
     let mut out = String::with_capacity(text.len());
     let mut at = 0;

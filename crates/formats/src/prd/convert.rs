@@ -75,12 +75,7 @@ fn text(text: &str) -> Option<Node> {
 }
 
 fn texts(texts: &[String]) -> Option<Node> {
-    Some(Node::seq(texts.iter().map(Node::string).collect()))
-}
-
-fn mapping<const N: usize>(pairs: [(&'static str, Option<Node>); N]) -> Node {
-    let pairs = pairs.into_iter();
-    Node::map(pairs.filter_map(|(key, node)| Some((key, node?))))
+    Some(Node::texts(texts))
 }
 
 fn paragraphs(parts: impl IntoIterator<Item = String>) -> String {
@@ -98,7 +93,7 @@ fn features(outline: &Outline, _: Timestamp) -> String {
         if description.is_empty() {
             description.clone_from(&item.id);
         }
-        mapping([
+        Node::known([
             ("id", text(&item.id)),
             ("description", text(&description)),
             ("steps", texts(&words.steps)),
@@ -110,7 +105,7 @@ fn features(outline: &Outline, _: Timestamp) -> String {
         ])
     };
     let features = Node::seq(outline.items().map(feature).collect());
-    json::render(&mapping([
+    json::render(&Node::known([
         ("features", Some(features)),
         ("verification", common(outline)),
     ]))
@@ -128,7 +123,7 @@ fn stories(outline: &Outline, _: Timestamp) -> String {
         let priority = words.priority.map(|priority| priority.to_string());
         let priority = priority.unwrap_or_else(|| (nth + 1).to_string());
         let on = depends_on(outline, item);
-        mapping([
+        Node::known([
             ("id", text(&item.id)),
             ("title", text(title)),
             (
@@ -148,7 +143,7 @@ fn stories(outline: &Outline, _: Timestamp) -> String {
     let whole = &outline.whole;
     let own = in_a_line(&outline.plan.name);
     let branch = whole.branch.as_deref().unwrap_or(&own);
-    json::render(&mapping([
+    json::render(&Node::known([
         ("project", whole.project.as_deref().and_then(text)),
         ("branchName", text(branch)),
         ("description", whole.description.as_deref().and_then(text)),

@@ -164,11 +164,8 @@ impl<'a> Differ<'a> {
         for row in &self.rows {
             let id = row.id.as_str();
             let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
-            match (was_there, there.contains_key(id)) {
-                (true, false) => self.found.removed.push(row.node.clone()),
-                (false, true) => self.found.returned.push(row.node.clone()),
-                (true, true) | (false, false) => {}
-            }
+            self.found
+                .note_presence(row, was_there, there.contains_key(id));
         }
         self.found
     }

@@ -3,7 +3,7 @@
 use super::{FACE, FEATURES_SHAPE, Layout, USER_STORIES_SHAPE, convert, criteria_in_prompt};
 use super::{detect, edits, import, read, show};
 use crate::face::Detected;
-use crate::format::{ANYWHERE, Format, NO_COUNTS, Role, Strict};
+use crate::format::{ANYWHERE, Format, Role, Strict, UNNAMED};
 use crate::merge::rules::{Merge, Settled};
 use crate::plan_file::About;
 use crate::plan_format::{
@@ -89,17 +89,13 @@ static MERGE: Merge = Merge {
 };
 
 const LIST: Format = Format {
-    name: "",
     face: FACE,
-    about: "",
     paths: &["prd.json"],
     folders: ANYWHERE,
     role: Role::Plan,
-    detect: |_| Detected::Unreadable,
     read: |source| read(source).1,
-    strict: Strict::None,
-    counts: NO_COUNTS,
     merge: Some(&MERGE),
+    ..UNNAMED
 };
 
 fn detected(text: &str, is_ours: fn(&Layout) -> bool) -> Detected {

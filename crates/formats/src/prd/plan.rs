@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
-use piton_core::policy::Policy;
+use piton_core::plan::{Plan, PlannedItem};
 use piton_core::{ItemState, Node, Place, RunId};
 
 use super::{Item, Prd};
-use crate::plan_file::gate;
+use crate::plan_file::{gate, nodes_of, plan_of, planned_item};
 
 /// The name of this format.
 pub const FACE: &str = "prd-json";
@@ -34,21 +33,7 @@ pub fn import(prd: &Prd, run: RunId, name: &str, source: &str) -> Plan {
             ..planned(prd, &prd.items[at], &known, &done)
         })
         .collect();
-    let all_done = !items.is_empty() && items.iter().all(|item| item.state == ItemState::Done);
-    Plan {
-        run,
-        name: name.to_owned(),
-        face: FACE.to_owned(),
-        source: source.to_owned(),
-        policy: Policy::default(),
-        order: Order::Any,
-        native: None,
-        past: all_done.then(|| RunPast {
-            done: true,
-            ..RunPast::default()
-        }),
-        items,
-    }
+    plan_of(FACE, (run, name, source), items)
 }
 
 /// The node of an item.
@@ -71,29 +56,14 @@ pub(super) fn planned(
     } else {
         ItemState::Pending
     };
-    let mut depends_on: Vec<Node> = Vec::new();
-    for on in needs().map(|id| node(id)) {
-        if !depends_on.contains(&on) {
-            depends_on.push(on);
-        }
-    }
     let commands = item.verification.iter().chain(&prd.verification);
     let commands: Vec<&str> = commands.map(String::as_str).collect();
     PlannedItem {
-        node: node(&item.id),
-        id: item.id.clone(),
-        place: Place::default().child(0),
-        state,
         prompt: Some(prompt(item)),
-        model: None,
         gate: gate(&commands, on_fail(item)),
-        breakpoint: false,
-        depends_on,
-        native: None,
-        past: Past::default(),
-        piece_of: None,
+        depends_on: nodes_of(needs()),
         claims: item.claims,
-        turn: Turn::default(),
+        ..planned_item(&item.id, state)
     }
 }
 

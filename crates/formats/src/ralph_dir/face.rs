@@ -19,7 +19,7 @@ pub const FACE: &str = "ralph-dir";
 
 /// What a text of these files is: words of people, unless it is clearly made
 /// for machines.
-pub(crate) fn detect_words(text: &str) -> Detected {
+pub fn detect_words(text: &str) -> Detected {
     if text.contains('\0') {
         return Detected::Foreign("a binary file".to_owned());
     }

@@ -3,7 +3,7 @@
 use super::face::{self, FACE, detect_words};
 use super::{guardrails, iteration, progress};
 use crate::face::Shown;
-use crate::format::{Format, NO_COUNTS, Role, Strict};
+use crate::format::{Format, Strict, UNNAMED};
 use crate::merge::rules::{BLOCKS, Merge, NamedList};
 use crate::project_format::{FaceFile, Ignored, PLAIN, ProjectFormat};
 
@@ -75,8 +75,6 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         },
         FaceFile {
             path: ".ralph/activity.log",
-            detect: face::activity_log::detect,
-            take: face::activity_log::take,
             show: face::activity_log::show,
             shows: |row| matches!(row, Shown::Attempt(_) | Shown::Call(_)),
             ends: Some(face::lines::ends),
@@ -86,8 +84,6 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         },
         FaceFile {
             path: ".ralph/errors.log",
-            detect: face::errors_log::detect,
-            take: face::errors_log::take,
             show: face::errors_log::show,
             shows: face::errors_log::shows,
             ends: Some(face::lines::ends),
@@ -131,22 +127,16 @@ static SIGNS: Merge = Merge {
 
 /// A text of words of people.
 const WORDS: Format = Format {
-    name: "",
     face: FACE,
-    about: "",
-    paths: &[],
     folders: Some(&[".ralph"]),
-    role: Role::Other,
     detect: detect_words,
-    read: |_| Vec::new(),
-    strict: Strict::None,
-    counts: NO_COUNTS,
-    merge: None,
+    ..UNNAMED
 };
 
 /// A file of the directory of seed 002.
 const FILE: FaceFile = FaceFile {
     face: FACE,
+    detect: detect_words,
     // What tells that a project keeps the directory.
     belongs_to: &[
         ".ralph/progress.md",

@@ -4,7 +4,7 @@ use piton_core::memory::MemoryKind;
 
 use super::{FACE, ROOT_NAME, SHAPE, detect, from_progress_txt, show, take, told_again};
 use crate::face::Shown;
-use crate::format::{Format, NO_COUNTS, Role, Strict, about};
+use crate::format::{Format, Strict, UNNAMED, about};
 use crate::json::ends;
 use crate::merge::rules::{Merge, NamedList, Settled};
 use crate::project_format::{FaceFile, OldFile, PLAIN, ProjectFormat};
@@ -48,12 +48,11 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         about: "Ralph's progress: attempts, learnings, patterns",
         paths: &[PATH],
         folders: Some(&[".ralph"]),
-        role: Role::Other,
         detect,
         read: |source| take(source.text, &about(source)).problems,
         strict: Strict::Json(&SHAPE, ROOT_NAME),
-        counts: NO_COUNTS,
         merge: Some(&MERGE),
+        ..UNNAMED
     }],
     files: &[FaceFile {
         face: FACE,

@@ -141,7 +141,7 @@ impl Written<'_> {
                 let values = values.iter().map(|value| Some(value.as_str()));
                 items.iter().map(Node::text).eq(values)
             })
-            .unwrap_or_else(|| Node::seq(values.iter().map(Node::string).collect())),
+            .unwrap_or_else(|| Node::texts(values)),
             Self::Tree(node) => (*node).clone(),
             Self::Record(record, others) => merged(*record, others, present),
             Self::Records(records) => merged_list(records, present),

@@ -108,11 +108,7 @@ fn told(base: Option<&State>, theirs: &State, shown: Shown<'_>) -> Changed {
     for row in &rows {
         let id = row.id.as_str();
         let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
-        match (was_there, there.contains_key(id)) {
-            (true, false) => found.removed.push(row.node.clone()),
-            (false, true) => found.returned.push(row.node.clone()),
-            (true, true) | (false, false) => {}
-        }
+        found.note_presence(row, was_there, there.contains_key(id));
     }
     let run = shown.tables.run(shown.run);
     let native = of_run(theirs);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{FACE, Layout, SHAPE, convert, detect, edits, import, read, read_manifest};
 use super::{read_metrics, show, title_of_native};
 use crate::face::Detected;
-use crate::format::{Format, NO_COUNTS, Role, Strict, has_key};
+use crate::format::{Format, Role, Strict, UNNAMED, has_key};
 use crate::plan_format::{
     Claim, IN_ONE_FILE, IssueWords, Issues, ItemUnit, NotRun, PlanFormat, PlanKind, PlanRefusal,
     PlanText, Stateless, sound,
@@ -37,8 +37,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             detect: detected,
             read: |source| read(source).1,
             strict: Strict::Json(&SHAPE, "state"),
-            counts: NO_COUNTS,
-            merge: None,
+            ..UNNAMED
         },
         Format {
             name: "sdlc-manifest",
@@ -46,25 +45,18 @@ pub static PLAN: PlanFormat = PlanFormat {
             about: "the manifest of an Agentic SDLC run",
             paths: &["manifest.yaml"],
             folders: FOLDERS,
-            role: Role::Other,
             detect: |text| has_key(text, "repos"),
             read: |source| read_manifest(source).1,
-            strict: Strict::None,
-            counts: NO_COUNTS,
-            merge: None,
+            ..UNNAMED
         },
         Format {
             name: "sdlc-metrics",
             face: FACE,
             about: "the metrics of an Agentic SDLC run",
             paths: &["metrics.jsonl"],
-            folders: None,
-            role: Role::Other,
             detect: detect_words,
             read: metrics,
-            strict: Strict::None,
-            counts: NO_COUNTS,
-            merge: None,
+            ..UNNAMED
         },
     ],
     claim,
@@ -130,18 +122,13 @@ fn metrics(source: Source<'_>) -> Vec<Problem> {
     if skipped == 0 {
         return Vec::new();
     }
-    let span = Span {
-        line: 1,
-        column: 1,
-        ..Span::default()
-    };
     let records = if skipped == 1 {
         "1 record"
     } else {
         &format!("{skipped} records")
     };
     vec![
-        Problem::warning("RECORDS_SKIPPED", source.name, "", span).saying(
+        Problem::warning("RECORDS_SKIPPED", source.name, "", Span::TOP).saying(
             format!("{records} cannot be read"),
             "look at the file with a reader of JSON",
         ),

@@ -3,20 +3,19 @@
 use std::collections::{HashMap, HashSet};
 
 use piton_core::attempt::HumanNeeded;
-use piton_core::evidence::ClaimOverrides;
 use piton_core::native::Native;
-use piton_core::plan::{Order, Past, Plan, PlannedItem, Turn};
-use piton_core::policy::Policy;
+use piton_core::plan::{Past, Plan, PlannedItem};
 use piton_core::{ItemRow, ItemState, Node, Place, RunId};
 
 use super::state::{Issue, IssueStatus, State, Totals};
 use super::{read, to_tree};
 use crate::json;
+use crate::native::{body, of_body, unpack};
+use crate::plan_file::{nodes_of, plan_of, planned_item};
 use crate::problem::Source;
 
 /// The name of this format.
 pub const FACE: &str = "sdlc";
-const VERSION: u32 = 1;
 
 /// The plan that a state describes, for a run of this id and name. `source` is
 /// the path of the file, as the journal keeps it.
@@ -38,15 +37,9 @@ pub fn import(state: &State, run: RunId, name: &str, source: &str) -> Plan {
             ..planned(issue, &known, &done)
         });
     Plan {
-        run,
-        name: name.to_owned(),
-        face: FACE.to_owned(),
-        source: source.to_owned(),
-        policy: Policy::default(),
-        order: Order::Any,
         native: Some(of_run(state)),
         past: None,
-        items: items.collect(),
+        ..plan_of(FACE, (run, name, source), items.collect())
     }
 }
 
@@ -58,12 +51,6 @@ pub(super) fn node(id: &str) -> Node {
 pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>) -> PlannedItem {
     let needs = || issue.blocked_by.iter().filter(|id| known.contains(&***id));
     let waits = needs().any(|id| !done.contains(&**id));
-    let mut depends_on: Vec<Node> = Vec::new();
-    for on in needs().map(|id| node(id)) {
-        if !depends_on.contains(&on) {
-            depends_on.push(on);
-        }
-    }
     let state = match issue.status {
         Some(IssueStatus::Done) => ItemState::Done,
         Some(IssueStatus::Failed) => ItemState::Failed,
@@ -87,31 +74,14 @@ pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>
         details: None,
     });
     PlannedItem {
-        node: node(&issue.id),
-        id: issue.id.clone(),
-        place: Place::default().child(0),
-        state,
         prompt: Some(issue.title.clone().unwrap_or_else(|| issue.id.clone())),
-        model: None,
-        gate: None,
-        breakpoint: false,
-        depends_on,
+        depends_on: nodes_of(needs()),
         native: Some(of_issue(issue)),
         past: Past {
             human,
             ..Past::default()
         },
-        piece_of: None,
-        claims: ClaimOverrides::default(),
-        turn: Turn::default(),
-    }
-}
-
-fn pack(body: String) -> Native {
-    Native {
-        face: FACE.to_owned(),
-        version: VERSION,
-        body,
+        ..planned_item(&issue.id, state)
     }
 }
 
@@ -123,7 +93,7 @@ pub(super) fn of_run(state: &State) -> Native {
         ..state.clone()
     };
     rest.metrics.totals = Totals::default();
-    pack(json::render(&to_tree(&rest, None)))
+    of_body(FACE, json::render(&to_tree(&rest, None)))
 }
 
 /// The object of an issue.
@@ -134,39 +104,28 @@ pub(super) fn of_issue(issue: &Issue) -> Native {
     };
     let tree = to_tree(&alone, None);
     let object = tree.get("issues").and_then(|issues| issues.get(&issue.id));
-    pack(object.map(json::render).unwrap_or_default())
+    of_body(FACE, object.map(json::render).unwrap_or_default())
 }
 
 /// The state that [`of_run`] kept.
 pub(super) fn run_of(native: Option<&Native>) -> State {
-    let native = native.filter(|native| native.face == FACE);
-    let state = native.and_then(|native| {
-        let text = &native.body;
-        read(Source {
-            name: "journal",
-            text,
-        })
-        .0
-    });
+    let name = "journal";
+    let text = body(native, FACE);
+    let state = text.and_then(|text| read(Source { name, text }).0);
     state.unwrap_or_default()
 }
 
 /// The title of the issue that an item keeps.
 pub(crate) fn title_of_native(native: &Native) -> Option<String> {
-    let native = Some(native).filter(|native| native.face == FACE)?;
-    let object: serde_json::Value = serde_json::from_str(&native.body).ok()?;
+    let object: serde_json::Value = unpack(Some(native), FACE)?;
     Some(object.get("title")?.as_str()?.to_owned())
 }
 
 /// The issue that [`of_issue`] kept.
 pub(super) fn issue_of(row: &ItemRow) -> Issue {
-    let native = row.native.as_ref().filter(|native| native.face == FACE);
-    let issue = native.and_then(|native| {
+    let issue = body(row.native.as_ref(), FACE).and_then(|object| {
         let id = serde_json::to_string(&row.id).ok()?;
-        let text = format!(
-            "{{\"run_id\": null, \"phase\": null, \"issues\": {{{id}: {}}}}}",
-            native.body
-        );
+        let text = format!("{{\"run_id\": null, \"phase\": null, \"issues\": {{{id}: {object}}}}}");
         let name = "journal";
         let state = read(Source { name, text: &text }).0?;
         state.issues.into_iter().next()

@@ -165,7 +165,7 @@ impl Overlay {
         // Nothing at all and an empty list are read alike.
         let same = have.unwrap_or_default() == values && self.has_original;
         if !same {
-            self.set(key, Node::seq(values.iter().map(Node::string).collect()));
+            self.set(key, Node::texts(values));
         }
     }
 

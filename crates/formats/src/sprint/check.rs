@@ -265,7 +265,7 @@ pub(super) fn collection_not_found(
 /// Checks a workflow on its own.
 pub(super) fn workflow(root: Option<&Node>, report: &mut Report<'_>) {
     let Some(root) = root.filter(|root| is_object(root)) else {
-        let span = root.map_or_else(top, |root| root.span);
+        let span = root.map_or(Span::TOP, |root| root.span);
         let what = root.map_or_else(|| "nothing".to_owned(), Node::describe);
         let message = format!("a workflow is a mapping, not {what}");
         let words = (message, "begin with `name:` and `phases:`");
@@ -312,16 +312,6 @@ pub(super) fn workflow(root: Option<&Node>, report: &mut Report<'_>) {
         }
     }
     report.unknown_keys(root, &WORKFLOW_SHAPE);
-}
-
-/// The start of a file.
-pub(super) fn top() -> Span {
-    Span {
-        start: 0,
-        end: 0,
-        line: 1,
-        column: 1,
-    }
 }
 
 /// Warns of a workflow that does not say which version of the format it is in.

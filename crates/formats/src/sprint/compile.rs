@@ -146,7 +146,7 @@ impl<'c> Compiler<'c> {
             return None;
         }
         let root = parsed.root.unwrap_or_else(|| Node {
-            span: check::top(),
+            span: yaml::Span::TOP,
             ..Node::plain("null")
         });
         let sound =

@@ -209,7 +209,7 @@ pub(super) fn graph(phase_id: &str, steps: &[super::PhaseNode]) -> Option<Node> 
     let nodes = steps
         .iter()
         .map(|step| {
-            let ids = || Node::seq(step.depends_on.iter().map(Node::string).collect());
+            let ids = || Node::texts(&step.depends_on);
             Node::map([
                 ("id", Node::string(&step.id)),
                 ("depends-on", ids()),

@@ -9,7 +9,6 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunState};
 
-use super::check;
 use super::import::{self, Inherited, plant};
 use super::native::{self, NodeRest};
 use super::progress::{PhaseNode, PhaseStatus, Progress, SprintStatus};
@@ -105,7 +104,7 @@ impl<'a> Differ<'a> {
     }
 
     fn warn(&mut self, path: String, message: String, hint: &str) {
-        let problem = Problem::warning("EDIT_IGNORED", self.shown.file, path, check::top());
+        let problem = Problem::warning("EDIT_IGNORED", self.shown.file, path, yaml::Span::TOP);
         self.problems.push(problem.saying(message, hint));
     }
 

@@ -9,7 +9,7 @@ use super::{
     parse_progress, render_progress, update_progress,
 };
 use crate::face::{CannotShow, Detected};
-use crate::format::{ANYWHERE, Format, NO_COUNTS, Role, Strict, faults_of_yaml, has_key};
+use crate::format::{ANYWHERE, Format, Role, Strict, UNNAMED, faults_of_yaml, has_key};
 use crate::merge::rules::{Count, Merge, Settled, Syntax};
 use crate::plan_file::{Changed, Shown};
 use crate::plan_format::{
@@ -37,8 +37,8 @@ pub static PLAN: PlanFormat = PlanFormat {
             detect: detected,
             read: |source| parse_progress(source).1,
             strict: Strict::Yaml(&PROGRESS_SHAPE, "progress"),
-            counts: NO_COUNTS,
             merge: Some(&MERGE),
+            ..UNNAMED
         },
         Format {
             name: "sprint",
@@ -50,21 +50,17 @@ pub static PLAN: PlanFormat = PlanFormat {
             detect: |text| has_key(text, "workflow"),
             read: faults_of_yaml,
             strict: Strict::Yaml(&SPRINT_SHAPE, "sprint"),
-            counts: NO_COUNTS,
-            merge: None,
+            ..UNNAMED
         },
         Format {
             name: "workflow",
             face: FACE,
             about: "a workflow of sprints",
             paths: &[".yaml", ".yml"],
-            folders: None,
-            role: Role::Other,
             detect: is_workflow,
             read: faults_of_yaml,
             strict: Strict::Yaml(&WORKFLOW_SHAPE, "workflow"),
-            counts: NO_COUNTS,
-            merge: None,
+            ..UNNAMED
         },
     ],
     place: PlanPlace::Folder("PROGRESS.yaml"),

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::progress::{Children, PhaseNode, Progress};
 use super::{Source, parse_progress, render_progress};
+use crate::native::{body, of_body, pack, unpack};
 use crate::yaml::{Node, emit, parse};
 
 /// The name of this format.
 pub const FACE: &str = "sprint-yaml";
-const VERSION: u32 = 1;
 
 /// What of a sprint only this format has: everything but phases, state and
 /// counters, as a document of its own.
@@ -19,21 +19,14 @@ pub(super) fn of_sprint(progress: &Progress) -> Native {
         last_activity: None,
         ..progress.clone()
     };
-    Native {
-        face: FACE.to_owned(),
-        version: VERSION,
-        body: render_progress(&rest),
-    }
+    of_body(FACE, render_progress(&rest))
 }
 
 /// The sprint that [`of_sprint`] kept; an empty one for another format.
 pub(super) fn sprint(native: Option<&Native>) -> Progress {
-    let Some(native) = native.filter(|native| native.face == FACE) else {
-        return Progress::default();
-    };
-    let (progress, _) = parse_progress(Source {
-        name: "journal",
-        text: &native.body,
+    let progress = body(native, FACE).and_then(|text| {
+        let name = "journal";
+        parse_progress(Source { name, text }).0
     });
     progress.unwrap_or_default()
 }
@@ -110,22 +103,11 @@ impl NodeRest {
     }
 
     pub(super) fn pack(&self) -> Option<Native> {
-        if *self == Self::default() {
-            return None;
-        }
-        let body = serde_json::to_string(self).expect("plain fields");
-        Some(Native {
-            face: FACE.to_owned(),
-            version: VERSION,
-            body,
-        })
+        (*self != Self::default()).then(|| pack(FACE, self))
     }
 
     pub(super) fn unpack(native: Option<&Native>) -> Self {
-        native
-            .filter(|native| native.face == FACE)
-            .and_then(|native| serde_json::from_str(&native.body).ok())
-            .unwrap_or_default()
+        unpack(native, FACE).unwrap_or_default()
     }
 }
 

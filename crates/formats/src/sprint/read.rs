@@ -3,6 +3,7 @@
 //! A value of the wrong type is told and kept in `extra`; a counter that is
 //! wrong is a warning, because it can be counted again.
 
+use super::Source;
 use super::elapsed::parse_elapsed;
 use super::field::{Path, Report, first_line};
 use super::layout::{self, Layout};
@@ -12,12 +13,11 @@ use super::progress::{
 };
 use super::shape::{CURRENT, GATE, HUMAN_NEEDED, NODE, PROGRESS};
 use super::workflow::syntax_problems;
-use super::{Source, check};
 use crate::problem::Problem;
-use crate::record::{At, Extra, Manner, Record, Slot, Written, fill};
+use crate::record::{At, Manner, Record, Slot, Written, fill, others};
 use crate::shape::Field;
 use crate::tolerant::Place;
-use crate::yaml::{Key, Map, Node, parse};
+use crate::yaml::{Map, Node, Span, parse};
 
 /// Reads a `PROGRESS.yaml`.
 ///
@@ -59,7 +59,7 @@ pub fn parse_progress(source: Source<'_>) -> (Option<Progress>, Vec<Problem>) {
                 ),
             };
             let message = format!("this is {}", layout.describe());
-            report.error(code, Path::ROOT, check::top(), (message, hint));
+            report.error(code, Path::ROOT, Span::TOP, (message, hint));
             (None, problems)
         }
     }
@@ -340,14 +340,4 @@ impl Checker<'_, '_> {
                 .warning("POINTER_OUT_OF_RANGE", path, key.span, (message, hint));
         }
     }
-}
-
-/// The pairs under other keys than those of a table.
-fn others(node: &Node, fields: &[Field]) -> Extra {
-    let pairs = node.as_map().into_iter().flat_map(Map::iter);
-    let is_other = |key: &Key| fields.iter().all(|field| field.key != key.text);
-    let others = pairs.filter(|(key, _)| is_other(key));
-    others
-        .map(|(key, node)| (key.text.clone(), node.clone()))
-        .collect()
 }

@@ -109,9 +109,5 @@ pub(super) fn syntax_problems(
     faults: Vec<yaml::Fault>,
     problems: &mut Vec<Problem>,
 ) {
-    problems.extend(
-        faults.into_iter().map(|fault| {
-            Problem::error(code, file, "", fault.span).saying(fault.message, fault.hint)
-        }),
-    );
+    problems.extend(faults.into_iter().map(|fault| fault.problem(code, file)));
 }

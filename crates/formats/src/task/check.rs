@@ -23,15 +23,9 @@ pub fn check(source: Source<'_>) -> Vec<Problem> {
 }
 
 fn front_problems(source: Source<'_>, front: Option<&Front>) -> Vec<Problem> {
-    let top = Span {
-        start: 0,
-        end: 0,
-        line: 1,
-        column: 1,
-    };
     let Some(front) = front else {
         return vec![
-            Problem::error("MISSING_FRONT_MATTER", source.name, "", top).saying(
+            Problem::error("MISSING_FRONT_MATTER", source.name, "", Span::TOP).saying(
                 "there is no front matter",
                 "begin the file with `---`, `task: …`, `test_command: …`, `---`",
             ),
@@ -109,13 +103,7 @@ fn number_problems(source: Source<'_>, task: &Task) -> Vec<Problem> {
 
 /// A file without boxes is not done: it is not a task file.
 pub(super) fn no_criteria(source: Source<'_>) -> Problem {
-    let span = Span {
-        start: 0,
-        end: 0,
-        line: 1,
-        column: 1,
-    };
-    Problem::warning("NO_CRITERIA", source.name, "criteria", span).saying(
+    Problem::warning("NO_CRITERIA", source.name, "criteria", Span::TOP).saying(
         "there is no criterion in this file, so it is never complete",
         "write at least one: `1. [ ] what is to be true`",
     )

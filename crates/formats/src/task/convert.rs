@@ -49,7 +49,7 @@ fn written(outline: &Outline, with_details: bool) -> String {
     let whole = &outline.whole;
     let name = in_a_line(whole.project.as_deref().unwrap_or(&plan.name));
     let limit = plan.policy.limits.iterations_max;
-    let front = [
+    let front = Node::known([
         ("task", Some(Node::string(&name))),
         (
             "test_command",
@@ -62,9 +62,7 @@ fn written(outline: &Outline, with_details: bool) -> String {
             limit.map(|limit| Node::plain(limit.to_string())),
         ),
         ("model", common_model(outline).map(Node::string)),
-    ];
-    let front = front.into_iter();
-    let front = Node::map(front.filter_map(|(key, node)| Some((key, node?))));
+    ]);
     let mut text = format!("---\n{}---\n\n# {name}\n\n", crate::yaml::emit(&front));
     if with_details {
         let branch = whole

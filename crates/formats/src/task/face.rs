@@ -153,11 +153,7 @@ impl Differ<'_> {
                 .iter()
                 .any(|there| there.is_some_and(|there| there.node == row.node));
             let was_there = base.is_none() || before(&row.node).is_some();
-            match (was_there, is_there) {
-                (true, false) => self.found.removed.push(row.node.clone()),
-                (false, true) => self.found.returned.push(row.node.clone()),
-                (true, true) | (false, false) => {}
-            }
+            self.found.note_presence(row, was_there, is_there);
         }
         self.found
     }

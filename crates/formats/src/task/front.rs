@@ -63,19 +63,11 @@ pub(super) fn read(source: Source<'_>) -> (Option<Front>, usize, Vec<Problem>) {
         return (None, 0, not_closed(source, body));
     };
     let parsed = yaml::parse(&text[body..end]);
-    let mut problems: Vec<Problem> = parsed
-        .faults
-        .iter()
-        .map(|fault| {
-            Problem::error(
-                "FRONT_MATTER_SYNTAX",
-                source.name,
-                "",
-                moved(fault.span, body),
-            )
-            .saying(fault.message.clone(), fault.hint.clone())
-        })
-        .collect();
+    let faults = parsed.faults.into_iter().map(|mut fault| {
+        fault.span = moved(fault.span, body);
+        fault.problem("FRONT_MATTER_SYNTAX", source.name)
+    });
+    let mut problems: Vec<Problem> = faults.collect();
     let mut front = Front {
         span: Span {
             start: body,

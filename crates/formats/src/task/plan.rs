@@ -1,19 +1,18 @@
 //! From a task file to a plan: an item for each criterion.
 
-use piton_core::evidence::ClaimOverrides;
 use piton_core::native::Native;
-use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
+use piton_core::plan::{Plan, PlannedItem};
 use piton_core::policy::{Limits, Policy};
 use piton_core::{ItemRow, ItemState, Node, Place, RunId};
 use serde::{Deserialize, Serialize};
 
 use super::{Criterion, Front, Task};
-use crate::plan_file::gate;
+use crate::native::{pack, unpack};
+use crate::plan_file::{gate, plan_of, planned_item};
 use crate::tree::Span;
 
 /// The name of this format.
 pub const FACE: &str = "task-file";
-const VERSION: u32 = 1;
 
 /// The plan that a task file describes, for a run of this id and name.
 /// `source` is the path of the file, as the journal keeps it.
@@ -41,20 +40,9 @@ pub fn import(task: &Task, run: RunId, name: &str, source: &str) -> Plan {
         });
         *index += 1;
     }
-    let all_done = !items.is_empty() && items.iter().all(|item| item.state == ItemState::Done);
     Plan {
-        run,
-        name: name.to_owned(),
-        face: FACE.to_owned(),
-        source: source.to_owned(),
         policy: policy(task),
-        order: Order::Any,
-        native: None,
-        past: all_done.then(|| RunPast {
-            done: true,
-            ..RunPast::default()
-        }),
-        items,
+        ..plan_of(FACE, (run, name, source), items)
     }
 }
 
@@ -87,20 +75,11 @@ pub(super) fn planned(task: &Task, at: usize, source: &str) -> PlannedItem {
         ),
     );
     PlannedItem {
-        node: Node::child(None, &criterion.id, 1),
-        id: criterion.id.clone(),
-        place: Place::default().child(0),
-        state: state(task, at),
         prompt: (!holds_others).then(|| prompt(task, criterion, &title)),
         model: of_a_front(front, |front| front.model.as_ref()).map(str::to_owned),
         gate: gate.filter(|_| !holds_others),
-        breakpoint: false,
-        depends_on: Vec::new(),
         native: Some(Kept::of(criterion).pack()),
-        past: Past::default(),
-        piece_of: None,
-        claims: ClaimOverrides::default(),
-        turn: Turn::default(),
+        ..planned_item(&criterion.id, state(task, at))
     }
 }
 
@@ -214,28 +193,19 @@ impl Kept {
     }
 
     pub(super) fn pack(&self) -> Native {
-        Native {
-            face: FACE.to_owned(),
-            version: VERSION,
-            body: serde_json::to_string(self).expect("plain fields"),
-        }
+        pack(FACE, self)
     }
 
     pub(super) fn unpack(row: &ItemRow) -> Self {
-        let native = row.native.as_ref().filter(|native| native.face == FACE);
-        native
-            .and_then(|native| serde_json::from_str(&native.body).ok())
-            .unwrap_or_else(|| Self {
-                id: row.id.clone(),
-                ..Self::default()
-            })
+        unpack(row.native.as_ref(), FACE).unwrap_or_else(|| Self {
+            id: row.id.clone(),
+            ..Self::default()
+        })
     }
 
     /// The words of a criterion; none of what was none.
     pub(super) fn words_of(native: &Native) -> Option<String> {
-        let native = Some(native).filter(|native| native.face == FACE)?;
-        let kept: Self = serde_json::from_str(&native.body).ok()?;
-        Some(kept.text)
+        unpack(Some(native), FACE).map(|kept: Self| kept.text)
     }
 
     /// The criterion, as far as it must be known to find it again.

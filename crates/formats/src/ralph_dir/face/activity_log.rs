@@ -1,27 +1,19 @@
 //! `activity.log` as a face: when each agent that piton ran began and ended,
 //! and what was called, by these agents and in sessions of people.
+//!
+//! Nothing is taken from it: a trace of calls says nothing that the journal has
+//! a word for.
 
 use jiff::Timestamp;
 use piton_core::AttemptRow;
 use piton_core::call::{Activity, Call, CallKind};
 
+pub use super::detect_words as detect;
 use super::lines::{appended, time};
-use crate::face::{About, CannotShow, Detected, Shown, Took};
+use crate::face::{About, CannotShow, Shown};
 use crate::ralph_dir::logs::{Colour, File, Item, activity_line};
 
 const HEAD: &str = "# Activity Log\n\n";
-
-/// Tells what a text is.
-#[must_use]
-pub fn detect(text: &str) -> Detected {
-    super::detect_words(text)
-}
-
-/// Nothing: a trace of calls says nothing that the journal has a word for.
-#[must_use]
-pub fn take(_text: &str, _base: Option<&str>, _about: &About<'_>) -> Took {
-    Took::default()
-}
 
 /// The text with a line for the start, for each call that is kept, and for the
 /// end of each attempt by an agent that piton ran, and a line for each call in

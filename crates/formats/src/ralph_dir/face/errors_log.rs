@@ -1,24 +1,15 @@
 //! `errors.log` as a face: each attempt that failed or was blocked.
+//!
+//! Nothing is taken from it: which item a line is about is not said.
 
 use piton_core::{AttemptRow, Outcome};
 
+pub use super::detect_words as detect;
 use super::lines::{appended, time};
-use crate::face::{About, CannotShow, Detected, Shown, Took};
+use crate::face::{About, CannotShow, Shown};
 use crate::ralph_dir::logs::{Item, error_line};
 
 const HEAD: &str = "# Error Log\n\n";
-
-/// Tells what a text is.
-#[must_use]
-pub fn detect(text: &str) -> Detected {
-    super::detect_words(text)
-}
-
-/// Nothing: which item a line is about is not said.
-#[must_use]
-pub fn take(_text: &str, _base: Option<&str>, _about: &About<'_>) -> Took {
-    Took::default()
-}
 
 /// The text with a line for each attempt that failed or was blocked. A line
 /// that stands there is not added again.

@@ -6,7 +6,8 @@ use super::read::{is_resolved_section, read};
 use super::{FieldName, Form, Guardrails, NewSign, Sign};
 use crate::ends::{Ends, WINDOW_BYTES};
 use crate::markdown::{
-    Doc, EditError, Heading, indent_lines, insert, marker, newline, one_line, splice, with_newline,
+    Doc, EditError, Heading, indent_lines, insert, marker, newline, one_line, read_back, splice,
+    with_newline,
 };
 use crate::sprint::Source;
 
@@ -48,11 +49,8 @@ pub fn add_sign(text: &str, sign: &NewSign) -> Result<String, EditError> {
     let there = after
         .sign(&name)
         .is_some_and(|have| !have.resolved && have.get(FieldName::Instruction).is_some());
-    if there && after.signs.len() == before.signs.len() + 1 {
-        Ok(out)
-    } else {
-        Err(EditError::not_read_back("sign", name))
-    }
+    let is_said = there && after.signs.len() == before.signs.len() + 1;
+    read_back(is_said, out, "sign", name)
 }
 
 /// Several signs at once, none of which holds already.
@@ -226,11 +224,8 @@ pub fn resolve_sign(text: &str, name: &str, reason: &str, date: &str) -> Result<
     let out = splice(&rest, at..at, &format!("{lead}{block}{trail}"));
     let after = parse(&out);
     let holds = |all: &Guardrails| all.signs.iter().filter(|sign| !sign.resolved).count();
-    if after.signs.len() == before.signs.len() && holds(&after) + 1 == holds(&before) {
-        Ok(out)
-    } else {
-        Err(EditError::not_read_back("sign", name))
-    }
+    let is_said = after.signs.len() == before.signs.len() && holds(&after) + 1 == holds(&before);
+    read_back(is_said, out, "sign", name)
 }
 
 /// A rule that is a line, as an item of a list that says why it was resolved.
@@ -305,11 +300,7 @@ pub fn change_sign(
         && after
             .sign(name)
             .is_some_and(|sign| sign.get(field).is_some());
-    if said {
-        Ok(out)
-    } else {
-        Err(EditError::not_read_back("sign", name))
-    }
+    read_back(said, out, "sign", name)
 }
 
 fn heading_end(text: &str, sign: &Sign) -> usize {

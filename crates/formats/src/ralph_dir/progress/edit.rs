@@ -7,8 +7,8 @@ use super::read::{
 };
 use super::{At, Completed, Dialect, Own, Progress, Session};
 use crate::markdown::{
-    Doc, EditError, Kind, block_start, indent_lines, insert, newline, one_line, plain, splice,
-    with_newline,
+    Doc, EditError, Kind, block_start, indent_lines, insert, newline, one_line, plain, read_back,
+    splice, with_newline,
 };
 use crate::sprint::Source;
 
@@ -65,14 +65,7 @@ pub(in crate::ralph_dir) fn start_noted(
     };
     let after = parse(&out);
     let is_there = after.section(session).is_some() && sections(&after) == sections(&before) + 1;
-    if is_there {
-        Ok(out)
-    } else {
-        Err(EditError::not_read_back(
-            "session",
-            session.number.to_string(),
-        ))
-    }
+    read_back(is_there, out, "session", session.number.to_string())
 }
 
 /// A ticked criterion under `### Completed`, with its lines for commit, notes
@@ -192,14 +185,12 @@ pub(in crate::ralph_dir) fn add_items(
             _ => session.blockers.len(),
         })
     };
-    if count(&out) == count(text) + items.len() {
-        Ok(out)
-    } else {
-        Err(EditError::not_read_back(
-            "items of session",
-            at.number.to_string(),
-        ))
-    }
+    read_back(
+        count(&out) == count(text) + items.len(),
+        out,
+        "items of session",
+        at.number.to_string(),
+    )
 }
 
 /// A part of a session that is a list.
@@ -265,11 +256,8 @@ pub(in crate::ralph_dir) fn set_noted_focus(
     };
     let after = parse(&out);
     let said = after.section(at).and_then(|session| session.focus.as_ref());
-    if said.is_some_and(|said| said.text == plain(&said_words)) {
-        Ok(out)
-    } else {
-        Err(EditError::not_read_back("focus", words))
-    }
+    let is_said = said.is_some_and(|said| said.text == plain(&said_words));
+    read_back(is_said, out, "focus", words)
 }
 
 /// ` (resolved: …)` behind the last open blocker of these words.
@@ -339,14 +327,8 @@ pub(in crate::ralph_dir) fn end_noted(
     let out = insert(text, doc.words_end(line), &note);
     let after = parse(&out);
     let ended = after.section(at).and_then(|session| session.ended.as_ref());
-    if ended.is_some_and(|ended| ended.words == words) {
-        Ok(out)
-    } else {
-        Err(EditError::not_read_back(
-            "end of session",
-            at.number.to_string(),
-        ))
-    }
+    let is_said = ended.is_some_and(|ended| ended.words == words);
+    read_back(is_said, out, "end of session", at.number.to_string())
 }
 
 /// The text, with a header for the session if it has none.
@@ -455,9 +437,5 @@ fn check_added(
     count: impl Fn(&Session) -> usize,
 ) -> Result<String, EditError> {
     let of = |text: &str| parse(text).section(at).map_or(0, &count);
-    if of(&out) == of(text) + 1 {
-        Ok(out)
-    } else {
-        Err(EditError::not_read_back(what, name))
-    }
+    read_back(of(&out) == of(text) + 1, out, what, name)
 }
