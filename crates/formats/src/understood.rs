@@ -506,6 +506,22 @@ pub(crate) fn native_node(native: Option<&Native>, face: &str) -> Option<Node> {
         .filter(|root| parsed.faults.is_empty() && root.as_map().is_some())
 }
 
+/// What is written of a thing that is not in the file yet: on what it was taken
+/// from, where that was kept.
+pub(crate) fn on_native(native: Option<&Node>, wanted: &Node, shape: &Shape) -> Node {
+    match native {
+        Some(node) => merged(node, Some(node), wanted, shape),
+        None => wanted.clone(),
+    }
+}
+
+/// An element as it is read once it is written, with its text.
+pub(crate) fn read_back(node: &Node) -> Option<(String, Node)> {
+    let text = json::render(node);
+    let root = json::parse(&text).root?;
+    Some((text, root))
+}
+
 /// The text of an element, to be kept with what was taken from it.
 pub(crate) fn native(text: &str, node: &Node, face: &str) -> Option<Native> {
     let body = text.get(node.span.start..node.span.end)?;

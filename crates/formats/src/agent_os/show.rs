@@ -15,7 +15,8 @@ use crate::merge::rules::Count;
 use crate::shape::{Rest, Shape, Version, is_date_time};
 use crate::tree::{Key, Map, Node};
 use crate::understood::{
-    Elements, from_json, from_map, id_of, instant_or_utc, merged, native_node, set, timestamp_of,
+    Elements, from_json, from_map, id_of, instant_or_utc, merged, native_node, on_native,
+    read_back, set, timestamp_of,
 };
 
 /// The text, showing the rows as well.
@@ -103,15 +104,8 @@ fn show_entry(elements: &mut Elements, row: &EntryRow) {
     };
     let native = native_node(row.entry.native.as_ref(), FACE);
     let wanted = element(&row.entry, name, Some(&time_of(row)));
-    let fresh = on_native(native.as_ref(), &wanted);
+    let fresh = on_native(native.as_ref(), &wanted, &ENTRY_KEPT);
     elements.show(name, native.as_ref(), &wanted, fresh);
-}
-
-fn on_native(native: Option<&Node>, wanted: &Node) -> Node {
-    match native {
-        Some(node) => merged(node, Some(node), wanted, &ENTRY_KEPT),
-        None => wanted.clone(),
-    }
 }
 
 /// When it happened: in its writer's form where that names a time at all.
@@ -130,7 +124,7 @@ fn element_of(row: &EntryRow) -> Option<Node> {
     let name = row.entry.name.as_ref()?;
     let native = native_node(row.entry.native.as_ref(), FACE);
     let wanted = element(&row.entry, name, Some(&time_of(row)));
-    Some(on_native(native.as_ref(), &wanted))
+    Some(on_native(native.as_ref(), &wanted, &ENTRY_KEPT))
 }
 
 /// What [`super::take`] finds where this row is shown; `None` for a row that
@@ -138,8 +132,7 @@ fn element_of(row: &EntryRow) -> Option<Node> {
 #[must_use]
 pub fn told_again(row: &Shown<'_>) -> Option<Found> {
     let Shown::Entry(row) = row else { return None };
-    let text = json::render(&element_of(row)?);
-    let node = json::parse(&text).root?;
+    let (text, node) = read_back(&element_of(row)?)?;
     taken(&text, &node).map(|entry| Found::Entry(Box::new(entry)))
 }
 

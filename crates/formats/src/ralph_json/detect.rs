@@ -11,11 +11,12 @@ type Foreign = (fn(&Node) -> bool, &'static str);
 
 /// Judges by the contents.
 pub fn detect(text: &str) -> Detected {
-    match DOCUMENT.detect(text) {
-        // Its writer does not escape what it quotes.
-        Detected::Unreadable if looks_like_a_heartbeat(text) => foreign(HEARTBEAT),
-        detected => detected,
+    let detected = DOCUMENT.detect(text);
+    // Its writer does not escape what it quotes.
+    if detected == Detected::Unreadable && looks_like_a_heartbeat(text) {
+        return foreign(HEARTBEAT);
     }
+    detected
 }
 
 /// Judges a document that could be read.

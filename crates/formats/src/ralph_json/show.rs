@@ -12,11 +12,10 @@ use super::element::{Entry, Habit, Learning};
 use super::take::{name_of, named, remembered, told};
 use super::{DOCUMENT, ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT};
 use crate::face::{About, CannotShow, Shown};
-use crate::json;
 use crate::record::node_of;
 use crate::shape::{Pattern, Shape, Version};
 use crate::tree::{Key, Map, Node};
-use crate::understood::{Elements, id_of, merged, native_node, set, timestamp_of};
+use crate::understood::{Elements, id_of, native_node, on_native, read_back, set, timestamp_of};
 
 /// The lists of a progress file, by the key of each.
 const LISTS: [(&str, &Shape); 3] = [
@@ -178,13 +177,6 @@ fn show_memory(elements: &mut Elements, row: &MemoryRow) {
     elements.show(&row.id, native.as_ref(), &wanted, fresh);
 }
 
-fn on_native(native: Option<&Node>, wanted: &Node, shape: &Shape) -> Node {
-    match native {
-        Some(node) => merged(node, Some(node), wanted, shape),
-        None => wanted.clone(),
-    }
-}
-
 /// The entry that shows an attempt; `None` for one that is not over or has no
 /// name.
 fn element_of(row: &AttemptRow) -> Option<Node> {
@@ -218,12 +210,6 @@ pub fn told_again(row: &Shown<'_>) -> Option<Found> {
             remembered(&node.0, &node.1, row.memory.kind)
         }
     }
-}
-
-fn read_back(node: &Node) -> Option<(String, Node)> {
-    let text = json::render(node);
-    let root = json::parse(&text).root?;
-    Some((text, root))
 }
 
 /// What an attempt says that was taken from a file: nothing is filled in.
