@@ -12,6 +12,7 @@
 //! Nothing here runs a sprint: what a status may become is not decided here.
 
 mod check;
+mod checker;
 mod compile;
 mod convert;
 mod dependencies;
@@ -45,8 +46,8 @@ pub use layout::{Layout, detect_layout};
 pub use native::FACE;
 pub(crate) use native::name_of_node;
 pub use progress::{
-    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, Limits, PhaseNode, PhaseStatus,
-    Progress, RetryPolicy, SprintStatus, Stats, Worktree,
+    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
+    Progress, SprintStatus, Stats,
 };
 pub use read::parse_progress;
 pub use shape::{PROGRESS_SHAPE, SPRINT_SHAPE, WORKFLOW_SHAPE};

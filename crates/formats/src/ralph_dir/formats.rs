@@ -52,7 +52,6 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
     files: &[
         FaceFile {
             path: ".ralph/progress.md",
-            detect: face::progress_md::detect,
             take: face::progress_md::take,
             show: face::progress_md::show,
             shows: |row| matches!(row, Shown::Entry(_) | Shown::Attempt(_)),
@@ -65,7 +64,6 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         },
         FaceFile {
             path: ".ralph/guardrails.md",
-            detect: face::guardrails_md::detect,
             take: face::guardrails_md::take,
             show: face::guardrails_md::show,
             shows: face::guardrails_md::shows,
@@ -92,7 +90,6 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         },
         FaceFile {
             path: ".ralph/.iteration",
-            detect: face::iteration::detect,
             take: face::iteration::take,
             show: face::iteration::show,
             ignored: ignored(".ralph/.iteration"),

@@ -3,6 +3,7 @@
 use piton_core::{ItemRow, ItemState};
 use serde_json::Value;
 
+use super::state::IssueStatus;
 use super::{FACE, Layout, SHAPE, convert, detect, edits, import, read, read_manifest};
 use super::{read_metrics, show, title_of_native};
 use crate::face::Detected;
@@ -78,15 +79,7 @@ pub static PLAN: PlanFormat = PlanFormat {
     conversions: convert::CONVERSIONS,
     title_of_native,
     issues: Some(Issues {
-        states: &[
-            "blocked",
-            "ready",
-            "implementing",
-            "reviewing",
-            "awaiting_human",
-            "done",
-            "failed",
-        ],
+        states: IssueStatus::WORDS,
         words,
     }),
     ..IN_ONE_FILE

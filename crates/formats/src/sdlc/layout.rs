@@ -3,6 +3,7 @@
 use crate::document::{Opened, open};
 use crate::tree::{Node, Value};
 
+use super::shape::STATE_KEYS;
 use super::state::Phase;
 
 /// A document that stands, or may stand, under the name `state.json`.
@@ -56,21 +57,14 @@ pub fn detect(text: &str) -> Layout {
 
 /// Tells which document this is.
 pub(super) fn of_root(root: &Node) -> Layout {
-    const OURS: [&str; 8] = [
-        "run_id",
-        "prd_url",
-        "phase",
-        "phase_status",
-        "bootstrap",
-        "artifacts",
-        "issues",
-        "metrics",
-    ];
     const OURS_MIN: usize = 3;
     let Some(map) = root.as_map() else {
         return Layout::Foreign(vec![root.describe()]);
     };
-    let known = OURS.iter().filter(|key| map.get(key).is_some()).count();
+    let keys = STATE_KEYS.iter().map(|field| field.key);
+    // Files of others have such a time as well.
+    let keys = keys.filter(|key| *key != "updated_at");
+    let known = keys.filter(|key| map.get(key).is_some()).count();
     let issues = map.get("issues").map(|issues| &issues.value);
     let phase = map.get("phase").and_then(Node::as_str).unwrap_or_default();
     let is_phase = Phase::parse(phase).is_some();

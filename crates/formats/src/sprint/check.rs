@@ -7,10 +7,9 @@
 
 use std::collections::HashSet;
 
+use super::checker::Checker;
 use super::elapsed::parse_elapsed;
-use super::field::{
-    Checker, Path, Report, filled, first_line, found, is_object, is_truthy, span_of,
-};
+use super::field::{Path, Report, filled, first_line, found, is_object, is_truthy, span_of};
 use super::shape::{MODELS, RETRY_CATEGORIES};
 use super::{SPRINT_SHAPE, WORKFLOW_SHAPE, dependencies, worktree};
 use crate::tolerant::Place;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::field::{Checker, Path, Report, to_text};
+use super::checker::Checker;
+use super::field::{Path, Report, to_text};
 use crate::yaml::{Kind, Node, Value};
 
 /// An id as the original compares it: `7` and `"7"` are two ids.

@@ -162,11 +162,7 @@ impl<'a> Differ<'a> {
         let depth = parent.map_or(0, |parent| 1 + parent.ancestors().count());
         let above = Inherited {
             siblings,
-            finished: false,
-            closed: false,
-            pending: false,
-            side_by_side: false,
-            is_parallel: false,
+            ..Inherited::default()
         };
         let mut items = Vec::new();
         let place = Place(vec![0; depth]).child(0);

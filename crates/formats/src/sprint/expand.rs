@@ -17,9 +17,10 @@ use piton_core::evidence::ClaimOverrides;
 
 use super::Source;
 use super::check::{self, collection_of, whole_number};
+use super::checker::Checker;
 use super::compile::{DEPTH_MAX, not_found, reference, too_deep};
 use super::dependencies;
-use super::field::{Checker, Path, Report, filled, is_truthy, span_of, to_text};
+use super::field::{Path, Report, filled, is_truthy, span_of, to_text};
 use super::progress::{Children, Gate, PhaseNode};
 use super::template::{ItemScope, Scope, substitute, unresolved};
 use super::workflow::{Found, Library, Referrer, Workflow};

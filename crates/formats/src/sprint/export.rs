@@ -41,18 +41,6 @@ impl Exporter {
         }
     }
 
-    /// The run whose document it makes.
-    #[must_use]
-    pub fn run(&self) -> RunId {
-        self.run
-    }
-
-    /// The sprint's own settings, without phases and state.
-    #[must_use]
-    pub fn settings(&self) -> &Progress {
-        &self.sprint
-    }
-
     /// The document as of `tables`, with `heartbeat` as the last sign of life.
     /// None when the run is not in the tables.
     pub fn export(&mut self, tables: &Tables, heartbeat: Timestamp) -> Option<Progress> {

@@ -12,6 +12,7 @@ use piton_core::policy::{self, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::{ItemState, Node, Place, RunId};
 
+use super::elapsed::parse_elapsed;
 use super::native::{self, FACE, NodeRest};
 use crate::tree::Node as TreeNode;
 
@@ -30,10 +31,8 @@ pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan
         let above = Inherited {
             siblings: &progress.phases,
             finished,
-            closed: false,
-            pending: false,
-            side_by_side: false,
             is_parallel: is_parallel(progress),
+            ..Inherited::default()
         };
         plant(
             &mut items,
@@ -108,6 +107,7 @@ fn siblings<'a>(
 }
 
 /// What an item takes over from those above it.
+#[derive(Default)]
 pub(super) struct Inherited<'a> {
     /// The list that it stands in.
     pub(super) siblings: &'a [PhaseNode],
@@ -320,42 +320,51 @@ pub(super) fn gate(gate: &super::Gate) -> piton_core::gate::Gate {
     }
 }
 
+/// The rules in `config` and `retry`; what is mistyped there counts as not given.
 pub(super) fn policy(progress: &Progress) -> Policy {
-    let limits = progress.limits();
-    let small = |count: Option<u64>| count.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    let get = |key| progress.config.as_ref().and_then(|config| config.get(key));
+    let count = |key| get(key).and_then(TreeNode::as_u64).map(small);
+    let time_box = get("time-box").and_then(TreeNode::text);
     Policy {
-        retry: retry(progress),
+        retry: retry(progress.retry.as_ref()),
         limits: policy::Limits {
-            iterations_max: small(limits.iterations_max),
-            tasks_max: small(limits.tasks_max),
-            time_box_s: limits.time_box.map(|time| time.as_secs()),
+            iterations_max: count("max-iterations"),
+            tasks_max: count("max-tasks"),
+            time_box_s: time_box.and_then(parse_elapsed).map(|time| time.as_secs()),
             ..policy::Limits::default()
         },
-        auto_commit: limits.auto_commit == Some(true),
+        auto_commit: get("auto-commit").and_then(TreeNode::as_bool) == Some(true),
     }
 }
 
-fn retry(progress: &Progress) -> Retry {
+fn small(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn retry(rules: Option<&TreeNode>) -> Retry {
     let default = Retry::default();
-    let Some(retry) = progress.retry_policy() else {
+    let Some(rules) = rules.filter(|rules| rules.as_map().is_some()) else {
         return default;
     };
-    let millis = |time: &std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    let backoff_ms: Vec<u64> = retry.backoff.iter().map(millis).collect();
+    let list = |key| {
+        rules
+            .get(key)
+            .and_then(TreeNode::as_seq)
+            .unwrap_or_default()
+    };
+    let mut backoff_ms: Vec<u64> = list("backoffMs")
+        .iter()
+        .filter_map(TreeNode::as_u64)
+        .collect();
+    if backoff_ms.is_empty() {
+        backoff_ms.push(1_000);
+    }
+    let attempts_max = rules.get("maxAttempts").and_then(TreeNode::as_u64);
+    let categories = list("retryOn").iter().filter_map(TreeNode::as_str);
     Retry {
-        retries_max: retry.attempts_max.map_or(default.retries_max, |count| {
-            u32::try_from(count).unwrap_or(u32::MAX)
-        }),
-        backoff_ms: if backoff_ms.is_empty() {
-            vec![1_000]
-        } else {
-            backoff_ms
-        },
-        categories: retry
-            .categories
-            .iter()
-            .filter_map(|name| Category::parse(name))
-            .collect(),
+        retries_max: attempts_max.map_or(default.retries_max, small),
+        backoff_ms,
+        categories: categories.filter_map(Category::parse).collect(),
         // Who says what is tried again means nothing else.
         at_once_max: 0,
     }

@@ -7,12 +7,9 @@
 //! wrong type, because absent and null are two things. Setting the typed field
 //! wins over such an entry when the document is written.
 
-use std::time::Duration;
-
 use piton_core::evidence::ClaimOverrides;
 use piton_core::words;
 
-use super::elapsed::parse_elapsed;
 use crate::yaml::Node;
 
 /// A sprint under way.
@@ -38,7 +35,7 @@ pub struct Progress {
     pub step_queue: Option<Node>,
     /// Prompt templates of the sprint (`prompts`).
     pub prompts: Option<Node>,
-    /// The worktree to work in (`worktree`); see [`Progress::worktree`].
+    /// The worktree to work in (`worktree`).
     pub worktree: Option<Node>,
     /// Which steps wait for which (`dependency-graph`).
     pub dependency_graph: Option<Node>,
@@ -46,9 +43,9 @@ pub struct Progress {
     pub per_iteration_hooks: Option<Node>,
     /// Hooks that ran (`hook-tasks`).
     pub hook_tasks: Option<Node>,
-    /// The retry rules of the sprint (`retry`); see [`Progress::retry_policy`].
+    /// The retry rules of the sprint (`retry`).
     pub retry: Option<Node>,
-    /// The limits of the sprint (`config`); see [`Progress::limits`].
+    /// The limits of the sprint (`config`).
     pub config: Option<Node>,
     /// Parallel execution of steps (`parallel-execution`).
     pub parallel_execution: Option<Node>,
@@ -304,44 +301,6 @@ pub struct Stats {
     pub extra: Vec<(String, Node)>,
 }
 
-/// When a failed node is tried again (`retry` of a sprint).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RetryPolicy {
-    /// How often at most (`maxAttempts`).
-    pub attempts_max: Option<u64>,
-    /// How long to wait before each try; the last goes for all later ones
-    /// (`backoffMs`).
-    pub backoff: Vec<Duration>,
-    /// For which kinds of error (`retryOn`).
-    pub categories: Vec<String>,
-}
-
-/// What bounds a run of a sprint (`config` of a sprint).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Steps and simple phases to complete (`max-tasks`).
-    pub tasks_max: Option<u64>,
-    /// Agents to start (`max-iterations`).
-    pub iterations_max: Option<u64>,
-    /// Time to spend (`time-box`).
-    pub time_box: Option<Duration>,
-    /// Whether each step is committed (`auto-commit`).
-    pub auto_commit: Option<bool>,
-}
-
-/// The worktree of a sprint, names filled in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Worktree<'a> {
-    /// Whether the sprint has one.
-    pub enabled: bool,
-    /// Its branch.
-    pub branch: &'a str,
-    /// Its folder, relative to the root of the repository.
-    pub path: &'a str,
-    /// When it is taken away: `never`, `on-complete`, `on-merge`.
-    pub cleanup: &'a str,
-}
-
 impl Progress {
     /// The counters as they really are: top-level phases, steps, and how many
     /// of each have the status completed. Everything else as it stands.
@@ -372,49 +331,6 @@ impl Progress {
             }
         }
         Some(node)
-    }
-
-    /// The limits in `config`; what is mistyped there counts as not given.
-    pub fn limits(&self) -> Limits {
-        let get = |key| self.config.as_ref().and_then(|config| config.get(key));
-        Limits {
-            tasks_max: get("max-tasks").and_then(Node::as_u64),
-            iterations_max: get("max-iterations").and_then(Node::as_u64),
-            time_box: get("time-box").and_then(Node::text).and_then(parse_elapsed),
-            auto_commit: get("auto-commit").and_then(Node::as_bool),
-        }
-    }
-
-    /// The rules in `retry`, if there are any.
-    pub fn retry_policy(&self) -> Option<RetryPolicy> {
-        let retry = self.retry.as_ref()?;
-        retry.as_map()?;
-        let list = |key| retry.get(key).and_then(Node::as_seq).unwrap_or_default();
-        Some(RetryPolicy {
-            attempts_max: retry.get("maxAttempts").and_then(Node::as_u64),
-            backoff: list("backoffMs")
-                .iter()
-                .filter_map(Node::as_u64)
-                .map(Duration::from_millis)
-                .collect(),
-            categories: list("retryOn")
-                .iter()
-                .filter_map(Node::as_str)
-                .map(str::to_owned)
-                .collect(),
-        })
-    }
-
-    /// The worktree, when the sprint names one completely.
-    pub fn worktree(&self) -> Option<Worktree<'_>> {
-        let node = self.worktree.as_ref()?;
-        let text = |key| node.get(key).and_then(Node::as_str);
-        Some(Worktree {
-            enabled: node.get("enabled").and_then(Node::as_bool)?,
-            branch: text("branch")?,
-            path: text("path")?,
-            cleanup: text("cleanup").unwrap_or("on-complete"),
-        })
     }
 }
 

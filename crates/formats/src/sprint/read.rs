@@ -74,12 +74,11 @@ fn progress(root: &Node, report: &mut Report<'_>) -> Progress {
     if let Some(current) = map.get("current") {
         progress.current_extra = others(current, CURRENT);
     }
-    let mut checker = Checker { report };
-    checker.missing(root, PROGRESS, Path::ROOT, |key| {
+    missing(report, root, (PROGRESS, Path::ROOT), |key| {
         let hint = "piton adds it when it next writes the file";
         (format!("the document has no `{key}`"), hint)
     });
-    checker.check_whole(map, &progress);
+    check_whole(report, map, &progress);
     progress
 }
 
@@ -155,7 +154,7 @@ fn phase(item: &Node, path: Path<'_>, report: &mut Report<'_>) -> Option<PhaseNo
     };
     let mut node = PhaseNode::default();
     fill(&mut node, Place { map, path }, report, Manner::Literal);
-    Checker { report }.missing(item, NODE, path, |key| {
+    missing(report, item, (NODE, path), |key| {
         (format!("the phase has no `{key}`"), "add it")
     });
     Some(node)
@@ -249,95 +248,84 @@ macro_rules! mappings {
 
 mappings!(Current, Stats);
 
-struct Checker<'c, 'r> {
-    report: &'c mut Report<'r>,
+/// Warns of the keys that must be there and are not.
+fn missing(
+    report: &mut Report<'_>,
+    node: &Node,
+    (fields, path): (&[Field], Path<'_>),
+    words: impl Fn(&str) -> (String, &'static str),
+) {
+    for Field { key, .. } in fields.iter().filter(|field| field.required) {
+        if node.get(key).is_none() {
+            let span = first_line(node);
+            report.warning("MISSING_KEY", path.key(key), span, words(key));
+        }
+    }
 }
 
-impl Checker<'_, '_> {
-    /// Warns of the keys that must be there and are not.
-    fn missing(
-        &mut self,
-        node: &Node,
-        fields: &[Field],
-        path: Path<'_>,
-        words: impl Fn(&str) -> (String, &'static str),
-    ) {
-        for Field { key, .. } in fields.iter().filter(|field| field.required) {
-            if node.get(key).is_none() {
-                let span = first_line(node);
-                self.report
-                    .warning("MISSING_KEY", path.key(key), span, words(key));
-            }
-        }
+/// What only shows when the whole document has been read.
+fn check_whole(report: &mut Report<'_>, map: &Map, progress: &Progress) {
+    check_counters(report, map, progress);
+    check_pointer(report, map, progress);
+    let stats = map.get("stats");
+    let Some(value) = stats.and_then(|stats| stats.get("elapsed")) else {
+        return;
+    };
+    let text = value.text().filter(|_| !value.is_null());
+    if text.is_some_and(|text| parse_elapsed(text).is_none()) {
+        let path = Path::ROOT.key("stats");
+        let message = format!("{} is no duration", value.describe());
+        let words = (message, "write it as HH:MM:SS");
+        let path = path.key("elapsed");
+        report.warning("UNREADABLE_DURATION", path, value.span, words);
     }
+}
 
-    /// What only shows when the whole document has been read.
-    fn check_whole(&mut self, map: &Map, progress: &Progress) {
-        self.check_counters(map, progress);
-        self.check_pointer(map, progress);
-        let stats = map.get("stats");
-        let Some(value) = stats.and_then(|stats| stats.get("elapsed")) else {
-            return;
+fn check_counters(report: &mut Report<'_>, map: &Map, progress: &Progress) {
+    let Some(stats) = map.get("stats").and_then(Node::as_map) else {
+        return;
+    };
+    let (have, real) = (&progress.stats, progress.derived_stats());
+    let steps = |steps: Option<u64>| steps.unwrap_or(0);
+    for (key, have, real) in [
+        ("total-phases", Some(have.total_phases), real.total_phases),
+        (
+            "completed-phases",
+            Some(have.completed_phases),
+            real.completed_phases,
+        ),
+        ("total-steps", have.total_steps, steps(real.total_steps)),
+        (
+            "completed-steps",
+            have.completed_steps,
+            steps(real.completed_steps),
+        ),
+    ] {
+        let (Some(node), Some(have)) = (stats.get(key), have) else {
+            continue;
         };
-        let text = value.text().filter(|_| !value.is_null());
-        if text.is_some_and(|text| parse_elapsed(text).is_none()) {
+        if have != real && !node.is_null() {
             let path = Path::ROOT.key("stats");
-            let message = format!("{} is no duration", value.describe());
-            let words = (message, "write it as HH:MM:SS");
-            let path = path.key("elapsed");
-            self.report
-                .warning("UNREADABLE_DURATION", path, value.span, words);
+            let message = format!("`{key}` is {have}; counted, it is {real}");
+            let hint = "nothing to do: piton counts again when it next writes the file";
+            let words = (message, hint);
+            report.warning("COUNTER_DISAGREES", path.key(key), node.span, words);
         }
     }
+}
 
-    fn check_counters(&mut self, map: &Map, progress: &Progress) {
-        let Some(stats) = map.get("stats").and_then(Node::as_map) else {
-            return;
-        };
-        let (have, real) = (&progress.stats, progress.derived_stats());
-        let steps = |steps: Option<u64>| steps.unwrap_or(0);
-        for (key, have, real) in [
-            ("total-phases", Some(have.total_phases), real.total_phases),
-            (
-                "completed-phases",
-                Some(have.completed_phases),
-                real.completed_phases,
-            ),
-            ("total-steps", have.total_steps, steps(real.total_steps)),
-            (
-                "completed-steps",
-                have.completed_steps,
-                steps(real.completed_steps),
-            ),
-        ] {
-            let (Some(node), Some(have)) = (stats.get(key), have) else {
-                continue;
-            };
-            if have != real && !node.is_null() {
-                let path = Path::ROOT.key("stats");
-                let message = format!("`{key}` is {have}; counted, it is {real}");
-                let hint = "nothing to do: piton counts again when it next writes the file";
-                let words = (message, hint);
-                self.report
-                    .warning("COUNTER_DISAGREES", path.key(key), node.span, words);
-            }
-        }
-    }
-
-    /// The pointer may stand behind the last phase when all is done.
-    fn check_pointer(&mut self, map: &Map, progress: &Progress) {
-        let Some((key, _)) = map.entry("current") else {
-            return;
-        };
-        let finished = progress.status == SprintStatus::Completed;
-        let nothing = progress.phases.is_empty();
-        if !finished && !nothing && progress.current_node().is_none() {
-            let message = "`current` names no phase that exists".to_owned();
-            let hint = "point it at the phase to go on with; without that piton takes the first \
-                that is not done";
-            let path = Path::ROOT.key("current");
-            self.report
-                .warning("POINTER_OUT_OF_RANGE", path, key.span, (message, hint));
-        }
+/// The pointer may stand behind the last phase when all is done.
+fn check_pointer(report: &mut Report<'_>, map: &Map, progress: &Progress) {
+    let Some((key, _)) = map.entry("current") else {
+        return;
+    };
+    let finished = progress.status == SprintStatus::Completed;
+    let nothing = progress.phases.is_empty();
+    if !finished && !nothing && progress.current_node().is_none() {
+        let message = "`current` names no phase that exists".to_owned();
+        let hint = "point it at the phase to go on with; without that piton takes the first \
+            that is not done";
+        let path = Path::ROOT.key("current");
+        report.warning("POINTER_OUT_OF_RANGE", path, key.span, (message, hint));
     }
 }

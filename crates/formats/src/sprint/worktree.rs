@@ -1,6 +1,7 @@
 //! The worktree of a sprint: checks, and names filled in.
 
-use super::field::{Checker, Path, Report, found};
+use super::checker::Checker;
+use super::field::{Path, Report, found};
 use crate::yaml::Node;
 
 pub(super) const CLEANUP_MODES: &[&str] = &["never", "on-complete", "on-merge"];

@@ -98,7 +98,7 @@ fn title(task: &Task, source: &str) -> String {
 
 /// The words of the criterion that an item keeps.
 pub(crate) fn words_of_native(native: &Native) -> Option<String> {
-    Kept::words_of(native)
+    unpack(Some(native), FACE).map(|kept: Kept| kept.text)
 }
 
 fn words(criterion: &Criterion) -> &str {
@@ -201,11 +201,6 @@ impl Kept {
             id: row.id.clone(),
             ..Self::default()
         })
-    }
-
-    /// The words of a criterion; none of what was none.
-    pub(super) fn words_of(native: &Native) -> Option<String> {
-        unpack(Some(native), FACE).map(|kept: Self| kept.text)
     }
 
     /// The criterion, as far as it must be known to find it again.

@@ -11,19 +11,14 @@ use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::native::Native;
 
 use super::FACE;
-use crate::face::{About, CannotShow, Detected, Shown, Took};
+pub use super::detect_words as detect;
+use crate::face::{About, CannotShow, Shown, Took};
 use crate::markdown::{EditError, one_line};
 use crate::ralph_dir::Source;
 use crate::ralph_dir::guardrails::edit::add_signs;
 use crate::ralph_dir::guardrails::{
     self, FieldName, Form, Guardrails, NewSign, Sign, change_sign, resolve_sign, says_more,
 };
-
-/// Tells what a text is.
-#[must_use]
-pub fn detect(text: &str) -> Detected {
-    super::detect_words(text)
-}
 
 /// The signs that `base` does not have in the same words, those that are
 /// resolved as retired, and those that only `base` has as removed. Of several of

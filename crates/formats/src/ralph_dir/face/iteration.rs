@@ -1,13 +1,8 @@
 //! `.iteration` as a face: how many agents the latest run started.
 
-use crate::face::{About, CannotShow, Detected, Shown, Took};
+pub use super::detect_words as detect;
+use crate::face::{About, CannotShow, Shown, Took};
 use crate::ralph_dir::{Source, iteration};
-
-/// Tells what a text is.
-#[must_use]
-pub fn detect(text: &str) -> Detected {
-    super::detect_words(text)
-}
 
 /// Nothing, but a warning where the text is no number: what others count is
 /// no fact of the journal.

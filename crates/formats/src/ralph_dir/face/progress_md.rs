@@ -10,21 +10,15 @@ mod plan;
 mod show;
 mod take;
 
+pub use super::detect_words as detect;
 pub use show::{ends, show};
 pub use take::take;
 
-use crate::face::Detected;
 use crate::ralph_dir::Source;
 use crate::ralph_dir::progress::{self, Progress};
 
 /// What the mark of an entry that was taken from this file begins with.
 const MARK: &str = "progress.md:";
-
-/// Tells what a text is.
-#[must_use]
-pub fn detect(text: &str) -> Detected {
-    super::detect_words(text)
-}
 
 fn read(text: &str) -> Progress {
     progress::read(Source { name: "", text }).0
