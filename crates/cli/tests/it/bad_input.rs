@@ -667,3 +667,33 @@ fn a_secret_that_somebody_wrote_stays_in_the_file_and_out_of_the_journal() {
         assert!(!journal.contains(SECRET), "{journal}");
     }
 }
+
+#[test]
+fn other_words_of_an_entry_stay_in_the_page_and_are_named() {
+    let scratch = Scratch::new();
+    scratch.write(".ralph/progress.md", "# Progress Log\n");
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    let log = [
+        "log",
+        "task_completed",
+        "--task",
+        "1",
+        "--description",
+        "one",
+    ];
+    assert_eq!(scratch.piton(&log).exit, 0);
+    let page = scratch.read(".ralph/progress.md");
+    let edited = page.replace("- one", "- one and a half");
+    assert_ne!(page, edited);
+    scratch.write(".ralph/progress.md", &edited);
+    let said = scratch.piton(&["files", "sync"]);
+    assert!(
+        said.err.contains("has other words for"),
+        "{page}{}{}",
+        said.out,
+        said.err
+    );
+    assert_eq!(scratch.read(".ralph/progress.md"), edited);
+    let again = scratch.piton(&["files", "sync"]);
+    assert!(!again.err.contains("has other words for"), "{}", again.err);
+}

@@ -50,6 +50,19 @@ impl News {
         }))
     }
 
+    /// Other words of known things are not taken from a file that has too few of
+    /// them; none where there are none.
+    pub(super) fn not_taken(file: &str, names: &[String]) -> Option<Self> {
+        let (first, more) = (names.first()?, names.len() - 1);
+        let what = match more {
+            0 => format!("`{first}`"),
+            more => format!("`{first}` and {more} more"),
+        };
+        Some(Self::Left(format!(
+            "{file} has other words for {what}: they stay there, and the journal keeps what was recorded; record what is new with `piton log`"
+        )))
+    }
+
     /// A person is asked about a file from now on.
     pub(super) fn asked(file: &str) -> Self {
         Self::Asked(format!(

@@ -366,7 +366,10 @@ impl NativeFile for ProjectSync<'_, '_> {
             true => KnownThings::Keep,
             false => KnownThings::Ask,
         };
-        let left = left_in(&version);
+        let mut left = left_in(&version);
+        if self.file.by_name_alone {
+            left.extend(News::not_taken(self.file.path, &reworded_in(&version)));
+        }
         let missing = missing_in(&version);
         let mut looked = self.take_found(version, may_be_agents, known)?;
         let is_asked = looked.standing == Standing::Asked;
@@ -901,6 +904,18 @@ fn missing_in(version: &Version) -> Vec<String> {
         .filter(|name| !there.contains(name))
         .map(str::to_owned)
         .collect()
+}
+
+/// The names of what a version says otherwise than piton wrote it last.
+fn reworded_in(version: &Version) -> Vec<String> {
+    let written = version.base.iter().flat_map(|base| &base.found);
+    let is_reworded = |was: &&Found| {
+        let mut there = version.took.found.iter();
+        let now = there.find(|now| name_of(now).is_some() && name_of(now) == name_of(was));
+        now.is_some_and(|now| says(now) != says(was))
+    };
+    let names = written.filter(is_reworded).filter_map(name_of);
+    names.map(str::to_owned).collect()
 }
 
 fn is_removed(found: &Found) -> bool {
