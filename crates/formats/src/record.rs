@@ -279,9 +279,10 @@ impl<R: Record + Default> Optional for R {
     }
 }
 
-/// Gives a type of single values its two directions.
+/// Gives a type of single values its two directions: what is written of it, how
+/// it is read, leniently or not, and what to call for where it is something else.
 macro_rules! optional {
-    ($type:ty, $value:ident => $written:expr, $read:expr, $wanted:expr) => {
+    ($type:ty: $value:ident => $written:expr, $read:expr, $wanted:expr) => {
         impl Optional for $type {
             fn written(&self) -> Written<'_> {
                 let $value = self;
@@ -299,21 +300,28 @@ macro_rules! optional {
     };
 }
 
-optional!(bool, flag => Written::Flag(*flag), |node: &Node, _| node.as_bool(), |lenient| {
-    if lenient { "`true` or `false`" } else { "true or false" }
-});
-optional!(u64, count => Written::Integer((*count).into()), |node: &Node, lenient| {
-    if lenient { count(node) } else { node.as_u64() }
-}, whole_number);
-optional!(f64, number => Written::Number(*number), |node: &Node, lenient: bool| {
-    node.as_f64().filter(|number| !lenient || number.is_finite())
-}, |_| "a number");
-optional!(
-    usize,
-    index => Written::Integer(i128::try_from(*index).unwrap_or(i128::MAX)),
+optional! {
+    bool: flag => Written::Flag(*flag),
+    |node: &Node, _| node.as_bool(),
+    |lenient| if lenient { "`true` or `false`" } else { "true or false" }
+}
+optional! {
+    u64: count => Written::Integer((*count).into()),
+    |node: &Node, lenient| if lenient { count(node) } else { node.as_u64() },
+    whole_number
+}
+optional! {
+    f64: number => Written::Number(*number),
+    |node: &Node, lenient: bool| {
+        node.as_f64().filter(|number| !lenient || number.is_finite())
+    },
+    |_| "a number"
+}
+optional! {
+    usize: index => Written::Integer(i128::try_from(*index).unwrap_or(i128::MAX)),
     |node: &Node, _| usize::try_from(node.as_u64()?).ok(),
     whole_number
-);
+}
 
 fn whole_number(lenient: bool) -> &'static str {
     if lenient {

@@ -11,7 +11,7 @@ use super::progress::{
     Children, Current, Gate, GateStatus, HumanNeeded, PhaseNode, PhaseStatus, Progress,
     SprintStatus, Stats,
 };
-use super::shape::{CURRENT, GATE, HUMAN_NEEDED, NODE, PROGRESS};
+use super::shape::{CURRENT, GATE, NODE, PROGRESS};
 use super::workflow::syntax_problems;
 use crate::problem::Problem;
 use crate::record::{At, Manner, Record, Slot, Written, fill, others};
@@ -219,10 +219,13 @@ pub(super) fn read_human_needed(node: &Node, at: &mut At<'_, '_>) -> Option<Huma
     };
     let details = node.get("details").filter(|details| !details.is_null());
     let details = details.and_then(Node::text).map(str::to_owned);
-    let mut extra = others(node, HUMAN_NEEDED);
-    if let (None, Some(unread)) = (&details, node.get("details")) {
-        extra.push(("details".to_owned(), unread.clone()));
-    }
+    let mut extra = others(node, &[]);
+    extra.retain(|(key, _)| match key.as_str() {
+        "reason" => false,
+        // What is no text is kept as it stands.
+        "details" => details.is_none(),
+        _ => true,
+    });
     Some(HumanNeeded {
         reason: reason.to_owned(),
         details,

@@ -121,6 +121,7 @@ record! {
 
 /// The keys of a kind of node: its own ones, and those that all kinds have.
 const fn node<const N: usize>(own: &[Field], all_kinds: &[Field]) -> [Field; N] {
+    // Behind `id`, `status`, `prompt`, `steps` and `phases`.
     const SHARED_FROM: usize = 5;
     let mut all = [own[0]; N];
     let mut at = 0;
@@ -145,6 +146,7 @@ static PHASE_KEYS: [Field; 23] = {
         may("steps", Shape::List(&Shape::Named(&STEP))),
     ];
     let mut fields = node(&own, NODE);
+    // The key `break`.
     fields[7] = fields[7].about("Whether the sprint stops behind it");
     fields
 };
