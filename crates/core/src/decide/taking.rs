@@ -4,7 +4,10 @@
 //! says the same is passed over; what is known and says something else is
 //! somebody's edit, or somebody who gave the same name to another thing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
 
 use super::recording::{keep_found_attempt, log, tell_entry};
 use super::remembering;
@@ -176,10 +179,70 @@ fn says_it(story: &Story<'_>, of: &Named, found: &Found) -> bool {
 
 fn ask(story: &mut Story<'_>, path: &str, changed: &[String]) {
     let question = format!("{path} says something else than the journal");
-    let details = format!("differs: {}", changed.join(", "));
+    let details = changed.join("\n");
     let ways = || vec![Way::FileHolds, Way::PitonHolds, Way::Merged];
     let run = crate::id::RunId::PROJECT;
     story.ask_about_file(run, path, ((question, Some(details)), Vec::new()), ways);
+}
+
+/// What only says where a thing comes from, or how often it was used.
+const UNTOLD: [&str; 11] = [
+    "added_after",
+    "at",
+    "evidence",
+    "external_id",
+    "id",
+    "learned_at",
+    "mark",
+    "native",
+    "source_attempt",
+    "source_item",
+    "times_referenced",
+];
+/// So much of a value is told.
+const TOLD_CHARS: usize = 80;
+
+/// In what the file differs from the journal, with both values.
+fn differences(name: &str, file: &impl Serialize, journal: &impl Serialize) -> String {
+    let (file, journal) = (fields(file), fields(journal));
+    let keys: BTreeSet<&String> = file.keys().chain(journal.keys()).collect();
+    let value = |of: &BTreeMap<String, String>, key: &String| match of.get(key) {
+        Some(value) if value.chars().count() > TOLD_CHARS => {
+            let start: String = value.chars().take(TOLD_CHARS).collect();
+            format!("`{start}…`")
+        }
+        Some(value) => format!("`{value}`"),
+        None => "nothing".to_owned(),
+    };
+    let differs = |key: &&&String| file.get(**key) != journal.get(**key);
+    let told = keys.iter().filter(differs).map(|key| {
+        let (file, journal) = (value(&file, key), value(&journal, key));
+        format!("{key}: {file} in the file, {journal} in the journal")
+    });
+    let told: Vec<String> = told.collect();
+    format!("`{name}` differs in {}", told.join("; "))
+}
+
+/// The fields of a thing as texts; those of what is nested stand beside them.
+fn fields(thing: &impl Serialize) -> BTreeMap<String, String> {
+    let mut fields = BTreeMap::new();
+    push_fields(&mut fields, serde_json::to_value(thing).unwrap_or_default());
+    fields.retain(|key, _| !UNTOLD.contains(&key.as_str()));
+    fields
+}
+
+fn push_fields(fields: &mut BTreeMap<String, String>, thing: Value) {
+    let Value::Object(map) = thing else { return };
+    for (key, value) in map {
+        match value {
+            Value::Null => {}
+            Value::Object(_) => push_fields(fields, value),
+            Value::String(text) => drop(fields.insert(key, text)),
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+                fields.insert(key, value.to_string());
+            }
+        }
+    }
 }
 
 /// A name for a thing of somebody else who used one that is taken.
@@ -221,7 +284,7 @@ fn take_entry(
     }
     if is == Is::ItOrNew && is_same_time(row.timestamp, entry.at.as_deref()) {
         match known {
-            KnownThings::Ask => changed.push(name.clone()),
+            KnownThings::Ask => changed.push(differences(name, entry, &row.entry)),
             KnownThings::Keep => {}
             KnownThings::Take => story.tell(Event::EntryRevised {
                 position,
@@ -324,7 +387,9 @@ fn take_attempt(
             ..told.clone()
         };
         match known {
-            KnownThings::Ask => changed.push(name),
+            KnownThings::Ask => {
+                changed.push(differences(&name, &revised.report, &row.report));
+            }
             KnownThings::Keep => {}
             KnownThings::Take => story.tell(Event::AttemptRevised(Box::new(revised))),
         }
@@ -389,7 +454,13 @@ fn take_memory(
                     }
                     KnownThings::Take => revise(story, &row, memory),
                     KnownThings::Keep => {}
-                    KnownThings::Ask => changed.push(row.id.clone()),
+                    KnownThings::Ask if is_revived => {
+                        changed.push(format!(
+                            "`{}` holds in the file, and is retired here",
+                            row.id
+                        ));
+                    }
+                    KnownThings::Ask => changed.push(differences(&row.id, memory, &row.memory)),
                 }
             }
             row.id
@@ -420,7 +491,7 @@ fn take_removal(
     };
     let id = row.id.clone();
     match known {
-        KnownThings::Ask => changed.push(id),
+        KnownThings::Ask => changed.push(format!("`{id}` is not in the file any more")),
         KnownThings::Keep => {}
         KnownThings::Take => story.tell(Event::MemoryRetired {
             id,

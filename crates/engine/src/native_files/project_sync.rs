@@ -763,14 +763,36 @@ impl ProjectSync<'_, '_> {
         let Some(here) = git::checked_out(&self.session.project.work_tree) else {
             return behind;
         };
-        let is_here = |row: &Fresh| {
+        let is_own = |row: &Fresh| {
             let there = row.checkout();
             there.is_none_or(|there| there.belongs_to_branch_of(&here))
         };
-        if !behind.rows.iter().all(is_here) && self.is_tracked() {
-            behind.rows.retain(is_here);
+        if behind.rows.iter().all(is_own) || !self.is_tracked() {
+            return behind;
         }
+        let merged = self.merged_branches(&behind);
+        let has_come = |row: &Fresh| {
+            let there = row.checkout();
+            let tip = there.and_then(|there| merged.get(there.branch.as_deref()?)?.as_ref());
+            // What was recorded at the last commit of a branch may be in none yet.
+            tip.is_some() && tip != there.and_then(|there| there.commit.as_ref())
+        };
+        behind.rows.retain(|row| is_own(row) || has_come(row));
         behind
+    }
+
+    /// The last commit of each branch that rows came about on, where the history of
+    /// what is checked out has it.
+    fn merged_branches(&self, behind: &Behind) -> BTreeMap<String, Option<String>> {
+        let project = &self.session.project;
+        let checkouts = behind.rows.iter().filter_map(Fresh::checkout);
+        let branches: BTreeSet<&String> = checkouts.filter_map(|on| on.branch.as_ref()).collect();
+        let merged = branches.into_iter().map(|branch| {
+            let tip = git::tip_of_branch(&project.work_tree, branch);
+            let tip = tip.filter(|tip| has_grown_from(project, tip));
+            (branch.clone(), tip)
+        });
+        merged.collect()
     }
 
     /// The rows that came about on no branch, as in the middle of a rebase: each
