@@ -89,13 +89,13 @@ pub fn slug(text: &str) -> String {
 
 /// `base`, or the first of `base-2`, `base-3` … that is free.
 #[must_use]
-pub fn free(base: &str, taken: &BTreeSet<String>) -> String {
-    if !taken.contains(base) {
+pub fn free(base: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    if !is_taken(base) {
         return base.to_owned();
     }
     (2_u64..)
         .map(|nth| format!("{base}-{nth}"))
-        .find(|name| !taken.contains(name))
+        .find(|name| !is_taken(name))
         .unwrap_or_else(|| base.to_owned())
 }
 
@@ -196,6 +196,20 @@ impl FreeNumbers {
             .find(|number| !is_given(*number))
             .unwrap_or(self.beyond)
     }
+
+    /// Those of them that come after one that was given out.
+    #[must_use]
+    pub fn after(self, given: u64) -> Self {
+        let next = given.saturating_add(1);
+        match self.until.filter(|until| given >= *until) {
+            Some(until) => Self {
+                from: until,
+                beyond: next,
+                ..self
+            },
+            None => Self { from: next, ..self },
+        }
+    }
 }
 
 /// What the name of an entry of that time begins with: `entry-20260115-103000-`.
@@ -225,7 +239,7 @@ const ENTRY_CHANCE_MAX: usize = 12;
 
 /// A free name for an entry of that time. `chance` is any fresh id.
 #[must_use]
-pub fn entry_name(time: Timestamp, chance: Uuid, taken: &BTreeSet<String>) -> String {
+pub fn entry_name(time: Timestamp, chance: Uuid, is_taken: impl Fn(&str) -> bool) -> String {
     let prefix = entry_prefix(time);
     let letters = base36(chance);
     let tries = (ENTRY_CHANCE..=ENTRY_CHANCE_MAX).flat_map(|count| {
@@ -234,11 +248,11 @@ pub fn entry_name(time: Timestamp, chance: Uuid, taken: &BTreeSet<String>) -> St
     });
     for letters in tries {
         let name = format!("{prefix}{letters}");
-        if !taken.contains(&name) {
+        if !is_taken(&name) {
             return name;
         }
     }
-    free(&format!("{prefix}{letters}"), taken)
+    free(&format!("{prefix}{letters}"), is_taken)
 }
 
 /// The random bits of an id as digits and lower-case letters.
@@ -296,6 +310,11 @@ mod tests {
             given.insert(free.first(|number| given.contains(&number)));
         }
         assert_eq!(given, BTreeSet::from([4, 5, 4712, 4713]));
+        let mut left = free;
+        for number in given {
+            assert_eq!(left.first(|_| false), number);
+            left = left.after(number);
+        }
         assert_eq!(FreeNumbers::among(&taken, 6).from, 8);
         assert_eq!(
             FreeNumbers::among(&BTreeSet::new(), 1),
@@ -319,10 +338,6 @@ mod tests {
         }
     }
 
-    fn taken(names: &[&str]) -> BTreeSet<String> {
-        names.iter().map(|name| (*name).to_owned()).collect()
-    }
-
     #[test]
     fn a_slug_fits_the_pattern_of_seed_000() {
         for (text, expect) in [
@@ -339,8 +354,9 @@ mod tests {
 
     #[test]
     fn a_name_that_is_taken_gets_the_next_number() {
-        assert_eq!(free("a-1", &taken(&[])), "a-1");
-        assert_eq!(free("a-1", &taken(&["a-1", "a-1-2"])), "a-1-3");
+        let taken = ["a-1", "a-1-2"];
+        assert_eq!(free("a-1", |_| false), "a-1");
+        assert_eq!(free("a-1", |name| taken.contains(&name)), "a-1-3");
     }
 
     #[test]
@@ -349,7 +365,7 @@ mod tests {
         let chance = Uuid::from_u128(0x0190_0000_0000_7000_8abc_def0_1234_5678);
         let mut given = BTreeSet::new();
         for _ in 0..500 {
-            let name = entry_name(time, chance, &given);
+            let name = entry_name(time, chance, |name| given.contains(name));
             assert!(name.starts_with("entry-20260115-103000-"), "{name}");
             assert!(given.insert(name));
         }

@@ -133,6 +133,12 @@ impl Tables {
         }
     }
 
+    /// The rows from one key up to another, which are of one table where the keys
+    /// are the first ones of two.
+    fn rows_between(&self, first: Key, end: Key) -> impl DoubleEndedIterator<Item = &Row> {
+        self.rows.range(first..end).map(|(_, row)| row)
+    }
+
     /// All rows, in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &Row)> {
         self.rows.iter()
@@ -468,29 +474,44 @@ impl Tables {
     /// All entries, in the order in which they were stored: what was taken from
     /// a file may have happened before what stands before it.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &EntryRow> {
-        self.rows.values().filter_map(|row| {
-            if let Row::Entry(entry) = row {
-                Some(&**entry)
-            } else {
-                None
-            }
-        })
+        self.rows_between(Key::Entry(0), Key::Blocker(None, None))
+            .filter_map(|row| {
+                if let Row::Entry(entry) = row {
+                    Some(&**entry)
+                } else {
+                    None
+                }
+            })
+    }
+
+    /// What blocks a task, unless something has completed it since.
+    #[must_use]
+    pub fn blocker(&self, spec: &Option<String>, task_id: &Option<String>) -> Option<&BlockerRow> {
+        match self.rows.get(&Key::Blocker(spec.clone(), task_id.clone())) {
+            Some(Row::Blocker(row)) => Some(row),
+            Some(_) | None => None,
+        }
     }
 
     /// The blocked tasks that nothing has completed since.
     pub fn blockers(&self) -> impl Iterator<Item = &BlockerRow> {
-        self.rows.values().filter_map(|row| {
-            if let Row::Blocker(blocker) = row {
-                Some(&**blocker)
-            } else {
-                None
-            }
-        })
+        self.rows_between(Key::Blocker(None, None), Key::Memory(String::new()))
+            .filter_map(|row| {
+                if let Row::Blocker(blocker) = row {
+                    Some(&**blocker)
+                } else {
+                    None
+                }
+            })
     }
 
     /// Everything remembered, by id.
     pub fn memory(&self) -> impl Iterator<Item = &MemoryRow> {
-        self.rows.values().filter_map(|row| {
+        self.rows_between(
+            Key::Memory(String::new()),
+            Key::Name(Space::ALL[0], String::new()),
+        )
+        .filter_map(|row| {
             if let Row::Memory(memory) = row {
                 Some(&**memory)
             } else {
@@ -527,15 +548,26 @@ impl Tables {
         }
     }
 
-    /// All names, by space.
-    pub fn names(&self) -> impl Iterator<Item = &NameRow> {
-        self.rows.values().filter_map(|row| {
-            if let Row::Name(name) = row {
-                Some(&**name)
-            } else {
-                None
-            }
-        })
+    /// The names of a space that begin so, in their order.
+    pub fn names_from<'t>(
+        &'t self,
+        space: Space,
+        start: &'t str,
+    ) -> impl Iterator<Item = &'t NameRow> {
+        let names = self.rows.range(Key::Name(space, start.to_owned())..);
+        names
+            .map_while(|(_, row)| match row {
+                Row::Name(row) => Some(&**row),
+                Row::Run(_)
+                | Row::Item(_)
+                | Row::Attempt(_)
+                | Row::Decision(_)
+                | Row::Entry(_)
+                | Row::Blocker(_)
+                | Row::Memory(_)
+                | Row::Face(_) => None,
+            })
+            .take_while(move |row| row.space == space && row.name.starts_with(start))
     }
 
     /// Every native file that is or was a face, by path.

@@ -123,11 +123,12 @@ fn named(found: Vec<Found>, to: &FaceFile, now: Timestamp) -> Vec<Thing> {
             Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => Some(was.clone()),
         };
         let is_now = is_now.map(|mut thing| {
+            let is_taken = |name: &str| taken.contains(name);
             match &mut thing {
                 Found::Entry(entry) => {
                     let time = entry.at.as_deref().and_then(|at| at.parse().ok());
                     let own = || format!("{}{nth:03}", entry_prefix(time.unwrap_or(now)));
-                    entry.name = Some(free(&entry.name.clone().unwrap_or_else(own), &taken));
+                    entry.name = Some(free(&entry.name.clone().unwrap_or_else(own), is_taken));
                     taken.extend(entry.name.clone());
                 }
                 Found::Attempt(told) => {
@@ -137,7 +138,7 @@ fn named(found: Vec<Found>, to: &FaceFile, now: Timestamp) -> Vec<Thing> {
                     let name = told.name.take();
                     let name = name.filter(|name| Pattern::EntryId.matches(name));
                     let name = name.unwrap_or_else(|| format!("{}-{number}", slug(&told.item)));
-                    told.name = Some(free(&name, &taken));
+                    told.name = Some(free(&name, is_taken));
                     taken.extend(told.name.clone());
                 }
                 Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => {}

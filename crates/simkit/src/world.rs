@@ -360,10 +360,7 @@ impl World {
     }
 
     fn names_from(&self, space: Space, start: &str) -> Vec<Row> {
-        let fits = self
-            .tables
-            .names()
-            .filter(|row| row.space == space && row.name.starts_with(start));
+        let fits = self.tables.names_from(space, start);
         fits.map(|row| Row::Name(Box::new(row.clone()))).collect()
     }
 
@@ -468,9 +465,8 @@ impl World {
             }
             Need::NamesFrom(space, start) => self.names_from(*space, start),
             Need::NamedFrom(space, start) => {
-                let names = self.tables.names();
+                let names = self.tables.names_from(*space, start);
                 names
-                    .filter(|row| row.space == *space && row.name.starts_with(start.as_str()))
                     .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.of_key()])
                     .filter_map(get)
                     .collect()

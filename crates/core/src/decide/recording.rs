@@ -1,7 +1,5 @@
 //! What people, agents and other programs tell of: entries, attempts, memory.
 
-use std::collections::BTreeSet;
-
 use uuid::Uuid;
 
 use super::remembering::{keep_resolution, learn_from_report};
@@ -24,8 +22,8 @@ const OWN_NAME: &str = "project";
 /// Logs an entry under the name that it has, or under a fresh one.
 pub(super) fn log(story: &mut Story<'_>, mut entry: Entry) {
     if entry.name.is_none() {
-        let taken = names(story, Space::Entry);
-        entry.name = Some(entry_name(story.rows.now, chance(story), &taken));
+        let is_taken = |name: &str| is_name(story, Space::Entry, name);
+        entry.name = Some(entry_name(story.rows.now, chance(story), is_taken));
     }
     tell_entry(story, entry);
 }
@@ -43,10 +41,9 @@ pub(super) fn tell_entry(story: &mut Story<'_>, entry: Entry) {
     story.tell(Event::EntryLogged(Box::new(entry)));
 }
 
-/// Every name of a space that is known here.
-fn names(story: &Story<'_>, space: Space) -> BTreeSet<String> {
-    let rows = story.tables.names().filter(|row| row.space == space);
-    rows.map(|row| row.name.clone()).collect()
+/// Whether a name of a space is known here.
+pub(super) fn is_name(story: &Story<'_>, space: Space, name: &str) -> bool {
+    story.tables.named(space, name).is_some()
 }
 
 /// A fresh id for each event of the story.
@@ -60,7 +57,7 @@ pub(super) fn attempt_name(story: &Story<'_>, item: &str, number: u32) -> String
     let tag = story.rows.naming.tag();
     let tag = tag.map(|tag| format!("{tag}-")).unwrap_or_default();
     let base = format!("{}-{tag}{number}", slug(item));
-    free(&base, &names(story, Space::Attempt))
+    free(&base, |name| is_name(story, Space::Attempt, name))
 }
 
 /// Logs among the sessions what came of an attempt: see the table of states in
@@ -123,8 +120,8 @@ fn about_item(story: &Story<'_>, (run, node): (RunId, &Node), entry: Entry) -> E
 
 pub(super) fn tell_attempt(story: &mut Story<'_>, told: &ToldAttempt) -> Result<(), Refusal> {
     let name = told.name.clone();
-    let taken = names(story, Space::Attempt);
-    let name = name.map(|name| free(&name, &taken));
+    let is_taken = |name: &str| is_name(story, Space::Attempt, name);
+    let name = name.map(|name| free(&name, is_taken));
     let told = keep_attempt(story, told, name, Learns::Yes)?;
     let at = told.ended_at.map(|at| at.to_string());
     let took_s = told.report.duration_s;

@@ -47,9 +47,11 @@ pub(super) fn keep(story: &mut Story<'_>, memory: &Memory) -> String {
         .clone()
         .filter(|id| memory.kind.number(id).is_some() && story.tables.remembered(id).is_none());
     let id = own.unwrap_or_else(|| {
-        let free = story.rows.free_numbers[memory.kind as usize];
+        let free = story.free_numbers[memory.kind as usize];
         let is_given = |number| story.tables.remembered(&memory.kind.id(number)).is_some();
-        memory.kind.id(free.first(is_given))
+        let number = free.first(is_given);
+        story.free_numbers[memory.kind as usize] = free.after(number);
+        memory.kind.id(number)
     });
     let memory = Memory {
         id: Some(id.clone()),

@@ -12,6 +12,8 @@ use crate::event::{Event, ItemMoved};
 use crate::id::{DecisionId, EventId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::journal::{Draft, Stamp};
+use crate::memory::KINDS;
+use crate::name::FreeNumbers;
 use crate::needs::Rows;
 use crate::refusal::Refusal;
 use crate::run::{Pause, RunRow, RunState};
@@ -48,6 +50,9 @@ pub(super) struct Story<'a> {
     /// Where events go that no other stream is for.
     home: StreamId,
     next_decision: u64,
+    /// The numbers that no memory was given yet, by kind: the numbers before
+    /// them need not be looked at again.
+    pub(super) free_numbers: [FreeNumbers; KINDS],
     drafts: Vec<Draft>,
 }
 
@@ -61,6 +66,7 @@ impl<'a> Story<'a> {
             attempts_at: None,
             home,
             next_decision: rows.next_decision,
+            free_numbers: rows.free_numbers,
             drafts: Vec::new(),
         }
     }

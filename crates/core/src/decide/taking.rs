@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::recording::{keep_found_attempt, log, tell_entry};
+use super::recording::{is_name, keep_found_attempt, log, tell_entry};
 use super::remembering;
 use super::story::Story;
 use crate::attempt::{AttemptRow, ToldAttempt};
@@ -148,9 +148,8 @@ fn told_before(story: &Story<'_>, found: &Found) -> bool {
         return false;
     };
     let start = format!("{name}-");
-    story.tables.names().any(|row| {
-        row.space == space && row.name.starts_with(&start) && says_it(story, &row.of, found)
-    })
+    let mut others = story.tables.names_from(space, &start);
+    others.any(|row| says_it(story, &row.of, found))
 }
 
 /// The name that a file gives an entry or an attempt.
@@ -247,9 +246,7 @@ fn push_fields(fields: &mut BTreeMap<String, String>, thing: Value) {
 
 /// A name for a thing of somebody else who used one that is taken.
 fn other_name(story: &Story<'_>, space: Space, name: &str) -> String {
-    let rows = story.tables.names().filter(|row| row.space == space);
-    let taken: BTreeSet<String> = rows.map(|row| row.name.clone()).collect();
-    free(name, &taken)
+    free(name, |name| is_name(story, space, name))
 }
 
 fn take_entry(
@@ -312,13 +309,12 @@ fn resolve_what_blocked(story: &mut Story<'_>, entry: &Entry) {
         let said = entry.text("issue").or_else(|| entry.text("description"));
         said.map(str::to_owned)
     };
-    let is_it = |row: &&BlockerRow| {
+    let blocker = story.tables.blocker(&entry.spec, &entry.task_id);
+    let is_it = |row: &BlockerRow| {
         let last = row.entries.last().map(|row| &row.entry);
-        row.spec == entry.spec
-            && row.task_id == entry.task_id
-            && last.is_some_and(|last| problem(last) == problem(entry))
+        last.is_some_and(|last| problem(last) == problem(entry))
     };
-    if entry.kind == EntryType::DebugResolved && story.tables.blockers().any(|row| is_it(&row)) {
+    if entry.kind == EntryType::DebugResolved && blocker.is_some_and(is_it) {
         story.tell(Event::BlockerResolved {
             spec: entry.spec.clone(),
             task_id: entry.task_id.clone(),

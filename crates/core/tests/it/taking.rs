@@ -1,11 +1,16 @@
 //! What is taken in from the files of others: each thing once, whatever name
 //! its writer gave it, and a person is asked once about what was changed.
 
+use std::time::{Duration, Instant};
+
 use piton_core::attempt::{Outcome, Report, Spend, ToldAttempt, Usage};
 use piton_core::command::{Found, KnownThings, TakenFile};
 use piton_core::entry::{Entry, EntryType};
-use piton_core::memory::{Memory, MemoryKind};
-use piton_core::{Command, Event, Recorded, RunId};
+use piton_core::memory::{KINDS, Memory, MemoryKind};
+use piton_core::name::{FreeNumbers, Naming};
+use piton_core::{
+    Actor, Command, DecisionId, Event, Facts, HolderKnown, Recorded, Rows, RunId, Tables, decide,
+};
 
 use crate::world::{World, node};
 
@@ -402,4 +407,65 @@ fn what_an_attempt_used_is_not_taken_back_by_a_file_that_says_nothing_of_it() {
     let own = world.tables.run(RunId::PROJECT).expect("it has a row");
     assert_eq!(own.spend, Spend::of(&usage));
     world.check();
+}
+
+/// How long it takes to decide on so many things of a file that is new.
+#[expect(clippy::disallowed_methods, reason = "a budget is measured")]
+fn time_to_take(count: usize, found: fn(usize) -> Found) -> Duration {
+    let command = Command::TakeFile(Box::new(TakenFile {
+        path: "f".to_owned(),
+        found: (0..count).map(found).collect(),
+        known: KnownThings::Ask,
+        written: Vec::new(),
+    }));
+    let rows = Rows {
+        tables: Tables::default(),
+        now: NOON.parse().expect("a time"),
+        next_decision: 1,
+        lease_expires: None,
+        free_numbers: [FreeNumbers::all_from(1); KINDS],
+        naming: Naming::ALONE,
+        standings: None,
+    };
+    let facts = Facts {
+        actor: Actor::File("f".to_owned()),
+        decision: DecisionId(uuid::Uuid::from_u128(1 << 64)),
+        holder: HolderKnown::Nothing,
+        checkout: None,
+    };
+    let once = || {
+        let begun = Instant::now();
+        let drafts = decide(&rows, &command, &facts).expect("nothing is known");
+        assert!(drafts.len() >= count, "{}", drafts.len());
+        begun.elapsed()
+    };
+    let times = [once(), once(), once()];
+    times.into_iter().min().unwrap_or_default()
+}
+
+#[test]
+fn four_times_as_many_things_of_a_file_take_four_times_as_long() {
+    let nameless = |at: usize| {
+        Found::Entry(Box::new(Entry {
+            mark: Some(format!("mark-{at}")),
+            at: Some(NOON.to_owned()),
+            ..Entry::bare(EntryType::TaskCompleted).saying("description", at.to_string())
+        }))
+    };
+    let named = |at: usize| entry(&format!("entry-{at}"), NOON, "done");
+    let sign = |at: usize| {
+        Found::Memory(Box::new(Memory {
+            title: Some(format!("Sign {at}")),
+            ..Memory::bare(MemoryKind::Guardrail, "look")
+        }))
+    };
+    let kinds: [(&str, fn(usize) -> Found); 3] =
+        [("nameless", nameless), ("named", named), ("sign", sign)];
+    for (kind, found) in kinds {
+        let (few, many) = (time_to_take(500, found), time_to_take(2_000, found));
+        // Sixteen times as long, and seconds, is what a look at all others for each
+        // would take; less than a second may be the noise of a busy machine.
+        let is_short = many < Duration::from_secs(1);
+        assert!(is_short || many < few * 9, "{kind}: {few:?}, then {many:?}");
+    }
 }

@@ -63,7 +63,7 @@ pub(crate) fn rows(took: &Took) -> Vec<Row> {
             Row::Entry(row) => &mut row.entry.name,
             Row::Memory(_) => continue,
         };
-        let free = piton_core::name::free(name.as_deref().unwrap(), &taken);
+        let free = piton_core::name::free(name.as_deref().unwrap(), |name| taken.contains(name));
         taken.insert(free.clone());
         *name = Some(free);
     }

@@ -116,9 +116,7 @@ impl Picked<'_> {
             }
             Need::NamesFrom(space, start) => self.names_from(*space, start),
             Need::NamedFrom(space, start) => {
-                let fits = all
-                    .names()
-                    .filter(|row| row.space == *space && row.name.starts_with(start.as_str()));
+                let fits = all.names_from(*space, start);
                 self.keys(
                     fits.flat_map(|row| [Key::Name(row.space, row.name.clone()), row.of_key()]),
                 );
@@ -157,9 +155,7 @@ impl Picked<'_> {
 
     fn names_from(&mut self, space: Space, start: &str) {
         let all = self.all;
-        let fits = all
-            .names()
-            .filter(|row| row.space == space && row.name.starts_with(start));
+        let fits = all.names_from(space, start);
         self.keys(fits.map(|row| Key::Name(row.space, row.name.clone())));
     }
 

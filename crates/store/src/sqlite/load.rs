@@ -191,11 +191,8 @@ impl Loader<'_> {
 
     fn named_from(&mut self, space: Space, start: &str) -> Result<()> {
         self.names_from(space, start)?;
-        let names = self.tables.names();
-        let named: Vec<Key> = names
-            .filter(|row| row.space == space && row.name.starts_with(start))
-            .map(piton_core::name::NameRow::of_key)
-            .collect();
+        let names = self.tables.names_from(space, start);
+        let named: Vec<Key> = names.map(piton_core::name::NameRow::of_key).collect();
         named.iter().try_for_each(|key| self.key(key))
     }
 
