@@ -25,7 +25,7 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             paths: &[".ralph/guardrails.md", "guardrails.md"],
             read: |source| guardrails::read(source).1,
             strict: Strict::Text(guardrails::check),
-            counts: guardrails::counts,
+            counts: face::guardrails_md::counts,
             merge: Some(&SIGNS),
             ..WORDS
         },
@@ -68,7 +68,7 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             show: face::guardrails_md::show,
             shows: face::guardrails_md::shows,
             ends: Some(guardrails::ends),
-            unread: Some(guardrails::unread),
+            unread: Some(face::guardrails_md::unread),
             ..FILE
         },
         FaceFile {

@@ -20,7 +20,7 @@ use crate::tree::Span;
 pub(in crate::ralph_dir) use edit::ends;
 pub use edit::{add_sign, change_sign, resolve_sign};
 pub(super) use lines::says_more;
-pub use read::{check, counts, read, unread};
+pub use read::{check, read};
 
 use crate::project_format::Unread;
 

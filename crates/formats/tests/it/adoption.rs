@@ -64,6 +64,21 @@ fn rules_are_counted_with_what_could_not_be_read() {
 }
 
 #[test]
+fn a_rule_that_another_one_of_its_name_displaces_is_counted_as_left() {
+    let text = "# G\n### Sign: Twice\n- **Trigger**: a\n- **Instruction**: one\n\
+                ### Sign: Twice\n- **Trigger**: b\n- **Instruction**: two\n";
+    assert_eq!(
+        told("ralph-guardrails", text),
+        ["rules 1/1: 5 ### Sign: Twice"]
+    );
+    let nameless = "# G\n## Sign: \n- **Trigger**: a\n- **Instruction**: one\n\
+                    ## Sign: One\n- **Trigger**: b\n- **Instruction**: two\n";
+    assert_eq!(told("ralph-guardrails", nameless), ["rules 1/1: 2 ## Sign"]);
+    let same = "# Rules\n\n- Look first\n- Look first\n";
+    assert_eq!(told("ralph-guardrails", same), ["rules 1/0"]);
+}
+
+#[test]
 fn keys_that_nothing_reads_are_named_with_the_nearest() {
     let list = "{\"features\": [\n  {\"id\": \"a\", \"verify\": \"make\", \"passes\": false},\n  {\"id\": \"b\", \"colour\": 1}\n]}\n";
     assert_eq!(

@@ -12,8 +12,10 @@ use piton_core::native::Native;
 
 use super::FACE;
 pub use super::detect_words as detect;
+use crate::adoption::{Count, Left, What};
 use crate::face::{About, CannotShow, Shown, Took};
 use crate::markdown::{EditError, one_line};
+use crate::project_format::Unread;
 use crate::ralph_dir::Source;
 use crate::ralph_dir::guardrails::edit::add_signs;
 use crate::ralph_dir::guardrails::{
@@ -60,6 +62,59 @@ pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
         .chain(gone)
         .collect();
     Took { found, problems }
+}
+
+/// The rules that are taken, and what may be one and is not.
+#[must_use]
+pub fn counts(source: Source<'_>) -> Vec<Count> {
+    let (all, _) = guardrails::read(source);
+    let taken = by_name(&all).into_keys().filter(|name| !name.is_empty());
+    let displaced = displaced(source.text, &all);
+    let left = with_unread(source.text, &all, displaced);
+    let left = left
+        .iter()
+        .map(|unread| Left::new(unread.line, &unread.text));
+    let count = Count::new(What::Rules, taken.count(), left);
+    vec![count.hinted("agents are told them as they stand; piton takes `### Sign: NAME` with Trigger and Instruction, each NAME once, and one line each")]
+}
+
+/// What may be rules that hold, and is not taken; of a text that cannot be read at
+/// all, everything.
+#[must_use]
+pub fn unread(text: &str) -> Vec<Unread> {
+    if crate::conflict::problem(Source { name: "", text }).is_some() {
+        let text = text.to_owned();
+        return vec![Unread { line: 1, text }];
+    }
+    let all = read(text);
+    let displaced = displaced(text, &all).filter(|sign| !sign.resolved);
+    with_unread(text, &all, displaced)
+}
+
+/// The signs that are not taken: those without a name, and those that say something
+/// else than the one that is taken under their name.
+fn displaced<'g>(text: &'g str, all: &'g Guardrails) -> impl Iterator<Item = &'g Sign> {
+    let taken = by_name(all);
+    all.signs.iter().filter(move |sign| {
+        let own = taken.get(sign.name.as_str());
+        let own = own.filter(|_| !sign.name.is_empty());
+        own.is_none_or(|own| memory_of(text, own) != memory_of(text, sign))
+    })
+}
+
+/// What cannot be read as rules and some signs, in the order of the file.
+fn with_unread<'g>(
+    text: &str,
+    all: &Guardrails,
+    signs: impl Iterator<Item = &'g Sign>,
+) -> Vec<Unread> {
+    let signs = signs.map(|sign| Unread {
+        line: sign.span.line,
+        text: text.get(sign.bytes.clone()).unwrap_or_default().to_owned(),
+    });
+    let mut left: Vec<Unread> = all.unread.iter().cloned().chain(signs).collect();
+    left.sort_by_key(|unread| unread.line);
+    left
 }
 
 fn read(text: &str) -> Guardrails {

@@ -4,10 +4,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::{Field, FieldName, Form, Guardrails, Sign, lines};
-use crate::adoption::{Count, Left, What};
 use crate::markdown::{Doc, Heading, Kind, dedent, indent_of, marker, one_line};
 use crate::problem::{Problem, Severity};
-use crate::project_format::Unread;
 use crate::sprint::Source;
 
 const REQUIRED: [FieldName; 3] = [
@@ -44,25 +42,6 @@ pub fn check(source: Source<'_>) -> Vec<Problem> {
         problem.severity = Severity::Error;
     }
     problems
-}
-
-/// The rules that are taken, and what may be one and is not.
-pub fn counts(source: Source<'_>) -> Vec<Count> {
-    let guardrails = read(source).0;
-    let left = guardrails.unread.iter();
-    let left = left.map(|unread| Left::new(unread.line, &unread.text));
-    let count = Count::new(What::Rules, guardrails.signs.len(), left);
-    vec![count.hinted("agents are told them as they stand; piton takes `### Sign: NAME` with Trigger and Instruction, and one line each")]
-}
-
-/// What may be rules, and could not be read as such; of a text that cannot be
-/// read at all, everything.
-pub fn unread(text: &str) -> Vec<Unread> {
-    if crate::conflict::problem(Source { name: "", text }).is_none() {
-        return read(Source { name: "", text }).0.unread;
-    }
-    let text = text.to_owned();
-    vec![Unread { line: 1, text }]
 }
 
 pub(super) fn sign_name<'t>(doc: &Doc<'t>, heading: &Heading) -> Option<&'t str> {
