@@ -955,3 +955,69 @@ fn how_an_attempt_ended_decides_whether_it_is_an_error() {
         assert_eq!(!text.is_empty(), is_shown, "{outcome:?}");
     }
 }
+
+// How long a large file takes.
+
+fn many_signs(count: usize) -> String {
+    let sign = |nth: usize| {
+        format!(
+            "\n### Sign: Sign {nth}\n- **Trigger**: when {nth}\n- **Instruction**: do {nth}\n- **Added after**: x\n"
+        )
+    };
+    let signs: String = (0..count).map(sign).collect();
+    format!("# G\n\n## Active Guardrails\n{signs}")
+}
+
+fn many_sessions(count: usize) -> String {
+    let session = |nth: usize| {
+        let done = format!("- [x] Criterion {nth} - laid\n  - Commit: abc{nth}\n");
+        format!(
+            "\n## Session {nth} (2026-01-15)\n\n### Completed\n{done}\n### Blockers Encountered\n- US-{nth}: stuck (resolved: {nth})\n\n**Session {nth} ended** - fine\n\n---\n"
+        )
+    };
+    let sessions: String = (0..count).map(session).collect();
+    format!("# Progress Log\n{sessions}")
+}
+
+/// How long it takes to count what of a text is taken, to take it, and to show it
+/// again in the same text.
+#[expect(clippy::disallowed_methods, reason = "a budget is measured")]
+fn time_to_adopt(path: &str, text: &str) -> std::time::Duration {
+    let file = piton_formats::registry::face_file_at(path).unwrap();
+    let format = piton_formats::format::at(path).unwrap();
+    let once = || {
+        let begun = std::time::Instant::now();
+        let adoption = format.adoption(Source { name: "f", text });
+        let mut took = (file.take)(text, None, &about(None));
+        let took_it = begun.elapsed();
+        assert!(adoption.is_whole(), "{adoption:?}");
+        for (found, nth) in took.found.iter_mut().zip(1..) {
+            if let Found::Memory(memory) = found {
+                memory.id = Some(format!("guardrail-{nth}"));
+            }
+        }
+        let rows = crate::logs::rows(&took);
+        let begun = std::time::Instant::now();
+        let shown = (file.show)(Some(text), &crate::logs::shown(&rows), &about(None));
+        let showed_it = begun.elapsed();
+        assert_eq!(shown.unwrap(), text);
+        took_it + showed_it
+    };
+    [once(), once(), once()].into_iter().min().unwrap()
+}
+
+#[test]
+fn a_file_four_times_as_large_is_adopted_in_four_times_the_time() {
+    let files: [(&str, fn(usize) -> String, usize); 2] = [
+        (".ralph/guardrails.md", many_signs, 150),
+        (".ralph/progress.md", many_sessions, 150),
+    ];
+    for (path, text, count) in files {
+        let few = time_to_adopt(path, &text(count));
+        let many = time_to_adopt(path, &text(4 * count));
+        // Sixteen times, and seconds, is what reading all of it for each of its
+        // parts takes; less than a second may be the noise of a busy machine.
+        let is_short = many < std::time::Duration::from_secs(1);
+        assert!(is_short || many < few * 9, "{path}: {few:?}, then {many:?}");
+    }
+}

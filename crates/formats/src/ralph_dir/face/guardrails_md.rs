@@ -266,6 +266,10 @@ fn changed(
     name: &str,
     fields: &[(FieldName, &str)],
 ) -> Result<String, EditError> {
+    // Most signs say what the journal says: the text is not read for each of them.
+    if fields.is_empty() {
+        return Ok(text);
+    }
     let mut out = text.clone();
     for (field, words) in fields {
         out = change_sign(&out, name, *field, words)?;
