@@ -228,11 +228,11 @@ pub fn convert(
     now: Timestamp,
 ) -> (String, Vec<Lost>) {
     let is_of = format::named(to).is_some_and(|to| (to.detect)(text) == Detected::Ours);
-    let (Some((format, source)), Some((_, target))) = (convertible(from), convertible(to)) else {
+    let (Some((format, source)), Some((other, target))) = (convertible(from), convertible(to))
+    else {
         return (String::new(), Vec::new());
     };
-    let is_same = convertible(to).is_some_and(|(other, _)| std::ptr::eq(other, format));
-    if is_same && is_of {
+    if std::ptr::eq(other, format) && is_of {
         return (text.to_owned(), Vec::new());
     }
     let outline = Outline::of((source, text), plan);
@@ -243,10 +243,19 @@ pub fn convert(
     };
     let again = read(to, read_back, RunId::PROJECT).0;
     let again = again.map(|plan| Outline::of((target, &written), &plan));
-    let lost = lost::lost(
-        (format::named(from), source, text, &outline),
-        (format::named(to), &written, again.as_ref()),
-    );
+    let from = lost::Text {
+        plans: format,
+        format: format::named(from),
+        conversion: source,
+        text,
+    };
+    let to = lost::Text {
+        plans: other,
+        format: format::named(to),
+        conversion: target,
+        text: &written,
+    };
+    let lost = lost::lost((&from, &outline), (&to, again.as_ref()));
     (written, lost)
 }
 
@@ -519,6 +528,19 @@ mod tests {
         let list = list.expect("a list");
         assert_eq!(list.items[1].title.as_deref(), Some("It floats"));
         assert_eq!(list.verification, ["make test"]);
+    }
+
+    #[test]
+    fn what_another_story_says_does_not_hide_a_loss() {
+        let text = r#"{"features": [
+            {"id": "f1", "description": "Build", "steps": ["Test"], "passes": false, "notes": "Ship"},
+            {"id": "f2", "description": "Test", "steps": [], "passes": false, "notes": "Test"},
+            {"id": "f3", "description": "Ship", "steps": [], "passes": false, "notes": ""}]}"#;
+        let lost = on_the_way("prd-features", "sdlc", text);
+        assert_eq!(lost, "2 notes, 1 steps");
+        for to in ["sprint-progress", "prd-user-stories", "task-file"] {
+            assert_eq!(on_the_way("prd-features", to, text), "", "{to}");
+        }
     }
 
     #[test]

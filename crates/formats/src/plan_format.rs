@@ -338,6 +338,9 @@ pub struct PlanFormat {
     pub companions: &'static [&'static str],
     /// How it is converted.
     pub conversions: &'static [Conversion],
+    /// The lines, from 1, at which the items begin in a text that is no document,
+    /// in the order of the plan.
+    pub lines_of_items: fn(&str) -> Vec<usize>,
     /// What an item is called, given what only the format has.
     pub title_of_native: fn(&Native) -> Option<String>,
     /// The words of an item that says in one line what is to be true.
@@ -378,6 +381,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     not_run: None,
     companions: &[],
     conversions: &[],
+    lines_of_items: |_| Vec::new(),
     title_of_native: |_| None,
     words_of_native: |_| None,
     criteria_in_prompt: |_| Vec::new(),

@@ -1,7 +1,8 @@
 //! What a plan loses on its way into another format: what its file says and its
 //! plan holds, less what the other file, read back, says and holds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use piton_core::ItemState;
 use piton_core::plan::{Plan, PlannedItem};
@@ -9,8 +10,8 @@ use serde::Serialize;
 
 use super::{Outline, Words, flat, is_leaf};
 use crate::format::Format;
-use crate::plan_format::Conversion;
-use crate::tree::{Kind, Node, Scalar, Value};
+use crate::plan_format::{Conversion, PlanFormat};
+use crate::tree::{Kind, Node, Scalar, Style, Value};
 
 /// What a format has no place for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,14 +24,27 @@ pub struct Lost {
 
 type Counted = Vec<(String, usize)>;
 
-/// What of a plan, with the format and the text that it was read from, does not
-/// stand in the text that was made of it.
+/// A text of a plan, with what is known of it.
+pub(super) struct Text<'a> {
+    pub(super) plans: &'a PlanFormat,
+    pub(super) format: Option<&'a Format>,
+    pub(super) conversion: Conversion,
+    pub(super) text: &'a str,
+}
+
+/// What of a plan, with the text that it was read from, does not stand in the text
+/// that was made of it, and in the plan that is read from that.
 pub(super) fn lost(
-    (from, source, text, outline): (Option<&Format>, Conversion, &str, &Outline),
-    (to, written, again): (Option<&Format>, &str, Option<&Outline>),
+    (from, outline): (&Text<'_>, &Outline),
+    (to, again): (&Text<'_>, Option<&Outline>),
 ) -> Vec<Lost> {
     let mut lost = again.map_or_else(Vec::new, |again| of_plan(outline, again));
-    lost.extend(of_text((from, text, source.judged), &Said::of(to, written)));
+    let none = Plan {
+        items: Vec::new(),
+        ..outline.plan.clone()
+    };
+    let back = again.map_or(&none, |again| &again.plan);
+    lost.extend(of_text((from, outline), (to, back)));
     lost.into_iter()
         .filter(|(_, count)| *count > 0)
         .map(|(what, count)| Lost { what, count })
@@ -163,54 +177,180 @@ fn standing(state: ItemState) -> ItemState {
     }
 }
 
-/// What a text says.
+/// A value of a document with its key, or a line of another text.
+struct Leaf {
+    key: String,
+    value: Scalar,
+}
+
+/// What a text says, apart for each item of its plan: the same words elsewhere say
+/// nothing of it.
+struct Parts {
+    whole: Vec<Leaf>,
+    items: Vec<Vec<Leaf>>,
+}
+
+impl Parts {
+    /// What is said of the item of that index, and of those that it holds: they may
+    /// say what they are a part of.
+    fn said_of(&self, plan: &Plan, at: usize) -> Said {
+        let node = plan.items.get(at).map(|item| &item.node);
+        let is_within = |item: &PlannedItem| node.is_some_and(|node| item.node.is_within(node));
+        let items = plan.items.iter().zip(&self.items);
+        let within = items.filter(|(item, _)| is_within(item));
+        Said::of(within.flat_map(|(_, leaves)| leaves))
+    }
+}
+
+impl Text<'_> {
+    fn document(&self) -> Option<Node> {
+        Some(self.format?.document(self.text)?.0)
+    }
+
+    /// All that it says, less what stands under the keys that are judged otherwise.
+    fn parts(&self, plan: &Plan, judged: &[&str]) -> Parts {
+        let items = plan.items.iter().map(|_| Vec::new()).collect();
+        let whole = Vec::new();
+        let mut parts = Parts { whole, items };
+        match self.document() {
+            Some(root) => Walk {
+                plan,
+                judged,
+                parts: &mut parts,
+            }
+            .node(&root, "", None),
+            None => self.lines(judged, &mut parts),
+        }
+        parts
+    }
+
+    /// The lines of a text that is no document. What stands under a heading is not
+    /// part of the item above it.
+    fn lines(&self, judged: &[&str], parts: &mut Parts) {
+        let starts = (self.plans.lines_of_items)(self.text);
+        let mut item = None;
+        for (line, at) in self.text.lines().zip(1..) {
+            let starting = starts.iter().position(|start| *start == at);
+            let is_heading = line.trim_start().starts_with('#');
+            item = starting.or(item.filter(|_| !is_heading));
+            let key = line.split_once(':').map(|(key, _)| key);
+            let is_judged = item.is_none() && key.is_some_and(|key| judged.contains(&key));
+            let part = item.and_then(|item| parts.items.get_mut(item));
+            if !is_judged {
+                part.unwrap_or(&mut parts.whole).push(Leaf {
+                    key: "lines".to_owned(),
+                    value: Scalar {
+                        text: line.to_owned(),
+                        style: Style::Quoted,
+                        tag: None,
+                    },
+                });
+            }
+        }
+    }
+}
+
+/// The values of a document on their way to the items that they are about.
+struct Walk<'a> {
+    plan: &'a Plan,
+    judged: &'a [&'a str],
+    parts: &'a mut Parts,
+}
+
+impl Walk<'_> {
+    /// Collects what a node below `key` says of the item of that index.
+    fn node(&mut self, node: &Node, key: &str, item: Option<usize>) {
+        match &node.value {
+            Value::Scalar(value) => {
+                let part = item.and_then(|item| self.parts.items.get_mut(item));
+                if says_something(node, value) {
+                    part.unwrap_or(&mut self.parts.whole).push(Leaf {
+                        key: key.to_owned(),
+                        value: value.clone(),
+                    });
+                }
+            }
+            Value::Seq(nodes) => nodes.iter().for_each(|node| {
+                let own = scalar_text(node.get(ID)).and_then(|id| self.item(id, item));
+                self.node(node, key, own.or(item));
+            }),
+            Value::Map(map) => {
+                for (key, node) in map.iter() {
+                    if self.judged.contains(&&*key.text) {
+                        continue;
+                    }
+                    let own = node.as_map().and_then(|_| self.item(&key.text, item));
+                    self.node(node, &key.text, own.or(item));
+                }
+            }
+        }
+    }
+
+    /// The item of that name within another one, unless it was met before.
+    fn item(&self, id: &str, within: Option<usize>) -> Option<usize> {
+        let above = within.map(|at| &self.plan.items[at].node);
+        let mut items = self.plan.items.iter().zip(&self.parts.items);
+        items.position(|(item, said)| {
+            item.id == id && item.node.parent().as_ref() == above && said.is_empty()
+        })
+    }
+}
+
+/// What a part of a text says. What has said one thing does not say another.
 struct Said {
-    /// All of it in words, without what marks lists, boxes and headings.
+    /// The words of it without what marks lists, boxes and headings, a line each.
     words: String,
-    /// The values of a document, by their keys; none of a text that is none.
-    values: Option<BTreeSet<(String, String)>>,
+    values: Vec<(String, String)>,
 }
 
 impl Said {
-    fn of(format: Option<&Format>, text: &str) -> Self {
-        let root = format.and_then(|format| format.document(text));
-        let Some((root, _)) = root else {
-            return Self {
-                words: plain(text),
-                values: None,
-            };
-        };
-        let mut leaves = Vec::new();
-        collect(&root, "", &[], &mut leaves);
-        // As it stands there as well, for what stands in keys.
-        let mut words = plain(text);
-        for (_, value) in &leaves {
-            words.push('\n');
-            words.push_str(&plain(&value.text));
-        }
-        let values = leaves.into_iter();
-        let values = values.map(|(key, value)| (key, value.text)).collect();
+    fn of<'l>(leaves: impl IntoIterator<Item = &'l Leaf>) -> Self {
+        let leaves: Vec<&Leaf> = leaves.into_iter().collect();
+        let said = leaves.iter().filter(|leaf| leaf.key != ID);
+        let words: Vec<String> = said.map(|leaf| plain(&leaf.value.text)).collect();
+        let values = leaves
+            .into_iter()
+            .map(|leaf| (leaf.key.clone(), leaf.value.text.trim().to_owned()));
         Self {
-            words,
-            values: Some(values),
+            words: words.join("\n"),
+            values: values.collect(),
         }
     }
 
-    /// Whether a value of that key is said: a text in any place, where it is
-    /// longer than a word; a number under its key.
-    fn says(&self, key: &str, value: &Scalar) -> bool {
-        let text = value.text.trim();
-        let is_text = matches!(value.kind(), Kind::Text | Kind::Timestamp);
-        let Some(values) = &self.values else {
-            return is_text && text.lines().all(|line| is_said(&self.words, line));
-        };
-        if is_text && (text.contains(char::is_whitespace) || key == ID) {
+    /// Whether a value is said: a text in any place, a number under its key.
+    fn says(&self, leaf: &Leaf) -> bool {
+        let text = leaf.value.text.trim();
+        if is_text(&leaf.value) {
             return text.lines().all(|line| is_said(&self.words, line));
         }
-        let is_it =
-            |(other, said): &(String, String)| said.trim() == text && (is_text || other == key);
-        values.iter().any(is_it)
+        let mut values = self.values.iter();
+        values.any(|(key, value)| *key == leaf.key && value == text)
     }
+
+    /// The same, once: the words that say it are gone then.
+    fn takes(&mut self, leaf: &Leaf) -> bool {
+        let is_said = self.says(leaf);
+        if is_said && is_text(&leaf.value) {
+            for line in leaf.value.text.lines() {
+                let found = place_of(&self.words, &plain(line));
+                if let Some(found) = found.filter(|found| !found.is_empty()) {
+                    self.words.replace_range(found, "\n");
+                }
+            }
+        }
+        is_said
+    }
+}
+
+fn scalar_text(node: Option<&Node>) -> Option<&str> {
+    match &node?.value {
+        Value::Scalar(scalar) => Some(scalar.text.trim()),
+        Value::Seq(_) | Value::Map(_) => None,
+    }
+}
+
+fn is_text(value: &Scalar) -> bool {
+    matches!(value.kind(), Kind::Text | Kind::Timestamp)
 }
 
 /// Under this key a document has the name of an item.
@@ -223,45 +363,62 @@ pub(crate) fn said_in(text: &str) -> String {
         return plain(text);
     };
     let mut leaves = Vec::new();
-    collect(&root, "", &[], &mut leaves);
-    let texts = leaves.iter().map(|(_, value)| plain(&value.text));
+    collect(&root, "", &mut leaves);
+    let texts = leaves.iter().map(|(_, text)| plain(text));
     texts.collect::<Vec<_>>().join("\n")
 }
 
 /// Whether words stand in others, from the beginning of a word to the end of one.
 pub(crate) fn is_said(said: &str, words: &str) -> bool {
-    let words = plain(words);
+    place_of(said, &plain(words)).is_some()
+}
+
+/// Where words stand in others.
+fn place_of(said: &str, words: &str) -> Option<Range<usize>> {
+    if words.is_empty() {
+        return Some(0..0);
+    }
     let is_end = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-    words.is_empty()
-        || said.match_indices(&words).any(|(at, found)| {
-            is_end(said[..at].chars().next_back())
-                && is_end(said[at + found.len()..].chars().next())
-        })
+    let mut places = said.match_indices(words);
+    let found = places.find(|(at, found)| {
+        is_end(said[..*at].chars().next_back()) && is_end(said[at + found.len()..].chars().next())
+    });
+    found.map(|(at, found)| at..at + found.len())
 }
 
 /// What the other text does not say, by the key that it stood under.
-fn of_text((from, text, judged): (Option<&Format>, &str, &[&str]), there: &Said) -> Counted {
+fn of_text((from, outline): (&Text<'_>, &Outline), (to, back): (&Text<'_>, &Plan)) -> Counted {
+    let plan = &outline.plan;
+    let parts = from.parts(plan, from.conversion.judged);
+    let there = to.parts(back, &[]);
     let mut lost: BTreeMap<String, usize> = BTreeMap::new();
-    let mut count = |key: &str| *lost.entry(key.to_owned()).or_default() += 1;
-    match from.and_then(|from| from.document(text)) {
-        Some((root, _)) => {
-            let mut said = Vec::new();
-            collect(&root, "", judged, &mut said);
-            let gone = said.iter().filter(|(key, value)| !there.says(key, value));
-            gone.for_each(|(key, _)| count(key));
-        }
-        None => {
-            // Settings at the head of a text are compared in the plan.
-            let is_judged = |line: &str| {
-                let key = line.split_once(':').map(|(key, _)| key);
-                key.is_some_and(|key| judged.contains(&key))
-            };
-            let gone = text.lines().filter(|line| !is_judged(line));
-            let gone = gone.filter(|line| !is_said(&there.words, line));
-            gone.for_each(|_| count("lines"));
-        }
+    let mut count = |leaf: &Leaf| *lost.entry(leaf.key.clone()).or_default() += 1;
+    let whole = Said::of(&there.whole);
+    let gone = parts.whole.iter().filter(|leaf| !whole.says(leaf));
+    gone.for_each(&mut count);
+    for (at, leaves) in parts.items.iter().enumerate() {
+        let same = same(plan, back, at);
+        let mut said = same.map_or_else(|| Said::of([]), |same| there.said_of(back, same));
+        let same = same.and_then(|same| back.items.get(same));
+        let mut leaves = without_name(leaves, &plan.items[at], same);
+        // What is long first: its words may hold what is short.
+        leaves.sort_by_key(|leaf| std::cmp::Reverse(leaf.value.text.len()));
+        let gone = leaves.into_iter().filter(|leaf| !said.takes(leaf));
+        gone.for_each(&mut count);
     }
     lost.into_iter().collect()
+}
+
+/// What is said of an item but its name, where that is kept or lost with the item.
+fn without_name<'l>(
+    leaves: &'l [Leaf],
+    item: &PlannedItem,
+    same: Option<&PlannedItem>,
+) -> Vec<&'l Leaf> {
+    let is_kept = same.is_none_or(|same| same.id.eq_ignore_ascii_case(&flat(item)));
+    let is_name = |leaf: &&Leaf| leaf.key == ID && leaf.value.text.trim() == item.id;
+    let leaves = leaves.iter();
+    leaves.filter(|leaf| !(is_kept && is_name(leaf))).collect()
 }
 
 /// A text without what marks lists, boxes and headings, and with one blank
@@ -277,31 +434,28 @@ fn plain(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The values of a document that say something, each with its key; what stands
-/// under a key that is judged otherwise is left out.
-fn collect(node: &Node, key: &str, judged: &[&str], into: &mut Vec<(String, Scalar)>) {
+/// Whether a value says something that a document without it does not.
+fn says_something(node: &Node, value: &Scalar) -> bool {
+    match value.kind() {
+        Kind::Null => false,
+        Kind::Bool(value) => value,
+        Kind::Int(_) | Kind::Float(_) => node.as_f64() != Some(0.0),
+        Kind::Text | Kind::Timestamp => !value.text.trim().is_empty(),
+    }
+}
+
+/// The values of a document that say something, each with its key.
+fn collect(node: &Node, key: &str, into: &mut Vec<(String, String)>) {
     match &node.value {
-        Value::Scalar(scalar) => {
-            let says = match scalar.kind() {
-                Kind::Null => false,
-                Kind::Bool(value) => value,
-                Kind::Int(_) | Kind::Float(_) => node.as_f64() != Some(0.0),
-                Kind::Text | Kind::Timestamp => !scalar.text.trim().is_empty(),
-            };
-            if says {
-                into.push((key.to_owned(), scalar.clone()));
+        Value::Scalar(value) => {
+            if says_something(node, value) {
+                into.push((key.to_owned(), value.text.clone()));
             }
         }
-        Value::Seq(items) => items
+        Value::Seq(nodes) => nodes.iter().for_each(|node| collect(node, key, into)),
+        Value::Map(map) => map
             .iter()
-            .for_each(|item| collect(item, key, judged, into)),
-        Value::Map(map) => {
-            for (own, node) in map.iter() {
-                if !judged.contains(&own.text.as_str()) {
-                    collect(node, &own.text, judged, into);
-                }
-            }
-        }
+            .for_each(|(key, node)| collect(node, &key.text, into)),
     }
 }
 
@@ -309,7 +463,6 @@ fn collect(node: &Node, key: &str, judged: &[&str], into: &mut Vec<(String, Scal
 #[cfg(test)]
 pub(super) fn values_of(root: &Node) -> Vec<(String, String)> {
     let mut leaves = Vec::new();
-    collect(root, "", &[], &mut leaves);
-    let leaves = leaves.into_iter();
-    leaves.map(|(key, value)| (key, value.text)).collect()
+    collect(root, "", &mut leaves);
+    leaves
 }

@@ -22,6 +22,15 @@ pub(super) const CONVERSIONS: &[Conversion] = &[Conversion {
     judged: &["task", "test_command", "max_iterations", "model"],
 }];
 
+/// The lines at which the criteria begin.
+pub(super) fn lines_of_items(text: &str) -> Vec<usize> {
+    let (task, _) = read(Source { name: "", text });
+    let lines = task.criteria.iter().map(|criterion| criterion.line);
+    lines
+        .map(|line| usize::try_from(line).unwrap_or(usize::MAX))
+        .collect()
+}
+
 /// The task file that a plan makes: what is said of an item beyond its line
 /// stands below it, as long as nothing there is taken for a criterion.
 fn write(outline: &Outline, _: Timestamp) -> String {

@@ -73,6 +73,7 @@ pub static PLAN: PlanFormat = PlanFormat {
     },
     companions: &["ralph-dir"],
     conversions: convert::CONVERSIONS,
+    lines_of_items: super::convert::lines_of_items,
     title_of_native: words_of_native,
     words_of_native,
     keeps_what_was_refused: true,
