@@ -425,10 +425,10 @@ mod tests {
     prd-user-stories to task-file: 1 dependencies, 1 changed, 2 priority
     prd-user-stories to sdlc: 2 checks, 1 acceptanceCriteria, 1 branchName, 1 changed, 2 description, 1 notes, 2 priority, 1 project
     task-file to sprint-progress: 1 lines
-    task-file to prd-features: 1 items that hold others, 1 settings of retries, limits and commits, 3 lines
+    task-file to prd-features: 1 items that hold others, 1 settings of retries, limits and commits, 1 project name, 2 lines
     task-file to prd-user-stories: 1 items that hold others, 1 settings of retries, limits and commits, 2 lines
     task-file to task-file: 
-    task-file to sdlc: 1 items that hold others, 2 checks, 1 settings of retries, limits and commits, 3 lines
+    task-file to sdlc: 1 items that hold others, 2 checks, 1 settings of retries, limits and commits, 1 project name, 2 lines
     sdlc to sprint-progress: 1 states, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 started_at
     sdlc to prd-features: 3 states, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 run_id, 1 started_at
     sdlc to prd-user-stories: 3 states, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 started_at
@@ -541,6 +541,21 @@ mod tests {
         for to in ["sprint-progress", "prd-user-stories", "task-file"] {
             assert_eq!(on_the_way("prd-features", to, text), "", "{to}");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_task_is_kept_or_told() {
+        let text = "---\ntask: Serve\ntest_command: make check\n---\n\n1. [x] one\n2. [ ] two\n";
+        for (to, expect) in [
+            ("sprint-progress", ""),
+            ("prd-features", "1 project name"),
+            ("prd-user-stories", ""),
+            ("sdlc", "2 checks, 1 project name"),
+        ] {
+            assert_eq!(on_the_way("task-file", to, text), expect, "{to}");
+        }
+        let (stories, _) = converted("task-file", "prd-user-stories", text);
+        assert!(stories.contains(r#""project": "Serve""#), "{stories}");
     }
 
     #[test]

@@ -44,6 +44,11 @@ pub(super) fn lost(
         ..outline.plan.clone()
     };
     let back = again.map_or(&none, |again| &again.plan);
+    if from.document().is_none() {
+        let name = |outline: &Outline| outline.whole.project.as_deref().map(plain);
+        let is_lost = name(outline).is_some() && name(outline) != again.and_then(name);
+        lost.push(("project name".to_owned(), usize::from(is_lost)));
+    }
     lost.extend(of_text((from, outline), (to, back)));
     lost.into_iter()
         .filter(|(_, count)| *count > 0)
@@ -395,6 +400,10 @@ fn of_text((from, outline): (&Text<'_>, &Outline), (to, back): (&Text<'_>, &Plan
     let mut count = |leaf: &Leaf| *lost.entry(leaf.key.clone()).or_default() += 1;
     let whole = Said::of(&there.whole);
     let gone = parts.whole.iter().filter(|leaf| !whole.says(leaf));
+    // The name of the whole is compared by itself, wherever a line says it.
+    let name = outline.whole.project.as_deref().map(plain);
+    let name = name.filter(|_| from.document().is_none());
+    let gone = gone.filter(|leaf| name.as_ref() != Some(&plain(&leaf.value.text)));
     gone.for_each(&mut count);
     for (at, leaves) in parts.items.iter().enumerate() {
         let same = same(plan, back, at);

@@ -15,9 +15,11 @@ pub(super) const CONVERSIONS: &[Conversion] = &[Conversion {
     name: "task-file",
     write,
     words: |text, outline| {
-        let front = read(Source { name: "", text }).0.front;
-        let check = front.and_then(|front| front.test_command);
-        outline.whole.checks = check.into_iter().collect();
+        let task = read(Source { name: "", text }).0;
+        let front = task.front.unwrap_or_default();
+        let name = front.task.or(task.title);
+        outline.whole.project = name.filter(|name| !name.trim().is_empty());
+        outline.whole.checks = front.test_command.into_iter().collect();
     },
     judged: &["task", "test_command", "max_iterations", "model"],
 }];
