@@ -16,6 +16,7 @@ mod recovering;
 mod remembering;
 mod runner;
 mod settling;
+mod similar;
 mod splitting;
 mod story;
 mod taking;

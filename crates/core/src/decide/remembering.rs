@@ -253,10 +253,13 @@ pub(super) fn notice(story: &mut Story<'_>, memory: &Memory, carried: &[String])
 /// The followed memory that says the same, if one does; of several the one that
 /// does most, and then the oldest. Those that share words with the content of
 /// it are known here, so that must be alike by itself.
-fn said_before(story: &Story<'_>, memory: &Memory) -> Option<String> {
+fn said_before(story: &mut Story<'_>, memory: &Memory) -> Option<String> {
     let of_content = |memory: &Memory| Document::of("", &memory.content, "");
     let (document, content) = (words_of(memory), of_content(memory));
-    let rows = story.tables.memory().filter(|row| row.is_followed());
+    let candidates = story.word_holders().candidates(memory);
+    let rows = candidates.iter();
+    let rows = rows.filter_map(|id| story.tables.remembered(id));
+    let rows = rows.filter(|row| row.is_followed());
     let is_like = |likeness: f64| likeness >= ALIKE_FROM;
     let alike = rows
         .filter(|row| memory.title.is_none() || is_like(alike(&of_content(&row.memory), &content)))

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::similar::WordHolders;
 use super::{claims, remembering};
 
 use crate::attempt::Outcome;
@@ -53,6 +54,8 @@ pub(super) struct Story<'a> {
     /// The numbers that no memory was given yet, by kind: the numbers before
     /// them need not be looked at again.
     pub(super) free_numbers: [FreeNumbers; KINDS],
+    /// Which memories hold which words, once that was asked.
+    word_holders: Option<WordHolders>,
     drafts: Vec<Draft>,
 }
 
@@ -67,6 +70,7 @@ impl<'a> Story<'a> {
             home,
             next_decision: rows.next_decision,
             free_numbers: rows.free_numbers,
+            word_holders: None,
             drafts: Vec::new(),
         }
     }
@@ -92,10 +96,22 @@ impl<'a> Story<'a> {
     pub(super) fn tell(&mut self, event: Event) {
         let stamp = self.stamp();
         self.tables.fold(&event, &stamp);
+        if let Event::MemoryAdded(memory) | Event::MemoryRevised(memory) = &event
+            && let (Some(holders), Some(id)) = (&mut self.word_holders, &memory.id)
+        {
+            holders.add(id, memory);
+        }
         self.drafts.push(Draft {
             stream: self.stream_of(&event),
             event,
         });
+    }
+
+    /// Which memories hold which words.
+    pub(super) fn word_holders(&mut self) -> &WordHolders {
+        let tables = &self.tables;
+        let holders = &mut self.word_holders;
+        holders.get_or_insert_with(|| WordHolders::of_tables(tables))
     }
 
     /// How many events were told.

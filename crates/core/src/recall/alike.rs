@@ -65,6 +65,28 @@ impl<'d> Said<'d> {
         }
     }
 
+    /// The words that are compared.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &'d str> {
+        self.words.iter().copied()
+    }
+
+    /// The words that the fewest hold: more than an eighth of all, by weight. Where
+    /// two say the same, one of them says no more than a ninth, by weight, that the
+    /// other does not: then one of the rarest words of that one is among the words
+    /// of the other.
+    pub(crate) fn rarest(&self, holders: impl Fn(&str) -> usize) -> Vec<&'d str> {
+        let mut words: Vec<&str> = self.words().collect();
+        words.sort_by_cached_key(|word| holders(word));
+        let total: f64 = words.iter().map(|word| worth(word)).sum();
+        let mut weight = 0.0;
+        let is_needed = |word: &&str| {
+            let is_needed = weight <= total / 8.0;
+            weight += worth(word);
+            is_needed
+        };
+        words.into_iter().take_while(is_needed).collect()
+    }
+
     /// See [`alike`](fn@alike).
     pub(crate) fn alike(&self, other: &Self) -> f64 {
         let sum =
@@ -142,6 +164,27 @@ fn turns(first: &Document, second: &Document) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_two_that_say_the_same_one_shares_one_of_its_rarest_words() {
+        for (one, other) in SAME {
+            let (one, other) = (Document::of("", one, ""), Document::of("", other, ""));
+            let (one, other) = (Said::of(&one), Said::of(&other));
+            // Words that the other does not hold come first.
+            let shares = |said: &Said<'_>, there: &Said<'_>| {
+                let is_there = |word: &str| usize::from(there.words.contains(word));
+                said.rarest(is_there)
+                    .into_iter()
+                    .any(|word| is_there(word) > 0)
+            };
+            assert!(
+                shares(&one, &other) || shares(&other, &one),
+                "{:?}, {:?}",
+                one.words,
+                other.words
+            );
+        }
+    }
 
     /// Twice the same.
     const SAME: &[(&str, &str)] = &[

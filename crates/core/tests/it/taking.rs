@@ -459,10 +459,23 @@ fn four_times_as_many_things_of_a_file_take_four_times_as_long() {
             ..Memory::bare(MemoryKind::Guardrail, "look")
         }))
     };
-    let kinds: [(&str, fn(usize) -> Found); 3] =
-        [("nameless", nameless), ("named", named), ("sign", sign)];
-    for (kind, found) in kinds {
-        let (few, many) = (time_to_take(500, found), time_to_take(2_000, found));
+    let resolved = |at: usize| {
+        Found::Entry(Box::new(Entry {
+            mark: Some(format!("mark-{at}")),
+            at: Some(NOON.to_owned()),
+            ..Entry::bare(EntryType::DebugResolved)
+                .saying("description", format!("the gate of yard{at} is stuck"))
+                .saying("resolution", format!("oil it with grease{at}"))
+        }))
+    };
+    let kinds: [(&str, fn(usize) -> Found, usize); 4] = [
+        ("nameless", nameless, 500),
+        ("named", named, 500),
+        ("sign", sign, 500),
+        ("resolved", resolved, 100),
+    ];
+    for (kind, found, count) in kinds {
+        let (few, many) = (time_to_take(count, found), time_to_take(4 * count, found));
         // Sixteen times as long, and seconds, is what a look at all others for each
         // would take; less than a second may be the noise of a busy machine.
         let is_short = many < Duration::from_secs(1);
