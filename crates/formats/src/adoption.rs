@@ -101,7 +101,7 @@ impl Left {
     /// The words of a line.
     #[must_use]
     pub fn new(line: u32, text: &str) -> Self {
-        let text = text.trim().lines().next().unwrap_or_default();
+        let text = text.trim().lines().next().unwrap_or_default().trim_end();
         let text = piton_core::prepare::cut_at(text, CHARS_MAX);
         let nearest = None;
         Self {

@@ -391,3 +391,22 @@ fn an_unresolved_merge_is_named_as_one() {
     let asked = scratch.piton(&["inbox"]);
     assert!(asked.out.contains("an unresolved merge"), "{}", asked.out);
 }
+
+#[test]
+fn a_sign_that_another_one_of_its_name_displaces_is_listed() {
+    let scratch = Scratch::new();
+    scratch.write(
+        ".ralph/guardrails.md",
+        "# G\n### Sign: Twice\n- **Trigger**: a\n- **Instruction**: one\n\
+         ### Sign: Twice\n- **Trigger**: b\n- **Instruction**: two\n",
+    );
+    let begun = scratch.piton(&["init", "--strict", "--yes"]);
+    assert_eq!(begun.exit, 1);
+    for told in [
+        "took 1 of 2 rules",
+        "not taken: line 5: ### Sign: Twice\n",
+        "took 1 thing in",
+    ] {
+        assert!(begun.err.contains(told), "{}", begun.err);
+    }
+}

@@ -550,6 +550,27 @@ mod convert {
     }
 
     #[test]
+    fn the_name_of_a_task_that_has_no_place_is_told() {
+        let scratch = Scratch::new();
+        let text = "---\ntask: Serve\ntest_command: make\n---\n\n1. [x] one\n2. [ ] two\n";
+        scratch.write("RALPH_TASK.md", text);
+        let to = |format: &str| {
+            let files = ["--from", "task-file", "--input", "RALPH_TASK.md"];
+            let args = [
+                &["files", "convert", "--strict", "--to", format],
+                &files[..],
+            ];
+            scratch.piton(&args.concat())
+        };
+        let features = to("prd-features");
+        assert_eq!(features.exit, 1);
+        assert!(features.err.contains("1  project name"), "{}", features.err);
+        let stories = to("prd-user-stories");
+        assert_eq!(stories.exit, 0, "{}", stories.err);
+        assert!(stories.out.contains(r#""project": "Serve""#));
+    }
+
+    #[test]
     fn a_plan_becomes_a_plan_and_a_log_a_log() {
         let scratch = Scratch::new();
         let shows =

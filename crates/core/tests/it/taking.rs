@@ -409,9 +409,12 @@ fn what_an_attempt_used_is_not_taken_back_by_a_file_that_says_nothing_of_it() {
     world.check();
 }
 
+/// Makes the thing of that number.
+type MakeFound = fn(usize) -> Found;
+
 /// How long it takes to decide on so many things of a file that is new.
 #[expect(clippy::disallowed_methods, reason = "a budget is measured")]
-fn time_to_take(count: usize, found: fn(usize) -> Found) -> Duration {
+fn time_to_take(count: usize, found: MakeFound) -> Duration {
     let command = Command::TakeFile(Box::new(TakenFile {
         path: "f".to_owned(),
         found: (0..count).map(found).collect(),
@@ -468,7 +471,7 @@ fn four_times_as_many_things_of_a_file_take_four_times_as_long() {
                 .saying("resolution", format!("oil it with grease{at}"))
         }))
     };
-    let kinds: [(&str, fn(usize) -> Found, usize); 4] = [
+    let kinds: [(&str, MakeFound, usize); 4] = [
         ("nameless", nameless, 500),
         ("named", named, 500),
         ("sign", sign, 500),

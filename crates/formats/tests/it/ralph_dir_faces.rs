@@ -958,6 +958,9 @@ fn how_an_attempt_ended_decides_whether_it_is_an_error() {
 
 // How long a large file takes.
 
+/// Makes a text with so many parts.
+type MakeText = fn(usize) -> String;
+
 fn many_signs(count: usize) -> String {
     let sign = |nth: usize| {
         format!(
@@ -1008,7 +1011,7 @@ fn time_to_adopt(path: &str, text: &str) -> std::time::Duration {
 
 #[test]
 fn a_file_four_times_as_large_is_adopted_in_four_times_the_time() {
-    let files: [(&str, fn(usize) -> String, usize); 2] = [
+    let files: [(&str, MakeText, usize); 2] = [
         (".ralph/guardrails.md", many_signs, 150),
         (".ralph/progress.md", many_sessions, 150),
     ];
