@@ -988,33 +988,6 @@ fn a_file_that_a_branch_does_not_have_is_not_made_there() {
     assert!(scratch.read(LOG).contains("all is well"));
 }
 
-#[test]
-fn what_was_recorded_where_a_file_is_absent_comes_with_the_merge_of_its_branch() {
-    let scratch = Scratch::new();
-    scratch.git(&["checkout", "-qB", "main"]);
-    scratch.write(".gitignore", ".piton/\n");
-    commit(&scratch, "begin");
-    scratch.git(&["switch", "-qc", "one"]);
-    fine(&scratch.piton(&["init", "--yes", "--with", "agent-os"]));
-    log(&scratch, "the keel is laid");
-    commit(&scratch, "a log");
-    scratch.git(&["switch", "-q", "main"]);
-    scratch.git(&["switch", "-qc", "two"]);
-    scratch.write("mast.txt", "oak\n");
-    log(&scratch, "the mast stands");
-    commit(&scratch, "a mast");
-    scratch.git(&["switch", "-q", "main"]);
-    scratch.git(&["merge", "-q", "--no-edit", "one"]);
-    fine(&scratch.piton(&["files", "sync"]));
-    assert!(!scratch.read(LOG).contains("the mast stands"));
-    scratch.git(&["merge", "-q", "--no-edit", "two"]);
-    log(&scratch, "all is well");
-    let all = scratch.read(LOG);
-    for what in ["the keel is laid", "the mast stands", "all is well"] {
-        assert_eq!(all.matches(what).count(), 1, "{what}: {all}");
-    }
-}
-
 /// The words of an edit reach the next agent: `agent.sh` keeps its prompt.
 fn says_to_next_agent(scratch: &Scratch, words: &str) -> bool {
     scratch.agent("cat >prompt.txt; echo more >>more.txt; git add more.txt; git commit -qm more");

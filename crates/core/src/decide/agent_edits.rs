@@ -144,6 +144,10 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
             | ItemState::Dropped
             | ItemState::Blocked => Treatment::Doubt,
         },
+        // Who changed how a finished item is proven while an agent works is unknown.
+        (Edit::SetClaims { .. } | Edit::SetGate { .. }, Some(row)) if row.state.is_finished() => {
+            Treatment::Nothing
+        }
         // A check that an agent gives to an item would stand for its verdict.
         (
             Edit::SetRetries { .. }

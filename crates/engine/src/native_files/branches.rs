@@ -15,18 +15,30 @@ use crate::project::Project;
 /// A line that is this long is not one of those that stand everywhere.
 const TELLING_LINE: usize = 10;
 
-/// Whether git put another branch's version of a file here since piton wrote it:
-/// one that does not build on what piton wrote, or one that lacks what git took
-/// along.
-pub(super) fn is_of_other_branch(project: &Project, path: &str, file: &SyncedFile) -> bool {
+/// What the version of a tracked file is to the one that piton wrote last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// What became of it.
+    Same,
+    /// Another branch's version, which does not build on it.
+    OtherBranch,
+    /// One that lacks what git took along: to a branch that was left, or a stash.
+    WentAlong,
+}
+
+/// What git made of a file since piton wrote it.
+pub(super) fn origin_of(project: &Project, path: &str, file: &SyncedFile) -> Origin {
     if !project.is_tracked(path) {
-        return false;
+        return Origin::Same;
     }
-    let commit = &file.stamp().commit;
-    let is_other = file.is_of_other_branch() && !has_grown_from(project, commit);
-    // The branch that was left before piton looked, or what was stashed.
+    if file.is_of_other_branch() && !has_grown_from(project, &file.stamp().commit) {
+        return Origin::OtherBranch;
+    }
     let went = || fs::read(file.target()).is_ok_and(|now| went_along(project, path, file, &now));
-    is_other || (file.may_be_foreign() && went())
+    match file.may_be_foreign() && went() {
+        true => Origin::WentAlong,
+        false => Origin::Same,
+    }
 }
 
 /// Whether a file that is not there is one that the branch which is checked out

@@ -26,7 +26,7 @@ use piton_store::Store as _;
 
 use self::look::PlanLook;
 pub(crate) use self::words::claimed as claimed_in_words;
-use super::branches;
+use super::branches::{self, Origin};
 use super::exchange::Copied;
 use super::news::News;
 pub use super::sync::Looked;
@@ -296,11 +296,14 @@ impl PlanSync {
             // Before the file is read: what stands in it then may be an agent's.
             look.word = look.who(at_work)?;
             let looked = sync::look(&mut look, file)?;
-            if look.is_other_branch && looked.standing != Standing::Asked {
+            if look.is_other_branch && looked.standing == Standing::Level {
                 look.note_gone(file)?;
             }
+            // What came out went back into its place, and is looked at there.
+            file.take_displaced().into_iter().for_each(Copied::remove);
             Ok(looked)
-        })?;
+        });
+        let looked = looked.map_err(|fault| fault.of_file(&self.path))?;
         if looked.taken {
             self.behind = true;
             self.plain = None;
@@ -316,7 +319,8 @@ impl PlanSync {
         tables: &'a Tables,
         token: Option<u64>,
     ) -> (&'a mut SyncedFile, PlanLook<'a, 's>) {
-        let is_other_branch = branches::is_of_other_branch(&self.project, &self.path, &self.file);
+        let origin = branches::origin_of(&self.project, &self.path, &self.file);
+        let is_other_branch = origin != Origin::Same;
         self.set_elsewhere(self.not_to_tick(tables));
         let look = PlanLook {
             session,
@@ -485,7 +489,8 @@ pub(super) fn decide(
         decision: row.id,
         why: why.map(str::to_owned),
     };
-    Ok(file.locked(|file| decide_about(&mut look, file, row, verb))?)
+    let decided = file.locked(|file| decide_about(&mut look, file, row, verb));
+    decided.map_err(|fault| fault.of_file(&sync.path))
 }
 
 /// Settles what was asked about the file of a run that another run of the plan

@@ -29,7 +29,7 @@ pub use piton_formats::project_format::FaceFile;
 pub use piton_formats::registry::{face_file_at as file_at, face_files};
 
 use self::rows::{Behind, Fresh, behind};
-use super::branches;
+use super::branches::{self, Origin};
 use super::copies::keep_beside;
 use super::exchange::sha256;
 use super::news::{News, foreign, in_lines, not_utf8};
@@ -199,7 +199,7 @@ fn target(session: &Session<'_>, file: &FaceFile) -> PathBuf {
 fn open(session: &Session<'_>, file: &FaceFile) -> Result<SyncedFile, Failure> {
     let (home, target) = (&session.project.home, target(session, file));
     SyncedFile::open(home, &key(file.path), &target, Flush::File)
-        .map_err(|error| named(file, Fault::from(error)))
+        .map_err(|error| Fault::from(error).of_file(file.path))
 }
 
 /// Under what the stamp of a file of the project is kept.
@@ -210,12 +210,6 @@ fn key(path: &str) -> String {
 /// Whether the stamp that is kept under this is that of a file of the project.
 pub(crate) fn is_key(found: &str) -> bool {
     face_files().any(|file| key(file.path) == found)
-}
-
-/// A fault of the file system, with the name of the file.
-fn named(file: &FaceFile, Fault(failure): Fault) -> Failure {
-    let message = format!("{}: {}", file.path, failure.message);
-    Failure::new(failure.code, message)
 }
 
 /// Does something with a file, under the lock of its stamp.
@@ -230,11 +224,11 @@ fn locked<T>(
         file,
         asked,
         moment,
-        is_elsewhere: false,
+        origin: Origin::Same,
     };
     let mut synced = open(session, file)?;
     let done = synced.locked(|synced| what(&mut sync, synced));
-    Ok(done?)
+    done.map_err(|fault| fault.of_file(file.path))
 }
 
 fn follow_file(
@@ -283,8 +277,8 @@ struct ProjectSync<'s, 'w> {
     file: &'static FaceFile,
     asked: Option<&'s DecisionRow>,
     moment: Moment,
-    /// Whether what piton wrote last was the file of another branch.
-    is_elsewhere: bool,
+    /// What git made of what piton wrote last.
+    origin: Origin,
 }
 
 /// What a version of a file holds.
@@ -292,9 +286,8 @@ struct Version {
     took: Took,
     /// What piton wrote last, where that is known.
     base: Option<Took>,
-    /// Whether what is missing in it may have been taken out of it: it builds on
-    /// what piton wrote.
-    may_lack: bool,
+    /// Whether it is only the beginning of what piton wrote last.
+    is_beginning: bool,
 }
 
 impl Version {
@@ -303,7 +296,7 @@ impl Version {
         Self {
             took,
             base: None,
-            may_lack: false,
+            is_beginning: false,
         }
     }
 }
@@ -339,16 +332,18 @@ impl NativeFile for ProjectSync<'_, '_> {
     }
 
     fn read(&mut self, synced: &SyncedFile, bytes: &[u8]) -> Result<Version, Vec<Problem>> {
-        let base = synced.base().filter(|_| !self.is_elsewhere);
-        let took = self.parse(bytes, base.as_deref());
+        let base = synced.base().filter(|_| self.origin == Origin::Same);
+        let mut took = self.parse(bytes, base.as_deref());
         if !took.is_readable() {
             return Err(took.problems);
         }
-        let has_grown = || has_grown_from(&self.session.project, &synced.stamp().commit);
+        let may_lack = synced.is_on_same_branch()
+            || has_grown_from(&self.session.project, &synced.stamp().commit);
+        self.retain_removed(&mut took.found, may_lack);
         Ok(Version {
             took,
             base: base.map(|base| self.parse(base.as_bytes(), None)),
-            may_lack: synced.is_on_same_branch() || has_grown(),
+            is_beginning: false,
         })
     }
 
@@ -360,18 +355,24 @@ impl NativeFile for ProjectSync<'_, '_> {
     ) -> Result<Looked, Fault> {
         let seen = sha256(bytes);
         let asked = synced.remembered::<AskedAtWork>();
-        let may_be_agents = asked.is_some_and(|asked| asked.seen == seen);
+        // Nobody knows who wrote it, or whether it was to lack its end.
+        let is_doubted = version.is_beginning || asked.is_some_and(|asked| asked.seen == seen);
         // What another branch says of what is known was said there.
-        let known = match self.is_elsewhere {
-            true => KnownThings::Keep,
-            false => KnownThings::Ask,
+        let known = match self.origin {
+            Origin::Same => KnownThings::Ask,
+            Origin::OtherBranch | Origin::WentAlong => KnownThings::Keep,
         };
         let mut left = left_in(&version);
-        if self.file.by_name_alone {
-            left.extend(News::not_taken(self.file.path, &reworded_in(&version)));
+        let mut missing = Vec::new();
+        // Of a file that tells little only what is new is found beside its base.
+        match self.file.by_name_alone {
+            true => {
+                let all = self.parse(bytes, None);
+                left.extend(News::not_taken(self.file.path, &reworded(&version, &all)));
+            }
+            false => missing = missing_in(&version),
         }
-        let missing = missing_in(&version);
-        let mut looked = self.take_found(version, may_be_agents, known)?;
+        let mut looked = self.take_found(&version, is_doubted, known)?;
         let is_asked = looked.standing == Standing::Asked;
         let is_new = match is_asked {
             true => !looked.news.is_empty(),
@@ -389,7 +390,7 @@ impl NativeFile for ProjectSync<'_, '_> {
         // It may lack what was in the version before. What the file of another
         // branch lacks was not of that branch, or left it with the work tree.
         synced.accept(bytes)?;
-        if !self.is_elsewhere {
+        if self.origin == Origin::Same {
             synced.note(BTreeMap::new())?;
             looked
                 .news
@@ -408,8 +409,7 @@ impl NativeFile for ProjectSync<'_, '_> {
         bytes: &[u8],
         mut version: Version,
     ) -> Result<Looked, Fault> {
-        // Where it is not known what stood there, a person is asked.
-        version.base = None;
+        version.is_beginning = true;
         self.take(synced, bytes, version)
     }
 
@@ -429,7 +429,7 @@ impl NativeFile for ProjectSync<'_, '_> {
             Holds::File => KnownThings::Take,
             Holds::Piton => KnownThings::Keep,
         };
-        self.take_found(version, false, known)?;
+        self.take_found(&version, false, known)?;
         Ok(synced.note(BTreeMap::new())?)
     }
 
@@ -440,7 +440,7 @@ impl NativeFile for ProjectSync<'_, '_> {
         version: Option<Version>,
     ) -> Result<PathBuf, Fault> {
         if let Some(version) = version {
-            self.take_found(version, false, KnownThings::Keep)?;
+            self.take_found(&version, false, KnownThings::Keep)?;
         }
         let kept = keep_beside(self.session, synced.target())?;
         synced.accept(bytes)?;
@@ -480,11 +480,16 @@ impl ProjectSync<'_, '_> {
                 is_tidy = true;
             }
             let project = &self.session.project;
-            self.is_elsewhere = branches::is_of_other_branch(project, self.file.path, synced);
+            self.origin = branches::origin_of(project, self.file.path, synced);
             let looked = sync::look(self, synced)?;
             news.extend(looked.news);
-            if looked.standing != Standing::Level {
-                return Ok(news);
+            match looked.standing {
+                Standing::Level => {}
+                Standing::Overtaken => {
+                    self.take_displaced(synced, &mut news)?;
+                    continue;
+                }
+                Standing::Asked | Standing::Busy => return Ok(news),
             }
             if self.show(synced, &mut news)? == Put::Done {
                 self.derive_at_rest(synced, &mut news)?;
@@ -512,7 +517,7 @@ impl ProjectSync<'_, '_> {
         if !took.is_readable() {
             return Ok(false);
         }
-        let looked = self.take_found(Version::alone(took), false, KnownThings::Keep)?;
+        let looked = self.take_found(&Version::alone(took), false, KnownThings::Keep)?;
         let is_taken = looked.standing == Standing::Level;
         news.extend(looked.news.into_iter().filter(|_| is_taken));
         Ok(is_taken)
@@ -551,25 +556,15 @@ impl ProjectSync<'_, '_> {
 
     fn take_found(
         &self,
-        mut version: Version,
-        may_be_agents: bool,
+        version: &Version,
+        is_doubted: bool,
         known: KnownThings,
     ) -> Result<Looked, Fault> {
-        let found = &mut version.took.found;
-        if !version.may_lack {
-            found.retain(|one| !is_removed(one));
-        }
-        if found.iter().any(is_removed) && self.is_tracked() {
-            found.retain(|one| match one {
-                Found::Removed(sign) => self.was_taken_out(sign),
-                Found::Entry(_) | Found::Attempt(_) | Found::Memory(_) | Found::Retired(_) => true,
-            });
-        }
-        let found = self.unknown(&version)?;
+        let found = self.unknown(version)?;
         if found.is_empty() && self.asked.is_none() {
             return Ok(Looked::default());
         }
-        let written = match may_be_agents {
+        let written = match is_doubted {
             true => Vec::new(),
             false => self.written(&found, version.base.as_ref())?,
         };
@@ -583,7 +578,7 @@ impl ProjectSync<'_, '_> {
             .session
             .question_about(RunId::PROJECT, self.file.path)?;
         if known == KnownThings::Ask && question.is_some() {
-            return self.settle_or_wait(&version);
+            return self.settle_or_wait(version);
         }
         let taken = News::taken(self.file.path, count(&committed.events));
         Ok(Looked {
@@ -665,6 +660,18 @@ impl ProjectSync<'_, '_> {
             Shown::Attempt(_) | Shown::Memory(_) | Shown::Call(_) => true,
         });
         Ok(behind)
+    }
+
+    /// Leaves only those removals that somebody made.
+    fn retain_removed(&self, found: &mut Vec<Found>, may_lack: bool) {
+        if !found.iter().any(is_removed) {
+            return;
+        }
+        let is_tracked = may_lack && self.is_tracked();
+        found.retain(|one| match one {
+            Found::Removed(sign) => may_lack && (!is_tracked || self.was_taken_out(sign)),
+            Found::Entry(_) | Found::Attempt(_) | Found::Memory(_) | Found::Retired(_) => true,
+        });
     }
 
     /// Whether somebody took it out of a file that git tracks. Where the file is as
@@ -763,36 +770,14 @@ impl ProjectSync<'_, '_> {
         let Some(here) = git::checked_out(&self.session.project.work_tree) else {
             return behind;
         };
-        let is_own = |row: &Fresh| {
+        let is_here = |row: &Fresh| {
             let there = row.checkout();
             there.is_none_or(|there| there.belongs_to_branch_of(&here))
         };
-        if behind.rows.iter().all(is_own) || !self.is_tracked() {
-            return behind;
+        if !behind.rows.iter().all(is_here) && self.is_tracked() {
+            behind.rows.retain(is_here);
         }
-        let merged = self.merged_branches(&behind);
-        let has_come = |row: &Fresh| {
-            let there = row.checkout();
-            let tip = there.and_then(|there| merged.get(there.branch.as_deref()?)?.as_ref());
-            // What was recorded at the last commit of a branch may be in none yet.
-            tip.is_some() && tip != there.and_then(|there| there.commit.as_ref())
-        };
-        behind.rows.retain(|row| is_own(row) || has_come(row));
         behind
-    }
-
-    /// The last commit of each branch that rows came about on, where the history of
-    /// what is checked out has it.
-    fn merged_branches(&self, behind: &Behind) -> BTreeMap<String, Option<String>> {
-        let project = &self.session.project;
-        let checkouts = behind.rows.iter().filter_map(Fresh::checkout);
-        let branches: BTreeSet<&String> = checkouts.filter_map(|on| on.branch.as_ref()).collect();
-        let merged = branches.into_iter().map(|branch| {
-            let tip = git::tip_of_branch(&project.work_tree, branch);
-            let tip = tip.filter(|tip| has_grown_from(project, tip));
-            (branch.clone(), tip)
-        });
-        merged.collect()
     }
 
     /// The rows that came about on no branch, as in the middle of a rebase: each
@@ -806,7 +791,7 @@ impl ProjectSync<'_, '_> {
 
     /// Shows what has moved since, if anything has.
     fn show(&self, synced: &mut SyncedFile, news: &mut Vec<News>) -> Result<Put, Fault> {
-        let is_elsewhere = self.is_elsewhere;
+        let is_elsewhere = self.origin == Origin::OtherBranch;
         let missing = synced.present()? == Present::Missing;
         if missing && is_absent(self, synced)? {
             return Ok(Put::Done);
@@ -929,10 +914,10 @@ fn missing_in(version: &Version) -> Vec<String> {
 }
 
 /// The names of what a version says otherwise than piton wrote it last.
-fn reworded_in(version: &Version) -> Vec<String> {
+fn reworded(version: &Version, all: &Took) -> Vec<String> {
     let written = version.base.iter().flat_map(|base| &base.found);
     let is_reworded = |was: &&Found| {
-        let mut there = version.took.found.iter();
+        let mut there = all.found.iter();
         let now = there.find(|now| name_of(now).is_some() && name_of(now) == name_of(was));
         now.is_some_and(|now| says(now) != says(was))
     };

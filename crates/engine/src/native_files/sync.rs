@@ -22,7 +22,7 @@ use piton_store::{CommitError, Committed};
 use super::branches;
 use super::copies::keep_beside;
 use super::news::{News, in_lines};
-use super::synced_file::{Present, SyncedFile};
+use super::synced_file::{Present, Put, SyncedFile};
 use crate::failure::Failure;
 use crate::git;
 use crate::session::Session;
@@ -149,6 +149,8 @@ pub(super) enum Standing {
     Asked,
     /// Git is about to replace it, or it is no regular file.
     Busy,
+    /// Somebody wrote it meanwhile: it is to be looked at again.
+    Overtaken,
 }
 
 impl Looked {
@@ -212,9 +214,17 @@ impl From<piton_store::Fault> for Fault {
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(Fault(failure): Fault) -> Self {
-        failure
+impl Fault {
+    /// The failure, with the name of the file where it does not name it.
+    pub(super) fn of_file(self, path: &str) -> Failure {
+        let Self(failure) = self;
+        match failure.message.contains(path) {
+            true => failure,
+            false => Failure {
+                message: format!("{path}: {}", failure.message),
+                ..failure
+            },
+        }
     }
 }
 
@@ -228,15 +238,15 @@ pub(super) fn look<F: NativeFile>(native: &mut F, file: &mut SyncedFile) -> Resu
         }),
         // Whoever brought piton's own version back has answered.
         (Present::Ours, _) => settle(native, "the file is as piton wrote it"),
-        (Present::Missing, _) => settle(native, "the file was taken away"),
         // What git is about to put there is looked at when it is whole.
-        (Present::Foreign(_), _) if git_is_at_work(native) => Ok(Looked {
+        (Present::Foreign(_) | Present::Missing, _) if git_is_at_work(native) => Ok(Looked {
             standing: Standing::Busy,
             ..Looked::default()
         }),
+        (Present::Missing, _) => settle(native, "the file was taken away"),
         (Present::Foreign(_), Some(Err(problems))) => ask(native, file, &problems),
         (Present::Foreign(bytes), Some(Ok(version)))
-            if is_cut_short(file, &bytes) && !is_committed(native) =>
+            if is_cut_short(file, &bytes) && !is_committed(native, file) =>
         {
             // Who fell in the middle of writing seldom did so at the end of a line.
             match bytes.ends_with(b"\n") && native.lacks(&version) {
@@ -298,12 +308,19 @@ fn is_cut_short(file: &SyncedFile, bytes: &[u8]) -> bool {
         })
 }
 
-/// Whether somebody committed the file as it is: then it is as it is meant.
-fn is_committed(native: &impl NativeFile) -> bool {
+/// Whether somebody committed the file as it is since piton wrote it: then it is as
+/// it is meant.
+fn is_committed(native: &impl NativeFile, file: &SyncedFile) -> bool {
     let project = &native.session().project;
-    let inside = project.in_work_tree(native.path());
-    project.is_tracked(native.path())
-        && inside.is_some_and(|inside| git::is_clean(&project.work_tree, Path::new(&inside)))
+    let (work_tree, since) = (&project.work_tree, &file.stamp().commit);
+    let Some(inside) = project.in_work_tree(native.path()) else {
+        return false;
+    };
+    let inside = Path::new(&inside);
+    !since.is_empty()
+        && project.is_tracked(native.path())
+        && git::is_clean(work_tree, inside)
+        && git::has_changed_since(work_tree, since, inside)
 }
 
 /// Whoever wrote only the beginning of what piton wrote last fell: what is missing
@@ -316,7 +333,12 @@ fn make_whole(
     let whole = file.base().unwrap_or_default();
     let positions = file.stamp().positions.clone();
     file.accept(bytes)?;
-    file.put(whole.as_bytes(), positions, None)?;
+    if file.put(whole.as_bytes(), positions, None)? == Put::Overtaken {
+        return Ok(Looked {
+            standing: Standing::Overtaken,
+            ..Looked::default()
+        });
+    }
     let path = native.path();
     Ok(Looked {
         news: vec![News::Told(format!(

@@ -1,6 +1,6 @@
 //! One native file that piton keeps up to date and that others may write.
 //!
-//! The keeper knows the file, not its format. It tells whether what is there is
+//! A [`SyncedFile`] knows the file, not its format. It tells whether what is there is
 //! what piton wrote last, puts a new version into its place by an exchange, and
 //! looks at what comes out: what somebody else wrote in between goes back, for
 //! whoever asked to take it in first.
@@ -243,7 +243,7 @@ pub enum Flush {
     Nothing,
 }
 
-/// The keeper of one file.
+/// One file and its stamp.
 #[derive(Debug)]
 pub struct SyncedFile {
     target: PathBuf,
@@ -276,7 +276,7 @@ fn folder(home: &Path) -> PathBuf {
 }
 
 impl SyncedFile {
-    /// The keeper of the file at `target`, whose stamp is kept under `key`.
+    /// The file at `target`, whose stamp is kept under `key`.
     ///
     /// # Errors
     ///

@@ -160,7 +160,9 @@ impl NativeFile for PlanLook<'_, '_> {
         let asked: Option<Asked> = file.remembered();
         let row = self.tables.run(self.run);
         if let Some(asked) = asked.filter(|asked| asked.is_other_plan && asked.is_about(bytes)) {
-            let told = row.filter(|_| asked.by.is_some());
+            // A runner has said so, and looks often.
+            let is_at_rest = self.token.is_none() && matches!(self.word, Word::Hand { .. });
+            let told = row.filter(|_| asked.by.is_some() && is_at_rest);
             return Ok(Some(Looked {
                 news: told
                     .map(|row| words::holds_another_plan(row, self.path))
@@ -252,9 +254,9 @@ impl NativeFile for PlanLook<'_, '_> {
     }
 
     fn lacks(&self, changed: &Changed) -> bool {
-        let mut edits = changed.edits.iter();
-        !changed.removed.is_empty()
-            || edits.any(|edit| matches!(edit, Edit::SetPresent { present: false, .. }))
+        let edits = self.with_presence(changed, true);
+        let is_gone = |edit: &Edit| matches!(edit, Edit::SetPresent { present: false, .. });
+        edits.iter().any(is_gone)
     }
 
     /// Of what lacks the end of the file nobody knows whether it was taken out: it
@@ -265,10 +267,10 @@ impl NativeFile for PlanLook<'_, '_> {
         bytes: &[u8],
         changed: Changed,
     ) -> Result<Looked, Fault> {
-        let gone = self.with_presence(&changed, true);
-        if gone.is_empty() || !matches!(self.word, Word::Hand { .. }) {
+        if !matches!(self.word, Word::Hand { .. }) {
             return self.take(file, bytes, changed);
         }
+        let gone = self.with_presence(&changed, true);
         let names = gone.iter().filter_map(Edit::about);
         let names: Vec<String> = names.map(|node| format!("`{node}`")).collect();
         let details = names.join(", ");
