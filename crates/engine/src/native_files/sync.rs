@@ -317,10 +317,9 @@ fn is_committed(native: &impl NativeFile, file: &SyncedFile) -> bool {
         return false;
     };
     let inside = Path::new(&inside);
-    !since.is_empty()
-        && project.is_tracked(native.path())
-        && git::is_clean(work_tree, inside)
-        && git::has_changed_since(work_tree, since, inside)
+    // Where there was no commit when piton wrote it, each one came since.
+    let is_new = || since.is_empty() || git::has_changed_since(work_tree, since, inside);
+    project.is_tracked(native.path()) && git::is_clean(work_tree, inside) && is_new()
 }
 
 /// Whoever wrote only the beginning of what piton wrote last fell: what is missing
