@@ -247,7 +247,7 @@ pub(super) fn each(bed: &Bed) -> Result<Vec<Figure>> {
 /// Whether the file has grown by what was recorded.
 fn shows_more(path: &Path, bytes: usize) -> Result<()> {
     let length = fs::metadata(path)?.len();
-    if length as usize > bytes {
+    if length > bytes as u64 {
         Ok(())
     } else {
         Err(format!("{} does not show what was recorded", path.display()).into())
