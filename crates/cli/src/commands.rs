@@ -201,7 +201,7 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
                 }
                 for asked in ended.asked.iter().filter_map(|row| row.file.as_ref()) {
                     output.hint(&format!(
-                        "1 question about {asked} waits, and the file is left as it is; see `piton inbox`"
+                        "1 question about {asked} waits, and what it is about stays as it is; see `piton inbox`"
                     ));
                 }
             }

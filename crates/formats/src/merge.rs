@@ -79,23 +79,63 @@ pub fn merge(path: &str, versions: Versions<'_>, marks: Marks<'_>) -> Merged {
     if let Some(derived) = derived_at(path) {
         return Merged::clean((derived.merge)([base, ours, theirs]));
     }
-    let newline = newline(ours);
-    let alike = |text: &str| {
+    let whole = lines_alike(versions);
+    let mut merged = merge_lines_alike(path, [&whole[0], &whole[1], &whole[2]], marks);
+    end_as_before(&mut merged.text, versions);
+    merged
+}
+
+/// Merges the versions of the file at `path`, and lets ours hold where the sides
+/// contradict each other. None where one of them cannot be read as what the file is.
+#[must_use]
+pub fn merge_preferring_ours(path: &str, versions: Versions<'_>) -> Option<String> {
+    let Versions { base, ours, theirs } = versions;
+    if ours == theirs || theirs == base {
+        return Some(ours.to_owned());
+    }
+    if ours == base {
+        return Some(theirs.to_owned());
+    }
+    let whole = lines_alike(versions);
+    let alike = Versions {
+        base: &whole[0],
+        ours: &whole[1],
+        theirs: &whole[2],
+    };
+    let (_, rules) = rules_at(path, alike)?;
+    // A mark that both changed is a contradiction here as well, and what is counted is
+    // what one side counted.
+    let rules = Merge {
+        settled: &[],
+        recount: Merge::JSON.recount,
+        ..*rules
+    };
+    let (mut text, _) = our_side(&rules, alike).ok()?;
+    end_as_before(&mut text, versions);
+    Some(text)
+}
+
+/// The versions with the line ends of ours, each with one at its end.
+fn lines_alike(versions: Versions<'_>) -> [String; 3] {
+    let newline = newline(versions.ours);
+    [versions.base, versions.ours, versions.theirs].map(|text| {
         let mut text = with_newline(&text.replace("\r\n", "\n"), newline);
         if !text.is_empty() && !text.ends_with('\n') {
             text.push_str(newline);
         }
         text
-    };
-    let whole = [base, ours, theirs].map(alike);
-    let mut merged = merge_lines_alike(path, [&whole[0], &whole[1], &whole[2]], marks);
+    })
+}
+
+/// Lets a merged text end with a line end only where the side that decides about it
+/// does.
+fn end_as_before(text: &mut String, Versions { base, ours, theirs }: Versions<'_>) {
     let ends = |text: &str| text.ends_with('\n');
     let is_theirs = !base.is_empty() && ends(ours) == ends(base);
     if !ends(if is_theirs { theirs } else { ours }) {
-        let bare = merged.text.strip_suffix(newline).map(str::len);
-        merged.text.truncate(bare.unwrap_or(merged.text.len()));
+        let bare = text.strip_suffix(newline(ours)).map(str::len);
+        text.truncate(bare.unwrap_or(text.len()));
     }
-    merged
 }
 
 /// Merges versions with the same line ends, each with one at its end.
@@ -174,23 +214,7 @@ fn as_tree(
     marks: Marks<'_>,
     lines: &Merged,
 ) -> Result<Merged, &'static str> {
-    let Versions { base, ours, theirs } = versions;
-    let is_unresolved = |text| conflict::problem(Source { name: "", text }).is_some();
-    if [base, ours, theirs].into_iter().any(is_unresolved) {
-        return Err("a version of it holds an unresolved merge");
-    }
-    let Some([base, ours_tree, theirs]) = rules.read_all([base, ours, theirs]) else {
-        return Err("a version of it cannot be read");
-    };
-    let nodes = [base.as_ref(), ours_tree.as_ref(), theirs.as_ref()];
-    let part = rules.part("", nodes).ok_or("nothing would be left of it")?;
-    // Lines that merge bring comments along that the tree knows nothing of.
-    let kept = by_lines(versions, Meeting::Kept).text;
-    let mut begun = [kept.as_str(), ours].into_iter();
-    let our_text = begun.find_map(|text| rules.text_of(&part, Side::Ours, text));
-    let our_text = our_text.ok_or(NOT_IN_PLACE)?;
-    let counts = (rules.recount)(&our_text);
-    let our_text = rules.with_counts(our_text, &counts)?;
+    let (our_text, part) = our_side(rules, versions)?;
     if !part.contradicts() {
         let says_the_same = |text: &str| {
             let of_lines = rules.read(text).flatten();
@@ -207,7 +231,7 @@ fn as_tree(
     // What is counted waits for a person to settle the rest, and is no conflict.
     let their_text = rules.text_of(&part, Side::Theirs, &our_text);
     let their_text = their_text.ok_or(NOT_IN_PLACE)?;
-    let their_text = rules.with_counts(their_text, &counts)?;
+    let their_text = rules.with_counts(their_text, &(rules.recount)(&our_text))?;
     let spans = |side, text: &str| {
         let mut spans = Vec::new();
         if let Some(Some(node)) = rules.read(text) {
@@ -224,6 +248,27 @@ fn as_tree(
         (&their_text, &their_spans),
         marks,
     ))
+}
+
+/// The merged tree, and the text that says what it says on our side.
+fn our_side(rules: &Merge, versions: Versions<'_>) -> Result<(String, Part), &'static str> {
+    let Versions { base, ours, theirs } = versions;
+    let is_unresolved = |text| conflict::problem(Source { name: "", text }).is_some();
+    if [base, ours, theirs].into_iter().any(is_unresolved) {
+        return Err("a version of it holds an unresolved merge");
+    }
+    let Some([base, ours_tree, theirs]) = rules.read_all([base, ours, theirs]) else {
+        return Err("a version of it cannot be read");
+    };
+    let nodes = [base.as_ref(), ours_tree.as_ref(), theirs.as_ref()];
+    let part = rules.part("", nodes).ok_or("nothing would be left of it")?;
+    // Lines that merge bring comments along that the tree knows nothing of.
+    let kept = by_lines(versions, Meeting::Kept).text;
+    let mut begun = [kept.as_str(), ours].into_iter();
+    let text = begun.find_map(|text| rules.text_of(&part, Side::Ours, text));
+    let text = text.ok_or(NOT_IN_PLACE)?;
+    let counts = (rules.recount)(&text);
+    Ok((rules.with_counts(text, &counts)?, part))
 }
 
 impl Merge {

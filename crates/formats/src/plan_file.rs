@@ -75,6 +75,18 @@ pub struct Changed {
 }
 
 impl Changed {
+    /// Whether all of this is part of what another version changed, whatever it says.
+    #[must_use]
+    pub fn is_part_of(&self, other: &Self) -> bool {
+        let has = |edit: &Edit| other.edits.iter().any(|have| have.is_like(edit));
+        self.edits.iter().all(has)
+            && self.removed.iter().all(|node| other.removed.contains(node))
+            && self
+                .returned
+                .iter()
+                .all(|node| other.returned.contains(node))
+    }
+
     /// Notes that an item is gone, or back.
     pub(crate) fn note_presence(&mut self, row: &ItemRow, was_there: bool, is_there: bool) {
         match (was_there, is_there) {
@@ -253,13 +265,12 @@ impl PlanFile {
     /// What keeps the file from being read.
     pub fn edits(
         &mut self,
-        file: &str,
         base: Option<&str>,
         theirs: &str,
-        tables: &Tables,
-        run: RunId,
+        shown: Shown<'_>,
         now: Timestamp,
     ) -> Result<Changed, Vec<Problem>> {
+        let Shown { file, tables, run } = shown;
         if let Some(problem) = conflict::problem(Source {
             name: file,
             text: theirs,

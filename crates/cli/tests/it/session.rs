@@ -344,7 +344,7 @@ mod faces {
         scratch.piton(&["record", "auth-login"]);
         scratch.write(FILE, "{ cut off");
         insta::assert_snapshot!(scratch.shows(&["record", "auth-login"]), @r"
-        warning: .ralph/progress.json cannot be taken in and is left as it is; see `piton inbox`
+        warning: .ralph/progress.json cannot be taken in whole: what is asked about stays as it is; see `piton inbox`
         recorded auth-login-2: completed, attempt 2 at `auth-login`
         [exit 0]
         ");

@@ -362,6 +362,71 @@ fn a_mark_that_a_person_takes_out_is_asked_about_and_stays_out() {
     });
 }
 
+#[test]
+fn what_a_person_is_asked_about_stays_and_the_rest_of_the_file_follows() {
+    for decided in ["keep-file", "keep-piton", "merge"] {
+        each(At::Done, |scene| {
+            let (open, done) = scene.format.marks;
+            scene.edit(done, open);
+            scene.sync();
+            let (part, next) = (scene.part(), |scene: &Scene| {
+                let text = scene.read();
+                let (from, to) = (scene.format.part)(&text, 2);
+                text[from..to].to_owned()
+            });
+            assert!(next(scene).contains(open));
+            assert_eq!(scene.run(&[]).exit, 3);
+            assert!(next(scene).contains(done), "{}", scene.read());
+            assert_eq!((scene.questions(), scene.part()), (1, part.clone()));
+            // What is typed meanwhile is shown as well, and nothing is taken for an edit.
+            let said = scene.scratch.piton(&["plan", "retry", "US-3"]);
+            let said = match scene.node() {
+                "us-2" => scene.scratch.piton(&["plan", "retry", "us-3"]),
+                _ => said,
+            };
+            assert_eq!(said.exit, 0, "{}", said.err);
+            let said = scene.sync();
+            assert!(!said.err.contains("took "), "{}", said.err);
+            assert!(!next(scene).contains(done), "{}", scene.read());
+            assert_eq!((scene.questions(), scene.part()), (1, part));
+            assert_eq!(scene.scratch.piton(&["decide", "d1", decided]).exit, 0);
+            assert_eq!(scene.questions(), 0);
+            scene.sync();
+            let is_done = decided != "keep-file";
+            assert_eq!(scene.state() == "done", is_done);
+            assert_eq!(scene.part().contains(done), is_done, "{}", scene.read());
+            assert!(next(scene).contains(open), "{}", scene.read());
+            assert_eq!(scene.run(&[]).exit, 0);
+            assert!(scene.part().contains(done) && next(scene).contains(done));
+        });
+    }
+}
+
+#[test]
+fn an_edit_beside_what_is_asked_about_is_taken_once() {
+    each(At::Done, |scene| {
+        let (open, done) = scene.format.marks;
+        scene.edit(done, open);
+        scene.sync();
+        let text = scene.read();
+        scene
+            .scratch
+            .write(scene.format.file, &text.replace("sew a sail", "sew a jib"));
+        let said = scene.sync();
+        assert_eq!(said.err.matches("took ").count(), 1, "{}", said.err);
+        let said = scene.sync();
+        assert!(!said.err.contains("took "), "{}", said.err);
+        assert_eq!(scene.questions(), 1);
+        assert!(scene.tells_the_agent("sew a jib"));
+        assert!(scene.part().contains(open) && scene.read().contains("sew a jib"));
+        // Whoever sets it back has answered.
+        scene.edit(open, done);
+        scene.sync();
+        assert_eq!(scene.questions(), 0);
+        assert_eq!((scene.state().as_str(), scene.works_at_it()), ("done", 1));
+    });
+}
+
 /// A list with a check for its first item.
 fn checked(scratch: &Scratch) {
     let list = PRD.replace(

@@ -66,7 +66,7 @@ impl News {
     /// A person is asked about a file from now on.
     pub(super) fn asked(file: &str) -> Self {
         Self::Asked(format!(
-            "{file} cannot be taken in and is left as it is; see `piton inbox`"
+            "{file} cannot be taken in whole: what is asked about stays as it is; see `piton inbox`"
         ))
     }
 
@@ -95,7 +95,7 @@ impl News {
 
 /// That a person was asked about a file, and has not answered.
 pub(crate) fn still_asked(file: &str) -> String {
-    format!("1 question about {file} waits, and the file is left as it is; see `piton inbox`")
+    format!("1 question about {file} waits, and what it is about stays as it is; see `piton inbox`")
 }
 
 /// Problems that are errors, one a line.

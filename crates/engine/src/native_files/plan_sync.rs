@@ -19,7 +19,8 @@ use piton_core::{
     AttemptId, Command, DecisionRow, ItemRow, ItemState, Need, Node, RunId, RunRow, StreamId,
     Tables, Verb,
 };
-use piton_formats::plan_file::PlanFile;
+use piton_formats::merge::{Versions, merge_preferring_ours};
+use piton_formats::plan_file::{PlanFile, Shown};
 use piton_formats::plan_format::PlanPlace;
 use piton_formats::registry::plan_format;
 use piton_store::Store as _;
@@ -286,7 +287,8 @@ impl PlanSync {
         let there = Look::at(self.file.target());
         let waits = there.is_some() && there == self.waits;
         // What is asked about a file that is piton's is to be settled.
-        let is_quiet = !self.file.may_be_foreign() && !self.is_asked(tables);
+        let is_settled = !self.is_asked(tables) && !self.file.is_held();
+        let is_quiet = !self.file.may_be_foreign() && is_settled;
         if waits || is_quiet {
             return Ok(Looked::default());
         }
@@ -308,7 +310,8 @@ impl PlanSync {
             self.behind = true;
             self.plain = None;
         }
-        self.waits = there.filter(|_| looked.standing == Standing::Asked);
+        let waits = matches!(looked.standing, Standing::Asked | Standing::Held);
+        self.waits = there.filter(|_| waits);
         Ok(looked)
     }
 
@@ -349,7 +352,7 @@ impl PlanSync {
     /// Writes the file now, whatever its size: at a stop, or as a heartbeat.
     /// What somebody else wrote in the meantime stays, to be looked at first.
     pub fn write(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<News> {
-        if self.is_asked(tables) {
+        if self.is_asked(tables) && !self.file.is_held() {
             return None;
         }
         let trouble = match self.put(tables, position, now) {
@@ -381,6 +384,7 @@ impl PlanSync {
     /// Puts the text into the file, unless what is there knows more of the run.
     fn put(&mut self, tables: &Tables, position: u64, now: Timestamp) -> io::Result<Put> {
         self.set_elsewhere(self.not_to_tick(tables));
+        let run = self.run;
         let Self {
             file,
             plan,
@@ -395,7 +399,9 @@ impl PlanSync {
             if written > position {
                 return Ok(Put::Done);
             }
-            let present = match file.present()? {
+            let found = file.present()?;
+            let is_held = found == Present::Ours && file.is_held();
+            let present = match found {
                 Present::Foreign(_) => return Ok(Put::Overtaken),
                 Present::Missing if branches::is_absent(project, path, file)? => {
                     return Ok(Put::Done);
@@ -404,6 +410,22 @@ impl PlanSync {
                 Present::Special => None,
                 Present::Ours => Some(fs::read_to_string(file.target())?),
             };
+            let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
+            if let Some(present) = present.as_deref().filter(|_| is_held) {
+                *plain = None;
+                let shown = Shown {
+                    file: path,
+                    tables,
+                    run,
+                };
+                let Some(next) = beside_held(plan, file, present, shown, now) else {
+                    return Ok(Put::Done);
+                };
+                *bytes = next.text.len();
+                let put = file.put_held(next.text.as_bytes(), &next.own, positions)?;
+                file.take_displaced().into_iter().for_each(Copied::remove);
+                return Ok(put);
+            }
             // What piton wrote in its own style is written anew, which is faster
             // than to change it in place, and comes to the same.
             let in_place = present
@@ -424,7 +446,6 @@ impl PlanSync {
                 }
                 return Ok(Put::Done);
             }
-            let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
             let put = file.put(text.as_bytes(), positions, None)?;
             // What came out went back into its place, and is looked at there.
             file.take_displaced().into_iter().for_each(Copied::remove);
@@ -432,6 +453,41 @@ impl PlanSync {
             Ok(put)
         })
     }
+}
+
+/// The next version of a file of which a part stays as somebody else wrote it.
+struct BesideHeld {
+    /// The file.
+    text: String,
+    /// The file without that part.
+    own: String,
+}
+
+/// What a file is to say of a run beside the part that stays as it is; none where
+/// nothing of it changes, and where that part cannot be told from the rest.
+fn beside_held(
+    plan: &mut PlanFile,
+    file: &SyncedFile,
+    present: &str,
+    shown: Shown<'_>,
+    now: Timestamp,
+) -> Option<BesideHeld> {
+    let base = file.base()?;
+    let own = plan.show(Some(&base), shown.tables, now).ok()??;
+    let versions = Versions {
+        base: &base,
+        ours: present,
+        theirs: &own,
+    };
+    let text = merge_preferring_ours(shown.file, versions)?;
+    if text == present && own == base {
+        return None;
+    }
+    let mut differs = |own: &str, text: &str| plan.edits(Some(own), text, shown, now).ok();
+    let (before, after) = (differs(&base, present)?, differs(&own, &text)?);
+    after
+        .is_part_of(&before)
+        .then_some(BesideHeld { text, own })
 }
 
 /// The rows that the file of a run is made of and compared with.

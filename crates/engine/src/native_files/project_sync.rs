@@ -21,6 +21,7 @@ use piton_core::face::FaceRow;
 use piton_core::name::{Named, Space};
 use piton_core::{Command, DecisionRow, Need, RunId, StreamId, Tables, Verb, Way};
 use piton_formats::face::{About, Detected, Shown, Took};
+use piton_formats::merge::{Versions, merge_preferring_ours};
 use piton_formats::problem::Problem;
 use piton_store::Store as _;
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,6 @@ pub use piton_formats::registry::{face_file_at as file_at, face_files};
 use self::rows::{Behind, Fresh, behind};
 use super::branches::{self, Origin};
 use super::copies::keep_beside;
-use super::exchange::sha256;
 use super::news::{News, foreign, in_lines, not_utf8};
 use super::sync::{
     self, Fault, Holds, Looked, NativeFile, Standing, asks, commit, facts, is_absent, is_at_work,
@@ -110,7 +110,11 @@ fn follow_at(session: &Session<'_>, waiting: &mut Waiting, moment: Moment) -> Ve
             continue;
         }
         let waits = waiting.get(file.path).copied();
-        if asked.is_some() && waits.is_some() && waits == there {
+        let has_more = || {
+            let synced = open(session, file).ok().filter(SyncedFile::is_held);
+            synced.is_some_and(|synced| is_behind(session, &synced).unwrap_or(true))
+        };
+        if asked.is_some() && waits.is_some() && waits == there && !has_more() {
             continue;
         }
         news.extend(followed(session, file, asked, moment));
@@ -301,11 +305,12 @@ impl Version {
     }
 }
 
-/// A version that was asked about while an attempt was open, by its hash: who
-/// wrote it then is known to nobody, also when that is over.
+/// A version of which a person is asked whatever it takes out or changes.
 #[derive(Serialize, Deserialize)]
-struct AskedAtWork {
-    seen: String,
+struct Doubted {
+    /// It was found while an attempt was open: who wrote it then is not known, also
+    /// when that is over. Else it ends early, and is meant so once it is committed.
+    is_at_work: bool,
 }
 
 impl NativeFile for ProjectSync<'_, '_> {
@@ -353,10 +358,12 @@ impl NativeFile for ProjectSync<'_, '_> {
         bytes: &[u8],
         version: Version,
     ) -> Result<Looked, Fault> {
-        let seen = sha256(bytes);
-        let asked = synced.remembered::<AskedAtWork>();
-        // Nobody knows who wrote it, or whether it was to lack its end.
-        let is_doubted = version.is_beginning || asked.is_some_and(|asked| asked.seen == seen);
+        let doubted = synced.remembered().filter(|_| synced.holds(bytes));
+        let is_known = doubted.is_some();
+        let is_doubted = version.is_beginning
+            || doubted.is_some_and(|Doubted { is_at_work }| {
+                is_at_work || !sync::is_committed(self, synced)
+            });
         // What another branch says of what is known was said there.
         let known = match self.origin {
             Origin::Same => KnownThings::Ask,
@@ -373,7 +380,7 @@ impl NativeFile for ProjectSync<'_, '_> {
             false => missing = missing_in(&version),
         }
         let mut looked = self.take_found(&version, is_doubted, known)?;
-        let is_asked = looked.standing == Standing::Asked;
+        let is_asked = looked.is_asked();
         let is_new = match is_asked {
             true => !looked.news.is_empty(),
             false => self.asked.is_none(),
@@ -382,10 +389,14 @@ impl NativeFile for ProjectSync<'_, '_> {
             looked.news.splice(0..0, left);
         }
         if is_asked {
-            if is_at_work(self.session)? {
-                synced.remember(&AskedAtWork { seen });
+            if !synced.holds(bytes) {
+                synced.hold(bytes, None)?;
             }
-            return Ok(looked);
+            let is_at_work = is_at_work(self.session)?;
+            if !is_known && (is_at_work || version.is_beginning) {
+                synced.remember(&Doubted { is_at_work });
+            }
+            return Ok(looked.held());
         }
         // It may lack what was in the version before. What the file of another
         // branch lacks was not of that branch, or left it with the work tree.
@@ -475,7 +486,7 @@ impl ProjectSync<'_, '_> {
             if nth > 0 && spent > TRIES_TIME {
                 break;
             }
-            if synced.has_left() || (!is_tidy && self.is_behind(synced)?) {
+            if synced.has_left() || (!is_tidy && is_behind(self.session, synced)?) {
                 synced.tidy(|left| self.take_left(left, &mut news))?;
                 is_tidy = true;
             }
@@ -484,7 +495,7 @@ impl ProjectSync<'_, '_> {
             let looked = sync::look(self, synced)?;
             news.extend(looked.news);
             match looked.standing {
-                Standing::Level => {}
+                Standing::Level | Standing::Held => {}
                 Standing::Overtaken => {
                     self.take_displaced(synced, &mut news)?;
                     continue;
@@ -748,18 +759,6 @@ impl ProjectSync<'_, '_> {
         Ok(!drafts.map_err(Failure::from)?.is_empty())
     }
 
-    /// Whether anything has moved since the file was written.
-    fn is_behind(&self, synced: &SyncedFile) -> Result<bool, Fault> {
-        let heads = self.session.store.heads();
-        let heads = heads?;
-        let positions = &synced.stamp().positions;
-        let moved = |name: &str, count| positions.get(name).copied().unwrap_or(0) < count;
-        Ok(heads
-            .iter()
-            .filter(|head| head.stream != StreamId::files())
-            .any(|head| moved(head.stream.as_str(), head.count)))
-    }
-
     fn is_tracked(&self) -> bool {
         self.session.project.is_tracked(self.file.path)
     }
@@ -822,12 +821,19 @@ impl ProjectSync<'_, '_> {
         }
         // What is shown from the first row on may stand there already.
         if !positions.is_empty()
+            && !synced.is_held()
             && let Some(put) = self.extend(synced, &behind)?
         {
             return Ok(put);
         }
         let text = if missing {
             synced.base().filter(|_| !is_elsewhere)
+        } else if synced.is_held() {
+            // Without it nobody can tell what of the file is piton's.
+            let Some(own) = synced.base() else {
+                return Ok(Put::Done);
+            };
+            Some(own)
         } else {
             Some(read_text(synced.target())?)
         };
@@ -854,7 +860,11 @@ impl ProjectSync<'_, '_> {
         if !new.is_empty() {
             self.derive((text, &new), &behind.positions, news)?;
         }
-        if text == Some(new.as_str()) && synced.target().is_file() {
+        let is_there = synced.target().is_file();
+        if let Some(own) = text.filter(|_| is_there && synced.is_held()) {
+            return self.put_beside_held(synced, own, &new, behind.positions);
+        }
+        if text == Some(new.as_str()) && is_there {
             synced.settle(behind.positions, large::tail(self.file, &new))?;
             return Ok(Put::Done);
         }
@@ -864,6 +874,40 @@ impl ProjectSync<'_, '_> {
         }
         let tail = large::tail(self.file, &new);
         Ok(synced.put(new.as_bytes(), behind.positions, tail)?)
+    }
+
+    /// Shows in a file what has become of piton's own version of it, beside the part
+    /// that stays as somebody else wrote it.
+    fn put_beside_held(
+        &self,
+        synced: &mut SyncedFile,
+        own: &str,
+        new: &str,
+        positions: BTreeMap<String, u64>,
+    ) -> Result<Put, Fault> {
+        let present = read_text(synced.target())?;
+        let versions = Versions {
+            base: own,
+            ours: &present,
+            theirs: new,
+        };
+        let merged = merge_preferring_ours(self.file.path, versions);
+        let said = |text: &str| {
+            self.parse(text.as_bytes(), None)
+                .found
+                .iter()
+                .map(says)
+                .collect()
+        };
+        let (theirs, ours): (Vec<Found>, Vec<Found>) = (said(&present), said(new));
+        let is_known = |found: &Found| theirs.contains(found) || ours.contains(found);
+        let merged = merged.filter(|text| said(text).iter().all(is_known));
+        // What cannot be told from the rest stays with it.
+        let Some(text) = merged.filter(|text| *text != present || own != new) else {
+            synced.note(positions)?;
+            return Ok(Put::Done);
+        };
+        Ok(synced.put_held(text.as_bytes(), new, positions)?)
     }
 
     /// The file with what is to be shown. The journal knows secrets redacted
@@ -899,6 +943,17 @@ impl ProjectSync<'_, '_> {
         });
         show(text, &shown)
     }
+}
+
+/// Whether anything has moved since the file was written.
+fn is_behind(session: &Session<'_>, synced: &SyncedFile) -> Result<bool, Fault> {
+    let heads = session.store.heads()?;
+    let positions = &synced.stamp().positions;
+    let moved = |name: &str, count| positions.get(name).copied().unwrap_or(0) < count;
+    Ok(heads
+        .iter()
+        .filter(|head| head.stream != StreamId::files())
+        .any(|head| moved(head.stream.as_str(), head.count)))
 }
 
 /// The names of what piton wrote last and a version lacks, and what is not taken

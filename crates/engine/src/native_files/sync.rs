@@ -145,6 +145,8 @@ pub(super) enum Standing {
     /// It can: what it said is known.
     #[default]
     Level,
+    /// A person is asked about a part of it, which stays; the rest can be written.
+    Held,
     /// A person is asked about it, or it is left to another run.
     Asked,
     /// Git is about to replace it, or it is no regular file.
@@ -166,9 +168,10 @@ impl Looked {
         }
     }
 
-    /// Whether somebody has to look at the file before it is written.
+    /// Whether a person is asked about the file.
     pub(super) fn is_asked(&self) -> bool {
-        self.standing == Standing::Asked || self.news.iter().any(News::is_warning)
+        matches!(self.standing, Standing::Held | Standing::Asked)
+            || self.news.iter().any(News::is_warning)
     }
 
     /// A person was asked before, and has not answered.
@@ -176,6 +179,14 @@ impl Looked {
         Self {
             standing: Standing::Asked,
             ..Self::default()
+        }
+    }
+
+    /// The same, where only what is asked about stays as it is.
+    pub(super) fn held(self) -> Self {
+        Self {
+            standing: Standing::Held,
+            ..self
         }
     }
 }
@@ -272,7 +283,11 @@ fn read_whole<F: NativeFile>(
 ) -> Result<Found<F::Version>, Fault> {
     let mut reads = 1;
     loop {
-        let present = file.present()?;
+        let mut present = file.present()?;
+        // What stays of somebody else in it is looked at again.
+        if present == Present::Ours && file.is_held() {
+            present = Present::Foreign(fs::read(file.target())?);
+        }
         let Present::Foreign(bytes) = &present else {
             return Ok((present, None));
         };
@@ -300,8 +315,10 @@ fn git_is_at_work(native: &impl NativeFile) -> bool {
 /// Whether this is only the beginning of what piton wrote last: whoever wrote it
 /// fell, and all of it is known. A file of one line is as short as it likes.
 fn is_cut_short(file: &SyncedFile, bytes: &[u8]) -> bool {
-    // Another branch has its own version, which may be where this one began.
+    // Another branch has its own version, which may be where this one began. What a
+    // person was asked about is known.
     !file.is_of_other_branch()
+        && !file.holds(bytes)
         && file.base().is_some_and(|whole| {
             let is_longer = whole.lines().nth(1).is_some() && whole.len() > bytes.len();
             is_longer && whole.as_bytes().starts_with(bytes)
@@ -310,7 +327,7 @@ fn is_cut_short(file: &SyncedFile, bytes: &[u8]) -> bool {
 
 /// Whether somebody committed the file as it is since piton wrote it: then it is as
 /// it is meant.
-fn is_committed(native: &impl NativeFile, file: &SyncedFile) -> bool {
+pub(super) fn is_committed(native: &impl NativeFile, file: &SyncedFile) -> bool {
     let project = &native.session().project;
     let (work_tree, since) = (&project.work_tree, &file.stamp().commit);
     let Some(inside) = project.in_work_tree(native.path()) else {

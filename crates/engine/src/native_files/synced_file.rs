@@ -31,6 +31,8 @@ const STAMP_BYTES: usize = 512;
 const SPARE_REST_NS: i64 = if cfg!(test) { 0 } else { 200_000_000 };
 /// What the name of what is remembered ends with.
 const ASKED: &str = "asked";
+/// What the name of the version before one of which a part stays ends with.
+const BEFORE: &str = "before";
 /// Of files up to this size the last version is kept, to tell edits by.
 const BASE_BYTES_MAX: usize = 4 << 20;
 
@@ -76,6 +78,21 @@ pub struct Stamp {
     /// The branch, as in `head`, that does not have the file while others do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub absent_on: String,
+    /// What the file has of somebody else that a person is asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
+}
+
+/// A file of which a part stays as somebody else wrote it until a person decides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The hash of what piton itself would have written: the base to tell edits by.
+    own: String,
+    /// The hash of the version that was asked about.
+    asked: String,
+    /// The hash of what piton had written before: another journal may not know what
+    /// of the version was taken.
+    before: String,
 }
 
 /// How many versions are known that differ from the present one by what piton wrote.
@@ -108,6 +125,16 @@ impl Stamp {
     #[must_use]
     pub fn is_new(&self) -> bool {
         self.after.is_empty() && self.look.is_none() && self.positions.is_empty()
+    }
+
+    /// The hash of the version that edits are told by.
+    fn base_hash(&self) -> &str {
+        self.held.as_ref().map_or(&self.after, |held| &held.own)
+    }
+
+    /// The hash of the version that something is remembered of.
+    fn remembered_hash(&self) -> &str {
+        self.held.as_ref().map_or(&self.after, |held| &held.asked)
     }
 }
 
@@ -222,6 +249,15 @@ pub enum Present {
     Special,
 }
 
+/// A version that is about to take the place of the file.
+struct Next {
+    /// Its hash.
+    after: String,
+    tail: Option<Tail>,
+    positions: BTreeMap<String, u64>,
+    held: Option<Held>,
+}
+
 /// What came of putting a version into its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
@@ -265,7 +301,8 @@ pub struct SyncedFile {
 /// What is remembered of a version of somebody else's.
 #[derive(Debug, Serialize, Deserialize)]
 struct Remembered<T> {
-    /// The hash of what piton had written last.
+    /// The hash of what piton had written last, or of the version of which a part
+    /// stays.
     after: String,
     what: T,
 }
@@ -388,16 +425,62 @@ impl SyncedFile {
     ///
     /// When the stamp cannot be kept.
     pub fn accept(&mut self, present: &[u8]) -> io::Result<()> {
+        self.keep_base(present);
+        let kept = self.note_version(present, None);
+        // There is none, unless somebody was asked about the file.
+        fs::remove_file(&self.remembered).ok();
+        kept
+    }
+
+    /// Notes that the file is this, of which a person is asked about a part: `own` is
+    /// what piton would have written, where that is known.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn hold(&mut self, present: &[u8], own: Option<&str>) -> io::Result<()> {
+        let asked = sha256(present);
+        let before = match &self.stamp.held {
+            Some(held) => held.before.clone(),
+            None => {
+                // A help, as the base is.
+                fs::copy(&self.base, self.base.with_extension(BEFORE)).ok();
+                self.stamp.after.clone()
+            }
+        };
+        let own = own.map_or_else(
+            || self.stamp.base_hash().to_owned(),
+            |own| {
+                self.keep_base(own.as_bytes());
+                sha256(own.as_bytes())
+            },
+        );
+        let held = Held { own, asked, before };
+        self.note_version(present, Some(held))
+    }
+
+    /// Whether a part of the file stays as somebody else wrote it.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.stamp.held.is_some()
+    }
+
+    /// Whether this is the file of which a part stays as it is: all of it is known.
+    #[must_use]
+    pub fn holds(&self, bytes: &[u8]) -> bool {
+        self.is_held() && sha256(bytes) == self.stamp.after
+    }
+
+    fn note_version(&mut self, present: &[u8], held: Option<Held>) -> io::Result<()> {
         let hash = sha256(present);
         let head = self.head();
-        self.keep_base(present);
         self.found = Some(hash.clone());
         let look = Look::at(&self.target);
         // What somebody wrote since the bytes were read has another size or time;
         // when it does not, its hash is looked at before it is replaced.
         let look = look.filter(|look| look.bytes == present.len() as u64);
         let same = fs::read(&self.target).is_ok_and(|there| there == present);
-        let kept = self.put_stamp(Stamp {
+        self.put_stamp(Stamp {
             before: hash.clone(),
             after: hash.clone(),
             temp: String::new(),
@@ -408,18 +491,16 @@ impl SyncedFile {
             gone: self.stamp.gone.clone(),
             own: vec![own_name(&hash).to_owned()],
             absent_on: String::new(),
+            held,
             head: head.hash,
             commit: head.commit,
-        });
-        // There is none, unless somebody was asked about the file.
-        fs::remove_file(&self.remembered).ok();
-        kept
+        })
     }
 
     /// Remembers something about somebody else's version, until another one is
     /// accepted. A help: losing it costs a second telling.
     pub fn remember<T: Serialize>(&self, what: &T) {
-        let after = self.stamp.after.clone();
+        let after = self.stamp.remembered_hash().to_owned();
         if let Ok(bytes) = serde_json::to_vec(&Remembered { after, what })
             && bytes.len() <= BASE_BYTES_MAX
         {
@@ -432,7 +513,7 @@ impl SyncedFile {
     pub fn remembered<T: DeserializeOwned>(&self) -> Option<T> {
         let bytes = fs::read(&self.remembered).ok()?;
         let known: Remembered<T> = serde_json::from_slice(&bytes).ok()?;
-        (known.after == self.stamp.after).then_some(known.what)
+        (known.after == self.stamp.remembered_hash()).then_some(known.what)
     }
 
     /// Notes how far the file shows the streams.
@@ -499,6 +580,41 @@ impl SyncedFile {
             write_through(&self.target, bytes)?;
             return Ok(Put::Done);
         }
+        let next = Next {
+            after: sha256(bytes),
+            tail,
+            positions,
+            held: None,
+        };
+        self.put_whole(bytes, next, bytes)
+    }
+
+    /// Puts a version into its place of which a part stays as somebody else wrote it.
+    /// `own` is the version without that part.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; the file is as it was.
+    pub fn put_held(
+        &mut self,
+        bytes: &[u8],
+        own: &str,
+        positions: BTreeMap<String, u64>,
+    ) -> io::Result<Put> {
+        let held = self.stamp.held.clone().map(|held| Held {
+            own: sha256(own.as_bytes()),
+            ..held
+        });
+        let next = Next {
+            after: sha256(bytes),
+            tail: None,
+            positions,
+            held,
+        };
+        self.put_whole(bytes, next, own.as_bytes())
+    }
+
+    fn put_whole(&mut self, bytes: &[u8], next: Next, base: &[u8]) -> io::Result<Put> {
         if let Some(folder) = self.target.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -506,11 +622,10 @@ impl SyncedFile {
             Flush::Stamp | Flush::File => stage(&self.target, bytes)?,
             Flush::Nothing => stage_unflushed(&self.target, bytes)?,
         };
-        let after = sha256(bytes);
-        let put = self.exchange(staged, (after, tail), positions, None)?;
+        let put = self.exchange(staged, next, None)?;
         if put == Put::Done {
             self.drop_spare();
-            self.keep_base(bytes);
+            self.keep_base(base);
         }
         Ok(put)
     }
@@ -557,7 +672,13 @@ impl SyncedFile {
             // What was copied may be of two versions: nobody shall see that.
             return Ok(Put::Overtaken);
         }
-        let put = self.exchange(staged, (after, Some(next)), positions, Some(tail.at))?;
+        let next = Next {
+            after,
+            tail: Some(next),
+            positions,
+            held: None,
+        };
+        let put = self.exchange(staged, next, Some(tail.at))?;
         if put == Put::Done {
             self.splice_base(tail.at, end).ok();
         }
@@ -615,13 +736,13 @@ impl SyncedFile {
 
     /// `same` is how many bytes of the version before and the new one are known to
     /// be the same.
-    fn exchange(
-        &mut self,
-        staged: Staged,
-        (after, tail): (String, Option<Tail>),
-        positions: BTreeMap<String, u64>,
-        same: Option<u64>,
-    ) -> io::Result<Put> {
+    fn exchange(&mut self, staged: Staged, next: Next, same: Option<u64>) -> io::Result<Put> {
+        let Next {
+            after,
+            tail,
+            positions,
+            held,
+        } = next;
         fail::point("mirror.staged");
         let old = self.stamp.clone();
         let head = self.head();
@@ -641,6 +762,7 @@ impl SyncedFile {
             own: with_version(&old.own, own_name(&after)),
             after,
             absent_on: String::new(),
+            held,
             head: head.hash,
             commit: head.commit,
         };
@@ -937,7 +1059,7 @@ fn stamp_in(mut file: &File) -> io::Result<Option<Stamp>> {
 
 fn base_of(path: &Path, stamp: &Stamp) -> Option<String> {
     let bytes = fs::read(path).ok()?;
-    let known = sha256(&bytes) == stamp.after;
+    let known = sha256(&bytes) == stamp.base_hash();
     known.then(|| String::from_utf8(bytes).ok())?
 }
 
@@ -987,7 +1109,13 @@ pub fn rewind(home: &Path, is_read_again: impl Fn(&str) -> bool) -> io::Result<(
         let read_again = is_read_again(&key);
         let file = OpenOptions::new().read(true).write(true).open(&path)?;
         file.lock()?;
-        if let Some(stamp) = stamp_in(&file)? {
+        if let Some(mut stamp) = stamp_in(&file)? {
+            if let Some(held) = stamp.held.take() {
+                let base = path.with_extension("base");
+                fs::rename(base.with_extension(BEFORE), base).ok();
+                stamp.look = None;
+                (stamp.before, stamp.after) = (String::new(), held.before);
+            }
             let stamp = if read_again {
                 Stamp {
                     temp: stamp.temp,

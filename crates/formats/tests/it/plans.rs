@@ -14,7 +14,7 @@ use piton_core::{
     Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, ItemRow, ItemState,
     Node, Outcome, Refusal, Role, Rows, RunId, Tables, decide,
 };
-use piton_formats::plan_file::PlanFile;
+use piton_formats::plan_file::{PlanFile, Shown};
 use piton_formats::problem::Problem;
 use piton_formats::sprint::Source;
 use piton_formats::{prd, sdlc, task};
@@ -132,14 +132,14 @@ impl Desk {
     }
 
     fn found(&mut self) -> Vec<Edit> {
-        let changed = self.face.edits(
-            "the file",
-            Some(&self.base.clone()),
-            &self.text.clone(),
-            &self.tables,
-            RUN,
-            self.now,
-        );
+        let shown = Shown {
+            file: "the file",
+            tables: &self.tables,
+            run: RUN,
+        };
+        let changed = self
+            .face
+            .edits(Some(&self.base), &self.text, shown, self.now);
         let changed = changed.expect("it can be read");
         self.problems = changed.problems;
         changed.edits
@@ -461,7 +461,12 @@ mod lists {
         desk.work();
         let edits = |desk: &mut Desk, text: &str| {
             let (tables, now) = (desk.tables.clone(), desk.now);
-            let changed = desk.face.edits("the file", None, text, &tables, RUN, now);
+            let shown = Shown {
+                file: "the file",
+                tables: &tables,
+                run: RUN,
+            };
+            let changed = desk.face.edits(None, text, shown, now);
             changed.expect("it can be read").edits
         };
         assert_eq!(edits(&mut desk, STORIES), [], "an old version");

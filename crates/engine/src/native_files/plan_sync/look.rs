@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use piton_core::command::Word;
 use piton_core::{
     AttemptId, Command, CommandId, DecisionRow, Edit, HolderKnown, ItemState, Need, Node, Recorded,
-    RunId, Tables, Way,
+    RunId, Tables, Verb, Way,
 };
-use piton_formats::plan_file::{Changed, PlanFile};
+use piton_formats::plan_file::{Changed, PlanFile, Shown};
 use piton_formats::problem::Problem;
 use piton_store::CommitError;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{STREAM, words};
+use super::{STREAM, needs, words};
 use crate::fail;
 use crate::failure::Failure;
 use crate::lies::Rule;
@@ -54,8 +54,6 @@ pub(super) struct PlanLook<'a, 's> {
 struct Asked {
     /// The version.
     seen: String,
-    /// What of it was not taken in.
-    left: Vec<Edit>,
     /// It holds another plan, of which nothing is taken in.
     #[serde(default)]
     is_other_plan: bool,
@@ -107,46 +105,13 @@ impl NativeFile for PlanLook<'_, '_> {
         self.heeds_git
     }
 
-    /// What the file says that was not taken in before. As long as a person is
-    /// asked about the file it is not written, and what piton did since is
-    /// nobody's edit: the version that was asked about is what it is compared
-    /// with, and what is left of that is tried again.
+    /// What the file says otherwise than piton does: what a person was asked about
+    /// stays in it, and is tried again.
     fn read(&mut self, file: &SyncedFile, bytes: &[u8]) -> Result<Changed, Vec<Problem>> {
-        if self.is_other_branch {
-            return self.said_on_other_branch(bytes);
+        match self.is_other_branch {
+            true => self.said_on_other_branch(bytes),
+            false => self.changed(file.base().as_deref(), bytes),
         }
-        let base = file.base();
-        let asked = file.remembered::<Asked>();
-        let Some(asked) = asked.filter(|asked| !asked.is_other_plan) else {
-            return self.changed(base.as_deref(), bytes);
-        };
-        if asked.is_about(bytes) {
-            return Ok(Changed {
-                edits: asked.left,
-                ..Changed::default()
-            });
-        }
-        let mut changed = self.changed(Some(&asked.seen), bytes)?;
-        let since_base = self.changed(base.as_deref(), bytes)?;
-        let mut of_all = since_base.edits;
-        // What was taken of a version that was asked about is not in the base.
-        let text = std::str::from_utf8(bytes).ok();
-        if let Some(shown) = self.shown(text).ok().flatten() {
-            of_all.extend(self.changed(Some(&shown), bytes)?.edits);
-        }
-        let is_left = |edit: &Edit| asked.left.iter().any(|left| left.is_like(edit));
-        for edit in of_all {
-            if is_left(&edit) && !changed.edits.contains(&edit) {
-                changed.edits.push(edit);
-            }
-        }
-        let still = |nodes: Vec<Node>, present| {
-            let is_still = move |node: &Node| is_left(&presence(node, present));
-            nodes.into_iter().filter(is_still)
-        };
-        changed.removed.extend(still(since_base.removed, false));
-        changed.returned.extend(still(since_base.returned, true));
-        Ok(changed)
     }
 
     /// Another plan stands in the file: it is left as it is. A person's is the
@@ -192,7 +157,7 @@ impl NativeFile for PlanLook<'_, '_> {
         };
         file.remember(&Asked {
             is_other_plan: true,
-            ..self.asked(bytes, Vec::new())
+            ..self.asked(bytes)
         });
         Ok(Some(looked))
     }
@@ -201,23 +166,29 @@ impl NativeFile for PlanLook<'_, '_> {
         &mut self,
         file: &mut SyncedFile,
         bytes: &[u8],
-        changed: Changed,
+        mut changed: Changed,
     ) -> Result<Looked, Fault> {
         let has_base = self.own_base(file).is_some();
-        let edits = self.with_presence(&changed, has_base);
-        let asked: Option<Asked> = file.remembered();
-        let asked = asked.filter(|asked| asked.is_about(bytes));
-        let is_known = asked.is_some();
+        let mut edits = self.with_presence(&changed, has_base);
         let question = self.session.question_about(self.run, self.path)?;
-        let may_be_agent = matches!(self.word, Word::MaybeAgent { .. });
-        // A person wrote it before the agent began: that waits until it has ended.
-        let waits = |asked: Asked| asked.is_beginning || (asked.by.is_some() && may_be_agent);
-        if question.is_some() && asked.is_some_and(waits) {
-            return Ok(Looked::still_asked());
-        }
-        let is_asked = question.is_some_and(|row| names_any(&row, &edits));
-        if is_known && is_asked && self.fits_nothing(&edits)? {
-            return Ok(Looked::still_asked());
+        let asked: Option<Asked> = file.remembered();
+        let is_beginning = asked.as_ref().is_some_and(|asked| asked.is_beginning);
+        let is_same = |row: &DecisionRow| match is_beginning {
+            true => row.way(Verb::KeepFile) == Some(Way::FileHolds),
+            false => names_any(row, &edits),
+        };
+        let known = question.filter(|row| file.holds(bytes) && is_same(row));
+        let is_known = known.is_some();
+        if let Some(row) = known {
+            let may_be_agent = matches!(self.word, Word::MaybeAgent { .. });
+            // A person wrote it before the agent began: that waits until it has ended.
+            let waits = may_be_agent && asked.is_some_and(|asked| asked.by.is_some());
+            // The rest of it was taken, and told, when it was asked about.
+            edits = row.edits;
+            changed.problems.clear();
+            if is_beginning || waits || self.fits_nothing(&edits)? {
+                return Ok(Looked::still_asked().held());
+            }
         }
         let id = self.id_of(file, (bytes, is_known), &edits);
         let command = self.take_edits(edits.clone());
@@ -238,9 +209,9 @@ impl NativeFile for PlanLook<'_, '_> {
                 words::took_edits(self.path, &taken)
             }
         };
-        let mut looked = if let Some(left) = left {
-            file.remember(&self.asked(bytes, left));
-            Looked::asked(self.path, &events)
+        let mut looked = if left.is_some() {
+            self.hold(file, bytes, false)?;
+            Looked::asked(self.path, &events).held()
         } else {
             file.accept(bytes)?;
             Looked {
@@ -277,11 +248,8 @@ impl NativeFile for PlanLook<'_, '_> {
         let question = format!("`{}` ends early: is what it lacks to go?", self.path);
         let ways = vec![Way::FileHolds, Way::PitonHolds];
         let looked = sync::ask_about(self, question, Some(details), ways)?;
-        file.remember(&Asked {
-            is_beginning: true,
-            ..self.asked(bytes, gone)
-        });
-        Ok(looked)
+        self.hold(file, bytes, true)?;
+        Ok(looked.held())
     }
 
     fn question(&mut self, file: &SyncedFile) -> (String, Vec<Way>) {
@@ -297,7 +265,11 @@ impl NativeFile for PlanLook<'_, '_> {
             return Ok(true);
         }
         let asked: Option<Asked> = file.remembered();
-        if asked.is_some_and(|asked| !asked.is_about(bytes)) {
+        let is_seen = match file.is_held() {
+            true => file.holds(bytes),
+            false => asked.is_none_or(|asked| asked.is_about(bytes)),
+        };
+        if !is_seen {
             return Err(changed_meanwhile(self.path).into());
         }
         // Another plan is left as it is, for a run of its own.
@@ -314,7 +286,8 @@ impl NativeFile for PlanLook<'_, '_> {
         match holds {
             Holds::File => {
                 let by_person = self.session.facts(self.holder());
-                let command = self.take_edits(changed.edits);
+                let has_base = self.own_base(file).is_some();
+                let command = self.take_edits(self.with_presence(&changed, has_base));
                 self.session.commit(&command, &by_person)?;
             }
             Holds::Piton => {
@@ -404,11 +377,37 @@ impl PlanLook<'_, '_> {
         Ok(file.note_gone(gone.collect())?)
     }
 
-    /// What is remembered of a version of which these edits are asked about.
-    fn asked(&self, bytes: &[u8], left: Vec<Edit>) -> Asked {
+    /// Leaves in the file what of a version a person is asked about, and notes what
+    /// piton itself would have written by now: the rest was taken.
+    fn hold(
+        &mut self,
+        file: &mut SyncedFile,
+        bytes: &[u8],
+        is_beginning: bool,
+    ) -> Result<(), Fault> {
+        let own = match self.own_base(file) {
+            Some(base) => {
+                let rows = self.session.load(&needs(self.run))?;
+                let now = self.session.world.now();
+                self.plan
+                    .show(Some(&base), &rows.tables, now)
+                    .ok()
+                    .flatten()
+            }
+            None => None,
+        };
+        file.hold(bytes, own.as_deref())?;
+        file.remember(&Asked {
+            is_beginning,
+            ..self.asked(bytes)
+        });
+        Ok(())
+    }
+
+    /// What is remembered of a version that a person is asked about.
+    fn asked(&self, bytes: &[u8]) -> Asked {
         Asked {
             seen: String::from_utf8_lossy(bytes).into_owned(),
-            left,
             is_other_plan: false,
             is_beginning: false,
             by: match &self.word {
@@ -463,8 +462,12 @@ impl PlanLook<'_, '_> {
             return Err(vec![not_utf8(self.path, bytes)]);
         };
         let now = self.session.world.now();
-        self.plan
-            .edits(self.path, base, theirs, self.tables, self.run, now)
+        let shown = Shown {
+            file: self.path,
+            tables: self.tables,
+            run: self.run,
+        };
+        self.plan.edits(base, theirs, shown, now)
     }
 
     fn take_edits(&self, edits: Vec<Edit>) -> Command {
