@@ -70,7 +70,13 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
             );
             keys
         }
-        Event::EntryRevised { position, .. } => vec![Key::Entry(*position)],
+        Event::EntryRevised { position, entry } => {
+            let blocked = (entry.kind == EntryType::TaskBlocked)
+                .then(|| Key::Blocker(entry.spec.clone(), entry.task_id.clone()));
+            std::iter::once(Key::Entry(*position))
+                .chain(blocked)
+                .collect()
+        }
         Event::AttemptRevised(told) => vec![Key::Attempt(told.attempt)],
         Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => memory_keys(memory),
         Event::MemoryRetired { id, .. } | Event::MemoryConfirmed { id, .. } => {
@@ -1026,6 +1032,20 @@ fn entry_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<EntryR
 }
 
 fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<BlockerRow> {
+    if let Event::EntryRevised { position, .. } = event {
+        let Some(Row::Blocker(mut row)) = before else {
+            return None;
+        };
+        let at = row
+            .entries
+            .iter()
+            .position(|kept| kept.position == *position);
+        if let Some(kept) = at.and_then(|at| row.entries.get_mut(at)) {
+            let was = Row::Entry(Box::new(kept.clone()));
+            *kept = entry_row(Some(was), event, stamp)?;
+        }
+        return Some(*row);
+    }
     let entry = entry_row(None, event, stamp)?;
     if entry.entry.kind == EntryType::TaskCompleted {
         return None;

@@ -98,3 +98,31 @@ fn an_old_entry_that_comes_back_stands_where_its_time_is() {
     let recent = scratch.json(&["recent", "2"]);
     assert_eq!(recent["entries"][1]["name"], "entry-c");
 }
+
+#[test]
+fn other_words_of_a_blocker_in_the_log_are_those_of_the_unresolved_one() {
+    let scratch = Scratch::new();
+    let file = ".agent-os/progress/progress.json";
+    scratch.write(file, "");
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    let blocked = [
+        "log",
+        "task_blocked",
+        "--task",
+        "t1",
+        "--notes",
+        "the port is taken",
+    ];
+    let said = scratch.piton(&blocked);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let text = scratch.read(file);
+    assert!(text.contains("the port is taken"), "{text}");
+    scratch.write(file, &text.replace("the port is taken", "port 80 is taken"));
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
+    let said = scratch.piton(&["recent"]).out;
+    assert!(!said.contains("the port is taken"), "{said}");
+    let said = scratch.piton(&["session", "start"]).out;
+    assert!(said.contains("port 80 is taken"), "{said}");
+    assert!(!said.contains("the port is taken"), "{said}");
+    assert_eq!(scratch.piton(&["journal", "verify"]).exit, 0);
+}
