@@ -19,7 +19,7 @@ use crate::process::{self, Call, Output, Stop};
 use crate::world::pause;
 
 pub(crate) use self::checked_out::git_dir;
-pub use self::checked_out::{branch_has_been_at, checked_out, has_branch, has_remotes};
+pub use self::checked_out::{branch_has_been_at, checked_out, has_remotes, tip_of};
 pub use self::index::is_tracked;
 pub use self::reached::{Whereabouts, Work, reached};
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};

@@ -985,7 +985,38 @@ fn a_file_that_a_branch_does_not_have_is_not_made_there() {
     scratch.git(&["switch", "-q", "main"]);
     scratch.git(&["merge", "-q", "feature"]);
     log(&scratch, "all is well");
-    assert!(scratch.read(LOG).contains("all is well"));
+    let all = scratch.read(LOG);
+    for what in ["all is well", "the anchor is cast", "the sail is set"] {
+        assert_eq!(all.matches(what).count(), 1, "{what}: {all}");
+    }
+}
+
+#[test]
+fn what_is_recorded_on_a_branch_without_the_file_comes_with_its_merge() {
+    let scratch = project();
+    scratch.git(&["switch", "-qc", "bare"]);
+    scratch.git(&["rm", "-q", LOG]);
+    scratch.git(&["commit", "-qm", "no log here"]);
+    log(&scratch, "the anchor is cast");
+    scratch.write("anchor", "iron\n");
+    commit(&scratch, "an anchor");
+    scratch.git(&["switch", "-q", "main"]);
+    for what in ["the hull is tight", "the mast stands"] {
+        log(&scratch, what);
+        let all = scratch.read(LOG);
+        assert!(!all.contains("the anchor is cast"), "{all}");
+    }
+    commit(&scratch, "a log");
+    // Its file is not merged, its work is.
+    let merge = ["merge", "-q", "--no-ff", "-s", "ours", "-m", "both", "bare"];
+    scratch.git(&merge);
+    for _ in 0..2 {
+        fine(&scratch.piton(&["files", "sync"]));
+        let all = scratch.read(LOG);
+        for what in ["the hull is tight", "the anchor is cast", "the mast stands"] {
+            assert_eq!(all.matches(what).count(), 1, "{what}: {all}");
+        }
+    }
 }
 
 /// The words of an edit reach the next agent: `agent.sh` keeps its prompt.
@@ -1535,7 +1566,7 @@ fn sprint_on_two_branches(phases: &str) -> Scratch {
         assert!([0, 5].contains(&said.exit), "{}{}", said.out, said.err);
     };
     run_one();
-    commit(&scratch, "the keel is laid");
+    commit(&scratch, "the hull is tight");
     scratch.git(&["switch", "-qc", "feature"]);
     run_one();
     assert_eq!(changes(&scratch), "", "the mark is committed");

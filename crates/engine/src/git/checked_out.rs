@@ -53,12 +53,10 @@ pub fn branch_has_been_at(work_tree: &Path, here: &Checkout, commit: &str) -> Op
     }))
 }
 
-/// Whether there is a branch of this name.
+/// The last commit of a branch; none where there is no branch of this name.
 #[must_use]
-pub fn has_branch(work_tree: &Path, branch: &str) -> bool {
-    let folder = git_dir(work_tree);
-    let commit = folder.and_then(|folder| commit_of(&folder, &format!("refs/heads/{branch}")));
-    commit.is_some()
+pub fn tip_of(work_tree: &Path, branch: &str) -> Option<String> {
+    commit_of(&git_dir(work_tree)?, &format!("refs/heads/{branch}"))
 }
 
 /// The folder in which git keeps what belongs to a work tree: its `.git`, or what

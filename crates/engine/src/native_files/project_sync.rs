@@ -37,9 +37,9 @@ use super::sync::{
     self, Fault, Holds, Looked, NativeFile, Standing, asks, commit, facts, is_absent, is_at_work,
     settle,
 };
-use super::synced_file::{Flush, Look, Present, Put, SyncedFile, is_last_version};
+use super::synced_file::{Flush, Homeless, Look, Present, Put, SyncedFile, is_last_version};
 use crate::failure::Failure;
-use crate::history::has_grown_from;
+use crate::history::{has_grown_from, is_set_back};
 use crate::session::Session;
 use crate::{fail, git};
 
@@ -303,6 +303,13 @@ impl Version {
             is_beginning: false,
         }
     }
+}
+
+/// What came with the branches that did not have a file and are merged by now.
+struct MergedSince {
+    rows: Vec<Fresh>,
+    /// What is not merged yet.
+    left: Option<Homeless>,
 }
 
 /// A version of which a person is asked whatever it takes out or changes.
@@ -790,11 +797,30 @@ impl ProjectSync<'_, '_> {
 
     /// Shows what has moved since, if anything has.
     fn show(&self, synced: &mut SyncedFile, news: &mut Vec<News>) -> Result<Put, Fault> {
-        let is_elsewhere = self.origin == Origin::OtherBranch;
         let missing = synced.present()? == Present::Missing;
         if missing && is_absent(self, synced)? {
+            self.note_homeless(synced)?;
             return Ok(Put::Done);
         }
+        let Some(MergedSince { rows, left }) = self.merged_since(synced)? else {
+            return self.show_rows(synced, Vec::new(), news);
+        };
+        let put = self.show_rows(synced, rows, news)?;
+        if put == Put::Done {
+            synced.note_homeless(left)?;
+        }
+        Ok(put)
+    }
+
+    /// The same, with rows of branches that are merged by now.
+    fn show_rows(
+        &self,
+        synced: &mut SyncedFile,
+        mut merged: Vec<Fresh>,
+        news: &mut Vec<News>,
+    ) -> Result<Put, Fault> {
+        let is_elsewhere = self.origin == Origin::OtherBranch;
+        let missing = synced.present()? == Present::Missing;
         let positions = match missing {
             true => BTreeMap::new(),
             false => synced.stamp().positions.clone(),
@@ -813,6 +839,10 @@ impl ProjectSync<'_, '_> {
         if positions.is_empty() && self.file.archive.is_some() {
             behind = self.without_archived(behind)?;
         }
+        merged.retain(|row| behind.rows.iter().all(|have| have.name() != row.name()));
+        // They may stand in the middle, and may be there already.
+        let is_at_end = !positions.is_empty() && !synced.is_held() && merged.is_empty();
+        behind.rows.splice(0..0, merged);
         if behind.rows.is_empty() {
             if is_elsewhere || behind.positions != synced.stamp().positions {
                 synced.note(behind.positions)?;
@@ -820,10 +850,7 @@ impl ProjectSync<'_, '_> {
             return Ok(Put::Done);
         }
         // What is shown from the first row on may stand there already.
-        if !positions.is_empty()
-            && !synced.is_held()
-            && let Some(put) = self.extend(synced, &behind)?
-        {
+        if is_at_end && let Some(put) = self.extend(synced, &behind)? {
             return Ok(put);
         }
         let text = if missing {
@@ -839,6 +866,61 @@ impl ProjectSync<'_, '_> {
         };
         let put = self.put(synced, text.as_deref(), behind, news)?;
         Ok(put)
+    }
+
+    /// Notes that what is recorded on this branch, which does not have the file, is
+    /// in none.
+    fn note_homeless(&self, synced: &mut SyncedFile) -> Result<(), Fault> {
+        let project = &self.session.project;
+        let here = git::checked_out(&project.work_tree);
+        let Some((branch, commit)) = here.and_then(|here| here.branch.zip(here.commit)) else {
+            return Ok(());
+        };
+        let stamp = synced.stamp();
+        let mut homeless = stamp.homeless.clone().unwrap_or_else(|| Homeless {
+            from: stamp.positions.clone(),
+            branches: BTreeMap::new(),
+        });
+        homeless.branches.entry(branch).or_insert_with(|| {
+            match stamp.commit == commit || is_set_back(project, &stamp.commit) {
+                true => commit,
+                false => String::new(),
+            }
+        });
+        Ok(synced.note_homeless(Some(homeless))?)
+    }
+
+    /// The rows of branches that did not have the file and are merged by now; none
+    /// where nothing was merged.
+    fn merged_since(&self, synced: &SyncedFile) -> Result<Option<MergedSince>, Fault> {
+        let Some(homeless) = &synced.stamp().homeless else {
+            return Ok(None);
+        };
+        let project = &self.session.project;
+        let here = git::checked_out(&project.work_tree).filter(|_| !synced.is_on_same_commit());
+        let Some(here) = here else { return Ok(None) };
+        let mut rows = behind(self.session, &homeless.from, self.file)?.rows;
+        let is_merged = |(branch, bare): &(String, String)| {
+            let mut of_branch = rows.iter().filter(|row| row.branch() == Some(branch));
+            let last = || of_branch.next_back()?.checkout()?.commit.clone();
+            let tip = git::tip_of(&project.work_tree, branch).or_else(last);
+            let has_come = |tip: String| tip != *bare && has_grown_from(project, &tip);
+            here.branch.as_ref() == Some(branch) || tip.is_some_and(has_come)
+        };
+        let branches = homeless.branches.clone().into_iter();
+        let (merged, left): (BTreeMap<_, _>, BTreeMap<_, _>) = branches.partition(is_merged);
+        if merged.is_empty() {
+            return Ok(None);
+        }
+        rows.retain(|row| {
+            row.branch()
+                .is_some_and(|branch| merged.contains_key(branch))
+        });
+        let left = (!left.is_empty()).then(|| Homeless {
+            branches: left,
+            ..homeless.clone()
+        });
+        Ok(Some(MergedSince { rows, left }))
     }
 
     fn put(

@@ -81,6 +81,19 @@ pub struct Stamp {
     /// What the file has of somebody else that a person is asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
+    /// What was recorded on branches that do not have the file, and no file shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub homeless: Option<Homeless>,
+}
+
+/// Rows of branches that do not have the file: they come when these are merged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Homeless {
+    /// Behind so many events of each stream they begin.
+    pub from: BTreeMap<String, u64>,
+    /// The branches, each with the commit at which it has nothing yet that the branch
+    /// of the file lacks; empty where it has.
+    pub branches: BTreeMap<String, String>,
 }
 
 /// A file of which a part stays as somebody else wrote it until a person decides.
@@ -492,6 +505,7 @@ impl SyncedFile {
             own: vec![own_name(&hash).to_owned()],
             absent_on: String::new(),
             held,
+            homeless: self.stamp.homeless.clone(),
             head: head.hash,
             commit: head.commit,
         })
@@ -763,6 +777,7 @@ impl SyncedFile {
             after,
             absent_on: String::new(),
             held,
+            homeless: old.homeless.clone(),
             head: head.hash,
             commit: head.commit,
         };
@@ -963,6 +978,24 @@ impl SyncedFile {
     pub fn note_absent(&mut self) -> io::Result<()> {
         self.put_stamp(Stamp {
             absent_on: self.head().hash,
+            ..self.stamp.clone()
+        })
+    }
+
+    /// Whether what is checked out is what was when piton wrote the file.
+    #[must_use]
+    pub fn is_on_same_commit(&self) -> bool {
+        self.is_on_same_branch() && self.stamp.commit == self.head().commit
+    }
+
+    /// Notes which rows no file shows because their branch does not have it.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn note_homeless(&mut self, homeless: Option<Homeless>) -> io::Result<()> {
+        self.put_stamp(Stamp {
+            homeless,
             ..self.stamp.clone()
         })
     }

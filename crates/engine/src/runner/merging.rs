@@ -217,7 +217,7 @@ impl Looking<'_, '_> {
             return None;
         }
         // A branch may be renamed or gone: its commit can be merged all the same.
-        let is_there = git::has_branch(&self.session.project.work_tree, &branch);
+        let is_there = git::tip_of(&self.session.project.work_tree, &branch).is_some();
         let commit = row.commits.last().filter(|_| !is_there);
         let short = |commit: &String| commit.get(..SHORT_COMMIT).unwrap_or(commit).to_owned();
         Some(commit.map_or(branch, short))

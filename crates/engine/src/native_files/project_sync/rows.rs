@@ -55,6 +55,11 @@ impl Fresh {
         self.checkout().is_some_and(|there| there.branch.is_none())
     }
 
+    /// The branch on which it came about.
+    pub(super) fn branch(&self) -> Option<&String> {
+        self.checkout()?.branch.as_ref()
+    }
+
     /// What was checked out when it came about, or was changed last.
     pub(super) fn checkout(&self) -> Option<&Checkout> {
         match self {
@@ -66,7 +71,7 @@ impl Fresh {
     }
 
     /// What it is called in files; none for what has no name there.
-    fn name(&self) -> Option<&str> {
+    pub(super) fn name(&self) -> Option<&str> {
         match self {
             Self::Entry(row) => row.entry.name.as_deref(),
             Self::Attempt(row) => row.name.as_deref(),
