@@ -363,6 +363,30 @@ pub fn committed_text(work_tree: &Path, file: &str) -> Option<String> {
     String::from_utf8(output.stdout).ok()
 }
 
+/// Whether a branch has another version of a file, or none, than the commit that is
+/// checked out: whoever switches to it needs the file as it is committed. Not where
+/// git cannot say.
+#[must_use]
+pub fn has_other_version(work_tree: &Path, file: &str) -> bool {
+    let branches = checked_out::branches(work_tree);
+    if branches.len() < 2 {
+        return false;
+    }
+    let names = std::iter::once("HEAD").chain(branches.iter().map(String::as_str));
+    let names: String = names.map(|name| format!("{name}:{file}\n")).collect();
+    let args = ["cat-file", "--batch-check=%(objectname)"].map(OsString::from);
+    let output = process::output(&Call {
+        input: names.as_bytes(),
+        ..plain_call(work_tree, &args)
+    });
+    let output = output.ok().filter(|output| output.exit.success());
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    // NAME missing.
+    let version = |line: &str| (!line.ends_with(" missing")).then(|| line.to_owned());
+    let versions = text.iter().flat_map(|text| text.lines()).map(version);
+    versions.collect::<BTreeSet<_>>().len() > 1
+}
+
 /// Files as the commit that is checked out has them, by their paths in the work
 /// tree; none for what it has not, is no text, or git cannot say.
 #[must_use]

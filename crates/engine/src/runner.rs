@@ -163,6 +163,8 @@ struct Runner<'s, 'w> {
     looked: Option<seen::Looked>,
     /// The last attempt that this runner ended.
     last_attempt: Option<AttemptId>,
+    /// An agent works or is about to: no file comes into its way to another branch.
+    agents_time: bool,
     /// What attempts made, until what piton wrote of them is committed as well.
     progress: committing::Progress,
     /// Something of that was committed.
@@ -283,6 +285,7 @@ fn start(
         before: None,
         looked: None,
         last_attempt: None,
+        agents_time: true,
         progress: committing::Progress::default(),
         has_committed: false,
         commit_missed: false,
@@ -589,6 +592,7 @@ impl Runner<'_, '_> {
                 tracing::info!(%until, "waits");
                 self.looked = None;
                 self.wake = Some(until);
+                self.agents_time = false;
                 self.write_mirror(true, tell);
                 self.commit_progress(tell);
                 tell(Notice::Waiting(Some(until)));
@@ -597,6 +601,7 @@ impl Runner<'_, '_> {
             Effect::WaitForPerson => {
                 tracing::info!("waits for a person");
                 self.looked = None;
+                self.agents_time = false;
                 self.write_mirror(true, tell);
                 self.commit_progress(tell);
                 tell(Notice::Waiting(None));
@@ -840,6 +845,7 @@ impl Runner<'_, '_> {
                 let mut inputs = match &work.for_ {
                     Purpose::Agent { attempt, .. } => {
                         self.last_attempt = Some(*attempt);
+                        self.agents_time = false;
                         fail::point("run.agent-ended");
                         self.look_at_other_plans(tell)?;
                         self.look_at_faces(tell);
@@ -1059,9 +1065,10 @@ impl Runner<'_, '_> {
         }
         self.faces_at = now;
         self.faces_behind = false;
-        let follow = match now_or_never {
-            true => project_sync::follow_to_rest,
-            false => project_sync::follow_again,
+        let follow = match (self.agents_time, now_or_never) {
+            (true, _) => project_sync::follow_at_work,
+            (false, true) => project_sync::follow_to_rest,
+            (false, false) => project_sync::follow_again,
         };
         News::tell(&follow(self.session, &mut self.waiting), tell);
     }
@@ -1071,6 +1078,7 @@ impl Runner<'_, '_> {
         let Some(mirror) = &mut self.mirror else {
             return;
         };
+        mirror.gives_way = self.agents_time;
         let (world, now) = (self.session.world, self.clock.now(self.session.world));
         let trouble = if now_or_never {
             mirror.write(self.lp.tables(), self.seen, now)
@@ -1141,6 +1149,7 @@ impl Runner<'_, '_> {
     fn last_look(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
         // What happened since may be what a file waited for.
         self.waiting.clear();
+        self.agents_time = false;
         self.look(tell)?;
         let run = self.row.id;
         let position = self.session.store.position(&StreamId::run(run))?;

@@ -1680,3 +1680,52 @@ fn a_runner_that_stays_goes_on_once_what_another_run_did_is_merged() {
     assert_eq!(passes(&scratch), [true, true]);
     assert_eq!(commits_of(&scratch, "US-2"), 1);
 }
+
+#[test]
+fn an_agent_can_make_a_branch_for_each_phase_of_a_sprint() {
+    let scratch = Scratch::new();
+    let phase = |id: &str| format!("  - {{id: {id}, prompt: Build the {id}}}\n");
+    let phases: String = ["keel", "mast", "sail", "helm"].map(phase).concat();
+    scratch.sprint(&phases);
+    scratch.write(".gitignore", ".piton/\nagent.sh\n");
+    fine(&scratch.piton(&["init", "--yes", "--with", "agent-os"]));
+    scratch.git(&["checkout", "-qB", "main"]);
+    // The file of the sprint, and the log, are committed with the first phase.
+    scratch.agent("echo work >\"$PITON_ITEM.txt\"; echo done");
+    assert_eq!(scratch.run(&["--once"]).exit, 5);
+    commit(&scratch, "the keel");
+    scratch.agent(
+        "set -e; git switch -q main; git switch -qc \"step-$PITON_ITEM\"\n\
+         echo work >\"$PITON_ITEM.txt\"; git add -A; git commit -qm \"$PITON_ITEM\"; echo done",
+    );
+    let said = scratch.run(&[]);
+    fine(&said);
+    assert!(!said.err.contains("attempt 2"), "{}", said.err);
+    assert_eq!(changes(&scratch), "");
+    for item in ["mast", "sail", "helm"] {
+        scratch.git(&["switch", "-q", &format!("step-{item}")]);
+        let text = scratch.read("demo/PROGRESS.yaml");
+        assert_eq!(
+            text.matches("    status: completed").count(),
+            2,
+            "{item}: {text}"
+        );
+        fine(&scratch.piton(&["files", "sync"]));
+        assert_eq!(changes(&scratch), "");
+    }
+}
+
+#[test]
+fn a_tracked_file_is_live_where_all_branches_have_it_alike() {
+    let scratch = Scratch::new();
+    scratch.sprint("  - {id: keel, prompt: Lay it}\n  - {id: mast, prompt: Set it}\n");
+    scratch.write(".gitignore", ".piton/\nagent.sh\n");
+    scratch.git(&["checkout", "-qB", "main"]);
+    scratch.agent("cat demo/PROGRESS.yaml >>\"$PITON_ITEM.seen\"; echo done");
+    assert_eq!(scratch.run(&["--once"]).exit, 5);
+    commit(&scratch, "the keel");
+    scratch.git(&["branch", "other"]);
+    fine(&scratch.run(&[]));
+    let seen = scratch.read("mast.seen");
+    assert!(seen.contains("status: in-progress"), "{seen}");
+}

@@ -1,6 +1,7 @@
 //! What is checked out, read from the files of a repository: git is not started,
 //! because every writing command asks.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,31 @@ pub fn branch_has_been_at(work_tree: &Path, here: &Checkout, commit: &str) -> Op
 #[must_use]
 pub fn tip_of(work_tree: &Path, branch: &str) -> Option<String> {
     commit_of(&git_dir(work_tree)?, &format!("refs/heads/{branch}"))
+}
+
+/// The names of all branches, each with `refs/heads/` before it.
+pub(super) fn branches(work_tree: &Path) -> BTreeSet<String> {
+    let Some(common) = git_dir(work_tree).map(|folder| common_dir(&folder)) else {
+        return BTreeSet::new();
+    };
+    let packed = fs::read_to_string(common.join("packed-refs")).unwrap_or_default();
+    let names = packed.lines().filter_map(|line| line.split_once(' '));
+    let names = names.map(|(_, name)| name.to_owned());
+    let mut branches: BTreeSet<String> = names
+        .filter(|name| name.starts_with("refs/heads/"))
+        .collect();
+    let mut folders = vec![PathBuf::from("refs/heads")];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(common.join(&folder));
+        for entry in entries.into_iter().flatten().flatten() {
+            let path = folder.join(entry.file_name());
+            match entry.file_type().is_ok_and(|found| found.is_dir()) {
+                true => folders.push(path),
+                false => branches.extend(path.to_str().map(str::to_owned)),
+            }
+        }
+    }
+    branches
 }
 
 /// The folder in which git keeps what belongs to a work tree: its `.git`, or what

@@ -60,6 +60,22 @@ pub(super) fn is_absent(project: &Project, path: &str, file: &mut SyncedFile) ->
     Ok(true)
 }
 
+/// Whether a file is left as it is while an agent works: who changes the branch needs
+/// it as it is committed where that branch has another version, or none.
+pub(super) fn is_in_the_way(
+    project: &Project,
+    path: &str,
+    file: &mut SyncedFile,
+) -> io::Result<bool> {
+    let Some(inside) = project
+        .in_work_tree(path)
+        .filter(|_| project.is_tracked(path))
+    else {
+        return Ok(false);
+    };
+    file.has_other_version(|| git::has_other_version(&project.work_tree, &inside))
+}
+
 /// Whether git took along what `now`, the version of a tracked file that is there,
 /// lacks of the one that piton wrote last: the file is as it is committed, nobody
 /// has committed a change to it since, and what is missing stands on some branch

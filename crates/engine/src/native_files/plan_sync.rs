@@ -72,6 +72,9 @@ pub struct PlanSync {
     /// Whether the file is left alone while git changes the work tree. Where all
     /// that an agent started has ended, a lock of git is that of the dead.
     pub(crate) waits_for_git: bool,
+    /// Whether an agent works, or is about to: then the file does not come into the
+    /// way of whoever changes the branch.
+    pub(crate) gives_way: bool,
 }
 
 /// What piton wrote of the file of a run: where that is kept.
@@ -120,6 +123,7 @@ impl PlanSync {
             waits: None,
             at_work: None,
             waits_for_git: true,
+            gives_way: false,
         }))
     }
 
@@ -383,8 +387,11 @@ impl PlanSync {
 
     /// Puts the text into the file, unless what is there knows more of the run.
     fn put(&mut self, tables: &Tables, position: u64, now: Timestamp) -> io::Result<Put> {
-        self.set_elsewhere(self.not_to_tick(tables));
-        let run = self.run;
+        let not_to_tick = self.not_to_tick(tables);
+        // Marks that the file has of what was done elsewhere stay.
+        let goes_by_marks = !not_to_tick.is_empty();
+        self.set_elsewhere(not_to_tick);
+        let (run, gives_way) = (self.run, self.gives_way);
         let Self {
             file,
             plan,
@@ -398,6 +405,10 @@ impl PlanSync {
             let written = file.stamp().positions.get(STREAM).copied().unwrap_or(0);
             if written > position {
                 return Ok(Put::Done);
+            }
+            if gives_way && branches::is_in_the_way(project, path, file)? {
+                // It is written when the agent has ended.
+                return Ok(Put::Overtaken);
             }
             let found = file.present()?;
             let is_held = found == Present::Ours && file.is_held();
@@ -430,7 +441,7 @@ impl PlanSync {
             // than to change it in place, and comes to the same.
             let in_place = present
                 .as_deref()
-                .filter(|text| plain.as_deref() != Some(*text));
+                .filter(|text| goes_by_marks || plain.as_deref() != Some(*text));
             let shown = plan.show(in_place, tables, now).map_err(io::Error::other)?;
             let Some(text) = shown else {
                 return Ok(Put::Done);

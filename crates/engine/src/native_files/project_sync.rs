@@ -70,6 +70,11 @@ pub fn follow_again(session: &Session<'_>, waiting: &mut Waiting) -> Vec<News> {
     follow_at(session, waiting, Moment::Any)
 }
 
+/// The same, while an agent works or is about to.
+pub fn follow_at_work(session: &Session<'_>, waiting: &mut Waiting) -> Vec<News> {
+    follow_at(session, waiting, Moment::AtWork)
+}
+
 /// Takes in what others wrote until now, where everything that an agent started
 /// has ended.
 pub fn follow_at_end(session: &Session<'_>, waiting: &mut Waiting) -> Vec<News> {
@@ -90,6 +95,8 @@ enum Moment {
     EndOfAttempt,
     /// Nothing more is going to happen for now.
     Rest,
+    /// An agent works, or is about to.
+    AtWork,
 }
 
 fn follow_at(session: &Session<'_>, waiting: &mut Waiting, moment: Moment) -> Vec<News> {
@@ -849,6 +856,9 @@ impl ProjectSync<'_, '_> {
             }
             return Ok(Put::Done);
         }
+        if self.gives_way(synced)? {
+            return Ok(Put::Done);
+        }
         // What is shown from the first row on may stand there already.
         if is_at_end && let Some(put) = self.extend(synced, &behind)? {
             return Ok(put);
@@ -866,6 +876,17 @@ impl ProjectSync<'_, '_> {
         };
         let put = self.put(synced, text.as_deref(), behind, news)?;
         Ok(put)
+    }
+
+    /// Whether the file waits for an agent that works to end.
+    fn gives_way(&self, synced: &mut SyncedFile) -> Result<bool, Fault> {
+        let is_agents_time = || match self.moment {
+            Moment::AtWork => Ok(true),
+            Moment::Any | Moment::EndOfAttempt => is_at_work(self.session),
+            Moment::Rest => Ok(false),
+        };
+        let is_in_the_way = branches::is_in_the_way(&self.session.project, self.file.path, synced)?;
+        Ok(is_in_the_way && is_agents_time()?)
     }
 
     /// Notes that what is recorded on this branch, which does not have the file, is

@@ -84,6 +84,10 @@ pub struct Stamp {
     /// What was recorded on branches that do not have the file, and no file shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub homeless: Option<Homeless>,
+    /// Whether a branch had another version of the file, or none, when this commit was
+    /// checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<(String, bool)>,
 }
 
 /// Rows of branches that do not have the file: they come when these are merged.
@@ -506,6 +510,7 @@ impl SyncedFile {
             absent_on: String::new(),
             held,
             homeless: self.stamp.homeless.clone(),
+            others: self.stamp.others.clone(),
             head: head.hash,
             commit: head.commit,
         })
@@ -778,6 +783,7 @@ impl SyncedFile {
             absent_on: String::new(),
             held,
             homeless: old.homeless.clone(),
+            others: old.others.clone(),
             head: head.hash,
             commit: head.commit,
         };
@@ -986,6 +992,27 @@ impl SyncedFile {
     #[must_use]
     pub fn is_on_same_commit(&self) -> bool {
         self.is_on_same_branch() && self.stamp.commit == self.head().commit
+    }
+
+    /// Whether a branch has another version of the file, or none: asked once for each
+    /// commit that is checked out.
+    ///
+    /// # Errors
+    ///
+    /// When the stamp cannot be kept.
+    pub fn has_other_version(&mut self, ask: impl FnOnce() -> bool) -> io::Result<bool> {
+        let commit = self.head().commit;
+        if let Some((at, has_other)) = &self.stamp.others
+            && *at == commit
+        {
+            return Ok(*has_other);
+        }
+        let has_other = ask();
+        self.put_stamp(Stamp {
+            others: Some((commit, has_other)),
+            ..self.stamp.clone()
+        })?;
+        Ok(has_other)
     }
 
     /// Notes which rows no file shows because their branch does not have it.

@@ -58,6 +58,7 @@ impl Runner<'_, '_> {
         until: Option<Timestamp>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
+        self.agents_time = true;
         self.follow(tell);
         let Some(item) = self.lp.tables().item(self.row.id, node).cloned() else {
             return Ok(Vec::new());

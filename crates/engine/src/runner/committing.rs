@@ -78,6 +78,7 @@ impl Runner<'_, '_> {
     /// Commits what piton wrote of the items whose attempts made commits. What
     /// cannot be committed stays in the work tree, as all that is not committed.
     pub(super) fn commit_progress(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
+        self.agents_time = false;
         if !self.progress.committed.is_empty() {
             self.write_mirror(true, tell);
             self.commit_files(tell);
