@@ -402,6 +402,88 @@ fn what_a_person_is_asked_about_stays_and_the_rest_of_the_file_follows() {
     }
 }
 
+/// Death between any two steps of a write beside what is asked about.
+#[test]
+fn a_death_while_something_is_asked_about_loses_and_doubles_nothing() {
+    let points = [
+        "mirror.edits-taken",
+        "exchange.temp-made",
+        "mirror.staged",
+        "mirror.stamped",
+        "mirror.exchanged",
+        "mirror.tidied",
+    ];
+    let trials = points
+        .iter()
+        .flat_map(|point| FORMATS.iter().map(move |format| (*point, format)));
+    for (point, format) in trials {
+        let scene = Scene::new(format, At::Done);
+        assert_eq!(scene.run(&[]).exit, 0);
+        let (open, done) = format.marks;
+        let dies = |args: &[&str]| {
+            let mut command = scene.scratch.command(args);
+            command.env("PITON_FAILPOINT", point);
+            let died = command.output().expect("it starts").status.code().is_none();
+            assert!(scene.questions() <= 1, "{point}");
+            died
+        };
+        let third = match scene.node() {
+            "us-2" => "us-3",
+            _ => "US-3",
+        };
+        // As the question is asked, and as something else is shown beside it.
+        scene.edit(done, open);
+        let mut deaths = usize::from(dies(&["files", "sync"]));
+        scene.sync();
+        assert_eq!(scene.questions(), 1, "{point}");
+        deaths += usize::from(dies(&["plan", "retry", third]));
+        deaths += usize::from(dies(&["files", "sync"]));
+        assert!(deaths > 0, "{point}");
+        for _ in 0..2 {
+            let said = scene.sync();
+            assert!(!said.err.contains("took "), "{point}: {}", said.err);
+            assert!(scene.part().contains(open), "{point}: {}", scene.read());
+            assert_eq!(scene.questions(), 1, "{point}");
+        }
+        assert_eq!(scene.read().matches(done).count(), 1, "{point}");
+        let decision = scene.scratch.json(&["inbox"])[0]["id"].clone();
+        let decision = decision.as_str().expect("an id");
+        let said = scene.scratch.piton(&["decide", decision, "keep-piton"]);
+        assert_eq!(said.exit, 0, "{point}: {}", said.err);
+        assert!(scene.part().contains(done), "{point}: {}", scene.read());
+        assert_eq!(scene.state(), "done");
+    }
+}
+
+#[test]
+fn a_file_whose_base_is_lost_stays_whole_until_a_person_decides() {
+    for (decided, is_done) in [("keep-file", false), ("keep-piton", true)] {
+        each(At::Done, |scene| {
+            let (open, done) = scene.format.marks;
+            scene.edit(done, open);
+            scene.sync();
+            let mirrors = scene.scratch.path().join(".piton/mirrors");
+            for entry in std::fs::read_dir(mirrors).expect("it is there").flatten() {
+                let path = entry.path();
+                if path.extension().is_some_and(|end| end == "base") {
+                    std::fs::remove_file(path).expect("removed");
+                }
+            }
+            let text = scene.read();
+            for _ in 0..2 {
+                scene.sync();
+                assert_eq!((scene.questions(), scene.read()), (1, text.clone()));
+            }
+            let said = scene.scratch.piton(&["decide", "d1", decided]);
+            assert_eq!(said.exit, 0, "{}", said.err);
+            scene.sync();
+            assert_eq!(scene.state() == "done", is_done, "{decided}");
+            assert_eq!(scene.part().contains(done), is_done, "{}", scene.read());
+            assert_eq!(scene.questions(), 0);
+        });
+    }
+}
+
 #[test]
 fn an_edit_beside_what_is_asked_about_is_taken_once() {
     each(At::Done, |scene| {

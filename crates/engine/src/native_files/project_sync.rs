@@ -372,6 +372,10 @@ impl NativeFile for ProjectSync<'_, '_> {
         bytes: &[u8],
         version: Version,
     ) -> Result<Looked, Fault> {
+        // Without it nothing tells what of the file is asked about.
+        if self.is_asked() && synced.holds(bytes) && version.base.is_none() {
+            return Ok(Looked::still_asked());
+        }
         let doubted = synced.remembered().filter(|_| synced.holds(bytes));
         let is_known = doubted.is_some();
         let is_doubted = version.is_beginning

@@ -33,6 +33,8 @@ const SPARE_REST_NS: i64 = if cfg!(test) { 0 } else { 200_000_000 };
 const ASKED: &str = "asked";
 /// What the name of the version before one of which a part stays ends with.
 const BEFORE: &str = "before";
+/// What the name of a base that is about to be the base ends with.
+const NEXT: &str = "next";
 /// Of files up to this size the last version is kept, to tell edits by.
 const BASE_BYTES_MAX: usize = 4 << 20;
 
@@ -105,6 +107,8 @@ pub struct Homeless {
 pub struct Held {
     /// The hash of what piton itself would have written: the base to tell edits by.
     own: String,
+    /// The same of the version before the last exchange, which a crash may leave.
+    was: String,
     /// The hash of the version that was asked about.
     asked: String,
     /// The hash of what piton had written before: another journal may not know what
@@ -144,9 +148,15 @@ impl Stamp {
         self.after.is_empty() && self.look.is_none() && self.positions.is_empty()
     }
 
-    /// The hash of the version that edits are told by.
-    fn base_hash(&self) -> &str {
-        self.held.as_ref().map_or(&self.after, |held| &held.own)
+    /// The hash of the version by which edits of the one with the hash `found` are
+    /// told.
+    fn base_hash(&self, found: Option<&str>) -> &str {
+        let is_before = found == Some(&*self.before) && self.before != self.after;
+        match &self.held {
+            Some(held) if is_before => &held.was,
+            Some(held) => &held.own,
+            None => &self.after,
+        }
     }
 
     /// The hash of the version that something is remembered of.
@@ -433,7 +443,7 @@ impl SyncedFile {
     /// The version that piton wrote last, if it is still known.
     #[must_use]
     pub fn base(&self) -> Option<String> {
-        base_of(&self.base, &self.stamp)
+        base_of(&self.base, self.stamp.base_hash(self.found.as_deref()))
     }
 
     /// Notes that the file is this, which was taken in: it may be replaced.
@@ -465,15 +475,22 @@ impl SyncedFile {
                 self.stamp.after.clone()
             }
         };
-        let own = own.map_or_else(
-            || self.stamp.base_hash().to_owned(),
-            |own| {
-                self.keep_base(own.as_bytes());
+        let own = match own {
+            Some(own) => {
+                self.keep_next(own.as_bytes());
                 sha256(own.as_bytes())
-            },
-        );
-        let held = Held { own, asked, before };
-        self.note_version(present, Some(held))
+            }
+            None => self.stamp.base_hash(self.found.as_deref()).to_owned(),
+        };
+        let held = Held {
+            was: own.clone(),
+            own,
+            asked,
+            before,
+        };
+        self.note_version(present, Some(held))?;
+        self.keep_next_as_base();
+        Ok(())
     }
 
     /// Whether a part of the file stays as somebody else wrote it.
@@ -485,7 +502,8 @@ impl SyncedFile {
     /// Whether this is the file of which a part stays as it is: all of it is known.
     #[must_use]
     pub fn holds(&self, bytes: &[u8]) -> bool {
-        self.is_held() && sha256(bytes) == self.stamp.after
+        let is_known = |hash: String| hash == self.stamp.after || hash == self.stamp.before;
+        self.is_held() && is_known(sha256(bytes))
     }
 
     fn note_version(&mut self, present: &[u8], held: Option<Held>) -> io::Result<()> {
@@ -605,7 +623,11 @@ impl SyncedFile {
             positions,
             held: None,
         };
-        self.put_whole(bytes, next, bytes)
+        let put = self.put_whole(bytes, next)?;
+        if put == Put::Done {
+            self.keep_base(bytes);
+        }
+        Ok(put)
     }
 
     /// Puts a version into its place of which a part stays as somebody else wrote it.
@@ -620,20 +642,28 @@ impl SyncedFile {
         own: &str,
         positions: BTreeMap<String, u64>,
     ) -> io::Result<Put> {
+        let was = self.stamp.base_hash(self.found.as_deref()).to_owned();
         let held = self.stamp.held.clone().map(|held| Held {
             own: sha256(own.as_bytes()),
+            was,
             ..held
         });
+        // Until the exchange is over both versions may be needed.
+        self.keep_next(own.as_bytes());
         let next = Next {
             after: sha256(bytes),
             tail: None,
             positions,
             held,
         };
-        self.put_whole(bytes, next, own.as_bytes())
+        let put = self.put_whole(bytes, next)?;
+        if put == Put::Done {
+            self.keep_next_as_base();
+        }
+        Ok(put)
     }
 
-    fn put_whole(&mut self, bytes: &[u8], next: Next, base: &[u8]) -> io::Result<Put> {
+    fn put_whole(&mut self, bytes: &[u8], next: Next) -> io::Result<Put> {
         if let Some(folder) = self.target.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -644,7 +674,6 @@ impl SyncedFile {
         let put = self.exchange(staged, next, None)?;
         if put == Put::Done {
             self.drop_spare();
-            self.keep_base(base);
         }
         Ok(put)
     }
@@ -944,6 +973,19 @@ impl SyncedFile {
         }
     }
 
+    /// Keeps what is to be the base soon.
+    fn keep_next(&self, bytes: &[u8]) {
+        if bytes.len() <= BASE_BYTES_MAX {
+            // Without it the file stays whole as it is until a person decides.
+            fs::write(self.base.with_extension(NEXT), bytes).ok();
+        }
+    }
+
+    fn keep_next_as_base(&self) {
+        // Where it cannot be done, it is found under its name.
+        fs::rename(self.base.with_extension(NEXT), &self.base).ok();
+    }
+
     /// Whether the branch is checked out that was when piton wrote the file: only
     /// then what is missing in it was taken out of it.
     #[must_use]
@@ -1117,10 +1159,11 @@ fn stamp_in(mut file: &File) -> io::Result<Option<Stamp>> {
     Ok(serde_json::from_slice(bytes.trim_ascii()).ok())
 }
 
-fn base_of(path: &Path, stamp: &Stamp) -> Option<String> {
-    let bytes = fs::read(path).ok()?;
-    let known = sha256(&bytes) == stamp.base_hash();
-    known.then(|| String::from_utf8(bytes).ok())?
+fn base_of(path: &Path, hash: &str) -> Option<String> {
+    let kept = [path.to_owned(), path.with_extension(NEXT)];
+    let mut versions = kept.iter().filter_map(|path| fs::read(path).ok());
+    let bytes = versions.find(|bytes| sha256(bytes) == hash)?;
+    String::from_utf8(bytes).ok()
 }
 
 /// The version that piton wrote last of the file whose stamp is kept under
@@ -1128,7 +1171,8 @@ fn base_of(path: &Path, stamp: &Stamp) -> Option<String> {
 #[must_use]
 pub fn last_version(home: &Path, key: &str) -> Option<String> {
     let stamp = stamp_at(home, key)?;
-    base_of(&folder(home).join(format!("{key}.base")), &stamp)
+    let base = folder(home).join(format!("{key}.base"));
+    base_of(&base, stamp.base_hash(None))
 }
 
 /// Whether the file at `target`, whose stamp is kept under `key`, is by what the

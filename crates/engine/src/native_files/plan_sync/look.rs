@@ -175,7 +175,8 @@ impl NativeFile for PlanLook<'_, '_> {
         let is_beginning = asked.as_ref().is_some_and(|asked| asked.is_beginning);
         let is_same = |row: &DecisionRow| match is_beginning {
             true => row.way(Verb::KeepFile) == Some(Way::FileHolds),
-            false => names_any(row, &edits),
+            // Without a base nothing tells what of the file is asked about.
+            false => !has_base || names_any(row, &edits),
         };
         let known = question.filter(|row| file.holds(bytes) && is_same(row));
         let is_known = known.is_some();
@@ -186,6 +187,9 @@ impl NativeFile for PlanLook<'_, '_> {
             // The rest of it was taken, and told, when it was asked about.
             edits = row.edits;
             changed.problems.clear();
+            if !has_base {
+                return Ok(Looked::still_asked());
+            }
             if is_beginning || waits || self.fits_nothing(&edits)? {
                 return Ok(Looked::still_asked().held());
             }
@@ -286,8 +290,13 @@ impl NativeFile for PlanLook<'_, '_> {
         match holds {
             Holds::File => {
                 let by_person = self.session.facts(self.holder());
+                let question = self.session.question_about(self.run, self.path)?;
+                let asked = question
+                    .map(|row| row.edits)
+                    .filter(|edits| !edits.is_empty());
                 let has_base = self.own_base(file).is_some();
-                let command = self.take_edits(self.with_presence(&changed, has_base));
+                let edits = asked.unwrap_or_else(|| self.with_presence(&changed, has_base));
+                let command = self.take_edits(edits);
                 self.session.commit(&command, &by_person)?;
             }
             Holds::Piton => {
