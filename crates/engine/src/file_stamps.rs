@@ -64,7 +64,7 @@ impl FileStamps {
                 let nanos = since.map_or(0, |since| since.as_nanos());
                 stamps.files.insert(path, (meta.len(), nanos));
                 if stamps.files.len() > FILES_MAX {
-                    return Err(Missed::Late);
+                    return Err(Missed::TooMany);
                 }
             }
         }

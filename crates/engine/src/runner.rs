@@ -155,6 +155,8 @@ struct Runner<'s, 'w> {
     prepared: Option<Prepared>,
     /// Whether the work tree is looked at before and after an attempt.
     looks_at_tree: bool,
+    /// What the work tree is looked at with, in git.
+    trees: Option<Rc<git::Trees>>,
     /// A look at the work tree failed, and that was told.
     look_missed: bool,
     /// The work tree before the attempt that is about to start.
@@ -281,6 +283,7 @@ fn start(
         stop_reason: None,
         prepared: None,
         looks_at_tree: true,
+        trees: None,
         look_missed: false,
         before: None,
         looked: None,
@@ -1098,7 +1101,7 @@ impl Runner<'_, '_> {
     ) -> Result<RunRow, Failure> {
         let run = self.row.id;
         // Looks hold temporary folders, and a run that is given back has none.
-        (self.before, self.looked) = (None, None);
+        (self.before, self.looked, self.trees) = (None, None, None);
         // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {
             // Before the lease is given back: one that stays says that

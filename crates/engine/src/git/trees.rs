@@ -3,21 +3,29 @@
 //! The hash is that of the tree that git would commit if everything were added,
 //! but for large files that nobody has added: git would read and store all of
 //! each, at every look. Neither index nor objects nor refs of the repository
-//! change: git works on a copy of the index and puts its objects into a folder
+//! change: git works on copies of the index and puts its objects into a folder
 //! that goes with [`Trees`]. No hook runs, and no setting of the user's makes git
 //! start something that stays. Filters do run, as in every `git add`, and write
 //! what they write: that of git-lfs keeps a copy of a file in `.git/lfs`.
+//!
+//! A look asks git once which paths differ from the index, and has a tree made
+//! only where that, or one of these paths, is not as it was at the last look. The
+//! copy of the index is kept for that, with git's cache of untracked files.
 
 mod proof;
+mod status;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use piton_core::attempt::DiffStat;
 use std::time::Duration;
 
+use self::status::{DifferingPath, PathKind, parse_status};
 use super::{Own, Said, but};
 use crate::process::{self, Call, Output};
 use crate::world::World;
@@ -35,6 +43,14 @@ const FILES_MAX: usize = 1_000;
 const COMMITS_MAX: usize = 100;
 /// Of a longer part of the log of `HEAD` only its ends are known.
 const LOG_MAX: usize = 1 << 20;
+/// Most paths that git is asked to add by their names: it compares each with all
+/// that it tracks.
+const NAMED_MAX: usize = 50;
+/// What the system says of a file that was changed less than this ago may be said
+/// of another content a moment later: some file systems count in two seconds.
+const YOUNG_NS: i128 = 2_000_000_000;
+/// So many trees were made that their objects are worth a new folder.
+const TREES_MAX: usize = 1_000;
 
 /// What a look does not need, and what would change more than the look's own folder.
 const SETTINGS: &[&str] = &[
@@ -46,6 +62,27 @@ const SETTINGS: &[&str] = &[
     "core.fsync=none",
 ];
 
+/// For the copies of the index: git trusts its cache of untracked files as long as
+/// this setting names them as its command line does.
+const INDEX_SETTINGS: &[&str] = &[
+    "core.untrackedCache=true",
+    "status.showUntrackedFiles=all",
+    "index.skipHash=true",
+];
+
+/// Of a submodule only the commit is part of a tree. Pathspecs would switch the
+/// cache of untracked files off.
+const STATUS: &[&str] = &[
+    "status",
+    "--porcelain=v2",
+    "--branch",
+    "-z",
+    "--untracked-files=all",
+    "--ignore-submodules=dirty",
+    "--no-renames",
+    "--no-ahead-behind",
+];
+
 /// Looks at one work tree. What git stores for it goes when this is dropped.
 #[derive(Debug)]
 pub struct Trees {
@@ -53,6 +90,7 @@ pub struct Trees {
     work_tree: PathBuf,
     /// Where in the repository the work tree is, with a slash behind; empty at its root.
     prefix: String,
+    own: Vec<Own>,
     /// Pathspecs of what is looked at.
     specs: Vec<String>,
     /// The repository's own index, and where its objects are.
@@ -60,6 +98,58 @@ pub struct Trees {
     objects: PathBuf,
     /// The log of what `HEAD` was.
     log: PathBuf,
+    kept: RefCell<Kept>,
+}
+
+/// What is kept from one look to the next.
+#[derive(Debug, Default)]
+struct Kept {
+    /// The index of the repository that was copied; none before the first look.
+    copied: Option<IndexState>,
+    last: Option<LastTree>,
+    trees_made: usize,
+}
+
+/// What the system says of an index, and its last bytes, where git puts a hash of
+/// all of it; none where nothing was ever added.
+type IndexState = Option<(FileState, Vec<u8>)>;
+
+/// The tree of the last look, and what it was made of beside the copied index.
+#[derive(Debug)]
+struct LastTree {
+    differing: Vec<(DifferingPath, Option<FileState>)>,
+    tree: String,
+}
+
+/// What the system says of a file; of a link, of the link itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileState {
+    bytes: u64,
+    mode: u32,
+    inode: u64,
+    /// In nanoseconds since 1970.
+    modified: i128,
+    changed: i128,
+}
+
+impl FileState {
+    fn at(path: &Path) -> Option<Self> {
+        let found = std::fs::symlink_metadata(path).ok()?;
+        let nanos =
+            |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+        Some(Self {
+            bytes: found.len(),
+            mode: found.mode(),
+            inode: found.ino(),
+            modified: nanos(found.mtime(), found.mtime_nsec()),
+            changed: nanos(found.ctime(), found.ctime_nsec()),
+        })
+    }
+
+    /// Whether a change after `now` could leave all of this as it is.
+    fn is_young(&self, now: i128) -> bool {
+        self.modified.max(self.changed) + YOUNG_NS > now
+    }
 }
 
 /// A work tree at a moment.
@@ -91,8 +181,10 @@ pub struct Changed {
 pub enum Missed {
     /// There is no git, or it could not say.
     Unknown,
-    /// It took too long.
+    /// It took too long; the next look may not.
     Late,
+    /// There are more files than are looked at outside of git.
+    TooMany,
 }
 
 impl Trees {
@@ -131,50 +223,212 @@ impl Trees {
             folder,
             work_tree: work_tree.to_owned(),
             prefix,
+            own: own.to_vec(),
             specs: but(own),
             index,
             objects,
             log,
+            kept: RefCell::default(),
         })
     }
 
-    /// What the work tree holds now.
+    /// What the work tree holds now. After an error these [`Trees`] are of no use
+    /// any more: git may have been ended while it wrote.
     ///
     /// # Errors
     ///
     /// [`Missed`]: nothing is known then, and nothing is wrong.
     pub fn now(&self, world: &World) -> Result<Moment, Missed> {
-        let asking = Asking {
-            env: self.env(world),
-            ..Asking::new(world, &self.work_tree)
-        };
-        let head = asking.ask(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
-        let log = std::fs::metadata(&self.log).ok().map(|found| found.len());
-        match copy_with_time(&self.index, &self.copy()) {
-            Ok(()) => {}
-            // Nothing was ever added. An older copy says nothing.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                std::fs::remove_file(self.copy()).ok();
-            }
-            Err(_) => return Err(Missed::Unknown),
+        let asking = self.asking(world, "index");
+        let log = self.log_bytes();
+        let mut kept = self.kept.borrow_mut();
+        self.renew_copy(&mut kept)?;
+        let printed = asking.output(&with_settings(INDEX_SETTINGS, STATUS), &[])?;
+        if !printed.exit.success() {
+            return Err(asking.missed());
         }
-        let large = self.large(&asking)?;
-        let mut add = self.with_specs(&["add", "--all", "--"]);
-        add.extend(large.iter().map(String::as_str));
-        asking.git(&add)?;
-        let tree = match asking.git(&["write-tree"]) {
-            Ok(tree) => tree,
-            Err(_) => {
-                self.leave_unmerged(&asking)?;
-                asking.git(&["write-tree"])?
+        let status = parse_status(&printed.stdout).ok_or(Missed::Unknown)?;
+        let now = self.file_time()?;
+        let (differing, large) = self.differing(status.paths);
+        let known = kept
+            .last
+            .as_ref()
+            .filter(|last| last.differing == differing);
+        let tree = match known {
+            Some(last) => last.tree.clone(),
+            None => {
+                kept.trees_made += 1;
+                self.make_tree(world, asking.by, &differing, &large)?
             }
         };
+        let is_lasting = |(found, state): &(DifferingPath, Option<FileState>)| {
+            found.kind != PathKind::Repository && state.is_none_or(|state| !state.is_young(now))
+        };
+        kept.last = differing.iter().all(is_lasting).then(|| LastTree {
+            differing,
+            tree: tree.clone(),
+        });
         Ok(Moment {
-            tree: tree.out,
-            head: Some(head.out).filter(|_| head.ok),
+            tree,
+            head: status.head,
             log,
             at_s: world.now().as_second(),
         })
+    }
+
+    /// Whether nobody has added or committed anything since a moment that was the
+    /// last look. Says nothing of other files.
+    #[must_use]
+    pub fn is_untouched_since(&self, moment: &Moment) -> bool {
+        let copied = &self.kept.borrow().copied;
+        moment.log == self.log_bytes() && *copied == Some(self.index_state())
+    }
+
+    /// Whether these leave out the same `own` files.
+    #[must_use]
+    pub fn is_of(&self, own: &[Own]) -> bool {
+        self.own == own
+    }
+
+    /// Whether they should go on: the objects of each tree stay in their folder.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.kept.borrow().trees_made < TREES_MAX
+    }
+
+    fn log_bytes(&self) -> Option<u64> {
+        std::fs::metadata(&self.log).ok().map(|found| found.len())
+    }
+
+    fn index_state(&self) -> IndexState {
+        let state = FileState::at(&self.index)?;
+        let mut end = Vec::new();
+        let mut index = std::fs::File::open(&self.index).ok()?;
+        index.seek(SeekFrom::End(-20)).ok()?;
+        index.read_to_end(&mut end).ok()?;
+        Some((state, end))
+    }
+
+    /// Copies the index of the repository, where it is not the one that was copied.
+    fn renew_copy(&self, kept: &mut Kept) -> Result<(), Missed> {
+        let state = self.index_state();
+        if kept.copied.as_ref() == Some(&state) {
+            return Ok(());
+        }
+        *kept = Kept {
+            trees_made: kept.trees_made,
+            ..Kept::default()
+        };
+        match copy_with_time(&self.index, &self.copy("index")) {
+            Ok(()) => {}
+            // Nothing was ever added. An older copy says nothing.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                std::fs::remove_file(self.copy("index")).ok();
+            }
+            Err(_) => return Err(Missed::Unknown),
+        }
+        kept.copied = Some(state);
+        Ok(())
+    }
+
+    /// The paths that make the tree differ from the index, with what the system
+    /// says of them, and the untracked files that are too large for that.
+    fn differing(
+        &self,
+        paths: Vec<DifferingPath>,
+    ) -> (Vec<(DifferingPath, Option<FileState>)>, Vec<PathBuf>) {
+        let inner = self.prefix.matches('/').count();
+        let root = self
+            .work_tree
+            .ancestors()
+            .nth(inner)
+            .unwrap_or(&self.work_tree);
+        let (mut differing, mut large) = (Vec::new(), Vec::new());
+        for found in paths {
+            if self.is_own(&found.path) {
+                continue;
+            }
+            let state = FileState::at(&root.join(&found.path));
+            let is_large = state.is_some_and(|state| state.bytes > UNTRACKED_MAX);
+            match found.kind {
+                PathKind::Untracked if is_large => large.push(found.path),
+                _ => differing.push((found, state)),
+            }
+        }
+        (differing, large)
+    }
+
+    /// What [`but`] says as pathspecs.
+    fn is_own(&self, path: &Path) -> bool {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let is =
+            |own: &Own| folder == Path::new(&own.folder) && name.starts_with(own.begin.as_bytes());
+        path.starts_with(".piton") || self.own.iter().any(is)
+    }
+
+    /// The time of the file system on which git works.
+    fn file_time(&self) -> Result<i128, Missed> {
+        let clock = self.folder.path().join("clock");
+        std::fs::write(&clock, "x").map_err(|_| Missed::Unknown)?;
+        let state = FileState::at(&clock).ok_or(Missed::Unknown)?;
+        Ok(state.modified)
+    }
+
+    /// The tree of the index with these paths as they are in the work tree.
+    fn make_tree(
+        &self,
+        world: &World,
+        by: Duration,
+        differing: &[(DifferingPath, Option<FileState>)],
+        large: &[PathBuf],
+    ) -> Result<String, Missed> {
+        let asking = Asking {
+            by,
+            ..self.asking(world, "adding")
+        };
+        self.copy_to_add()?;
+        if !differing.is_empty() {
+            let named = named(differing);
+            // One may be gone by now: then git looks for itself.
+            if !named.is_some_and(|named| self.add(&asking, &named).is_ok()) {
+                self.copy_to_add()?;
+                let large = large.iter().map(|path| {
+                    let path = path.to_string_lossy();
+                    format!(":(top,exclude,literal){path}")
+                });
+                let specs: Vec<String> = self.specs.iter().cloned().chain(large).collect();
+                self.add(&asking, &specs)?;
+            }
+        }
+        let write = with_settings(INDEX_SETTINGS, &["write-tree"]);
+        let tree = match asking.git(&write) {
+            Ok(tree) => tree,
+            Err(_) => {
+                self.leave_unmerged(&asking)?;
+                asking.git(&write)?
+            }
+        };
+        Ok(tree.out)
+    }
+
+    /// Begins the index that is added to anew.
+    fn copy_to_add(&self) -> Result<(), Missed> {
+        let adding = self.copy("adding");
+        match copy_with_time(&self.copy("index"), &adding) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                std::fs::remove_file(adding).ok();
+                Ok(())
+            }
+            Err(_) => Err(Missed::Unknown),
+        }
+    }
+
+    fn add(&self, asking: &Asking<'_>, specs: &[String]) -> Result<(), Missed> {
+        let mut add = with_settings(INDEX_SETTINGS, &["add", "--all", "--"]);
+        add.extend(specs.iter().map(String::as_str));
+        asking.git(&add).map(drop)
     }
 
     /// Puts what a merge left open into the copy of the index as `HEAD` has it: of
@@ -194,28 +448,10 @@ impl Trees {
         asking.git(&args).map(drop)
     }
 
-    /// Pathspecs that leave out what is untracked and large.
-    fn large(&self, asking: &Asking<'_>) -> Result<Vec<String>, Missed> {
-        let list = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
-        let said = asking.git(&self.with_specs(&list))?;
-        let is_large = |name: &&str| {
-            let meta = std::fs::symlink_metadata(self.work_tree.join(name));
-            meta.is_ok_and(|meta| meta.is_file() && meta.len() > UNTRACKED_MAX)
-        };
-        let names = said.out.split('\0').filter(|name| !name.is_empty());
-        let large = names.filter(is_large);
-        Ok(large
-            .map(|name| format!(":(exclude,literal){name}"))
-            .collect())
-    }
-
     /// What changed from one moment to a later one; what is not known is absent.
     #[must_use]
     pub fn between(&self, world: &World, before: &Moment, after: &Moment) -> Changed {
-        let asking = Asking {
-            env: self.env(world),
-            ..Asking::new(world, &self.work_tree)
-        };
+        let asking = self.asking(world, "index");
         let (files, diff) = self.files(&asking, &before.tree, &after.tree).unzip();
         Changed {
             files,
@@ -281,14 +517,14 @@ impl Trees {
         args.iter().copied().chain(specs).collect()
     }
 
-    /// The copy of the index that git works on.
-    fn copy(&self) -> PathBuf {
-        self.folder.path().join("index")
+    /// A copy of the index that git works on.
+    fn copy(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// Where git reads and writes: what is new goes into the folder, what is
     /// there is found in the repository.
-    fn env(&self, world: &World) -> Vec<(&'static str, String)> {
+    fn asking<'a>(&'a self, world: &'a World, index: &str) -> Asking<'a> {
         const MORE: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES";
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let own = quoted(&text(&self.objects));
@@ -296,15 +532,33 @@ impl Trees {
             Some(more) => format!("{own}:{more}"),
             None => own,
         };
-        vec![
-            ("GIT_INDEX_FILE", text(&self.copy())),
-            (
-                "GIT_OBJECT_DIRECTORY",
-                text(&self.folder.path().join("objects")),
-            ),
-            (MORE, elsewhere),
-        ]
+        Asking {
+            env: vec![
+                ("GIT_INDEX_FILE", text(&self.copy(index))),
+                ("GIT_OBJECT_DIRECTORY", text(&self.copy("objects"))),
+                (MORE, elsewhere),
+                // What it may write in passing is its own copy of the index.
+                ("GIT_OPTIONAL_LOCKS", "1".to_owned()),
+            ],
+            ..Asking::new(world, &self.work_tree)
+        }
     }
+}
+
+/// These settings before a command of git's.
+fn with_settings<'a>(settings: &[&'a str], command: &[&'a str]) -> Vec<&'a str> {
+    let settings = settings.iter().flat_map(|setting| ["-c", setting]);
+    settings.chain(command.iter().copied()).collect()
+}
+
+/// Pathspecs for exactly these paths; none where they are many, or cannot be said.
+fn named(differing: &[(DifferingPath, Option<FileState>)]) -> Option<Vec<String>> {
+    let named = |(found, _): &(DifferingPath, _)| {
+        let path = found.path.to_str()?;
+        Some(format!(":(top,literal){path}"))
+    };
+    let few = differing.len() <= NAMED_MAX;
+    few.then(|| differing.iter().map(named).collect()).flatten()
 }
 
 /// The files and how much changed in them, of what `--numstat -z` says.
@@ -442,8 +696,8 @@ fn commits<'a>(
     Some(said.out.lines().map(str::to_owned).collect())
 }
 
-/// Calls of git that together may take so long. None takes a lock that it can do
-/// without: who only looks writes no index.
+/// Calls of git that together may take so long. None takes a lock of the
+/// repository that it can do without: who only looks writes no index of it.
 pub(super) struct Asking<'a> {
     world: &'a World,
     work_tree: &'a Path,
@@ -543,6 +797,28 @@ mod tests {
 
     fn owned(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_file_is_young_for_as_long_as_its_times_may_stand_still() {
+        let second = 1_000_000_000;
+        let state = |modified, changed| FileState {
+            bytes: 1,
+            mode: 0o100_644,
+            inode: 1,
+            modified,
+            changed,
+        };
+        let now = 100 * second;
+        for (modified, changed, is_young) in [
+            (now, now, true),
+            (now - second, now - 50 * second, true),
+            (now - 50 * second, now - second, true),
+            (now - 2 * second, now - 2 * second, false),
+            (now + 50 * second, now - 50 * second, true),
+        ] {
+            assert_eq!(state(modified, changed).is_young(now), is_young);
+        }
     }
 
     #[test]

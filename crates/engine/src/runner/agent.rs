@@ -214,14 +214,14 @@ impl Runner<'_, '_> {
         let Some(why) = self.standstill(bounds, now) else {
             return Vec::new();
         };
-        let tree = self.look_at_tree(tell).map(|looked| looked.tree());
+        let tree = self.look_at_tree(tell).and_then(|looked| looked.tree());
         let Some(work) = &mut self.work else {
             return Vec::new();
         };
         let Purpose::Agent { before, feed, .. } = &mut work.for_ else {
             return Vec::new();
         };
-        let at_start = || before.as_ref().map(|before| before.tree());
+        let at_start = || before.as_ref().and_then(|before| before.tree());
         let known = work.tree.take().or_else(at_start);
         // What cannot be seen may have changed.
         let is_same = tree.is_some() && tree == known;

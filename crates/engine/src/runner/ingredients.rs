@@ -213,7 +213,7 @@ impl Runner<'_, '_> {
         };
         self.commit_progress(tell);
         self.before = self.look_before(tell);
-        *tree = self.before.as_ref().map(|before| before.tree());
+        *tree = self.before.as_ref().and_then(|before| before.tree());
         let rule_texts = preparing::rule_texts(self.session)?;
         let request = PrepareRequest {
             run: *run,

@@ -4,6 +4,7 @@
 //! of its files do. Neither is ever a reason for an attempt to fail: what cannot be seen is absent.
 
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 use piton_core::attempt::Report;
@@ -21,9 +22,11 @@ use crate::verify::{self, Place};
 /// The work tree before an attempt, and what it is looked at with again.
 pub(super) enum Before {
     /// In git.
-    Git { trees: Trees, moment: Moment },
+    Git { trees: Rc<Trees>, moment: Moment },
     /// Elsewhere.
     Files { stamps: FileStamps, own: Vec<Own> },
+    /// The look took too long.
+    Late,
 }
 
 /// A look at the work tree that may stand for the start of what comes next.
@@ -44,12 +47,24 @@ struct After {
 /// than piton takes from one attempt to the next, too short for a person.
 const LOOK_AGE_MAX: Duration = Duration::from_secs(1);
 
+/// What the evidence of an attempt says where a look took too long.
+const LATE_NOTE: &str = "the look at the work tree took too long and was skipped: what this attempt changed is not known";
+
 impl Before {
-    /// The hash of what the work tree held.
-    pub(super) fn tree(&self) -> String {
+    /// The hash of what the work tree held; none where that is not known.
+    pub(super) fn tree(&self) -> Option<String> {
         match self {
-            Self::Git { moment, .. } => moment.tree.clone(),
-            Self::Files { stamps, .. } => stamps.hash(),
+            Self::Git { moment, .. } => Some(moment.tree.clone()),
+            Self::Files { stamps, .. } => Some(stamps.hash()),
+            Self::Late => None,
+        }
+    }
+
+    /// Whether this look may stand for one that is made now, for all that git says.
+    fn is_untouched(&self) -> bool {
+        match self {
+            Self::Git { trees, moment } => trees.has_room() && trees.is_untouched_since(moment),
+            Self::Files { .. } | Self::Late => true,
         }
     }
 }
@@ -59,32 +74,66 @@ impl Runner<'_, '_> {
     pub(super) fn look_before(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<Box<Before>> {
         let now = self.session.world.uptime();
         let known = self.looked.take();
-        let recent = known.filter(|looked| now < looked.since + LOOK_AGE_MAX);
-        recent
-            .map(|looked| looked.at)
-            .or_else(|| self.look_at_tree(tell))
+        let recent =
+            known.filter(|looked| now < looked.since + LOOK_AGE_MAX && looked.at.is_untouched());
+        if let Some(looked) = recent {
+            return Some(looked.at);
+        }
+        match self.see_tree(tell)? {
+            Ok(at) => Some(at),
+            Err(Missed::Late) => Some(Box::new(Before::Late)),
+            Err(Missed::Unknown | Missed::TooMany) => None,
+        }
     }
 
     /// What the work tree holds now; none where it cannot be seen.
     pub(super) fn look_at_tree(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<Box<Before>> {
+        self.see_tree(tell)?.ok()
+    }
+
+    /// Looks at the work tree, and tells why it cannot be seen; none where nobody
+    /// looks any more.
+    fn see_tree(
+        &mut self,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Option<Result<Box<Before>, Missed>> {
         if !self.looks_at_tree {
             return None;
         }
         let (world, project) = (self.session.world, &self.session.project);
         let own = self.not_the_agents();
-        if !project.in_git {
-            let looked = FileStamps::look(world, &project.work_tree, &own);
-            let before = looked.map(|stamps| Box::new(Before::Files { stamps, own }));
-            return before.map_err(|missed| self.missed(missed, tell)).ok();
+        let seen = match project.in_git {
+            true => self.open_trees(&own).and_then(|trees| {
+                let moment = trees.now(world)?;
+                Ok(Before::Git { trees, moment })
+            }),
+            false => FileStamps::look(world, &project.work_tree, &own)
+                .map(|stamps| Before::Files { stamps, own }),
+        };
+        if let Err(missed) = seen {
+            self.missed(missed, tell);
         }
-        let opened = Trees::open(world, self.spool.folder(), &project.work_tree, &own);
-        // Where there is no git now, there is none before the next attempt.
-        self.looks_at_tree = opened.is_ok();
-        let seen = opened.and_then(|trees| {
-            let moment = trees.now(world)?;
-            Ok(Box::new(Before::Git { trees, moment }))
-        });
-        seen.map_err(|missed| self.missed(missed, tell)).ok()
+        Some(seen.map(Box::new))
+    }
+
+    /// What looks at the work tree: the same as the last time where it serves.
+    fn open_trees(&mut self, own: &[Own]) -> Result<Rc<Trees>, Missed> {
+        let kept = self
+            .trees
+            .take()
+            .filter(|trees| trees.is_of(own) && trees.has_room());
+        let trees = kept.map_or_else(
+            || {
+                let (world, folder) = (self.session.world, self.spool.folder());
+                let opened = Trees::open(world, folder, &self.session.project.work_tree, own);
+                // Where there is no git now, there is none before the next attempt.
+                self.looks_at_tree = !matches!(opened, Err(Missed::Unknown));
+                opened.map(Rc::new)
+            },
+            Ok,
+        )?;
+        self.trees = Some(Rc::clone(&trees));
+        Ok(trees)
     }
 
     /// Looks again when it is over, and notes what changed.
@@ -97,16 +146,28 @@ impl Runner<'_, '_> {
         let Some(before) = before else {
             return;
         };
-        report.tree_before = Some(before.tree());
-        let After { at, changed, proof } = match self.changes_since(*before, checks) {
+        report.tree_before = before.tree();
+        let seen = match *before {
+            // That was told when the attempt started.
+            Before::Late => Err(Missed::Late),
+            before => self
+                .changes_since(before, checks)
+                .inspect_err(|missed| self.missed(*missed, tell)),
+        };
+        let After { at, changed, proof } = match seen {
             Ok(after) => after,
-            Err(missed) => return self.missed(missed, tell),
+            Err(missed) => {
+                if missed == Missed::Late {
+                    note_late(report);
+                }
+                return;
+            }
         };
         report.proof = proof.filter(|proof| !proof.is_empty()).map(Box::new);
         report.files = report.files.take().or(changed.files);
         report.commits = report.commits.take().or(changed.commits);
         report.diff = changed.diff;
-        report.tree_after = Some(at.tree());
+        report.tree_after = at.tree();
         self.keep_look(at);
     }
 
@@ -149,6 +210,7 @@ impl Runner<'_, '_> {
                     proof: None,
                 })
             }
+            Before::Late => Err(Missed::Late),
         }
     }
 
@@ -181,7 +243,7 @@ impl Runner<'_, '_> {
         {
             self.keep_look(at);
         }
-        self.looked.as_ref().map(|looked| looked.at.tree())
+        self.looked.as_ref()?.at.tree()
     }
 
     /// Keeps a look for what comes next, until something else happens.
@@ -190,21 +252,24 @@ impl Runner<'_, '_> {
         self.looked = Some(Looked { at, since });
     }
 
-    /// A work tree that takes long each time would make every attempt wait.
+    /// Tells why the work tree was not seen. What looked may be half-written.
     fn missed(&mut self, missed: Missed, tell: &mut dyn FnMut(Notice<'_>)) {
-        let is_late = missed == Missed::Late;
+        self.trees = None;
         let was_told = std::mem::replace(&mut self.look_missed, true);
-        if is_late {
-            self.looks_at_tree = false;
-        } else if !was_told {
-            tell(Notice::Warning(
+        match missed {
+            Missed::Late => tell(Notice::Warning(
+                "the look at the work tree took too long and was skipped: what this attempt changes is not known, and an item without a check that was seen to fail is done by its agent's word alone",
+            )),
+            Missed::TooMany => {
+                self.looks_at_tree = false;
+                tell(Notice::Warning(
+                    "there are too many files to look at outside of git: what attempts change is not known in this run, and an item without a check that was seen to fail is done by its agent's word alone",
+                ));
+            }
+            Missed::Unknown if was_told => {}
+            Missed::Unknown => tell(Notice::Warning(
                 "git cannot say what is in the work tree: an item without a check that was seen to fail is done by its agent's word alone",
-            ));
-        }
-        if is_late {
-            tell(Notice::Warning(
-                "it takes too long to see what is in the work tree: what attempts change is not known from now on, and an item without a check that was seen to fail is done by its agent's word alone",
-            ));
+            )),
         }
     }
 
@@ -241,6 +306,12 @@ impl Runner<'_, '_> {
         };
         verify::settle(report, &place);
     }
+}
+
+/// Says in the evidence of an attempt that nobody saw what it changed.
+fn note_late(report: &mut Report) {
+    let notes = report.notes.take().map(|notes| format!("{notes}\n"));
+    report.notes = Some(notes.unwrap_or_default() + LATE_NOTE);
 }
 
 /// A file that piton writes, with what it keeps beside it while it does.

@@ -52,10 +52,7 @@ impl Trees {
         if sources.before.tree == sources.after.tree {
             return Some(ProofChange::default());
         }
-        let asking = Asking {
-            env: self.env(world),
-            ..Asking::new(world, &self.work_tree)
-        };
+        let asking = self.asking(world, "index");
         let files = self.all_changed(&asking, sources).ok()?;
         let entries = self.changed_entries(sources.commands, &files);
         let wanted = self.wanted(&files, &entries);

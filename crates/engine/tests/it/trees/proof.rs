@@ -33,10 +33,6 @@ fn project() -> Scene {
 }
 
 impl Scene {
-    fn remove(&self, name: &str) {
-        fs::remove_file(self.repository.path().join(name)).expect("removed");
-    }
-
     /// How the proof changed, as seen from a folder of the repository.
     fn proof_change(
         &self,
