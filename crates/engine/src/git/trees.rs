@@ -107,6 +107,9 @@ struct Kept {
     /// The index of the repository that was copied; none before the first look.
     copied: Option<IndexState>,
     last: Option<LastTree>,
+    /// What git learned since it wrote the copy is little: it is not worth another
+    /// write of all of it.
+    is_fresh: bool,
     trees_made: usize,
 }
 
@@ -239,10 +242,15 @@ impl Trees {
     ///
     /// [`Missed`]: nothing is known then, and nothing is wrong.
     pub fn now(&self, world: &World) -> Result<Moment, Missed> {
-        let asking = self.asking(world, "index");
         let log = self.log_bytes();
         let mut kept = self.kept.borrow_mut();
         self.renew_copy(&mut kept)?;
+        let writes = !kept.is_fresh;
+        let mut asking = self.asking(world, "index");
+        if writes {
+            // What it writes in passing is the copy.
+            asking.env.push(("GIT_OPTIONAL_LOCKS", "1".to_owned()));
+        }
         let printed = asking.output(&with_settings(INDEX_SETTINGS, STATUS), &[])?;
         if !printed.exit.success() {
             return Err(asking.missed());
@@ -254,13 +262,13 @@ impl Trees {
             .last
             .as_ref()
             .filter(|last| last.differing == differing);
+        let is_known = known.is_some();
         let tree = match known {
             Some(last) => last.tree.clone(),
-            None => {
-                kept.trees_made += 1;
-                self.make_tree(world, asking.by, &differing, &large)?
-            }
+            None => self.make_tree(world, asking.by, &differing, &large)?,
         };
+        kept.is_fresh = writes || is_known;
+        kept.trees_made += usize::from(!is_known);
         let is_lasting = |(found, state): &(DifferingPath, Option<FileState>)| {
             found.kind != PathKind::Repository && state.is_none_or(|state| !state.is_young(now))
         };
@@ -537,8 +545,6 @@ impl Trees {
                 ("GIT_INDEX_FILE", text(&self.copy(index))),
                 ("GIT_OBJECT_DIRECTORY", text(&self.copy("objects"))),
                 (MORE, elsewhere),
-                // What it may write in passing is its own copy of the index.
-                ("GIT_OPTIONAL_LOCKS", "1".to_owned()),
             ],
             ..Asking::new(world, &self.work_tree)
         }
