@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ONE, node, project};
+use super::{ONE, TWO, node, project};
 use crate::harness::{RUN, Scratch};
 
 /// The entries of `.ralph/progress.json`.
@@ -190,4 +190,32 @@ fn outside_of_git_sizes_and_times_say_what_changed() {
     assert_eq!(report["files"], serde_json::json!(["made"]));
     assert_ne!(report["tree_before"], report["tree_after"]);
     assert_eq!(report["commits"], Value::Null);
+}
+
+#[test]
+fn a_look_that_takes_too_long_is_skipped_once_and_named() {
+    let agent = "touch \"made-by-$PITON_ATTEMPT\"; [ -e once ] || touch once .git/slow\necho done";
+    let scratch = project(TWO, agent);
+    let body = "case \" $* \" in *' status '*) \
+        if [ -e .git/slow ]; then rm .git/slow; sleep 60; fi;; esac\n\
+        PATH=${PATH#*:} exec git \"$@\"";
+    scratch.script("bin/git", body);
+    let mut run = scratch.command(RUN);
+    let path = std::env::var("PATH").unwrap_or_default();
+    let own = scratch.path().join("bin").display().to_string();
+    let output = run.env("PATH", format!("{own}:{path}")).output();
+    let output = output.expect("piton starts");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let told = err.matches("the look at the work tree took too long").count();
+    assert_eq!(told, 1, "{err}");
+    let [late, next] = <[Value; 2]>::try_from(reports(&scratch)).expect("two attempts");
+    assert_eq!(late["files"], Value::Null);
+    assert_eq!(late["tree_after"], Value::Null);
+    assert_eq!(
+        late["notes"],
+        "the look at the work tree took too long and was skipped: what this attempt changed is not known"
+    );
+    assert_eq!(next["files"].as_array().map(Vec::len), Some(1), "{next}");
+    assert_eq!(next["notes"], Value::Null);
 }
