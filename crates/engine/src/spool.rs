@@ -266,8 +266,9 @@ pub struct Copied {
 /// so. What is no UTF-8 becomes U+FFFD, so that the copy can be larger than
 /// `bytes_max`.
 ///
-/// The copy is written beside `to`, flushed to the disk and renamed: `to` is
-/// old, new or absent, and new when this returns. Needs memory for a few
+/// The copy is on stable storage when this returns. Where `to` is there it is
+/// written beside it and renamed; else it is written under its name, and a
+/// process that dies meanwhile leaves a part of it there. Needs memory for a few
 /// megabytes, whatever the size.
 ///
 /// # Errors
@@ -285,13 +286,37 @@ pub fn copy_redacted(
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    let target = tempfile::NamedTempFile::new_in(folder)?;
+    let (target, is_named) = match new_file(to) {
+        Ok(target) => (target, true),
+        // A runner that died wrote it, the whole or a part.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            (tempfile::NamedTempFile::new_in(folder)?, false)
+        }
+        Err(error) => return Err(error),
+    };
     let copied = copy_into(target.as_file(), &mut source, redact, bytes_max)?;
-    target.as_file().sync_data()?;
+    target.as_file().sync_all()?;
     fail::point("transcript.written");
-    target.persist(to).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()?;
+    match is_named {
+        true => target.keep().map(drop).map_err(|error| error.error)?,
+        false => target.persist(to).map(drop).map_err(|error| error.error)?,
+    }
+    // The file systems of Linux keep the name of a new file with its first flush.
+    if !is_named || !cfg!(target_os = "linux") {
+        File::open(folder)?.sync_all()?;
+    }
     Ok(copied)
+}
+
+/// A new private file, which goes unless it is kept.
+fn new_file(path: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    let path = tempfile::TempPath::try_from_path(path)?;
+    Ok(tempfile::NamedTempFile::from_parts(file, path))
 }
 
 /// Copies a file without the lines that begin with this. Lines may be of any

@@ -914,6 +914,16 @@ fn of_a_large_one_both_ends_are_kept_without_half_a_secret() {
 }
 
 #[test]
+fn a_copy_that_fails_leaves_nothing() {
+    let copy = Copy { folder: folder() };
+    let (from, to) = copy.paths();
+    // It can be opened, and not be read.
+    fs::create_dir(&from).expect("a folder");
+    assert!(spool::copy_redacted(&from, &to, &redact, 1).is_err());
+    assert!(!to.exists());
+}
+
+#[test]
 fn a_copy_is_text_with_its_hash_and_mode() {
     let copy = Copy { folder: folder() };
     let (text, copied) = copy.run(b"a\xffb\xe2\x82", u64::MAX);
@@ -933,6 +943,11 @@ fn a_copy_is_text_with_its_hash_and_mode() {
     fs::remove_file(&from).expect("a file");
     assert!(spool::copy_redacted(&from, &to, &redact, 1).is_err());
     assert!(to.exists(), "a failure leaves the old copy");
+    fs::write(&from, "whole").expect("written");
+    fs::write(&to, "who").expect("a runner died while it wrote");
+    spool::copy_redacted(&from, &to, &redact, u64::MAX).expect("a copy");
+    assert_eq!(fs::read_to_string(&to).expect("a copy"), "whole");
+    fs::remove_file(&from).expect("a file");
     assert_eq!(
         fs::read_dir(copy.folder.path()).expect("a folder").count(),
         1

@@ -207,7 +207,9 @@ fn a_look_that_takes_too_long_is_skipped_once_and_named() {
     let output = output.expect("piton starts");
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{err}");
-    let told = err.matches("the look at the work tree took too long").count();
+    let told = err
+        .matches("the look at the work tree took too long")
+        .count();
     assert_eq!(told, 1, "{err}");
     let [late, next] = <[Value; 2]>::try_from(reports(&scratch)).expect("two attempts");
     assert_eq!(late["files"], Value::Null);
