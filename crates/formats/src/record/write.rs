@@ -3,13 +3,13 @@
 //! YAML goes straight into one string: a document of ten thousand nodes is
 //! written several times a second.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
 
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 
-use super::{Record, Written};
+use super::{Columns, Record, Written};
 use crate::tree::{Key, Map, Node};
 use crate::yaml;
 
@@ -20,20 +20,25 @@ fn pairs<'r>(
     record: &'r dyn Record,
     others: Others<'r>,
 ) -> impl Iterator<Item = (&'r str, Written<'r>)> {
-    let known = record.written();
-    let is_written: HashSet<&str> = if others.is_empty() {
-        HashSet::new()
-    } else {
-        let written = known.iter().filter(|(_, value)| value.is_some());
-        written.map(|(key, _)| *key).collect()
+    pairs_of(record.written(), others)
+}
+
+fn pairs_of<'r>(
+    known: Columns<'r>,
+    others: Others<'r>,
+) -> impl Iterator<Item = (&'r str, Written<'r>)> {
+    let is_written = |name: &str| {
+        let mut known = known.iter();
+        known.any(|(key, value)| *key == name && value.is_some())
     };
+    let others: Vec<_> = others
+        .iter()
+        .filter(|(key, _)| !is_written(key))
+        .map(|(key, node)| (key.as_str(), Written::Tree(node)))
+        .collect();
     let known = known
         .into_iter()
         .filter_map(|(key, value)| Some((key, value?)));
-    let others = others
-        .iter()
-        .filter(move |(key, _)| !is_written.contains(key.as_str()))
-        .map(|(key, node)| (key.as_str(), Written::Tree(node)));
     known.chain(others)
 }
 
@@ -102,8 +107,9 @@ fn push_value(out: &mut String, value: &Written<'_>, indent: usize) {
 
 /// The tree of a record, with the keys of `present` that piton does not know.
 pub(crate) fn merged(record: &dyn Record, others: Others<'_>, present: Option<&Node>) -> Node {
-    let known: HashSet<&str> = record.written().iter().map(|(key, _)| *key).collect();
-    let mut pairs: Vec<(Key, Node)> = pairs(record, others)
+    let written = record.written();
+    let known: Vec<&str> = written.iter().map(|(key, _)| *key).collect();
+    let mut pairs: Vec<(Key, Node)> = pairs_of(written, others)
         .map(|(key, value)| {
             let present = present.and_then(|present| present.get(key));
             (Key::new(key), value.in_place_of(present))
@@ -113,7 +119,7 @@ pub(crate) fn merged(record: &dyn Record, others: Others<'_>, present: Option<&N
     let there = present.and_then(Node::as_map);
     for (key, node) in there.into_iter().flat_map(Map::iter) {
         let mut before = pairs[..written].iter();
-        let is_known = known.contains(key.text.as_str());
+        let is_known = known.contains(&key.text.as_str());
         if !is_known && !before.any(|(have, _)| have.text == key.text) {
             pairs.push((key.clone(), node.clone()));
         }
