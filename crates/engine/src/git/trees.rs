@@ -360,7 +360,9 @@ impl Trees {
             let is_large = state.is_some_and(|state| state.bytes > UNTRACKED_MAX);
             match found.kind {
                 PathKind::Untracked if is_large => large.push(found.path),
-                _ => differing.push((found, state)),
+                PathKind::Tracked | PathKind::Untracked | PathKind::Repository => {
+                    differing.push((found, state));
+                }
             }
         }
         (differing, large)
@@ -399,7 +401,7 @@ impl Trees {
         if !differing.is_empty() {
             let named = named(differing);
             // One may be gone by now: then git looks for itself.
-            if !named.is_some_and(|named| self.add(&asking, &named).is_ok()) {
+            if named.is_none_or(|named| self.add(&asking, &named).is_err()) {
                 self.copy_to_add()?;
                 let large = large.iter().map(|path| {
                     let path = path.to_string_lossy();

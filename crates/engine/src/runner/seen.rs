@@ -150,7 +150,7 @@ impl Runner<'_, '_> {
         let seen = match *before {
             // That was told when the attempt started.
             Before::Late => Err(Missed::Late),
-            before => self
+            before @ (Before::Git { .. } | Before::Files { .. }) => self
                 .changes_since(before, checks)
                 .inspect_err(|missed| self.missed(*missed, tell)),
         };
