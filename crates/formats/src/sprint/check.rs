@@ -12,6 +12,7 @@ use super::elapsed::parse_elapsed;
 use super::field::{Path, Report, filled, first_line, found, is_object, is_truthy, span_of};
 use super::shape::{MODELS, RETRY_CATEGORIES};
 use super::{SPRINT_SHAPE, WORKFLOW_SHAPE, dependencies, worktree};
+use crate::problem::Severity;
 use crate::tolerant::Place;
 use crate::yaml::{Kind, Node, Span, Value};
 
@@ -30,7 +31,7 @@ pub(super) fn sprint(root: &Node, report: &mut Report<'_>) {
             "add `workflow: NAME`, the name of a file in the folder of workflows",
         );
     }
-    model(&mut top);
+    model(&mut top, Severity::Error);
     if let Some(node) = root.get("collections") {
         collections(node, span_of(root, "collections"), top.report);
         if root.get("steps").is_some() {
@@ -67,8 +68,17 @@ pub(super) fn missing_collections(root: &Node, report: &mut Report<'_>) {
     );
 }
 
-/// Checks that `model` is one of the three.
-fn model(at: &mut Checker<'_, '_>) {
+/// Which workflow of a sprint is checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The one that the sprint names.
+    Main,
+    /// One that a phase or an item names. Nothing reads its model.
+    Inner,
+}
+
+/// Checks that `model` is one of the three. One that nothing reads stops nothing.
+fn model(at: &mut Checker<'_, '_>, severity: Severity) {
     let Some(model) = at.node.get("model").filter(|model| !model.is_null()) else {
         return;
     };
@@ -77,12 +87,14 @@ fn model(at: &mut Checker<'_, '_>) {
             Some(name) => format!("there is no model `{name}`"),
             None => format!("a model is a name, not {}", model.describe()),
         };
-        at.error(
-            "INVALID_MODEL",
-            "model",
-            message,
-            "write `sonnet`, `opus` or `haiku`",
-        );
+        let hint = "write `sonnet`, `opus` or `haiku`";
+        match severity {
+            Severity::Error => at.error("INVALID_MODEL", "model", message, hint),
+            Severity::Warning => {
+                let message = format!("{message}; this one has no effect");
+                at.warning("INVALID_MODEL", "model", message, hint);
+            }
+        }
     }
 }
 
@@ -181,7 +193,7 @@ fn item(at: &mut Checker<'_, '_>) -> bool {
             "write the name of a workflow, in quotes if it looks like a number",
         );
     }
-    model(at);
+    model(at, Severity::Error);
     dependencies::check_form(at)
 }
 
@@ -262,7 +274,7 @@ pub(super) fn collection_not_found(
 }
 
 /// Checks a workflow on its own.
-pub(super) fn workflow(root: Option<&Node>, report: &mut Report<'_>) {
+pub(super) fn workflow(root: Option<&Node>, standing: Standing, report: &mut Report<'_>) {
     let Some(root) = root.filter(|root| is_object(root)) else {
         let span = root.map_or(Span::TOP, |root| root.span);
         let what = root.map_or_else(|| "nothing".to_owned(), Node::describe);
@@ -281,7 +293,11 @@ pub(super) fn workflow(root: Option<&Node>, report: &mut Report<'_>) {
         );
     }
     worktree::check_workflow(root, top.report);
-    model(&mut top);
+    let severity = match standing {
+        Standing::Main => Severity::Error,
+        Standing::Inner => Severity::Warning,
+    };
+    model(&mut top, severity);
     match root.get("phases").and_then(Node::as_seq) {
         None => top.error(
             "MISSING_PHASES",
@@ -365,7 +381,14 @@ fn phase<'n>(node: &'n Node, ids: &mut HashSet<&'n str>, path: Path<'_>, report:
             "set `parallel: true` on phases of the workflow that it uses",
         );
     }
-    model(&mut at);
+    // Where other phases stand in for it, theirs count.
+    let stands_in = ["for-each", "workflow"];
+    let stands_in = stands_in.iter().any(|key| filled(node, key).is_some());
+    let severity = match stands_in {
+        true => Severity::Warning,
+        false => Severity::Error,
+    };
+    model(&mut at, severity);
     boolean(&mut at, "break", "INVALID_BREAK");
     if let Some(gate_node) = node.get("gate") {
         gate(gate_node, span_of(node, "gate"), path.key("gate"), report);

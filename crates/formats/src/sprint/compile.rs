@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::check;
+use super::check::{self, Standing};
 use super::expand::Expander;
 use super::field::{Path, Report, Words, is_object, is_truthy, span_of, to_text};
 use super::progress::{Children, Current, PhaseNode, Progress, Stats};
@@ -105,7 +105,8 @@ impl<'c> Compiler<'c> {
         let root = self.load_sprint()?;
         let (name, main) = self.load_main(&root)?;
         self.stage(|compiler| {
-            check::workflow(main.root.as_ref(), &mut compiler.report(&main.file));
+            let report = &mut compiler.report(&main.file);
+            check::workflow(main.root.as_ref(), Standing::Main, report);
         })?;
         let workflow = main.root.as_ref()?;
         // That there are none has been told when the sprint was checked.
@@ -235,7 +236,8 @@ impl<'c> Compiler<'c> {
 
     fn check_referenced(&mut self, referenced: &Referenced) {
         for (_, workflow) in &referenced.workflows {
-            check::workflow(workflow.root.as_ref(), &mut self.report(&workflow.file));
+            let report = &mut self.report(&workflow.file);
+            check::workflow(workflow.root.as_ref(), Standing::Inner, report);
         }
     }
 

@@ -16,12 +16,13 @@ use std::rc::Rc;
 use piton_core::evidence::ClaimOverrides;
 
 use super::Source;
-use super::check::{self, collection_of, whole_number};
+use super::check::{self, Standing, collection_of, whole_number};
 use super::checker::Checker;
 use super::compile::{DEPTH_MAX, not_found, reference, too_deep};
 use super::dependencies;
 use super::field::{Path, Report, filled, is_truthy, span_of, to_text};
 use super::progress::{Children, Gate, PhaseNode};
+use super::shape::MODELS;
 use super::template::{ItemScope, Scope, substitute, unresolved};
 use super::workflow::{Found, Library, Referrer, Workflow};
 use crate::problem::{Problem, Severity};
@@ -89,8 +90,11 @@ impl Place<'_> {
             .unwrap_or_default()
     }
 
+    /// The model that the phase names; none where there is no such model, which
+    /// has been told where it matters.
     fn model(&self) -> Option<String> {
-        self.text("model").map(str::to_owned)
+        let model = self.text("model").filter(|name| MODELS.contains(name));
+        model.map(str::to_owned)
     }
 }
 
@@ -309,7 +313,7 @@ impl<'e, 'w> Expander<'e, 'w> {
         self.nodes += 1;
         self.bytes += prompt.len();
         let phases = match &workflow {
-            None => vec![self.execute(item, prompt, model.as_ref())],
+            None => vec![self.execute(item, model.as_ref())],
             Some(workflow) => (0..workflow.phases().len())
                 .map(|index| self.sub_phase(workflow, index, item, model.as_ref()))
                 .collect(),
@@ -324,7 +328,7 @@ impl<'e, 'w> Expander<'e, 'w> {
     }
 
     /// The one sub-phase of a step without a workflow.
-    fn execute(&mut self, item: &Item<'_>, prompt: &str, model: Option<&String>) -> PhaseNode {
+    fn execute(&mut self, item: &Item<'_>, model: Option<&String>) -> PhaseNode {
         const ID: &str = "execute";
         let scope = Scope {
             item: None,
@@ -333,7 +337,9 @@ impl<'e, 'w> Expander<'e, 'w> {
             sprint_name: self.sprint_name,
         };
         let scope = self.with_item(scope, item);
-        let filled_in = substitute(prompt, &scope);
+        // As in the original, whose own workflow for such an item has this prompt:
+        // what the item says of itself has had its turn.
+        let filled_in = substitute("{{item.prompt}}", &scope);
         self.tell_of_item(&unresolved(&filled_in), &scope);
         self.nodes += 1;
         self.bytes += filled_in.len();
@@ -424,7 +430,8 @@ impl<'e, 'w> Expander<'e, 'w> {
     /// leave the item without any work, is an error.
     fn check_late(&mut self, workflow: &Workflow) {
         let before = self.problems.len();
-        check::workflow(workflow.root.as_ref(), &mut self.report(&workflow.file));
+        let report = &mut self.report(&workflow.file);
+        check::workflow(workflow.root.as_ref(), Standing::Inner, report);
         for problem in &mut self.problems[before..] {
             let harmless = matches!(
                 &*problem.code,
@@ -528,7 +535,7 @@ impl<'e, 'w> Expander<'e, 'w> {
     }
 
     fn warn_ignored_model(&mut self, place: Place<'_>, instead: &str) {
-        if place.text("model").is_none() {
+        if place.model().is_none() {
             return;
         }
         let mut report = self.report(&place.workflow.file);

@@ -62,13 +62,17 @@ pub(super) fn filled<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
         .filter(|text| !text.is_empty())
 }
 
-/// JavaScript: `String(value)`, except that numbers and dates keep the text
-/// that they were written with.
+/// JavaScript: `String(value)`, except that what it would spoil keeps the text
+/// that it was written with: a date, which comes out in the time zone of the
+/// machine; a number with an exponent, as `6673e79` is a commit more often than
+/// a number; and one of so many digits that the last would change.
 pub(super) fn to_text(node: &Node) -> String {
     match &node.value {
         Value::Scalar(scalar) => match scalar.kind() {
             Kind::Null => "null".to_owned(),
             Kind::Bool(value) => value.to_string(),
+            Kind::Int(value) if value.unsigned_abs() <= EXACT_MAX => value.to_string(),
+            Kind::Float(value) if is_kept_exact(&scalar.text, value) => float_text(value),
             Kind::Int(_) | Kind::Float(_) | Kind::Timestamp | Kind::Text => scalar.text.clone(),
         },
         Value::Seq(items) => {
@@ -85,5 +89,62 @@ pub(super) fn to_text(node: &Node) -> String {
             texts.join(",")
         }
         Value::Map(_) => "[object Object]".to_owned(),
+    }
+}
+
+/// The greatest whole number up to which JavaScript has each.
+const EXACT_MAX: u64 = 1 << 53;
+
+/// Whether a number that is written as `text` is the same in JavaScript's words.
+fn is_kept_exact(text: &str, value: f64) -> bool {
+    #[expect(clippy::cast_precision_loss, reason = "a power of two")]
+    let is_small = value.abs() <= EXACT_MAX as f64;
+    let is_plain = !text.contains(['e', 'E']);
+    is_plain && (is_small || !value.is_finite())
+}
+
+/// JavaScript: `String(number)` of a number that is small or has no end.
+fn float_text(value: f64) -> String {
+    match value {
+        _ if value == f64::INFINITY => "Infinity".to_owned(),
+        _ if value == f64::NEG_INFINITY => "-Infinity".to_owned(),
+        _ if value == 0.0 => "0".to_owned(),
+        _ if value.abs() < 1e-6 => format!("{value:e}"),
+        _ => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(written: &str, expect: &str) {
+        assert_eq!(to_text(&Node::plain(written)), expect, "{written}");
+    }
+
+    #[test]
+    fn numbers_are_written_as_javascript_writes_them() {
+        check("1.50", "1.5");
+        check("-2.0", "-2");
+        check("1.0", "1");
+        check("-0.0", "0");
+        check("007", "7");
+        check("0x1F", "31");
+        check("1_000", "1000");
+        check("0.00000015", "1.5e-7");
+        check(".inf", "Infinity");
+        check("-.inf", "-Infinity");
+        check(".nan", "NaN");
+    }
+
+    #[test]
+    fn what_a_number_or_a_date_would_spoil_keeps_its_text() {
+        check("6673e79", "6673e79");
+        check("1.5e3", "1.5e3");
+        check("9007199254740993", "9007199254740993");
+        check("1234567890123456789012", "1234567890123456789012");
+        check("2026-01-15", "2026-01-15");
+        check("2026-01-15T10:30:00Z", "2026-01-15T10:30:00Z");
     }
 }

@@ -357,20 +357,47 @@ fn a_sprint_without_an_id_takes_the_name_of_its_folder() {
     assert_eq!(id("2026-01-02"), "2026-03-04_2026-01-02");
 }
 
+/// The prompts of the first sub-phase of each step that `main` has.
+fn prompts_of_steps(shelf: &Shelf, sprint: &str) -> Vec<String> {
+    let progress = compile_on(shelf, sprint, false).progress.unwrap();
+    let steps = progress.phases[0].children.as_slice().iter();
+    let inner = steps.map(|step| &step.children.as_slice()[0]);
+    inner.map(|node| node.prompt.clone().unwrap()).collect()
+}
+
 #[test]
-fn scalars_keep_the_text_they_were_written_with() {
+fn dates_and_numbers_with_an_exponent_keep_the_text_they_were_written_with() {
+    let shelf = Shelf::new([
+        (
+            "main.yaml",
+            "name: W\nphases:\n  - {id: all, for-each: step, workflow: inner}\n",
+        ),
+        (
+            "inner.yaml",
+            "name: I\nphases:\n  - {id: p, prompt: 'at {{item.commit}} on {{item.day}}, {{item.flag}} {{item.version}} {{item.mode}}'}\n",
+        ),
+    ]);
+    let sprint = "workflow: main\ncollections:\n  step:\n    - prompt: x\n      commit: 6673e79\n      day: 2026-01-15\n      flag: no\n      version: 1.50\n      mode: 0x1F\n";
+    assert_eq!(
+        prompts_of_steps(&shelf, sprint),
+        ["at 6673e79 on 2026-01-15, no 1.5 31"]
+    );
+}
+
+#[test]
+fn an_item_without_a_workflow_does_not_fill_in_its_own_prompt() {
     let shelf = Shelf::new([(
         "main.yaml",
         "name: W\nphases:\n  - {id: all, for-each: step}\n",
     )]);
-    let sprint = "workflow: main\ncollections:\n  step:\n    - prompt: 'at {{item.commit}} on {{item.day}}, {{item.flag}}'\n      commit: 6673e79\n      day: 2026-01-15\n      flag: no\n";
-    let progress = compile_on(&shelf, sprint, false).progress.unwrap();
-    let step = &progress.phases[0].children.as_slice()[0];
-    let inner = &step.children.as_slice()[0];
+    let sprint = "workflow: main\ncollections:\n  step:\n    - prompt: 'use {{item.prompt}} of {{item.id}} in {{phase.id}} of {{sprint.id}}'\n";
     assert_eq!(
-        inner.prompt.as_deref(),
-        Some("at 6673e79 on 2026-01-15, no")
+        prompts_of_steps(&shelf, sprint),
+        ["use {{item.prompt}} of {{item.id}} in execute of 2026-02-03_demo"]
     );
+    let problems = compile_on(&shelf, sprint, false).problems;
+    let told: Vec<_> = problems.iter().map(|problem| &*problem.code).collect();
+    assert_eq!(told, ["SCHEMA_VERSION", "UNRESOLVED_VARIABLES"]);
 }
 
 #[test]

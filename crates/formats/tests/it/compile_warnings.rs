@@ -18,6 +18,10 @@ fn check(workflow: &str, sprint: &str, expect: &str) {
             "inner2.yaml",
             &*format!("{VERSION}name: J\nphases:\n  - {{id: r, prompt: x}}\n"),
         ),
+        (
+            "odd.yaml",
+            &*format!("{VERSION}model: big\nname: O\nphases:\n  - {{id: p, prompt: x}}\n"),
+        ),
         ("nameless.yaml", "phases:\n  - {id: p, prompt: x}\n"),
     ]);
     let compiled = compile_on(&shelf, sprint, false);
@@ -71,6 +75,26 @@ fn what_has_no_effect() {
         &format!("per-iteration-hooks: [{{id: lint, prompt: x}}]\n{SIMPLE}"),
         &format!("{ITEMS}per-iteration-hooks: {{learn: {{enabled: true}}}}\n"),
         "UNKNOWN_HOOK SPRINT.yaml:5:23 per-iteration-hooks.learn",
+    );
+}
+
+#[test]
+fn a_model_that_nothing_reads_stops_nothing() {
+    for action in ["for-each: step", "workflow: inner2"] {
+        let workflow = format!("phases:\n  - {{id: a, {action}, model: big}}\n");
+        let column = workflow.lines().nth(1).unwrap().find("big").unwrap() + 1;
+        let expect = format!("INVALID_MODEL main.yaml:4:{column} phases[0].model");
+        check(&workflow, ITEMS, &expect);
+    }
+    check(
+        "phases:\n  - {id: a, workflow: odd}\n",
+        ITEMS,
+        "INVALID_MODEL odd.yaml:2:8 model",
+    );
+    check(
+        "phases:\n  - {id: a, for-each: step}\n",
+        "workflow: main\ncollections:\n  step: [{prompt: a, workflow: odd}]\n",
+        "INVALID_MODEL odd.yaml:2:8 model",
     );
 }
 
