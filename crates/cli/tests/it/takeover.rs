@@ -133,6 +133,76 @@ fn case_14_a_backup_beside_a_readable_file_is_put_aside() {
 }
 
 #[test]
+fn the_checksum_of_a_backup_is_put_aside_as_well() {
+    let scratch = left(HALF);
+    scratch
+        .write("demo/PROGRESS.yaml.backup", "sprint-id: old\n")
+        .write("demo/PROGRESS.yaml.checksum.backup", "of the backup\n");
+    assert_eq!(scratch.run(&[]).exit, 0);
+    assert_eq!(
+        scratch.read("demo/PROGRESS.yaml.checksum.backup.before-piton"),
+        "of the backup\n"
+    );
+    assert!(!scratch.has("demo/PROGRESS.yaml.checksum.backup"));
+}
+
+/// A sprint that the original left blocked at a phase without steps: what went
+/// wrong stands at the top alone, the phase is in progress.
+const BLOCKED: &str = "sprint-id: 2026-01-15_demo
+status: blocked
+phases:
+  - {id: build, status: in-progress, prompt: build it}
+  - {id: ship, status: pending, prompt: ship it}
+current: {phase: 0, step: null, sub-phase: null}
+stats: {started-at: '2026-01-15T08:00:00.000Z', total-phases: 2, completed-phases: 0, current-iteration: 1}
+error: the linker is missing
+failed-phase: build
+blocked-at: '2026-01-15T08:10:00.000Z'
+";
+
+#[test]
+fn the_error_of_a_blocked_sprint_stands_in_its_question() {
+    let scratch = left(BLOCKED);
+    insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
+    keeping progress in SCRATCH/.piton
+    the present PROGRESS.yaml is kept as SCRATCH/demo/PROGRESS.yaml.before-piton
+    error: run `2026-01-15_demo` is blocked at build [run.blocked]
+    hint: see why, and what to type to go on, with `piton inbox`
+    [exit 1]
+    ");
+    insta::assert_snapshot!(scratch.piton(&["inbox"]).shown(&scratch), @r"
+    d1  `build` failed: what now?  2026-01-15_demo at build: build it
+        the linker is missing
+        piton decide d1 retry
+        piton decide d1 answer --why '...'
+        piton decide d1 skip
+    [exit 0]
+    ");
+    assert!(!scratch.has("order"), "no agent was started");
+}
+
+#[test]
+fn a_phase_over_an_empty_collection_is_skipped() {
+    let scratch = Scratch::new();
+    scratch
+        .write(
+            "workflows/main.yaml",
+            "schema-version: '2.0'\nname: W\nphases:\n  - {id: all, for-each: none}\n  - {id: build, prompt: build it}\n",
+        )
+        .write("demo/SPRINT.yaml", "workflow: main\nsprint-id: 2026-01-15_demo\ncollections: {none: []}\n")
+        .agent("echo fine");
+    let said = scratch.run(&["--workflows", "workflows"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let text = scratch.read("demo/PROGRESS.yaml");
+    assert!(
+        text.contains("  - id: all\n    status: skipped\n    steps: []\n"),
+        "{text}"
+    );
+    let counts = "total-phases: 2\n  completed-phases: 1\n";
+    assert!(text.contains(counts), "{text}");
+}
+
+#[test]
 fn case_14_an_unreadable_file_with_a_readable_backup_is_for_a_person_to_decide() {
     let scratch = left("sprint-id: [\n");
     scratch.write("demo/PROGRESS.yaml.backup", HALF);

@@ -118,7 +118,7 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
         .status
         .as_deref()
         .and_then(PhaseStatus::parse)
-        .filter(|status| is_as_taken_over(item) && is_same(*status, item.state));
+        .filter(|status| is_as_taken_over(item) && is_same(*status, item));
     let show = |time: Option<Timestamp>, kept: &Option<String>| match (time, kept) {
         (Some(time), Some(text)) if text.parse().ok() == Some(time) => Some(text.clone()),
         (Some(time), _) => Some(show_time(time)),
@@ -187,10 +187,14 @@ impl PhaseNode {
 
 /// Whether an item that had this status when it was taken over may have the
 /// state that it has now from that.
-fn is_same(status: PhaseStatus, state: ItemState) -> bool {
+fn is_same(status: PhaseStatus, item: &ItemRow) -> bool {
     match status {
-        PhaseStatus::InProgress => matches!(state, ItemState::Ready | ItemState::Pending),
-        PhaseStatus::Pending => state == ItemState::Skipped,
+        PhaseStatus::InProgress => matches!(item.state, ItemState::Ready | ItemState::Pending),
+        // One without any work was skipped when it was taken over, and says so.
+        PhaseStatus::Pending => {
+            let has_work = item.prompt.is_some() || item.children > 0;
+            has_work && item.state == ItemState::Skipped
+        }
         PhaseStatus::Completed
         | PhaseStatus::Blocked
         | PhaseStatus::Skipped
@@ -275,7 +279,7 @@ fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
         }
         RunState::Blocked => {
             progress.error = run.reason.clone().or_else(|| stuck_error(run, tables));
-            progress.failed_phase = run.at.as_ref().map(ToString::to_string);
+            progress.failed_phase = stuck_at(run, tables).map(|item| item.id.clone());
             progress.blocked_at = Some(since);
             SprintStatus::Blocked
         }
@@ -287,7 +291,12 @@ fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
 }
 
 fn stuck_error(run: &RunRow, tables: &Tables) -> Option<String> {
-    tables.item(run.id, run.at.as_ref()?)?.error.clone()
+    stuck_at(run, tables)?.error.clone()
+}
+
+/// The item at which the run is stuck.
+fn stuck_at<'t>(run: &RunRow, tables: &'t Tables) -> Option<&'t ItemRow> {
+    tables.item(run.id, run.at.as_ref()?)
 }
 
 fn stats(progress: &mut Progress, run: &RunRow) {

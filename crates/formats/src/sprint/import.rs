@@ -16,7 +16,7 @@ use super::elapsed::parse_elapsed;
 use super::native::{self, FACE, NodeRest};
 use crate::tree::Node as TreeNode;
 
-use super::progress::{Children, Current, PhaseNode, PhaseStatus, Progress, SprintStatus};
+use super::progress::{Children, PhaseNode, PhaseStatus, Progress, SprintStatus};
 
 /// The plan that `progress` describes, for a run of this id and name.
 ///
@@ -24,7 +24,7 @@ use super::progress::{Children, Current, PhaseNode, PhaseStatus, Progress, Sprin
 /// sprint went through before stands in the plan's past.
 #[must_use]
 pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan {
-    let progress = &with_human_on_its_node(progress);
+    let progress = &with_trouble_on_its_node(progress);
     let mut items = Vec::new();
     let finished = progress.status == SprintStatus::Completed;
     for (node, index, id) in siblings(&progress.phases, None) {
@@ -55,43 +55,47 @@ pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan
     }
 }
 
-/// The sprint with what a person is needed for on the node that needs it: the
-/// schema shows it there, the original tool writes it at the top.
-fn with_human_on_its_node(progress: &Progress) -> Cow<'_, Progress> {
-    let at_top = progress.human_needed.as_ref();
-    let on_node = progress
-        .current_node()
-        .is_some_and(|node| node.human_needed.is_some());
-    let Some(human) = at_top.filter(|_| progress.status == SprintStatus::NeedsHuman && !on_node)
-    else {
-        return Cow::Borrowed(progress);
-    };
-    let mut progress = progress.clone();
-    let Current {
-        phase,
-        step,
-        sub_phase,
-    } = progress.current;
-    let human = human.clone();
-    let mut nodes = Some(&mut progress.phases);
-    let mut indexes = [Some(phase), step, sub_phase]
-        .into_iter()
-        .flatten()
-        .peekable();
-    while let Some(index) = indexes.next() {
-        let Some(node) = nodes.and_then(|nodes| nodes.get_mut(index)) else {
-            break;
-        };
-        let deeper = indexes.peek().is_some() && !node.children.as_slice().is_empty();
-        if !deeper {
-            node.status = PhaseStatus::Blocked;
-            node.human_needed = Some(human);
-            break;
+/// The sprint with its trouble on the node that has it: the schema shows it
+/// there, the original tool writes what a person is needed for, and what went
+/// wrong with a phase without steps, at the top alone.
+fn with_trouble_on_its_node(progress: &Progress) -> Cow<'_, Progress> {
+    let node = progress.current_node();
+    let has_human = node.is_some_and(|node| node.human_needed.is_some());
+    let is_told = has_human || progress.phases.iter().any(is_broken);
+    let (status, human, error) = match progress.status {
+        SprintStatus::NeedsHuman if !has_human => {
+            (PhaseStatus::Blocked, progress.human_needed.as_ref(), None)
         }
-        nodes = node.children.as_mut();
+        SprintStatus::Blocked if !is_told => {
+            let error = progress.error.as_ref();
+            let error = error.filter(|error| !error.starts_with(LIMIT_REACHED));
+            (PhaseStatus::Failed, None, error)
+        }
+        SprintStatus::NotStarted
+        | SprintStatus::InProgress
+        | SprintStatus::Completed
+        | SprintStatus::Blocked
+        | SprintStatus::Paused
+        | SprintStatus::PausedAtBreakpoint
+        | SprintStatus::NeedsHuman
+        | SprintStatus::Interrupted => return Cow::Borrowed(progress),
+    };
+    if human.is_none() && error.is_none() {
+        return Cow::Borrowed(progress);
+    }
+    let (human, error) = (human.cloned(), error.cloned());
+    let mut progress = progress.clone();
+    if let Some(node) = progress.current_node_mut() {
+        node.status = status;
+        node.human_needed = human.or(node.human_needed.take());
+        node.error = error.or(node.error.take());
     }
     Cow::Owned(progress)
 }
+
+/// How the original says that its limit of iterations was reached: of that no
+/// node has failed.
+const LIMIT_REACHED: &str = "Maximum iteration limit reached";
 
 /// The nodes of a list, each with its index and its path.
 fn siblings<'a>(

@@ -320,10 +320,7 @@ impl Progress {
     /// The node that `current` names, if there is one.
     pub fn current_node(&self) -> Option<&PhaseNode> {
         let mut node = self.phases.get(self.current.phase)?;
-        for index in [self.current.step, self.current.sub_phase]
-            .into_iter()
-            .flatten()
-        {
+        for index in self.current.below() {
             match node.children.as_slice() {
                 // Old writers point at step 0 of a phase that has none.
                 [] => break,
@@ -331,6 +328,25 @@ impl Progress {
             }
         }
         Some(node)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn current_node_mut(&mut self) -> Option<&mut PhaseNode> {
+        let mut node = self.phases.get_mut(self.current.phase)?;
+        for index in self.current.below() {
+            if node.children.as_slice().is_empty() {
+                break;
+            }
+            node = node.children.as_mut()?.get_mut(index)?;
+        }
+        Some(node)
+    }
+}
+
+impl Current {
+    /// The indexes below the phase, as far as there are any.
+    fn below(self) -> impl Iterator<Item = usize> {
+        [self.step, self.sub_phase].into_iter().flatten()
     }
 }
 

@@ -44,6 +44,12 @@ pub fn parse_progress(source: Source<'_>) -> (Option<Progress>, Vec<Problem>) {
     let layout = parsed.root.as_ref().map_or(Layout::Empty, layout::of_root);
     match (layout, parsed.root) {
         (Layout::Current, Some(root)) => {
+            // What the values mean is told when all of the text is YAML: most of
+            // it would only follow from the fault.
+            let mut untold = Vec::new();
+            if broken {
+                report.problems = &mut untold;
+            }
             let progress = progress(&root, &mut report);
             (Some(progress), problems)
         }

@@ -58,7 +58,9 @@ pub(super) fn attempt(text: &str) -> (Parsed, Option<usize>) {
                 if *error.kind() == ErrorKind::InvalidQuotedScalarIndent {
                     shallow = Some(fault.span.start);
                 }
-                builder.faults.push(fault);
+                if !builder.explains(&fault) {
+                    builder.faults.push(fault);
+                }
                 builder.stopped = true;
             }
         }
@@ -598,6 +600,13 @@ impl<'t> Builder<'t> {
         Some(name)
     }
 
+    /// Whether a fault that was found before is why the parser gave up: one on
+    /// the same line or the line above, or a document that should not be there.
+    fn explains(&self, end: &Fault) -> bool {
+        let is_near = |fault: &Fault| fault.span.line.saturating_add(1) >= end.span.line;
+        self.documents > 1 || self.faults.last().is_some_and(is_near)
+    }
+
     fn check_tagged(&mut self, scalar: &Scalar, span: Span) {
         use crate::tree::Kind;
         let Some(tag) = &scalar.tag else { return };
@@ -743,6 +752,20 @@ mod tests {
         let mut text: String = (0..100).map(|i| format!("k{i}: {i}\n")).collect();
         text.push_str("k3: again\nk99: again\n");
         assert_eq!(faults(&text).len(), 2);
+    }
+
+    #[test]
+    fn what_follows_from_a_fault_is_no_fault_of_its_own() {
+        for text in [
+            "a:\n  - b: |\n      text\n: c: d\n  - e\n",
+            "a: 1\n<<: b: c\n",
+            "a: 1\n!x b: c\nd: e: f\n",
+            "a: 1\n---\nb: 2\nc: 3\n  d: 4\n",
+        ] {
+            assert_eq!(faults(text).len(), 1, "{text}: {:?}", faults(text));
+        }
+        let far_apart = "a: 1\na: 2\nb: 3\nc: d: e\n";
+        assert_eq!(faults(far_apart).len(), 2);
     }
 
     #[test]

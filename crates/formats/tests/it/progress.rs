@@ -246,3 +246,21 @@ fn ten_thousand_steps_are_written_in_far_less_than_a_second() {
     assert_eq!(progress.phases[0].children.as_slice().len(), 10_000);
     assert_eq!(read(&render_progress(&progress)).0, progress);
 }
+
+#[test]
+fn a_fault_of_the_yaml_is_all_that_is_told() {
+    let text = "sprint-id: a\nsprint-id: b\nstatus: !odd x\nphases: []\n";
+    let source = Source {
+        name: "PROGRESS.yaml",
+        text,
+    };
+    let (_, problems) = parse_progress(source);
+    let told: Vec<_> = problems
+        .iter()
+        .map(|problem| (&*problem.code, problem.line))
+        .collect();
+    assert_eq!(
+        told,
+        [("PROGRESS_PARSE_ERROR", 2), ("PROGRESS_PARSE_ERROR", 3)]
+    );
+}

@@ -185,7 +185,7 @@ fn report_checksum(path: &Path, text: &str, tell: &mut dyn FnMut(Notice<'_>)) {
 
 /// What the original left beside its file is kept under another name.
 pub(super) fn set_aside(progress: &Path, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
-    for ending in ["checksum", "backup"] {
+    for ending in ["checksum", "backup", "checksum.backup"] {
         rename_aside(progress, ending, tell)?;
     }
     Ok(())
