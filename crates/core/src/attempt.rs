@@ -31,6 +31,8 @@ pub enum Role {
     Split,
     /// To say what came of the work, where the attempt before did not.
     Verdict,
+    /// To do what the plan wants after each item.
+    IterationHook,
 }
 
 impl Role {
@@ -43,6 +45,7 @@ impl Role {
             Self::Repair => "repair",
             Self::Split => "split",
             Self::Verdict => "verdict",
+            Self::IterationHook => "iteration-hook",
         }
     }
 }

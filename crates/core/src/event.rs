@@ -138,6 +138,9 @@ pub enum Event {
         /// What is known of the item's check on this tree without running it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         baseline: Option<BaselineResult>,
+        /// The id of the hook of the plan that it runs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hook: Option<String>,
     },
     /// An attempt ended: the one outcome of its intent.
     AttemptEnded {

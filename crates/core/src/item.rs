@@ -10,6 +10,7 @@ use crate::checkout::Checkout;
 use crate::evidence::{BaselineResult, ClaimOverrides, ClaimedBy, TreeChange};
 use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, Place, RunId};
+use crate::iteration_hook::IterationHookRun;
 use crate::native::Native;
 use crate::plan::Turn;
 use crate::recover::Followed;
@@ -133,6 +134,8 @@ pub enum Stage {
     Baseline,
     /// The agent is to be asked once more what came of its work.
     Verdict,
+    /// The hooks of the plan run, one after another.
+    IterationHooks,
 }
 
 impl Stage {
@@ -146,7 +149,8 @@ impl Stage {
             | Self::Fix
             | Self::Repair
             | Self::Split
-            | Self::Verdict => true,
+            | Self::Verdict
+            | Self::IterationHooks => true,
             Self::Gate | Self::Commit => false,
         }
     }
@@ -320,6 +324,9 @@ pub struct ItemRow {
     /// How often recovery led on after the runs of its check were used up.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub check_recoveries: u32,
+    /// The hooks of the plan that ran since its work was done last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hook_runs: Vec<IterationHookRun>,
     /// Since when an agent, or its check, is at work on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_work_since: Option<Timestamp>,

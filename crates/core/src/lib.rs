@@ -52,6 +52,7 @@ pub mod flags;
 pub mod gate;
 pub mod id;
 pub mod item;
+pub mod iteration_hook;
 pub mod journal;
 pub mod memory;
 pub mod name;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::classify::Category;
 use crate::dollars::Dollars;
+use crate::iteration_hook::IterationHook;
 
 /// When a failed attempt is made again without asking anybody.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,6 +172,9 @@ pub struct Policy {
     /// Whether each task is committed.
     #[serde(default)]
     pub auto_commit: bool,
+    /// What an agent is told after each item, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub iteration_hooks: Vec<IterationHook>,
 }
 
 impl Policy {

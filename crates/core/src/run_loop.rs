@@ -329,6 +329,7 @@ fn role_at(stage: Stage) -> Role {
         Stage::Repair => Role::Repair,
         Stage::Split => Role::Split,
         Stage::Verdict => Role::Verdict,
+        Stage::IterationHooks => Role::IterationHook,
         Stage::Work | Stage::Baseline | Stage::Gate | Stage::Commit => Role::Worker,
     }
 }
@@ -772,8 +773,12 @@ impl RunLoop {
     /// The limit that this invocation has reached, in words.
     fn limit_reached(&self, row: &RunRow, now: Timestamp) -> Option<String> {
         let of_agents = row.limits.iterations_max;
+        // A hook belongs to the iteration that it follows.
+        let is_hook = self
+            .next_item(now)
+            .is_some_and(|item| item.stage == Stage::IterationHooks);
         let of_agents = of_agents
-            .filter(|max| row.iterations >= *max)
+            .filter(|max| row.iterations >= *max && !is_hook)
             .map(|max| format!("max-iterations ({max})"))
             .or_else(|| self.budget_reached());
         if let Some(limit) = of_agents {
@@ -831,7 +836,8 @@ impl RunLoop {
             | Stage::Fix
             | Stage::Repair
             | Stage::Split
-            | Stage::Verdict => self.start_agent(item, role_at(item.stage), attempt),
+            | Stage::Verdict
+            | Stage::IterationHooks => self.start_agent(item, role_at(item.stage), attempt),
             Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
                 self.take_back_gate(node)
             }

@@ -21,6 +21,7 @@ use crate::id::{Node, RunId};
 use crate::item::{
     CommitIntent, Evidence, ItemRow, ItemState, Stage, WORK_COMMITS_MAX, millis_between,
 };
+use crate::iteration_hook::{note_end, note_start};
 use crate::journal::Stamp;
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::name::{NameRow, Named, Space};
@@ -250,6 +251,8 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             };
             row.asked = (*request != Request::GoOn).then_some(asked);
         }
+        // A hook belongs to the iteration that it follows.
+        Event::AttemptStarted { hook: Some(_), .. } => {}
         Event::AttemptStarted { .. } => {
             row.iterations += 1;
             row.iterations_total += 1;
@@ -411,6 +414,28 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.children += 1;
             row.open_children += u32::from(!child.item.state.is_finished());
         }
+        // What its work came to stays as it is.
+        Event::AttemptStarted {
+            attempt,
+            fence,
+            iteration,
+            hook: Some(id),
+            ..
+        } => {
+            row.fence = *fence;
+            row.attempts += 1;
+            row.attempt = Some(*attempt);
+            row.at_work_since = Some(stamp.time);
+            note_start(&mut row.hook_runs, id, *iteration, stamp.time);
+        }
+        Event::AttemptEnded { report, .. } if row.stage == Stage::IterationHooks => {
+            row.attempt = None;
+            end_work(&mut row, stamp, report.duration_s);
+            note_commits(&mut row, report.commits.iter().flatten());
+            row.denied = row.denied.saturating_add(report.activity.denied);
+            row.spend = row.spend.plus(&report.spend());
+            note_end(&mut row.hook_runs, report, stamp.time);
+        }
         Event::AttemptStarted {
             attempt,
             memories,
@@ -549,6 +574,9 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         }
         Event::ItemStaged { stage, gate, .. } => {
             row.stage = *stage;
+            if *stage == Stage::IterationHooks {
+                row.hook_runs.clear();
+            }
             if let Some(gate) = gate {
                 row.claim_gate = Some((**gate).clone());
                 row.gate_runs = None;
@@ -781,6 +809,7 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         breakpoint: item.breakpoint,
         turn: item.turn,
         check_recoveries: 0,
+        hook_runs: Vec::new(),
         depends_on: item.depends_on.clone(),
         native: item.native.clone(),
         children: 0,
@@ -845,6 +874,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
         memories,
         tree,
         baseline: _,
+        hook: _,
     } = event
     {
         return Some(AttemptRow {

@@ -9,6 +9,7 @@ mod committing;
 mod feed;
 mod gate;
 mod ingredients;
+mod iteration_hook;
 mod left_behind;
 mod merging;
 mod other_runs;

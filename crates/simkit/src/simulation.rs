@@ -30,7 +30,7 @@ use piton_core::{
 use crate::backing::Backing;
 use crate::edits::draw_edits;
 use crate::plans::draw_plan;
-use crate::world::{RECOVERIES, World, needs_human, pieces, recovery, start_run};
+use crate::world::{RECOVERIES, World, iteration_hooks, needs_human, pieces, recovery, start_run};
 
 /// So many operations of the disk a commit takes at most, roughly.
 const DISK_OPERATIONS: u32 = 30;
@@ -248,6 +248,7 @@ impl Sim {
                 ..Retry::default()
             },
             auto_commit: rng.percent(40),
+            iteration_hooks: iteration_hooks(seed % 5 / 3),
             ..Policy::default()
         };
         let limits = Limits {

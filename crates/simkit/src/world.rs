@@ -15,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{AttemptRow, HumanNeeded, Piece, RecoveryAction, Report, Spend};
 use piton_core::checkout::Checkout;
 use piton_core::classify::Category;
+use piton_core::iteration_hook::IterationHook;
 
 use piton_core::journal::{GENESIS, Record, Stamp};
 use piton_core::plan::{Order, Plan, PlannedItem, RunPast};
@@ -867,6 +868,9 @@ impl World {
         if item.attempt.is_some() || item.committing.is_some() || gate_open {
             assert_eq!(item.state, ItemState::Working, "{}", item.node);
         }
+        let open_hooks = item.hook_runs.iter().filter(|run| run.end.is_none());
+        let at_hook = item.attempt.is_some() && item.stage == Stage::IterationHooks;
+        assert_eq!(open_hooks.count(), usize::from(at_hook), "{}", item.node);
     }
 
     fn check_dependencies(&self, item: &ItemRow) {
@@ -1111,6 +1115,15 @@ fn report_of(row: &AttemptRow) -> Option<&Report> {
 // Plans in few words.
 
 /// What fails has failed: whatever has no category of its own is not tried again.
+/// So many hooks, to be run after each item.
+pub fn iteration_hooks(count: u32) -> Vec<IterationHook> {
+    let hook = |nth| IterationHook {
+        id: format!("hook-{nth}"),
+        prompt: "learn from $ITERATION_TRANSCRIPT".to_owned(),
+    };
+    (0..count).map(hook).collect()
+}
+
 pub fn tried_once() -> Policy {
     Policy {
         retry: Retry {

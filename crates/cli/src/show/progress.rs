@@ -21,6 +21,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
             number,
             role,
             model,
+            hook,
             ..
         } => {
             let what = match role {
@@ -30,6 +31,9 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
                 Role::Repair => ", putting the workspace in order first".to_owned(),
                 Role::Verdict => ", asked once more what came of it".to_owned(),
                 Role::Split => ", finding pieces to split it into".to_owned(),
+                Role::IterationHook => {
+                    format!(", hook `{}`", hook.as_deref().unwrap_or_default())
+                }
             };
             let model = model
                 .as_ref()

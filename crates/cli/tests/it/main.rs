@@ -30,6 +30,7 @@ mod histories;
 mod hook;
 mod hostile_agents;
 mod init;
+mod iteration_hooks;
 mod large;
 mod last_words;
 mod lately;

@@ -1327,7 +1327,7 @@ mod requests {
         let workflow = scratch.read(path);
         scratch.write(
             path,
-            &format!("{workflow}orchestration: {{enabled: true, insertStrategy: end-of-phase, autoApprove: true}}\nper-iteration-hooks:\n  - {{id: learn, prompt: p, parallel: false, enabled: true}}\n"),
+            &format!("{workflow}orchestration: {{enabled: true, insertStrategy: end-of-phase, autoApprove: true}}\nper-iteration-hooks:\n  - {{id: learn, workflow: learning, parallel: false, enabled: true}}\n"),
         );
         let said = scratch.run(&[]);
         insta::assert_snapshot!(said.shown(&scratch), @r"

@@ -28,6 +28,35 @@ pub(super) fn after_work(story: &mut Story<'_>, run: RunId, node: &Node) {
 
 /// The gate of `node` passed, or it has none.
 pub(super) fn after_gate(story: &mut Story<'_>, run: RunId, node: &Node) {
+    let Some(item) = story.tables.item(run, node) else {
+        return;
+    };
+    let has_hooks = story
+        .tables
+        .run(run)
+        .is_some_and(|row| !row.policy.iteration_hooks.is_empty());
+    // What others hold up, or nobody worked on, is no iteration.
+    if has_hooks && item.is_leaf() && item.attempts > 0 {
+        story.stage(run, node, Stage::IterationHooks);
+    } else {
+        after_hooks(story, run, node);
+    }
+}
+
+/// Goes on behind the hooks of the plan, where all have run at `node`.
+pub(super) fn after_hook(story: &mut Story<'_>, run: RunId, node: &Node) {
+    let row = story.tables.run(run);
+    let item = story.tables.item(run, node);
+    let next = row
+        .zip(item)
+        .and_then(|(row, item)| row.policy.next_hook(item));
+    if next.is_none() {
+        after_hooks(story, run, node);
+    }
+}
+
+/// All that runs after the work on `node` has run.
+fn after_hooks(story: &mut Story<'_>, run: RunId, node: &Node) {
     let commits = story
         .tables
         .run(run)

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::advance::{after_work, must_wait, release_dependents};
+use super::advance::{after_hook, after_work, must_wait, release_dependents};
 use super::agent_edits::{Agent, forget_answered, take_agent_edits};
 use super::claims::judge_attempt;
 use super::people::{
@@ -243,7 +243,10 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
         Edit::SetModel { node, model } => change(story, run, node, Change::Model(model.clone())),
         Edit::SetGate { node, gate } => {
             let row = story.item(run, node)?;
-            let at_gate = matches!(row.stage, Stage::Gate | Stage::Fix | Stage::Commit);
+            let at_gate = matches!(
+                row.stage,
+                Stage::Gate | Stage::Fix | Stage::IterationHooks | Stage::Commit
+            );
             if gate.is_none() && at_gate && row.gate.is_some() {
                 return unfit("it is at its gate");
             }
@@ -326,10 +329,25 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
                     native: None,
                     policy: Some((**policy).clone()),
                 })));
+                leave_hooks(story, run);
             }
             Ok(())
         }
         Edit::SetRunState { to } => set_run_state(story, run, *to),
+    }
+}
+
+/// What waits for hooks that are not there any more goes on.
+fn leave_hooks(story: &mut Story<'_>, run: RunId) {
+    let at_hooks = |item: &&ItemRow| {
+        item.state == ItemState::Working
+            && item.stage == Stage::IterationHooks
+            && item.attempt.is_none()
+    };
+    let waiting = story.tables.tree(run).filter(at_hooks);
+    let waiting: Vec<Node> = waiting.map(|item| item.node.clone()).collect();
+    for node in waiting {
+        after_hook(story, run, &node);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the runner that holds a run may do.
 
-use super::advance::{after_gate, after_work, give_up, leave_out};
+use super::advance::{after_gate, after_hook, after_work, give_up, leave_out};
 use super::claims::{evidence_of_check, finish_or_ask, is_settled_by, judge_attempt, share_check};
 use super::people::{ask_again, is_under_way};
 use super::recording::{about, attempt_name, log, log_attempt};
@@ -261,9 +261,13 @@ pub(super) fn start_attempt(
             ItemState::Ready | ItemState::Working | ItemState::Waiting,
             Stage::Verdict,
         ) => item.is_leaf() && item.attempt.is_none() && item.human.is_none(),
+        (Role::IterationHook, ItemState::Working, Stage::IterationHooks) => item.attempt.is_none(),
         _ => false,
     };
-    if !fits {
+    let policy = &story.run(run)?.policy;
+    let hook = policy.next_hook(&item).map(|hook| hook.id.clone());
+    let hook = hook.filter(|_| role == Role::IterationHook);
+    if !fits || (role == Role::IterationHook && hook.is_none()) {
         return Err(wrong_item(&item));
     }
     begin_above(story, run, node)?;
@@ -274,7 +278,8 @@ pub(super) fn start_attempt(
     } else if item.stage == Stage::Baseline {
         story.stage(run, node, Stage::Work);
     }
-    let iteration = story.run(run)?.iterations_total + 1;
+    // A hook belongs to the iteration that it follows.
+    let iteration = story.run(run)?.iterations_total + u32::from(hook.is_none());
     let name = attempt_name(story, node.as_str(), item.attempts + 1);
     story.tell(Event::AttemptStarted {
         attempt: started.attempt,
@@ -290,6 +295,7 @@ pub(super) fn start_attempt(
         memories: started.memories.to_vec(),
         tree: started.tree.cloned(),
         baseline: started.baseline.cloned(),
+        hook,
     });
     remembering::used(story, started.attempt, started.memories);
     Ok(())
@@ -380,6 +386,10 @@ pub(super) fn end_attempt(
     let name = row.and_then(|row| row.name.clone());
     let mut report = with_model(report, row.and_then(|row| row.model.as_deref()));
     let of = (node.as_str(), name.as_deref().unwrap_or_default());
+    // What keeps a hook from its end holds up nothing: it has failed.
+    if role == Role::IterationHook && (report.is_put_off() || report.broke_off()) {
+        report.outcome = Outcome::Failed;
+    }
     remembering::learn_from_report(story, &mut report, of, &item.carried);
     let report = &report;
     let unchecked = waits_for_check(story, &item, (attempt, role), report);
@@ -463,6 +473,10 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
         report.outcome
     };
     match (outcome, role) {
+        // The runner stopped, or died: the next one runs the hook again.
+        (Outcome::Interrupted, Role::IterationHook) => {}
+        // What comes of a hook changes nothing for its item.
+        (_, Role::IterationHook) => after_hook(story, run, node),
         (Outcome::NeedsHuman, _) => wait_for_person(story, run, node, report),
         (Outcome::Interrupted, _) if report.is_put_off() && is_leaf => {
             put_off(story, (run, node), stage_of(role), report);
@@ -670,6 +684,7 @@ fn stage_of(role: Role) -> Stage {
         Role::Repair => Stage::Repair,
         Role::Split => Stage::Split,
         Role::Verdict => Stage::Verdict,
+        Role::IterationHook => Stage::IterationHooks,
     }
 }
 

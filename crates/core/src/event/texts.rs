@@ -17,10 +17,12 @@ use crate::entry::Entry;
 use crate::evidence::{Claims, Evidence};
 use crate::flags::RunFlags;
 use crate::gate::{Gate, GateReport};
+use crate::iteration_hook::IterationHook;
 use crate::memory::{Memory, MemoryKind};
 use crate::native::Native;
 use crate::observation::Observation;
 use crate::plan::{Past, PlannedItem};
+use crate::policy::Policy;
 use crate::recover::Followed;
 
 /// A text of an event.
@@ -119,6 +121,7 @@ impl Event {
                 memories: _,
                 tree: _,
                 baseline: _,
+                hook: _,
             } => each(Text::Free(agent)),
             Self::AttemptEnded {
                 attempt: _,
@@ -192,9 +195,12 @@ impl Event {
                 let RunChanged {
                     run: _,
                     native,
-                    policy: _,
+                    policy,
                 } = &mut **changed;
                 document(native, each);
+                if let Some(policy) = policy {
+                    rules(policy, each);
+                }
             }
             Self::EntryLogged(entry) => entry_logged(entry, each),
             Self::AttemptTold(told) | Self::AttemptRevised(told) => attempt_told(told, each),
@@ -242,12 +248,25 @@ fn run_planned(planned: &mut RunPlanned, each: Each<'_>) {
         name: _,
         face: _,
         source: _,
-        policy: _,
+        policy,
         order: _,
         native,
         past: _,
     } = planned;
     document(native, each);
+    rules(policy, each);
+}
+
+fn rules(policy: &mut Policy, each: Each<'_>) {
+    let Policy {
+        retry: _,
+        limits: _,
+        auto_commit: _,
+        iteration_hooks,
+    } = policy;
+    for IterationHook { id: _, prompt } in iteration_hooks {
+        each(Text::Free(prompt));
+    }
 }
 
 fn item_planned(planned: &mut ItemPlanned, each: Each<'_>) {

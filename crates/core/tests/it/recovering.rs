@@ -34,9 +34,12 @@ fn left(report: Report, action: RecoveryAction, rule: Rule) -> (World, String) {
         Stage::Work => "",
         Stage::Repair => ", repair",
         Stage::Split => ", split",
-        Stage::Gate | Stage::Fix | Stage::Commit | Stage::Baseline | Stage::Verdict => {
-            ", another stage"
-        }
+        Stage::Gate
+        | Stage::Fix
+        | Stage::Commit
+        | Stage::Baseline
+        | Stage::Verdict
+        | Stage::IterationHooks => ", another stage",
     };
     let followed = item.recovery.as_ref().map_or("", |_| ", told");
     let shown = format!("{}{stage}{followed}", item.state);
@@ -355,6 +358,7 @@ fn no_recovery_works_on_an_item_for_ever() {
                 Stage::Repair => Role::Repair,
                 Stage::Split => Role::Split,
                 Stage::Verdict => Role::Verdict,
+                Stage::IterationHooks => Role::IterationHook,
                 Stage::Work | Stage::Gate | Stage::Fix | Stage::Commit | Stage::Baseline => {
                     Role::Worker
                 }

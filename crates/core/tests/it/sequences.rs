@@ -18,7 +18,9 @@ use proptest::prelude::*;
 
 use crate::edits::draw_edits;
 use crate::plans::draw_plan;
-use crate::world::{RECOVERIES, World, needs_human, node, pieces, start_attempt, start_run};
+use crate::world::{
+    RECOVERIES, World, iteration_hooks, needs_human, node, pieces, start_attempt, start_run,
+};
 
 /// One thing that somebody does: what, and two numbers to choose by.
 type Act = (u8, u16, u16);
@@ -151,6 +153,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
         _ if item.state != ItemState::Working => start(Role::Worker),
         Stage::Work | Stage::Baseline => start(Role::Worker),
         Stage::Fix => start(Role::GateFix),
+        Stage::IterationHooks => start(Role::IterationHook),
         Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => Command::EndGate {
             run,
             token,
@@ -340,6 +343,7 @@ fn policy(by: u8) -> Policy {
             ..Retry::default()
         },
         auto_commit: by % 3 == 2,
+        iteration_hooks: iteration_hooks(u32::from(by % 5 / 3)),
         ..Policy::default()
     }
 }

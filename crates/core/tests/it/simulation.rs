@@ -63,6 +63,36 @@ fn no_item_with_a_check_is_done_without_its_check_or_a_person() {
 }
 
 #[test]
+fn what_agents_have_done_has_run_each_hook_once_however_often_it_was_cut_short() {
+    let ran = std::cell::Cell::new(0_usize);
+    for_each_seed(SEEDS / 2, |seed| {
+        let chaos = Chaos {
+            crashes: 1 + seed % 7,
+            signals: seed % 3,
+            meddling: 0,
+        };
+        let sim = Sim::new(seed, chaos).carried_through();
+        let row = sim.world.run_row();
+        let wanted: Vec<_> = row
+            .policy
+            .iteration_hooks
+            .iter()
+            .map(|hook| &hook.id)
+            .collect();
+        let done =
+            sim.world.tables.tree(row.id).filter(|item| {
+                item.state == ItemState::Done && item.is_leaf() && item.attempts > 0
+            });
+        for item in done {
+            let runs: Vec<_> = item.hook_runs.iter().map(|run| &run.id).collect();
+            assert_eq!(runs, wanted, "{}", item.node);
+            ran.set(ran.get() + runs.len());
+        }
+    });
+    assert!(ran.get() > 0, "no hook ever ran");
+}
+
+#[test]
 fn a_run_ends_whatever_people_do_and_wherever_it_crashes() {
     for_each_seed(SEEDS / 2, |seed| {
         let chaos = Chaos {

@@ -22,6 +22,7 @@ use super::{Runner, unseen};
 use crate::agents::session_file::Part;
 use crate::agents::{self, Agent, Order, Tools, outcome};
 use crate::answer::{self, Ended, Stopped};
+use crate::config::VerdictBy;
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::notice::Notice;
@@ -289,10 +290,11 @@ impl Runner<'_, '_> {
             signal: exit.signal,
             stopped: self.stopped(exit, asked),
         };
+        let verdict = self.verdict_of(attempt);
         let (mut report, text) = match feed {
-            Some(feed) => self.of_feed(&node, *feed, &ended),
+            Some(feed) => self.of_feed(&node, *feed, (&ended, verdict)),
             None => match spool::tail(&output, ANSWER_BYTES) {
-                Ok(text) => (answer::report(&text, &ended, self.job.verdict), text),
+                Ok(text) => (answer::report(&text, &ended, verdict), text),
                 Err(error) => (answer::unread(&error, &ended), String::new()),
             },
         };
@@ -369,8 +371,23 @@ impl Runner<'_, '_> {
         Ok(row.and_then(|row| row.answer.clone()))
     }
 
+    /// What says how an attempt ended: nobody asks the agent of a hook for the
+    /// form in which others answer.
+    fn verdict_of(&self, attempt: AttemptId) -> VerdictBy {
+        let row = self.lp.tables().attempt(attempt);
+        match row.map(|row| row.role) {
+            Some(Role::IterationHook) => VerdictBy::ExitStatus,
+            Some(_) | None => self.job.verdict,
+        }
+    }
+
     /// What came of an agent whose adapter read what it printed, and its words.
-    fn of_feed(&self, node: &Node, feed: Feed, ended: &Ended) -> (Report, String) {
+    fn of_feed(
+        &self,
+        node: &Node,
+        feed: Feed,
+        (ended, verdict): (&Ended, VerdictBy),
+    ) -> (Report, String) {
         let mut fed = match feed.end(ended, self.now()) {
             Ok(fed) => fed,
             Err(error) => return (answer::unread(&error, ended), String::new()),
@@ -381,7 +398,7 @@ impl Runner<'_, '_> {
         self.job.prices.fill(&mut fed.said, model.as_deref());
         let words = [Some(fed.said.words.clone()), fed.said.error.clone()];
         let words: Vec<String> = words.into_iter().flatten().collect();
-        let mut report = outcome::report(fed.said, ended, self.job.verdict);
+        let mut report = outcome::report(fed.said, ended, verdict);
         report.activity = fed.activity;
         if let Some(conversation) = &mut report.conversation {
             conversation.agent.clone_from(&self.job.agent);
@@ -573,7 +590,8 @@ impl Runner<'_, '_> {
                     self.session.world.redactor(),
                 )
                 .with_session(source);
-                let (seen, words) = self.of_feed(&node, feed, &Ended::default());
+                let (seen, words) =
+                    self.of_feed(&node, feed, (&Ended::default(), self.job.verdict));
                 report.observations = answer::noticed_in(&words);
                 report.usage = seen.usage;
                 report.models = seen.models;

@@ -71,6 +71,7 @@ impl Runner<'_, '_> {
             Role::Repair => prompt::repair(&self.templates, &ingredients),
             Role::Split => prompt::split(&self.templates, &ingredients),
             Role::Verdict => prompt::verdict(&self.templates, &ingredients),
+            Role::IterationHook => self.hook_prompt(item)?,
         })
     }
 
@@ -214,6 +215,10 @@ impl Runner<'_, '_> {
         self.commit_progress(tell);
         self.before = self.look_before(tell);
         *tree = self.before.as_ref().and_then(|before| before.tree());
+        if *role == Role::IterationHook {
+            self.prepared = None;
+            return Ok(command);
+        }
         let rule_texts = preparing::rule_texts(self.session)?;
         let request = PrepareRequest {
             run: *run,

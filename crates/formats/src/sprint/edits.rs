@@ -365,7 +365,7 @@ impl<'a> Differ<'a> {
         if base.current != theirs.current {
             self.ignored("", &["current"]);
         }
-        self.ignored("", &changed(base, theirs, &["last-activity"]));
+        self.ignored("", &changed(base, theirs, &["last-activity", "hook-tasks"]));
         if base.status == theirs.status {
             self.ignored("", &changed(base, theirs, &OF_STATE));
         }
@@ -394,7 +394,6 @@ impl<'a> Differ<'a> {
                 worktree,
                 dependency_graph,
                 per_iteration_hooks,
-                hook_tasks,
                 retry,
                 config,
                 parallel_execution,
@@ -416,7 +415,13 @@ impl<'a> Differ<'a> {
         self.found
             .natives
             .push(Edit::SetNative { node: None, native });
-        if base.retry != sprint.retry || base.config != sprint.config {
+        let is_same = |of: fn(&Progress) -> &Option<yaml::Node>| of(base) == of(&sprint);
+        let rules: [fn(&Progress) -> &Option<yaml::Node>; 3] = [
+            |sprint| &sprint.retry,
+            |sprint| &sprint.config,
+            |sprint| &sprint.per_iteration_hooks,
+        ];
+        if !rules.into_iter().all(is_same) {
             let policy = Box::new(import::policy(&sprint));
             self.found.natives.push(Edit::SetPolicy(policy));
         }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use piton_core::item::Evidence;
+use piton_core::iteration_hook::IterationHookRun;
 use piton_core::native::Native;
 use piton_core::run::Pause;
 use piton_core::{ItemRow, ItemState, RunId, RunRow, RunState, Tables};
@@ -16,6 +17,7 @@ use super::progress::{
     Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
     Progress, SprintStatus, Stats,
 };
+use crate::yaml::Node;
 
 /// Makes the document of a run, again and again.
 ///
@@ -61,6 +63,7 @@ impl Exporter {
         }
         close(&mut stack, &mut roots, 0);
         progress.phases = roots;
+        hook_tasks(&mut progress, tables, self.run);
         progress.current = current(tables, self.run);
         state(&mut progress, &run, tables);
         stats(&mut progress, &run);
@@ -288,6 +291,46 @@ fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
             SprintStatus::Paused
         }
     };
+}
+
+/// The hooks that ran since the file was taken over, behind those that ran before.
+fn hook_tasks(progress: &mut Progress, tables: &Tables, run: RunId) {
+    let mut runs: Vec<&IterationHookRun> = tables
+        .tree(run)
+        .flat_map(|item| item.hook_runs.iter())
+        .collect();
+    if runs.is_empty() {
+        return;
+    }
+    runs.sort_by_key(|run| run.started_at);
+    let before = progress.hook_tasks.as_ref().and_then(Node::as_seq);
+    let mut tasks = before.unwrap_or_default().to_vec();
+    tasks.extend(runs.into_iter().map(hook_task));
+    progress.hook_tasks = Some(Node::seq(tasks));
+}
+
+fn hook_task(run: &IterationHookRun) -> Node {
+    let status = match &run.end {
+        None => "running",
+        Some(end) if end.completed => "completed",
+        Some(_) => "failed",
+    };
+    let mut pairs = vec![
+        ("iteration", Node::plain(run.iteration.to_string())),
+        ("hook-id", Node::string(&run.id)),
+        ("status", Node::string(status)),
+        ("spawned-at", Node::string(show_time(run.started_at))),
+    ];
+    if let Some(end) = &run.end {
+        pairs.push(("completed-at", Node::string(show_time(end.at))));
+        let exit = end
+            .exit
+            .map(|exit| ("exit-code", Node::plain(exit.to_string())));
+        pairs.extend(exit);
+        let transcript = end.transcript.as_ref();
+        pairs.extend(transcript.map(|path| ("transcript", Node::string(path))));
+    }
+    Node::map(pairs)
 }
 
 fn stuck_error(run: &RunRow, tables: &Tables) -> Option<String> {

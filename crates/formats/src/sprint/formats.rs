@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use piton_core::Tables;
 
+use super::field::filled;
 use super::{
     Exporter, FACE, Layout, PROGRESS_SHAPE, PhaseNode, Progress, SPRINT_SHAPE, WORKFLOW_SHAPE,
     convert, detect_layout, edits, edits_without_base, import, name_of_node, native,
@@ -165,12 +166,10 @@ const UNSUPPORTED: &[(&str, Asks)] = &[
     ("orchestration", |progress| {
         is_enabled(progress.orchestration.as_ref())
     }),
+    // A hook with a prompt of its own runs; the workflow of one is not followed.
     ("per-iteration-hooks", |progress| {
-        let hooks = progress
-            .per_iteration_hooks
-            .as_ref()
-            .and_then(|hooks| hooks.as_seq());
-        hooks.is_some_and(|hooks| hooks.iter().any(|hook| is_enabled(Some(hook))))
+        let mut hooks = progress.enabled_hooks();
+        hooks.any(|hook| filled(hook, "workflow").is_some() && filled(hook, "prompt").is_none())
     }),
 ];
 
@@ -198,6 +197,13 @@ pub fn done_in_turn(progress: &Progress) -> Vec<&'static str> {
         keys.extend((!node.depends_on.is_empty()).then_some("depends-on"));
         nodes.extend(node.children.as_slice());
     }
+    let is_parallel = |hook: &Node| hook.get("parallel").and_then(Node::as_bool) == Some(true);
+    keys.extend(
+        progress
+            .enabled_hooks()
+            .any(is_parallel)
+            .then_some("parallel"),
+    );
     keys.extend(is_enabled(progress.parallel_execution.as_ref()).then_some("parallel-execution"));
     keys.sort_unstable();
     keys.dedup();

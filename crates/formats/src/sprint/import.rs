@@ -2,17 +2,19 @@
 //! left half done.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use piton_core::attempt::HumanNeeded;
 use piton_core::classify::Category;
+use piton_core::iteration_hook::IterationHook;
 use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
 use piton_core::policy::{self, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::{ItemState, Node, Place, RunId};
 
 use super::elapsed::parse_elapsed;
+use super::field::filled;
 use super::native::{self, FACE, NodeRest};
 use crate::tree::Node as TreeNode;
 
@@ -338,7 +340,23 @@ pub(super) fn policy(progress: &Progress) -> Policy {
             ..policy::Limits::default()
         },
         auto_commit: get("auto-commit").and_then(TreeNode::as_bool) == Some(true),
+        iteration_hooks: iteration_hooks(progress),
     }
+}
+
+/// The hooks that are on and say what to do: first those that the original
+/// waits for, then those that it lets run beside what comes next.
+fn iteration_hooks(progress: &Progress) -> Vec<IterationHook> {
+    let mut on: Vec<&TreeNode> = progress.enabled_hooks().collect();
+    on.sort_by_key(|hook| hook.get("parallel").and_then(TreeNode::as_bool) == Some(true));
+    let mut seen = HashSet::new();
+    let hooks = on.into_iter().filter_map(|hook| {
+        Some(IterationHook {
+            id: hook.get("id").and_then(TreeNode::text)?.to_owned(),
+            prompt: filled(hook, "prompt")?.to_owned(),
+        })
+    });
+    hooks.filter(|hook| seen.insert(hook.id.clone())).collect()
 }
 
 fn small(count: u64) -> u32 {

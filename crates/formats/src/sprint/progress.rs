@@ -317,6 +317,13 @@ impl Progress {
         }
     }
 
+    /// The hooks that run after each iteration.
+    pub(super) fn enabled_hooks(&self) -> impl Iterator<Item = &Node> {
+        let hooks = self.per_iteration_hooks.as_ref().and_then(Node::as_seq);
+        let hooks = hooks.unwrap_or_default().iter();
+        hooks.filter(|hook| hook.get("enabled").and_then(Node::as_bool) == Some(true))
+    }
+
     /// The node that `current` names, if there is one.
     pub fn current_node(&self) -> Option<&PhaseNode> {
         let mut node = self.phases.get(self.current.phase)?;

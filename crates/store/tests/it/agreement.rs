@@ -17,6 +17,7 @@ use piton_core::{
     Rows, Stage, Tables, Verb,
 };
 use piton_simkit::seed::cases;
+use piton_simkit::world::iteration_hooks;
 use piton_store::CommitError;
 use piton_testkit::contract::{self, Subject};
 use piton_testkit::sketch::{facts, keep, plan};
@@ -64,6 +65,7 @@ impl Pair {
                 ..Retry::default()
             },
             auto_commit: choice.is_multiple_of(3),
+            iteration_hooks: iteration_hooks(u32::from(choice % 5 / 3)),
             ..Policy::default()
         };
         for (nth, item) in plan.items.iter_mut().enumerate() {
@@ -279,6 +281,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
         _ if item.state != ItemState::Working => begin(Role::Worker),
         Stage::Work | Stage::Baseline => begin(Role::Worker),
         Stage::Fix => begin(Role::GateFix),
+        Stage::IterationHooks => begin(Role::IterationHook),
         Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => Command::EndGate {
             run,
             token,

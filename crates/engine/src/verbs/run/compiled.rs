@@ -39,7 +39,14 @@ pub(super) fn plan(
     };
     support::refuse_unsupported(&unsupported(&progress), &request.ignore)?;
     warn_sequential(&progress, tell);
-    let plan = import(&progress, run, &progress.sprint_id, source);
+    let mut plan = import(&progress, run, &progress.sprint_id, source);
+    if request
+        .ignore
+        .iter()
+        .any(|key| key == "per-iteration-hooks")
+    {
+        plan.policy.iteration_hooks.clear();
+    }
     Ok((plan, taken_over))
 }
 
