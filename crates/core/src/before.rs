@@ -81,7 +81,8 @@ pub fn failed_tries(item: &ItemRow, attempts: &[&AttemptRow]) -> Vec<FailedTry> 
 /// that attempt.
 #[must_use]
 pub fn last_question<'a>(attempts: &[&'a AttemptRow]) -> Option<(u32, &'a str)> {
-    let is_work = |row: &&AttemptRow| row.role != Role::Repair && row.role != Role::Split;
+    let aside = [Role::Repair, Role::Split, Role::IterationHook];
+    let is_work = |row: &&AttemptRow| !aside.contains(&row.role);
     let ended = attempts.iter().rev().filter(|row| is_work(row));
     let (row, report) = ended
         .filter_map(|row| Some((row, row.report.as_ref()?)))
@@ -95,7 +96,8 @@ pub fn last_question<'a>(attempts: &[&'a AttemptRow]) -> Option<(u32, &'a str)> 
 #[must_use]
 pub fn last_interrupted(attempts: &[&AttemptRow]) -> Option<u32> {
     let is_started = |report: &&crate::attempt::Report| !report.cannot_start;
-    let reports = attempts.iter().rev();
+    let is_work = |row: &&&AttemptRow| row.role != Role::IterationHook;
+    let reports = attempts.iter().rev().filter(is_work);
     let mut ended = reports.filter_map(|row| Some((row, row.report.as_ref()?)));
     let (row, report) = ended.find(|(_, report)| is_started(report))?;
     (report.outcome == Outcome::Interrupted).then_some(row.number)

@@ -209,6 +209,38 @@ fn what_a_hook_changes_is_committed_with_its_task() {
 }
 
 #[test]
+fn the_mark_of_a_node_is_committed_after_its_hooks() {
+    let scratch = project(
+        LEARN,
+        "case $told in hook*) exit 0 ;; esac\ngit show HEAD:demo/PROGRESS.yaml >\"before-$told\" 2>/dev/null\necho x >\"made-$told\" && git add made-* && git commit --quiet -m \"$told\"",
+    );
+    scratch.write(".gitignore", "order\nbefore-*\n.piton\n");
+    assert_eq!(scratch.piton(&["plan", "compile", "demo"]).exit, 0);
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "--quiet", "-m", "start"]);
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let committed = scratch.read("before-two");
+    assert!(
+        committed.contains("- id: one\n    status: completed\n"),
+        "{committed}"
+    );
+}
+
+#[test]
+fn what_a_hook_changed_is_not_told_as_the_work_of_its_node() {
+    let scratch = project(
+        LEARN,
+        "case $told in two) printf '%s' \"$prompt\" >prompt-two ;; one) echo x >made ;; esac",
+    );
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let prompt = scratch.read("prompt-two");
+    // The node wrote `made` and `order`, its hook the latter alone.
+    assert!(prompt.contains("- one: fine (2 files)"), "{prompt}");
+}
+
+#[test]
 fn hooks_can_be_left_out() {
     let scratch = project(LEARN, "");
     assert_eq!(scratch.run(&["--ignore", "per-iteration-hooks"]).exit, 0);

@@ -115,6 +115,16 @@ fn a_question_is_no_failure() {
 }
 
 #[test]
+fn a_hook_neither_asks_nor_is_interrupted_for_its_item() {
+    let asked = json!({"outcome": "needs-human", "human": {"reason": "which glue?"}});
+    let hook = |report: &Value| attempt(2, "iteration-hook", report);
+    let done = attempt(1, "worker", &json!({"outcome": "completed"}));
+    assert_eq!(last_question(&[&done, &hook(&asked)]), None);
+    let cut_off = hook(&json!({"outcome": "interrupted"}));
+    assert_eq!(last_interrupted(&[&done, &cut_off]), None);
+}
+
+#[test]
 fn only_what_was_started_can_be_interrupted() {
     let ended = |report: Value| attempt(1, "worker", &report);
     let interrupted = ended(json!({"outcome": "interrupted"}));

@@ -212,13 +212,14 @@ impl Runner<'_, '_> {
         else {
             return Ok(command);
         };
+        if *role == Role::IterationHook {
+            // Its node is marked when its hooks have run.
+            self.before = self.look_before(tell);
+            return Ok(command);
+        }
         self.commit_progress(tell);
         self.before = self.look_before(tell);
         *tree = self.before.as_ref().and_then(|before| before.tree());
-        if *role == Role::IterationHook {
-            self.prepared = None;
-            return Ok(command);
-        }
         let rule_texts = preparing::rule_texts(self.session)?;
         let request = PrepareRequest {
             run: *run,
@@ -273,7 +274,8 @@ impl Runner<'_, '_> {
 
 /// An item that was done, with what its last attempt changed.
 fn done_item(item: &ItemRow, attempts: &[&AttemptRow]) -> DoneItem {
-    let mut own = attempts.iter().rev().filter(|row| row.node == item.node);
+    let is_work = |row: &&&AttemptRow| row.node == item.node && row.role != Role::IterationHook;
+    let mut own = attempts.iter().rev().filter(is_work);
     let report = own.find_map(|row| row.report.as_ref());
     let commits = report.and_then(|report| report.commits.as_ref());
     DoneItem {

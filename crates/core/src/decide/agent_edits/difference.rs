@@ -124,6 +124,7 @@ fn policies(was: &Policy, now: &Policy) -> String {
             ("project-tokens", number(*project_tokens)),
             ("retries", Some(policy.retry.retries_max.to_string())),
             ("auto-commit", Some(policy.auto_commit.to_string())),
+            ("hooks", Some(policy.iteration_hooks.len().to_string())),
         ]
     };
     let pairs = limits(was).into_iter().zip(limits(now));

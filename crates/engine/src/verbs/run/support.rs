@@ -62,6 +62,14 @@ pub(super) fn refuse_secrets(
             )));
         }
     }
+    for hook in &plan.policy.iteration_hooks {
+        if let Some(found) = secret_in(&hook.prompt, redactor) {
+            tell(Notice::Warning(&format!(
+                "the prompt of the hook `{}` holds a secret ({found}); the agent gets it without",
+                hook.id
+            )));
+        }
+    }
     Ok(())
 }
 
