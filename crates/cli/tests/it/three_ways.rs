@@ -456,6 +456,26 @@ fn a_death_while_something_is_asked_about_loses_and_doubles_nothing() {
 }
 
 #[test]
+fn what_was_taken_beside_a_question_stays_where_piton_s_version_holds() {
+    each(At::Done, |scene| {
+        let (open, done) = scene.format.marks;
+        scene.edit(done, open);
+        let text = scene.read();
+        scene
+            .scratch
+            .write(scene.format.file, &text.replace("sew a sail", "sew a jib"));
+        scene.sync();
+        assert_eq!(scene.questions(), 1);
+        let said = scene.scratch.piton(&["decide", "d1", "keep-piton"]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert!(scene.part().contains(done), "{}", scene.read());
+        assert!(scene.read().contains("sew a jib"), "{}", scene.read());
+        assert!(scene.tells_the_agent("sew a jib"));
+        assert!(scene.read().contains("sew a jib"), "{}", scene.read());
+    });
+}
+
+#[test]
 fn a_file_whose_base_is_lost_stays_whole_until_a_person_decides() {
     for (decided, is_done) in [("keep-file", false), ("keep-piton", true)] {
         each(At::Done, |scene| {
@@ -501,6 +521,15 @@ fn an_edit_beside_what_is_asked_about_is_taken_once() {
         assert_eq!(scene.questions(), 1);
         assert!(scene.tells_the_agent("sew a jib"));
         assert!(scene.part().contains(open) && scene.read().contains("sew a jib"));
+        // Nor is it lost with a file that is taken away, and comes back.
+        let asked = scene.read();
+        std::fs::remove_file(scene.scratch.path().join(scene.format.file)).expect("removed");
+        scene.sync();
+        assert!(scene.read().contains("sew a jib"), "{}", scene.read());
+        assert_eq!(scene.questions(), 0);
+        scene.scratch.write(scene.format.file, &asked);
+        scene.sync();
+        assert_eq!(scene.questions(), 1);
         // Whoever sets it back has answered.
         scene.edit(open, done);
         scene.sync();

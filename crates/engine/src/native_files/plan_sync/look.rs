@@ -213,8 +213,8 @@ impl NativeFile for PlanLook<'_, '_> {
                 words::took_edits(self.path, &taken)
             }
         };
-        let mut looked = if left.is_some() {
-            self.hold(file, bytes, false)?;
+        let mut looked = if let Some(left) = left {
+            self.hold(file, bytes, (&left, false))?;
             Looked::asked(self.path, &events).held()
         } else {
             file.accept(bytes)?;
@@ -252,7 +252,7 @@ impl NativeFile for PlanLook<'_, '_> {
         let question = format!("`{}` ends early: is what it lacks to go?", self.path);
         let ways = vec![Way::FileHolds, Way::PitonHolds];
         let looked = sync::ask_about(self, question, Some(details), ways)?;
-        self.hold(file, bytes, true)?;
+        self.hold(file, bytes, (&[], true))?;
         Ok(looked.held())
     }
 
@@ -387,22 +387,15 @@ impl PlanLook<'_, '_> {
     }
 
     /// Leaves in the file what of a version a person is asked about, and notes what
-    /// piton itself would have written by now: the rest was taken.
+    /// piton itself would have written by now.
     fn hold(
         &mut self,
         file: &mut SyncedFile,
         bytes: &[u8],
-        is_beginning: bool,
+        (left, is_beginning): (&[Edit], bool),
     ) -> Result<(), Fault> {
         let own = match self.own_base(file) {
-            Some(base) => {
-                let rows = self.session.load(&needs(self.run))?;
-                let now = self.session.world.now();
-                self.plan
-                    .show(Some(&base), &rows.tables, now)
-                    .ok()
-                    .flatten()
-            }
+            Some(base) => self.own_beside(&base, bytes, left)?,
             None => None,
         };
         file.hold(bytes, own.as_deref())?;
@@ -411,6 +404,37 @@ impl PlanLook<'_, '_> {
             ..self.asked(bytes)
         });
         Ok(())
+    }
+
+    /// What piton itself would have written in the place of a version: that version
+    /// as the journal has it, with all that was taken of it; made of the `base` where
+    /// what is left could not be told from it then.
+    fn own_beside(
+        &mut self,
+        base: &str,
+        bytes: &[u8],
+        left: &[Edit],
+    ) -> Result<Option<String>, Fault> {
+        let Ok(theirs) = std::str::from_utf8(bytes) else {
+            return Ok(None);
+        };
+        let rows = self.session.load(&needs(self.run))?;
+        let now = self.session.world.now();
+        let shown = Shown {
+            file: self.path,
+            tables: &rows.tables,
+            run: self.run,
+        };
+        let mut show = |text: &str| self.plan.show(Some(text), shown.tables, now).ok().flatten();
+        let (of_theirs, of_base) = (show(theirs), show(base));
+        let differing = of_theirs.as_deref().map(|own| {
+            let changed = self.plan.edits(Some(own), theirs, shown, now);
+            changed.map_or_else(|_| Vec::new(), |changed| changed.edits)
+        });
+        let differing = differing.unwrap_or_default();
+        let is_told = |left: &Edit| differing.iter().any(|edit| edit.is_like(left));
+        let is_told = !left.is_empty() && left.iter().all(is_told);
+        Ok(of_theirs.filter(|_| is_told).or(of_base))
     }
 
     /// What is remembered of a version that a person is asked about.
