@@ -106,7 +106,7 @@ pub fn merge_preferring_ours(path: &str, versions: Versions<'_>) -> Option<Strin
     // A mark that both changed is a contradiction here as well, and what is counted is
     // what one side counted.
     let rules = Merge {
-        settled: &[],
+        settles_marks: false,
         recount: Merge::JSON.recount,
         ..*rules
     };

@@ -350,10 +350,10 @@ fn what_a_person_marks_is_done() {
 fn a_mark_that_a_person_takes_out_is_asked_about_and_stays_out() {
     each(At::Done, |scene| {
         scene.edit(scene.format.marks.1, scene.format.marks.0);
-        let text = scene.read();
+        let part = scene.part();
         for _ in 0..2 {
             scene.sync();
-            assert_eq!((scene.questions(), scene.read()), (1, text.clone()));
+            assert_eq!((scene.questions(), scene.part()), (1, part.clone()));
         }
         assert_eq!(scene.scratch.piton(&["decide", "d1", "keep-file"]).exit, 0);
         assert_eq!(scene.run(&[]).exit, 0);
@@ -369,6 +369,7 @@ fn what_a_person_is_asked_about_stays_and_the_rest_of_the_file_follows() {
             let (open, done) = scene.format.marks;
             scene.edit(done, open);
             scene.sync();
+            let asked = scene.read();
             let (part, next) = (scene.part(), |scene: &Scene| {
                 let text = scene.read();
                 let (from, to) = (scene.format.part)(&text, 2);
@@ -378,6 +379,15 @@ fn what_a_person_is_asked_about_stays_and_the_rest_of_the_file_follows() {
             assert_eq!(scene.run(&[]).exit, 3);
             assert!(next(scene).contains(done), "{}", scene.read());
             assert_eq!((scene.questions(), scene.part()), (1, part.clone()));
+            // So do the times of the whole.
+            let activity = |text: &str| {
+                let mut lines = text.lines();
+                lines
+                    .find(|line| line.starts_with("last-activity"))
+                    .map(str::to_owned)
+            };
+            let before = activity(&asked);
+            assert!(before.is_none() || activity(&scene.read()) != before);
             // What is typed meanwhile is shown as well, and nothing is taken for an edit.
             let said = scene.scratch.piton(&["plan", "retry", "US-3"]);
             let said = match scene.node() {

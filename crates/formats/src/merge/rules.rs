@@ -24,6 +24,8 @@ pub(crate) struct Merge {
     /// Values that have one answer where both sides changed them, by the end of
     /// their path: `stats.elapsed`.
     pub(crate) settled: &'static [(&'static str, Settled)],
+    /// Whether a mark holds that one side set and the other one changed.
+    pub(crate) settles_marks: bool,
     /// What is counted in a text, by its path.
     pub(crate) recount: fn(&str) -> Vec<Count>,
     /// How many bytes at its beginning are no Markdown.
@@ -38,6 +40,7 @@ impl Merge {
         syntax: Syntax::Json,
         lists: &[],
         settled: &[],
+        settles_marks: true,
         recount: |_| Vec::new(),
         head: |_| 0,
         item_name: |_| None,
@@ -62,7 +65,8 @@ impl Merge {
             before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
         };
         let mut settled = self.settled.iter();
-        settled.find(|(end, _)| is_at(end)).map(|(_, how)| *how)
+        let how = settled.find(|(end, _)| is_at(end)).map(|(_, how)| *how);
+        how.filter(|how| self.settles_marks || *how != Settled::Mark)
     }
 }
 
