@@ -67,13 +67,13 @@ pub(super) fn is_in_the_way(
     path: &str,
     file: &mut SyncedFile,
 ) -> io::Result<bool> {
-    let Some(inside) = project
-        .in_work_tree(path)
-        .filter(|_| project.is_tracked(path))
-    else {
+    let Some(inside) = project.in_work_tree(path) else {
         return Ok(false);
     };
-    file.has_other_version(|| git::has_other_version(&project.work_tree, &inside))
+    // Git's index is large, and is read once for each commit as well.
+    file.has_other_version(|| {
+        git::has_other_version(&project.work_tree, &inside) && project.is_tracked(path)
+    })
 }
 
 /// Whether git took along what `now`, the version of a tracked file that is there,

@@ -1044,6 +1044,9 @@ impl SyncedFile {
     /// When the stamp cannot be kept.
     pub fn has_other_version(&mut self, ask: impl FnOnce() -> bool) -> io::Result<bool> {
         let commit = self.head().commit;
+        if commit.is_empty() {
+            return Ok(false);
+        }
         if let Some((at, has_other)) = &self.stamp.others
             && *at == commit
         {
