@@ -420,8 +420,11 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             fence,
             iteration,
             hook: Some(id),
+            tree,
             ..
         } => {
+            // What it changes may be work on what it claims.
+            row.started_on.clone_from(tree);
             row.fence = *fence;
             row.attempts += 1;
             row.attempt = Some(*attempt);
@@ -430,6 +433,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         }
         Event::AttemptEnded { report, .. } if row.stage == Stage::IterationHooks => {
             row.attempt = None;
+            row.started_on = None;
             end_work(&mut row, stamp, report.duration_s);
             note_commits(&mut row, report.commits.iter().flatten());
             row.denied = row.denied.saturating_add(report.activity.denied);

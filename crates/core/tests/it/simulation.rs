@@ -62,6 +62,21 @@ fn no_item_with_a_check_is_done_without_its_check_or_a_person() {
     assert!(done.get() > 0, "nothing with a check was ever done");
 }
 
+/// A hook claimed an item, and what it did to the tree was not known: the check of
+/// that item was taken for its proof.
+#[test]
+fn what_a_hook_claims_is_judged_by_the_tree_before_it() {
+    let seed = 3_326_073_533;
+    let chaos = Chaos {
+        crashes: seed % 7,
+        signals: seed % 3,
+        meddling: seed % 12,
+    };
+    let mut sim = Sim::new(seed, chaos);
+    sim.work_tree = Some(0);
+    sim.carried_through().check_evidence();
+}
+
 #[test]
 fn what_agents_have_done_has_run_each_hook_once_however_often_it_was_cut_short() {
     let ran = std::cell::Cell::new(0_usize);
