@@ -263,9 +263,13 @@ impl Trees {
             .as_ref()
             .filter(|last| last.differing == differing);
         let is_known = known.is_some();
-        let tree = match known {
-            Some(last) => last.tree.clone(),
-            None => self.make_tree(world, asking.by, &differing, &large)?,
+        // Nothing is added to what was committed: git has the tree.
+        let committed = status.head.as_ref();
+        let committed = committed.filter(|_| differing.is_empty() && !status.is_staged);
+        let tree = match (known, committed) {
+            (Some(last), _) => last.tree.clone(),
+            (None, Some(head)) => asking.git(&["rev-parse", &format!("{head}^{{tree}}")])?.out,
+            (None, None) => self.make_tree(world, asking.by, &differing, &large)?,
         };
         kept.is_fresh = writes || is_known;
         kept.trees_made += usize::from(!is_known);

@@ -1,8 +1,8 @@
 //! What `git status --porcelain=v2 --branch -z` prints: what `HEAD` names, and
 //! which paths of the work tree differ from the index.
 //!
-//! What only the index says, that something is staged, is left out: the tree of a
-//! work tree is made from the index. Paths are bytes: a name need not be UTF-8.
+//! Of what is only staged no path is named: the tree of a work tree is made from
+//! the index. Paths are bytes: a name need not be UTF-8.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -32,6 +32,8 @@ pub(super) struct DifferingPath {
 pub(super) struct WorkTreeStatus {
     /// What `HEAD` names; none in a repository without commits.
     pub(super) head: Option<String>,
+    /// Whether the index differs from that commit.
+    pub(super) is_staged: bool,
     pub(super) paths: Vec<DifferingPath>,
 }
 
@@ -54,8 +56,15 @@ pub(super) fn parse_status(printed: &[u8]) -> Option<WorkTreeStatus> {
                     status.head = Some(head.to_owned()).filter(|head| head != "(initial)");
                 }
             }
-            b'1' => status.paths.extend(changed_entry(rest, FIELDS_CHANGED)?),
-            b'u' => status.paths.extend(changed_entry(rest, FIELDS_UNMERGED)?),
+            b'1' | b'u' => {
+                let fields = if *kind == b'1' {
+                    FIELDS_CHANGED
+                } else {
+                    FIELDS_UNMERGED
+                };
+                status.paths.extend(changed_entry(rest, fields)?);
+                status.is_staged |= *rest.first()? != b'.';
+            }
             b'?' => status.paths.push(untracked(rest)),
             _ => return None,
         }
@@ -102,6 +111,8 @@ mod tests {
     #[track_caller]
     fn check(printed: &[u8], head: Option<&str>, paths: &[(&str, PathKind)]) {
         let status = parse_status(printed).expect("it can be read");
+        let staged = String::from_utf8_lossy(printed).contains("staged");
+        assert_eq!(status.is_staged, staged);
         let found: Vec<(&str, PathKind)> = status
             .paths
             .iter()
