@@ -436,3 +436,34 @@ fn what_one_process_asks_about_another_does_not_write_over() {
     assert_eq!(scratch.read(FILE), edited, "{exits:?}");
     assert_eq!(exits, [3, 3]);
 }
+
+#[test]
+fn the_file_holds_as_it_is_when_a_person_decides() {
+    let scratch = Scratch::new();
+    let list = LIST.replace(
+        r#""may_depend_on": ["a"]"#,
+        r#""may_depend_on": ["a", "b"]"#,
+    );
+    assert_ne!(list, LIST);
+    scratch.write("prd.json", &list).agent("echo x >>made");
+    scratch.write("prd.json", &list);
+    assert_eq!(run(&scratch, &["--max-iterations", "1"]).exit, 5);
+    let depends_on = |on: &str| {
+        let text = scratch.read("prd.json");
+        let from = text.find("\"may_depend_on\": [").expect("it is there");
+        let to = from + text[from..].find(']').expect("its end") + 1;
+        let text = format!("{}\"may_depend_on\": {on}{}", &text[..from], &text[to..]);
+        scratch.write("prd.json", &text);
+    };
+    depends_on(r#"["b"]"#);
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    depends_on("[]");
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    let asked = scratch.json(&["inbox"]);
+    let id = asked[0]["id"].as_str().expect("an id");
+    let said = scratch.piton(&["decide", id, "keep-file"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let item = scratch.json(&["show", "c"])["item"].clone();
+    let left = item.get("depends_on").and_then(|on| on.as_array());
+    assert_eq!(left.map_or(0, Vec::len), 0, "{item}");
+}

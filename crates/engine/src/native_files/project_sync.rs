@@ -21,7 +21,6 @@ use piton_core::face::FaceRow;
 use piton_core::name::{Named, Space};
 use piton_core::{Command, DecisionRow, Need, RunId, StreamId, Tables, Verb, Way};
 use piton_formats::face::{About, Detected, Shown, Took};
-use piton_formats::merge::{Versions, merge_preferring_ours};
 use piton_formats::problem::Problem;
 use piton_store::Store as _;
 use serde::{Deserialize, Serialize};
@@ -32,6 +31,7 @@ pub use piton_formats::registry::{face_file_at as file_at, face_files};
 use self::rows::{Behind, Fresh, behind};
 use super::branches::{self, Origin};
 use super::copies::keep_beside;
+use super::exchange::sha256;
 use super::news::{News, foreign, in_lines, not_utf8};
 use super::sync::{
     self, Fault, Holds, Looked, NativeFile, Standing, asks, commit, facts, is_absent, is_at_work,
@@ -117,11 +117,7 @@ fn follow_at(session: &Session<'_>, waiting: &mut Waiting, moment: Moment) -> Ve
             continue;
         }
         let waits = waiting.get(file.path).copied();
-        let has_more = || {
-            let synced = open(session, file).ok().filter(SyncedFile::is_held);
-            synced.is_some_and(|synced| is_behind(session, &synced).unwrap_or(true))
-        };
-        if asked.is_some() && waits.is_some() && waits == there && !has_more() {
+        if asked.is_some() && waits.is_some() && waits == there {
             continue;
         }
         news.extend(followed(session, file, asked, moment));
@@ -319,12 +315,11 @@ struct MergedSince {
     left: Option<Homeless>,
 }
 
-/// A version of which a person is asked whatever it takes out or changes.
+/// A version that was asked about while an attempt was open, by its hash: who
+/// wrote it then is not known, also when that is over.
 #[derive(Serialize, Deserialize)]
-struct Doubted {
-    /// It was found while an attempt was open: who wrote it then is not known, also
-    /// when that is over. Else it ends early, and is meant so once it is committed.
-    is_at_work: bool,
+struct AskedAtWork {
+    seen: String,
 }
 
 impl NativeFile for ProjectSync<'_, '_> {
@@ -372,16 +367,10 @@ impl NativeFile for ProjectSync<'_, '_> {
         bytes: &[u8],
         version: Version,
     ) -> Result<Looked, Fault> {
-        // Without it nothing tells what of the file is asked about.
-        if self.is_asked() && synced.holds(bytes) && version.base.is_none() {
-            return Ok(Looked::still_asked());
-        }
-        let doubted = synced.remembered().filter(|_| synced.holds(bytes));
-        let is_known = doubted.is_some();
-        let is_doubted = version.is_beginning
-            || doubted.is_some_and(|Doubted { is_at_work }| {
-                is_at_work || !sync::is_committed(self, synced)
-            });
+        let seen = sha256(bytes);
+        let asked = synced.remembered::<AskedAtWork>();
+        // Nobody knows who wrote it, or whether it was to lack its end.
+        let is_doubted = version.is_beginning || asked.is_some_and(|asked| asked.seen == seen);
         // What another branch says of what is known was said there.
         let known = match self.origin {
             Origin::Same => KnownThings::Ask,
@@ -407,14 +396,10 @@ impl NativeFile for ProjectSync<'_, '_> {
             looked.news.splice(0..0, left);
         }
         if is_asked {
-            if !synced.holds(bytes) {
-                synced.hold(bytes, None)?;
+            if is_at_work(self.session)? {
+                synced.remember(&AskedAtWork { seen });
             }
-            let is_at_work = is_at_work(self.session)?;
-            if !is_known && (is_at_work || version.is_beginning) {
-                synced.remember(&Doubted { is_at_work });
-            }
-            return Ok(looked.held());
+            return Ok(looked);
         }
         // It may lack what was in the version before. What the file of another
         // branch lacks was not of that branch, or left it with the work tree.
@@ -513,12 +498,12 @@ impl ProjectSync<'_, '_> {
             let looked = sync::look(self, synced)?;
             news.extend(looked.news);
             match looked.standing {
-                Standing::Level | Standing::Held => {}
+                Standing::Level => {}
                 Standing::Overtaken => {
                     self.take_displaced(synced, &mut news)?;
                     continue;
                 }
-                Standing::Asked | Standing::Busy => return Ok(news),
+                Standing::Held | Standing::Asked | Standing::Busy => return Ok(news),
             }
             if self.show(synced, &mut news)? == Put::Done {
                 self.derive_at_rest(synced, &mut news)?;
@@ -813,7 +798,13 @@ impl ProjectSync<'_, '_> {
             self.note_homeless(synced)?;
             return Ok(Put::Done);
         }
-        let Some(MergedSince { rows, left }) = self.merged_since(synced)? else {
+        // What is not written now is looked for again.
+        let waits = synced.stamp().homeless.is_some() && self.gives_way(synced)?;
+        let merged = match waits {
+            true => None,
+            false => self.merged_since(synced)?,
+        };
+        let Some(MergedSince { rows, left }) = merged else {
             return self.show_rows(synced, Vec::new(), news);
         };
         let put = self.show_rows(synced, rows, news)?;
@@ -852,7 +843,7 @@ impl ProjectSync<'_, '_> {
         }
         merged.retain(|row| behind.rows.iter().all(|have| have.name() != row.name()));
         // They may stand in the middle, and may be there already.
-        let is_at_end = !positions.is_empty() && !synced.is_held() && merged.is_empty();
+        let is_at_end = !positions.is_empty() && merged.is_empty();
         behind.rows.splice(0..0, merged);
         if behind.rows.is_empty() {
             if is_elsewhere || behind.positions != synced.stamp().positions {
@@ -869,12 +860,6 @@ impl ProjectSync<'_, '_> {
         }
         let text = if missing {
             synced.base().filter(|_| !is_elsewhere)
-        } else if synced.is_held() {
-            // Without it nobody can tell what of the file is piton's.
-            let Some(own) = synced.base() else {
-                return Ok(Put::Done);
-            };
-            Some(own)
         } else {
             Some(read_text(synced.target())?)
         };
@@ -967,11 +952,7 @@ impl ProjectSync<'_, '_> {
         if !new.is_empty() {
             self.derive((text, &new), &behind.positions, news)?;
         }
-        let is_there = synced.target().is_file();
-        if let Some(own) = text.filter(|_| is_there && synced.is_held()) {
-            return self.put_beside_held(synced, own, &new, behind.positions);
-        }
-        if text == Some(new.as_str()) && is_there {
+        if text == Some(new.as_str()) && synced.target().is_file() {
             synced.settle(behind.positions, large::tail(self.file, &new))?;
             return Ok(Put::Done);
         }
@@ -981,40 +962,6 @@ impl ProjectSync<'_, '_> {
         }
         let tail = large::tail(self.file, &new);
         Ok(synced.put(new.as_bytes(), behind.positions, tail)?)
-    }
-
-    /// Shows in a file what has become of piton's own version of it, beside the part
-    /// that stays as somebody else wrote it.
-    fn put_beside_held(
-        &self,
-        synced: &mut SyncedFile,
-        own: &str,
-        new: &str,
-        positions: BTreeMap<String, u64>,
-    ) -> Result<Put, Fault> {
-        let present = read_text(synced.target())?;
-        let versions = Versions {
-            base: own,
-            ours: &present,
-            theirs: new,
-        };
-        let merged = merge_preferring_ours(self.file.path, versions);
-        let said = |text: &str| {
-            self.parse(text.as_bytes(), None)
-                .found
-                .iter()
-                .map(says)
-                .collect()
-        };
-        let (theirs, ours): (Vec<Found>, Vec<Found>) = (said(&present), said(new));
-        let is_known = |found: &Found| theirs.contains(found) || ours.contains(found);
-        let merged = merged.filter(|text| said(text).iter().all(is_known));
-        // What cannot be told from the rest stays with it.
-        let Some(text) = merged.filter(|text| *text != present || own != new) else {
-            synced.note(positions)?;
-            return Ok(Put::Done);
-        };
-        Ok(synced.put_held(text.as_bytes(), new, positions)?)
     }
 
     /// The file with what is to be shown. The journal knows secrets redacted

@@ -327,7 +327,7 @@ fn is_cut_short(file: &SyncedFile, bytes: &[u8]) -> bool {
 
 /// Whether somebody committed the file as it is since piton wrote it: then it is as
 /// it is meant.
-pub(super) fn is_committed(native: &impl NativeFile, file: &SyncedFile) -> bool {
+fn is_committed(native: &impl NativeFile, file: &SyncedFile) -> bool {
     let project = &native.session().project;
     let (work_tree, since) = (&project.work_tree, &file.stamp().commit);
     let Some(inside) = project.in_work_tree(native.path()) else {

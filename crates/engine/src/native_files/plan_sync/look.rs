@@ -185,7 +185,7 @@ impl NativeFile for PlanLook<'_, '_> {
             // A person wrote it before the agent began: that waits until it has ended.
             let waits = may_be_agent && asked.is_some_and(|asked| asked.by.is_some());
             // The rest of it was taken, and told, when it was asked about.
-            edits = row.edits;
+            edits = as_found(row.edits, &edits);
             changed.problems.clear();
             if !has_base {
                 return Ok(Looked::still_asked());
@@ -290,12 +290,14 @@ impl NativeFile for PlanLook<'_, '_> {
         match holds {
             Holds::File => {
                 let by_person = self.session.facts(self.holder());
-                let question = self.session.question_about(self.run, self.path)?;
-                let asked = question
-                    .map(|row| row.edits)
-                    .filter(|edits| !edits.is_empty());
                 let has_base = self.own_base(file).is_some();
-                let edits = asked.unwrap_or_else(|| self.with_presence(&changed, has_base));
+                let found = self.with_presence(&changed, has_base);
+                let question = self.session.question_about(self.run, self.path)?;
+                let asked = question.map(|row| row.edits);
+                let edits = match asked.filter(|edits| !edits.is_empty()) {
+                    Some(asked) => as_found(asked, &found),
+                    None => found,
+                };
                 let command = self.take_edits(edits);
                 self.session.commit(&command, &by_person)?;
             }
@@ -602,6 +604,16 @@ impl PlanLook<'_, '_> {
         let id = told.ok().and_then(|told| Uuid::parse_str(&told[..32]).ok());
         CommandId(id.unwrap_or_else(|| self.session.world.id()))
     }
+}
+
+/// What is asked about, as the file says it now: its words may be newer than those
+/// of the question.
+fn as_found(asked: Vec<Edit>, found: &[Edit]) -> Vec<Edit> {
+    let newer = |edit: Edit| {
+        let like = found.iter().find(|found| found.is_like(&edit)).cloned();
+        like.unwrap_or(edit)
+    };
+    asked.into_iter().map(newer).collect()
 }
 
 /// That an item stands in the file, or does not any more.
