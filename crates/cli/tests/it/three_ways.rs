@@ -486,6 +486,30 @@ fn what_was_taken_beside_a_question_stays_where_piton_s_version_holds() {
 }
 
 #[test]
+fn what_a_person_is_asked_about_stays_while_an_agent_edits_the_file() {
+    each(At::Done, |scene| {
+        let (open, done) = scene.format.marks;
+        scene.edit(done, open);
+        scene.sync();
+        let (asked, part) = (scene.scratch.json(&["inbox"]), scene.part());
+        // The agent ticks what it works on.
+        let text = scene.read();
+        let at = (scene.format.part)(&text, 2).0;
+        let ticked = format!("{}{}", &text[..at], text[at..].replacen(open, done, 1));
+        scene.scratch.write("ticked", &ticked);
+        scene.scratch.agent(&format!(
+            "cp ticked {}; echo x >>made; echo done",
+            scene.format.file
+        ));
+        assert_eq!(scene.run(&[]).exit, 3);
+        assert_eq!(scene.scratch.json(&["inbox"]), asked);
+        assert_eq!(scene.part(), part);
+        assert_eq!(scene.scratch.piton(&["decide", "d1", "keep-file"]).exit, 0);
+        assert_ne!(scene.state(), "done");
+    });
+}
+
+#[test]
 fn a_file_whose_base_is_lost_stays_whole_until_a_person_decides() {
     for (decided, is_done) in [("keep-file", false), ("keep-piton", true)] {
         each(At::Done, |scene| {

@@ -55,7 +55,18 @@ pub(super) fn take_edits(
     bury_runner(story, run)?;
     let by = By { file, word };
     if let Some(agent) = Agent::of_word(story, run, word) {
-        let left = take_agent_edits(story, run, &agent, &by, edits);
+        let asked = story.tables.open_decisions(run);
+        let asked = asked.filter(|row| row.file.as_deref() == Some(file));
+        let asked: Vec<Edit> = asked.flat_map(|row| row.edits.iter().cloned()).collect();
+        // What a person was asked about before is no agent's, and stays asked about.
+        let is_asked = |edit: &&Edit| asked.contains(edit);
+        let (known, new): (Vec<&Edit>, Vec<&Edit>) = edits.iter().partition(is_asked);
+        let new: Vec<Edit> = new.into_iter().cloned().collect();
+        let mut left: Vec<(&Edit, String)> = known
+            .into_iter()
+            .map(|edit| (edit, "it is asked about".to_owned()))
+            .collect();
+        left.extend(take_agent_edits(story, run, &agent, &by, &new));
         ask_about_file(story, run, file, &left);
         return Ok(());
     }
