@@ -510,6 +510,29 @@ fn what_a_person_is_asked_about_stays_while_an_agent_edits_the_file() {
 }
 
 #[test]
+fn a_mark_that_is_taken_out_while_an_agent_works_is_asked_about() {
+    each(At::Done, |scene| {
+        let (open, done) = scene.format.marks;
+        let (text, part) = (scene.read(), scene.part());
+        let unticked = text.replacen(&part, &part.replacen(done, open, 1), 1);
+        scene.scratch.write("unticked", &unticked);
+        scene.scratch.agent(&format!(
+            "cp unticked {}; echo x >>made; echo done",
+            scene.format.file
+        ));
+        drop(scene.run(&[]));
+        let asked = scene.scratch.json(&["inbox"]);
+        let questions = asked.as_array().expect("a list");
+        assert_eq!(questions.len(), 1, "{asked}");
+        assert_eq!(questions[0]["kind"], "agent-edit", "{asked}");
+        assert_eq!(scene.state(), "done");
+        let id = questions[0]["id"].as_str().expect("an id");
+        assert_eq!(scene.scratch.piton(&["decide", id, "keep-file"]).exit, 0);
+        assert_ne!(scene.state(), "done");
+    });
+}
+
+#[test]
 fn a_file_whose_base_is_lost_stays_whole_until_a_person_decides() {
     for (decided, is_done) in [("keep-file", false), ("keep-piton", true)] {
         each(At::Done, |scene| {

@@ -477,12 +477,17 @@ pub(super) fn refresh_questions(story: &mut Story<'_>, run: RunId) {
         |tables, _, edit| match edit.about() {
             Some(node) => tables
                 .item(run, node)
-                .is_none_or(|row| !row.state.is_finished()),
+                .is_none_or(|row| !row.state.is_finished() || sets_back(edit)),
             None => tables
                 .run(run)
                 .is_none_or(|row| row.state != RunState::Done),
         },
     );
+}
+
+/// Whether an edit wants something done again: what is finished is what it is about.
+fn sets_back(edit: &Edit) -> bool {
+    matches!(edit, Edit::SetState { to, .. } if matches!(to, ItemState::Pending | ItemState::Ready))
 }
 
 /// Keeps only these edits in the questions about claims and agents' edits.
