@@ -40,18 +40,23 @@ fn a_run_that_is_cut_short_anywhere_ends_as_the_undisturbed_one_does() {
     }
 }
 
+/// A run whose agents change files, among all that can go wrong.
+fn with_work_tree(seed: u32) -> Sim {
+    let chaos = Chaos {
+        crashes: seed % 7,
+        signals: seed % 3,
+        meddling: seed % 12,
+    };
+    let mut sim = Sim::new(seed, chaos);
+    sim.work_tree = Some(0);
+    sim.carried_through()
+}
+
 #[test]
 fn no_item_with_a_check_is_done_without_its_check_or_a_person() {
     let done = std::cell::Cell::new(0_u32);
     for_each_seed(SEEDS, |seed| {
-        let chaos = Chaos {
-            crashes: seed % 7,
-            signals: seed % 3,
-            meddling: seed % 12,
-        };
-        let mut sim = Sim::new(seed, chaos);
-        sim.work_tree = Some(0);
-        let sim = sim.carried_through();
+        let sim = with_work_tree(seed);
         sim.check_end();
         sim.check_evidence();
         let with_check = sim.world.tables.tree(sim.world.run);
@@ -66,15 +71,7 @@ fn no_item_with_a_check_is_done_without_its_check_or_a_person() {
 /// that item was taken for its proof.
 #[test]
 fn what_a_hook_claims_is_judged_by_the_tree_before_it() {
-    let seed = 3_326_073_533;
-    let chaos = Chaos {
-        crashes: seed % 7,
-        signals: seed % 3,
-        meddling: seed % 12,
-    };
-    let mut sim = Sim::new(seed, chaos);
-    sim.work_tree = Some(0);
-    sim.carried_through().check_evidence();
+    with_work_tree(3_326_073_533).check_evidence();
 }
 
 #[test]

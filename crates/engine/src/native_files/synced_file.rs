@@ -109,8 +109,8 @@ pub struct Held {
     own: String,
     /// The same of the version before the last exchange, which a crash may leave.
     was: String,
-    /// The hash of the version that was asked about.
-    asked: String,
+    /// What is known of the version that was asked about.
+    about: HeldAbout,
     /// The hash of what piton had written before: another journal may not know what
     /// of the version was taken.
     before: String,
@@ -140,6 +140,18 @@ pub struct Spare {
     pub look: Look,
 }
 
+/// What is known of a version of which a part stays: it is written with the stamp,
+/// since without it what the file lacks would count as taken out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldAbout {
+    /// It is only the beginning of what piton wrote last.
+    #[serde(default)]
+    pub ends_early: bool,
+    /// The person who wrote it, where that is known.
+    #[serde(default)]
+    pub by: Option<String>,
+}
+
 impl Stamp {
     /// Whether nothing is known of the file: it was never written, or what was
     /// known of it is of another journal.
@@ -157,11 +169,6 @@ impl Stamp {
             Some(held) => &held.own,
             None => &self.after,
         }
-    }
-
-    /// The hash of the version that something is remembered of.
-    fn remembered_hash(&self) -> &str {
-        self.held.as_ref().map_or(&self.after, |held| &held.asked)
     }
 }
 
@@ -328,8 +335,7 @@ pub struct SyncedFile {
 /// What is remembered of a version of somebody else's.
 #[derive(Debug, Serialize, Deserialize)]
 struct Remembered<T> {
-    /// The hash of what piton had written last, or of the version of which a part
-    /// stays.
+    /// The hash of what piton had written last.
     after: String,
     what: T,
 }
@@ -465,8 +471,7 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn hold(&mut self, present: &[u8], own: Option<&str>) -> io::Result<()> {
-        let asked = sha256(present);
+    pub fn hold(&mut self, present: &[u8], own: Option<&str>, about: HeldAbout) -> io::Result<()> {
         let before = match &self.stamp.held {
             Some(held) => held.before.clone(),
             None => {
@@ -485,7 +490,7 @@ impl SyncedFile {
         let held = Held {
             was: own.clone(),
             own,
-            asked,
+            about,
             before,
         };
         self.note_version(present, Some(held))?;
@@ -497,6 +502,12 @@ impl SyncedFile {
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.stamp.held.is_some()
+    }
+
+    /// What is known of the version of which a part stays.
+    #[must_use]
+    pub fn held_about(&self) -> Option<&HeldAbout> {
+        self.stamp.held.as_ref().map(|held| &held.about)
     }
 
     /// Whether this is the file of which a part stays as it is: all of it is known.
@@ -537,7 +548,7 @@ impl SyncedFile {
     /// Remembers something about somebody else's version, until another one is
     /// accepted. A help: losing it costs a second telling.
     pub fn remember<T: Serialize>(&self, what: &T) {
-        let after = self.stamp.remembered_hash().to_owned();
+        let after = self.stamp.after.clone();
         if let Ok(bytes) = serde_json::to_vec(&Remembered { after, what })
             && bytes.len() <= BASE_BYTES_MAX
         {
@@ -550,7 +561,7 @@ impl SyncedFile {
     pub fn remembered<T: DeserializeOwned>(&self) -> Option<T> {
         let bytes = fs::read(&self.remembered).ok()?;
         let known: Remembered<T> = serde_json::from_slice(&bytes).ok()?;
-        (known.after == self.stamp.remembered_hash()).then_some(known.what)
+        (known.after == self.stamp.after).then_some(known.what)
     }
 
     /// Notes how far the file shows the streams.

@@ -27,7 +27,7 @@ use crate::native_files::news::{in_lines, not_utf8};
 use crate::native_files::sync::{
     self, Fault, Holds, Looked, NativeFile, Standing, changed_meanwhile, facts,
 };
-use crate::native_files::synced_file::{Look, SyncedFile};
+use crate::native_files::synced_file::{HeldAbout, Look, SyncedFile};
 use crate::session::Session;
 
 /// The file of a plan being looked at, under the lock of its stamp.
@@ -49,25 +49,18 @@ pub(super) struct PlanLook<'a, 's> {
     pub(super) heeds_git: bool,
 }
 
-/// A version of somebody else's of which not all could be taken in.
+/// A version that holds another plan, of which nothing is taken in.
 #[derive(Serialize, Deserialize)]
-struct Asked {
-    /// The version.
+struct OtherPlan {
+    /// Its hash.
     seen: String,
-    /// It holds another plan, of which nothing is taken in.
-    #[serde(default)]
-    is_other_plan: bool,
-    /// It is only the beginning of what piton wrote last.
-    #[serde(default)]
-    is_beginning: bool,
     /// The person who wrote it, where that is known.
-    #[serde(default)]
     by: Option<String>,
 }
 
-impl Asked {
-    fn is_about(&self, bytes: &[u8]) -> bool {
-        self.seen.as_bytes() == bytes
+impl OtherPlan {
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        self.seen == sha256(bytes)
     }
 }
 
@@ -122,12 +115,12 @@ impl NativeFile for PlanLook<'_, '_> {
         if !self.is_other_plan(file, bytes) {
             return Ok(None);
         }
-        let asked: Option<Asked> = file.remembered();
+        let other: Option<OtherPlan> = file.remembered();
         let row = self.tables.run(self.run);
-        if let Some(asked) = asked.filter(|asked| asked.is_other_plan && asked.is_about(bytes)) {
+        if let Some(other) = other.filter(|other| other.is_in(bytes)) {
             // A runner has said so, and looks often.
             let is_at_rest = self.token.is_none() && matches!(self.word, Word::Hand { .. });
-            let told = row.filter(|_| asked.by.is_some() && is_at_rest);
+            let told = row.filter(|_| other.by.is_some() && is_at_rest);
             return Ok(Some(Looked {
                 news: told
                     .map(|row| words::holds_another_plan(row, self.path))
@@ -155,9 +148,9 @@ impl NativeFile for PlanLook<'_, '_> {
             }
             (_, None) => return Ok(Some(Looked::default())),
         };
-        file.remember(&Asked {
-            is_other_plan: true,
-            ..self.asked(bytes)
+        file.remember(&OtherPlan {
+            seen: sha256(bytes),
+            by: self.person(),
         });
         Ok(Some(looked))
     }
@@ -171,8 +164,8 @@ impl NativeFile for PlanLook<'_, '_> {
         let has_base = self.own_base(file).is_some();
         let mut edits = self.with_presence(&changed, has_base);
         let question = self.session.question_about(self.run, self.path)?;
-        let asked: Option<Asked> = file.remembered();
-        let is_beginning = asked.as_ref().is_some_and(|asked| asked.is_beginning);
+        let about = file.held_about().cloned().unwrap_or_default();
+        let is_beginning = about.ends_early;
         let is_same = |row: &DecisionRow| match is_beginning {
             true => row.way(Verb::KeepFile) == Some(Way::FileHolds),
             // Without a base nothing tells what of the file is asked about.
@@ -183,7 +176,7 @@ impl NativeFile for PlanLook<'_, '_> {
         if let Some(row) = known {
             let may_be_agent = matches!(self.word, Word::MaybeAgent { .. });
             // A person wrote it before the agent began: that waits until it has ended.
-            let waits = may_be_agent && asked.is_some_and(|asked| asked.by.is_some());
+            let waits = may_be_agent && about.by.is_some();
             // The rest of it was taken, and told, when it was asked about.
             edits = as_found(row.edits, &edits);
             changed.problems.clear();
@@ -268,10 +261,10 @@ impl NativeFile for PlanLook<'_, '_> {
         if way == Way::PitonHolds {
             return Ok(true);
         }
-        let asked: Option<Asked> = file.remembered();
+        let other: Option<OtherPlan> = file.remembered();
         let is_seen = match file.is_held() {
             true => file.holds(bytes),
-            false => asked.is_none_or(|asked| asked.is_about(bytes)),
+            false => other.is_none_or(|other| other.is_in(bytes)),
         };
         if !is_seen {
             return Err(changed_meanwhile(self.path).into());
@@ -394,18 +387,17 @@ impl PlanLook<'_, '_> {
         &mut self,
         file: &mut SyncedFile,
         bytes: &[u8],
-        (left, is_beginning): (&[Edit], bool),
+        (left, ends_early): (&[Edit], bool),
     ) -> Result<(), Fault> {
         let own = match self.own_base(file) {
             Some(base) => self.own_beside(&base, bytes, left)?,
             None => None,
         };
-        file.hold(bytes, own.as_deref())?;
-        file.remember(&Asked {
-            is_beginning,
-            ..self.asked(bytes)
-        });
-        Ok(())
+        let about = HeldAbout {
+            ends_early,
+            by: self.person(),
+        };
+        Ok(file.hold(bytes, own.as_deref(), about)?)
     }
 
     /// What piton itself would have written in the place of a version: that version
@@ -439,16 +431,11 @@ impl PlanLook<'_, '_> {
         Ok(of_theirs.filter(|_| is_told).or(of_base))
     }
 
-    /// What is remembered of a version that a person is asked about.
-    fn asked(&self, bytes: &[u8]) -> Asked {
-        Asked {
-            seen: String::from_utf8_lossy(bytes).into_owned(),
-            is_other_plan: false,
-            is_beginning: false,
-            by: match &self.word {
-                Word::Hand { by } => Some(by.clone()),
-                Word::File | Word::Person { .. } | Word::MaybeAgent { .. } => None,
-            },
+    /// The person whose word an edit is now.
+    fn person(&self) -> Option<String> {
+        match &self.word {
+            Word::Hand { by } => Some(by.clone()),
+            Word::File | Word::Person { .. } | Word::MaybeAgent { .. } => None,
         }
     }
 
