@@ -534,7 +534,10 @@ fn a_mark_that_is_taken_out_while_an_agent_works_is_asked_about() {
 
 #[test]
 fn a_file_whose_base_is_lost_stays_whole_until_a_person_decides() {
-    for (decided, is_done) in [("keep-file", false), ("keep-piton", true)] {
+    // With the base alone, and with the stamp as well.
+    let lost: [&[&str]; 2] = [&["base"], &["base", "json", "before"]];
+    let decided = [("keep-file", false), ("keep-piton", true)];
+    for (lost, (decided, is_done)) in lost.iter().flat_map(|lost| decided.map(|one| (lost, one))) {
         each(At::Done, |scene| {
             let (open, done) = scene.format.marks;
             scene.edit(done, open);
@@ -542,8 +545,9 @@ fn a_file_whose_base_is_lost_stays_whole_until_a_person_decides() {
             let mirrors = scene.scratch.path().join(".piton/mirrors");
             for entry in std::fs::read_dir(mirrors).expect("it is there").flatten() {
                 let path = entry.path();
-                if path.extension().is_some_and(|end| end == "base") {
-                    std::fs::remove_file(path).expect("removed");
+                let end = path.extension().and_then(|end| end.to_str());
+                if end.is_some_and(|end| lost.contains(&end)) {
+                    std::fs::write(path, "{ torn").expect("damaged");
                 }
             }
             let text = scene.read();

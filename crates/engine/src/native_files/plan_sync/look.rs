@@ -164,6 +164,11 @@ impl NativeFile for PlanLook<'_, '_> {
         let has_base = self.own_base(file).is_some();
         let mut edits = self.with_presence(&changed, has_base);
         let question = self.session.question_about(self.run, self.path)?;
+        // A question is not answered by the loss of what piton knew of the file.
+        let is_unknown = file.base().is_none() && !file.is_held();
+        if is_unknown && question.as_ref().is_some_and(|row| !row.edits.is_empty()) {
+            return Ok(Looked::still_asked());
+        }
         let about = file.held_about().cloned().unwrap_or_default();
         let is_beginning = about.ends_early;
         let is_same = |row: &DecisionRow| match is_beginning {
