@@ -126,6 +126,9 @@ impl Merge {
         if agree(base, ours) {
             return theirs.cloned().map(Part::One);
         }
+        if self.settled(path) == Some(Settled::Ours) {
+            return ours.cloned().map(Part::One);
+        }
         let (Some(ours), Some(theirs)) = (ours, theirs) else {
             let left = ours.or(theirs).zip(base);
             let is_as_it_was =
@@ -134,8 +137,8 @@ impl Merge {
         };
         let how = self.settled(path);
         let how = how.filter(|how| *how != Settled::OursIfAdded || base.is_none());
-        if let Some(how) = how {
-            return Some(Part::One(how.of(ours, theirs).clone()));
+        if let Some(settled) = how.and_then(|how| how.of(ours, theirs)) {
+            return Some(Part::One(settled.clone()));
         }
         let of_base = base.map(|base| &base.value);
         Some(match (&ours.value, &theirs.value) {
@@ -409,7 +412,8 @@ pub(super) fn said(node: &Node) -> String {
 }
 
 impl Settled {
-    fn of<'n>(self, ours: &'n Node, theirs: &'n Node) -> &'n Node {
+    /// The value that holds; none where the two contradict each other.
+    fn of<'n>(self, ours: &'n Node, theirs: &'n Node) -> Option<&'n Node> {
         let is_marked = |node: &Node| {
             node.as_bool() == Some(true)
                 || node
@@ -421,8 +425,19 @@ impl Settled {
             Self::Mark => is_marked(theirs) && !is_marked(ours),
             Self::Least => compare(theirs, ours) == Ordering::Less,
             Self::Greatest => compare(theirs, ours) == Ordering::Greater,
+            Self::Overtaken(words) => {
+                let place = |node: &Node| {
+                    let mut words = words.iter();
+                    words.position(|word| node.text() == Some(word))
+                };
+                match (place(ours), place(theirs)) {
+                    (None, None) => return None,
+                    (ours, None) => ours.is_some(),
+                    (ours, theirs) => ours.is_some_and(|_| ours < theirs),
+                }
+            }
         };
-        if takes_theirs { theirs } else { ours }
+        Some(if takes_theirs { theirs } else { ours })
     }
 }
 

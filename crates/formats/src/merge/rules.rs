@@ -24,7 +24,7 @@ pub(crate) struct Merge {
     /// Values that have one answer where both sides changed them, by the end of
     /// their path: `stats.elapsed`.
     pub(crate) settled: &'static [(&'static str, Settled)],
-    /// Whether a mark holds that one side set and the other one changed.
+    /// Whether a mark or a state that one side set holds where the other one changed it.
     pub(crate) settles_marks: bool,
     /// What is counted in a text, by its path.
     pub(crate) recount: fn(&str) -> Vec<Count>,
@@ -66,7 +66,8 @@ impl Merge {
         };
         let mut settled = self.settled.iter();
         let how = settled.find(|(end, _)| is_at(end)).map(|(_, how)| *how);
-        how.filter(|how| self.settles_marks || *how != Settled::Mark)
+        let is_mark = |how: &Settled| matches!(how, Settled::Mark | Settled::Overtaken(_));
+        how.filter(|how| self.settles_marks || !is_mark(how))
     }
 }
 
@@ -137,4 +138,7 @@ pub(crate) enum Settled {
     Least,
     /// The later or greater one.
     Greatest,
+    /// One of these words gives way to a later one of them, and to any other word;
+    /// two other words contradict each other.
+    Overtaken(&'static [&'static str]),
 }

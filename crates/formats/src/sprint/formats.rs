@@ -83,19 +83,38 @@ pub static PLAN: PlanFormat = PlanFormat {
     ..IN_ONE_FILE
 };
 
+/// States of a sprint, a phase and a step that others come after, in their order.
+const ON_THE_WAY: &[&str] = &[
+    "pending",
+    "not-started",
+    "in-progress",
+    "interrupted",
+    "paused",
+    "paused-at-breakpoint",
+    "needs-human",
+];
+
 /// Phases and steps are known by their `id`.
 static MERGE: Merge = Merge {
     syntax: Syntax::Yaml,
     settled: &[
+        ("status", Settled::Overtaken(ON_THE_WAY)),
         ("current", Settled::Greatest),
         ("last-activity", Settled::Greatest),
-        ("stats.started-at", Settled::Least),
-        ("stats.completed-at", Settled::Greatest),
-        ("stats.elapsed", Settled::Greatest),
+        ("started-at", Settled::Least),
+        ("completed-at", Settled::Greatest),
+        ("elapsed", Settled::Greatest),
         ("stats.total-phases", Settled::Ours),
         ("stats.completed-phases", Settled::Ours),
         ("stats.total-steps", Settled::Ours),
         ("stats.completed-steps", Settled::Ours),
+        ("stats.current-iteration", Settled::Greatest),
+        ("stats.max-iterations", Settled::Ours),
+        // Why a run stands still is written anew by the run.
+        ("pause-reason", Settled::Ours),
+        ("breakpoint-phase-id", Settled::Ours),
+        ("interrupted-at", Settled::Ours),
+        ("interrupted-signal", Settled::Ours),
     ],
     recount,
     ..Merge::JSON

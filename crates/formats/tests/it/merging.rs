@@ -417,6 +417,62 @@ mod plans {
         assert_eq!(text, expect);
     }
 
+    /// What two branches did of one sprint, each some of its steps.
+    #[test]
+    fn runs_of_one_sprint_on_two_branches_merge() {
+        let base = "sprint-id: s\nstatus: in-progress\nphases:\n  - id: dev\n    status: in-progress\n    steps:\n      - id: a\n        prompt: x\n        status: pending\n        phases:\n          - {id: i, status: pending, prompt: x}\n      - id: b\n        prompt: x\n        status: pending\n        phases:\n          - {id: i, status: pending, prompt: x}\n      - id: c\n        prompt: x\n        status: pending\n        phases:\n          - {id: i, status: pending, prompt: x}\ncurrent: {phase: 0, step: 0, sub-phase: 0}\nstats: {started-at: null, total-phases: 1, completed-phases: 0, total-steps: 3, completed-steps: 0}\npause-reason: by hand\n";
+        let leaf = "{id: i, status: pending, prompt: x}";
+        let done = "{id: i, status: completed, prompt: x, started-at: '2026-01-15T09:00:00Z'}";
+        let did = |id: &str, status: &str, text: &str| {
+            let step = format!(
+                "- id: {id}\n        prompt: x\n        status: pending\n        phases:\n          - "
+            );
+            let now = format!(
+                "- id: {id}\n        prompt: x\n        status: {status}\n        phases:\n          - "
+            );
+            text.replace(&format!("{step}{leaf}"), &format!("{now}{done}"))
+        };
+        let ours = did("a", "completed", base)
+            .replace("step: 0", "step: 1")
+            .replace(
+                "completed-steps: 0",
+                "completed-steps: 1, current-iteration: 2, max-iterations: 2",
+            )
+            .replace("pause-reason: by hand\n", "");
+        let theirs = did("b", "in-progress", &did("c", "completed", base))
+            .replace(
+                "status: in-progress\nphases:\n  - id: dev\n",
+                "status: paused\nphases:\n  - id: dev\n",
+            )
+            .replace(
+                "completed-steps: 0",
+                "completed-steps: 1, current-iteration: 3, max-iterations: 1",
+            )
+            .replace("by hand", "limit max-iterations (1)");
+        let expect = did("c", "completed", &did("b", "in-progress", &ours))
+            .replace(
+                "status: in-progress\nphases:\n  - id: dev\n",
+                "status: paused\nphases:\n  - id: dev\n",
+            )
+            .replace(
+                "completed-steps: 1, current-iteration: 2",
+                "completed-steps: 2, current-iteration: 3",
+            );
+        assert_eq!(clean("PROGRESS.yaml", [base, &ours, &theirs]), expect);
+
+        // Whose step is further holds, whichever side it is on.
+        let begun = did("a", "in-progress", base);
+        let failed = did("a", "failed", base);
+        for [ours, theirs] in [[&begun, &failed], [&failed, &begun]] {
+            assert_eq!(clean("PROGRESS.yaml", [base, ours, theirs]), failed);
+        }
+        let merged = merged(
+            "PROGRESS.yaml",
+            [base, &failed, &did("a", "completed", base)],
+        );
+        assert_eq!(merged.conflicts, 1);
+    }
+
     #[test]
     fn comments_that_both_put_beside_new_phases_stay() {
         let with = |id: &str| {
