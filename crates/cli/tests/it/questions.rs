@@ -155,6 +155,26 @@ fn a_plan_that_cannot_be_read_offers_what_can_be_done_and_names_what_it_kept() {
     assert_eq!(run(&scratch, &[]).exit, 0);
 }
 
+/// What only the file says (its name, its keys, its layout) was in the version that
+/// piton knew last.
+#[test]
+fn piton_s_version_of_a_log_is_the_one_it_knew_last_with_what_happened_since() {
+    const PATH: &str = ".agent-os/progress/progress.json";
+    const LOG: &str = "{\n    \"version\": \"1.0\",\n    \"project\": \"tides\",\n    \"ours\": [1, 2],\n    \"entries\": [\n        {\"id\": \"entry-1\", \"timestamp\": \"2025-12-25T10:00:00Z\", \"type\": \"milestone_reached\", \"data\": {\"description\": \"begun\"}}\n    ],\n    \"metadata\": {\"total_entries\": 1, \"last_updated\": \"2025-12-25T10:00:00Z\"}\n}\n";
+    let scratch = Scratch::new().with_fixed_clock();
+    scratch.write(PATH, LOG);
+    assert_eq!(scratch.piton(&["init"]).exit, 0);
+    scratch.write(PATH, &LOG.replace("[1, 2]", "[1, 2"));
+    assert_eq!(scratch.piton(&["record", "a thing"]).exit, 0);
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    assert_eq!(scratch.piton(&["decide", "d1", "keep-piton"]).exit, 0);
+    let now = scratch.read(PATH);
+    let (head, _) = LOG.split_once("\n    ],").expect("the end of the entries");
+    assert!(now.starts_with(head), "{now}");
+    assert!(now.contains("a thing"), "{now}");
+    assert!(now.contains("\"total_entries\": 2"), "{now}");
+}
+
 #[test]
 fn nobody_decides_about_a_version_that_is_not_there_any_more() {
     let scratch = unticked();

@@ -457,10 +457,12 @@ impl NativeFile for ProjectSync<'_, '_> {
             self.take_found(&version, false, KnownThings::Keep)?;
         }
         let kept = keep_beside(self.session, synced.target())?;
+        // What only the file says is not in the journal.
+        let known = synced.base();
         synced.accept(bytes)?;
         let behind = behind(self.session, &BTreeMap::new(), self.file)?;
         let behind = self.without_archived(self.of_branch(behind))?;
-        self.put(synced, None, behind, &mut Vec::new())?;
+        self.put(synced, known.as_deref(), behind, &mut Vec::new())?;
         self.take_displaced(synced, &mut Vec::new())?;
         Ok(kept)
     }

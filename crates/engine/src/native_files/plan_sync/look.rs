@@ -405,9 +405,10 @@ impl PlanLook<'_, '_> {
         Ok(file.hold(bytes, own.as_deref(), about)?)
     }
 
-    /// What piton itself would have written in the place of a version: that version
-    /// as the journal has it, with all that was taken of it; made of the `base` where
-    /// what is left could not be told from it then.
+    /// What a version is compared with from now on, of which only what is `left` was
+    /// not taken: that version as the journal has it. It is the `base` still where the
+    /// version lacks more than that, which is to be shown yet, and where what is left
+    /// could not be told from it.
     fn own_beside(
         &mut self,
         base: &str,
@@ -424,16 +425,21 @@ impl PlanLook<'_, '_> {
             tables: &rows.tables,
             run: self.run,
         };
-        let mut show = |text: &str| self.plan.show(Some(text), shown.tables, now).ok().flatten();
-        let (of_theirs, of_base) = (show(theirs), show(base));
-        let differing = of_theirs.as_deref().map(|own| {
+        let own = self
+            .plan
+            .show(Some(theirs), shown.tables, now)
+            .ok()
+            .flatten();
+        let differing = own.as_deref().map(|own| {
             let changed = self.plan.edits(Some(own), theirs, shown, now);
             changed.map_or_else(|_| Vec::new(), |changed| changed.edits)
         });
         let differing = differing.unwrap_or_default();
-        let is_told = |left: &Edit| differing.iter().any(|edit| edit.is_like(left));
-        let is_told = !left.is_empty() && left.iter().all(is_told);
-        Ok(of_theirs.filter(|_| is_told).or(of_base))
+        let has = |edits: &[Edit], edit: &Edit| edits.iter().any(|other| other.is_like(edit));
+        let is_left = !left.is_empty()
+            && left.iter().all(|edit| has(&differing, edit))
+            && differing.iter().all(|edit| has(left, edit));
+        Ok(own.filter(|_| is_left).or_else(|| Some(base.to_owned())))
     }
 
     /// The person whose word an edit is now.
