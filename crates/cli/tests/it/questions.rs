@@ -88,6 +88,55 @@ fn what_piton_did_while_a_question_is_open_is_nobodys_edit() {
     assert_eq!(scratch.json(&["inbox"]), before);
 }
 
+/// It is broken while a question is open, an item is done, and it is mended.
+#[test]
+fn what_a_broken_file_missed_is_shown_once_it_is_mended_beside_a_question() {
+    let scratch = unticked();
+    let once = ["--max-iterations", "1"];
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    let asked = scratch.read("prd.json");
+    scratch.write("prd.json", &asked.replacen("},", "}", 1));
+    assert_eq!(run(&scratch, &once).exit, 5);
+    assert_eq!(scratch.read("prd.json"), asked.replacen("},", "}", 1));
+    scratch.write("prd.json", &asked);
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+    let done = |status: &str| status.matches("[x]").count();
+    let status = scratch.piton(&["status"]).out;
+    // All that is done, but for the item that is asked about.
+    assert_eq!(passes(&scratch), done(&status) - 1, "{status}");
+    let a = r#""do a", "steps": [], "passes": false"#;
+    assert!(scratch.read("prd.json").contains(a));
+    assert_eq!(scratch.piton(&["decide", "d3", "keep-piton"]).exit, 0);
+    assert_eq!(passes(&scratch), done(&status));
+}
+
+/// A reworded criterion is told by its words alone.
+#[test]
+fn other_words_of_an_item_are_told_once() {
+    let scratch = Scratch::new();
+    let task =
+        "---\ntask: Tides\ntest_command: \"true\"\n---\n1. [ ] T1: first\n2. [ ] T2: second\n";
+    scratch.write("RALPH_TASK.md", task).agent("echo done");
+    let said = scratch.piton(&[
+        "run",
+        "RALPH_TASK.md",
+        "--agent",
+        "./agent.sh",
+        "--max-iterations",
+        "1",
+    ]);
+    assert_eq!(said.exit, 5, "{}", said.err);
+    let shown = scratch.read("RALPH_TASK.md");
+    scratch.write("RALPH_TASK.md", &shown.replace("second", "the second"));
+    let said = scratch.piton(&["files", "sync"]);
+    assert!(
+        said.err
+            .contains("took 1 edit of RALPH_TASK.md in: words of `t2`\n"),
+        "{}",
+        said.err
+    );
+}
+
 #[test]
 fn an_item_that_a_person_sets_back_is_done_again_with_their_words() {
     let scratch = unticked();

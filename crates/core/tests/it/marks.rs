@@ -445,6 +445,13 @@ fn what_takes_a_control_away_is_asked_about_and_not_in_force() {
                 node: b(),
                 prompt: Some("nothing to do".to_owned()),
             },
+            "`b`: `do b` → `nothing to do`",
+        ),
+        (
+            Edit::SetPrompt {
+                node: b(),
+                prompt: Some(String::new()),
+            },
             "`b`: without `do b`",
         ),
         (

@@ -47,10 +47,12 @@ fn of_item(edit: &Edit, row: &ItemRow) -> String {
             nodes(depends_on)
         ),
         Edit::SetPrompt { prompt, .. } => {
-            let gone = lost_lines(row.prompt.as_deref(), prompt.as_deref());
-            match gone.as_slice() {
-                [] => format!("`{node}`: another prompt"),
-                gone => format!("`{node}`: without {}", value(&gone.join("; "))),
+            let (was, now) = (row.prompt.as_deref(), prompt.as_deref());
+            let all = |lines: Vec<&str>| value(&lines.join("; "));
+            match (lost_lines(was, now), lost_lines(now, was)) {
+                (gone, _) if gone.is_empty() => format!("`{node}`: another prompt"),
+                (gone, new) if new.is_empty() => format!("`{node}`: without {}", all(gone)),
+                (gone, new) => format!("`{node}`: {} → {}", all(gone), all(new)),
             }
         }
         Edit::SetClaims { .. } => format!("`{node}`: other rules for what proof is worth"),

@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use piton_core::command::Word;
+use piton_core::gate::Gate;
 use piton_core::{
     AttemptId, Command, CommandId, DecisionRow, Edit, HolderKnown, ItemState, Need, Node, Recorded,
     RunId, Tables, Verb, Way,
@@ -206,9 +207,10 @@ impl NativeFile for PlanLook<'_, '_> {
         let taken = match self.word {
             Word::MaybeAgent { .. } => words::took_changes(self.path, &events),
             Word::File | Word::Hand { .. } | Word::Person { .. } => {
-                let is_taken = |edit: &Edit| left.iter().flatten().all(|left| left != edit);
-                let taken: Vec<Edit> = edits.into_iter().filter(is_taken).collect();
-                words::took_edits(self.path, &taken)
+                let is_taken = |edit: &&Edit| left.iter().flatten().all(|left| left != *edit);
+                let taken = edits.iter().filter(is_taken);
+                let told = taken.filter(|edit| !self.follows_words(edit, &edits));
+                words::took_edits(self.path, &told.cloned().collect::<Vec<Edit>>())
             }
         };
         let mut looked = if let Some(left) = left {
@@ -511,6 +513,24 @@ impl PlanLook<'_, '_> {
             edits,
             word: self.word.clone(),
         }
+    }
+
+    /// Whether an edit only follows the words of its item, which are told: what is
+    /// asked when its check fails, and how the file spells it.
+    fn follows_words(&self, edit: &Edit, edits: &[Edit]) -> bool {
+        let is_words =
+            |other: &Edit| matches!(other, Edit::SetPrompt { .. }) && other.about() == edit.about();
+        let is_same_script = |gate: &Option<Gate>, node: &Node| {
+            let row = self.tables.item(self.run, node);
+            let script = |gate: &Option<Gate>| gate.as_ref().map(|gate| gate.script.clone());
+            row.is_some_and(|row| script(&row.gate) == script(gate))
+        };
+        let may_follow = match edit {
+            Edit::SetGate { node, gate } => is_same_script(gate, node),
+            Edit::SetNative { node: Some(_), .. } => true,
+            _ => false,
+        };
+        may_follow && edits.iter().any(is_words)
     }
 
     /// The edits, with those about items that stand in the file no more or again.
