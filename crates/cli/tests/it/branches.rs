@@ -1715,6 +1715,57 @@ fn an_agent_can_make_a_branch_for_each_phase_of_a_sprint() {
     }
 }
 
+/// A log of which `main` has an older version than what is checked out, and an agent
+/// that changes to `main` as soon as `go` is there.
+fn switching_agent() -> Scratch {
+    let scratch = yard();
+    scratch.write(".gitignore", ".piton/\nagent.sh\ngo\n");
+    fine(&scratch.piton(&["init", "--yes", "--with", "agent-os"]));
+    fine(&scratch.piton(&["record", "project:the first"]));
+    commit(&scratch, "the log");
+    scratch.git(&["switch", "-qc", "feature"]);
+    fine(&scratch.piton(&["record", "project:the second"]));
+    commit(&scratch, "the log grows");
+    scratch.agent(
+        "touch at-work; while [ ! -e go ]; do sleep 0.05; done; rm at-work\n\
+         git switch -q main && echo x >left && git add left && git commit -qm left; echo done",
+    );
+    scratch
+}
+
+fn start_one(scratch: &Scratch) -> Running {
+    let mut command = scratch.command(&["run", "prd.json", "--max-iterations", "1"]);
+    command.args(["--agent", "./agent.sh", "--verdict", "exit-status"]);
+    let running = Running::start(command);
+    scratch.until("it works", || scratch.path().join("at-work").exists());
+    running
+}
+
+#[test]
+fn what_people_record_while_an_agent_works_stands_in_no_way_of_it() {
+    let scratch = switching_agent();
+    let running = start_one(&scratch);
+    fine(&scratch.piton(&["record", "project:the third"]));
+    fine(&scratch.piton(&["session", "start"]));
+    fine(&scratch.piton(&["session", "end"]));
+    fine(&scratch.piton(&["files", "sync"]));
+    scratch.write("go", "");
+    running.end();
+    assert!(scratch.path().join("left").exists(), "it could not switch");
+    fine(&scratch.piton(&["files", "sync"]));
+}
+
+#[test]
+fn an_attempt_of_the_dead_keeps_no_file_waiting() {
+    let scratch = switching_agent();
+    let running = start_one(&scratch);
+    running.kill();
+    fine(&scratch.piton(&["record", "project:the third"]));
+    let log = scratch.read(".agent-os/progress/progress.json");
+    assert!(log.contains("the third"), "{log}");
+    scratch.write("go", "");
+}
+
 #[test]
 fn a_tracked_file_is_live_where_all_branches_have_it_alike() {
     let scratch = Scratch::new();

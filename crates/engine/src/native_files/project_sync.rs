@@ -34,8 +34,8 @@ use super::copies::keep_beside;
 use super::exchange::sha256;
 use super::news::{News, foreign, in_lines, not_utf8};
 use super::sync::{
-    self, Fault, Holds, Looked, NativeFile, Standing, asks, commit, facts, is_absent, is_at_work,
-    settle,
+    self, Fault, Holds, Looked, NativeFile, Standing, asks, commit, facts, is_absent,
+    is_alive_at_work, is_at_work, settle,
 };
 use super::synced_file::{Flush, Homeless, Look, Present, Put, SyncedFile, is_last_version};
 use crate::failure::Failure;
@@ -873,8 +873,7 @@ impl ProjectSync<'_, '_> {
     fn gives_way(&self, synced: &mut SyncedFile) -> Result<bool, Fault> {
         let is_agents_time = || match self.moment {
             Moment::AtWork => Ok(true),
-            Moment::Any | Moment::EndOfAttempt => is_at_work(self.session),
-            Moment::Rest => Ok(false),
+            Moment::Any | Moment::EndOfAttempt | Moment::Rest => is_alive_at_work(self.session),
         };
         let is_in_the_way = branches::is_in_the_way(&self.session.project, self.file.path, synced)?;
         Ok(is_in_the_way && is_agents_time()?)

@@ -8,6 +8,7 @@
 //!
 //! Whoever calls holds the lock of the file's stamp.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -431,6 +432,19 @@ pub(super) fn facts(native: &impl NativeFile) -> Facts {
 pub(super) fn is_at_work(session: &Session<'_>) -> Result<bool, Failure> {
     let rows = session.load(&[Need::OpenAttempts(None)])?;
     Ok(rows.tables.open_attempts().next().is_some())
+}
+
+/// Whether an attempt is open of which no runner is known to be gone: its agent may
+/// still work.
+pub(super) fn is_alive_at_work(session: &Session<'_>) -> Result<bool, Failure> {
+    let rows = session.load(&[Need::OpenAttempts(None)])?;
+    let runs: BTreeSet<RunId> = rows.tables.open_attempts().map(|row| row.run).collect();
+    for run in runs {
+        if !matches!(session.holder(run)?, HolderKnown::Gone(_)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether the branch that is checked out has no such file, while others have.
