@@ -1767,6 +1767,27 @@ fn an_attempt_of_the_dead_keeps_no_file_waiting() {
 }
 
 #[test]
+fn a_file_that_branches_have_differently_follows_an_agent_that_commits_nothing() {
+    let scratch = Scratch::new();
+    let phase = |id: &str| format!("  - {{id: {id}, prompt: Build the {id}}}\n");
+    scratch.sprint(&["keel", "mast", "sail"].map(phase).concat());
+    scratch.write(".gitignore", ".piton/\nagent.sh\n");
+    scratch.git(&["checkout", "-qB", "main"]);
+    scratch.agent("cp demo/PROGRESS.yaml \"$PITON_ITEM.seen\" 2>/dev/null; echo done");
+    assert_eq!(scratch.run(&["--once"]).exit, 5);
+    commit(&scratch, "the keel");
+    scratch.git(&["switch", "-qc", "other"]);
+    let text = scratch.read("demo/PROGRESS.yaml");
+    scratch.write("demo/PROGRESS.yaml", &text.replace("the sail", "the sails"));
+    commit(&scratch, "other words");
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.run(&[]));
+    let seen = scratch.read("sail.seen");
+    let done = seen.matches("    status: completed").count();
+    assert_eq!(done, 2, "what was done before: {seen}");
+}
+
+#[test]
 fn a_tracked_file_is_live_where_all_branches_have_it_alike() {
     let scratch = Scratch::new();
     scratch.sprint("  - {id: keel, prompt: Lay it}\n  - {id: mast, prompt: Set it}\n");

@@ -75,6 +75,8 @@ pub struct PlanSync {
     /// Whether an agent works, or is about to: then the file does not come into the
     /// way of whoever changes the branch.
     pub(crate) gives_way: bool,
+    /// It waits for that.
+    in_the_way: bool,
 }
 
 /// What piton wrote of the file of a run: where that is kept.
@@ -124,6 +126,7 @@ impl PlanSync {
             at_work: None,
             waits_for_git: true,
             gives_way: false,
+            in_the_way: false,
         }))
     }
 
@@ -255,6 +258,11 @@ impl PlanSync {
     pub fn mark(&mut self) {
         self.behind = true;
         self.waits = None;
+    }
+
+    /// Whether it was not written because an agent may need it as it is committed.
+    pub(crate) fn is_in_the_way(&self) -> bool {
+        self.in_the_way
     }
 
     /// Tells how long the last write took, so that large files follow slower.
@@ -399,6 +407,7 @@ impl PlanSync {
             bytes,
             project,
             path,
+            in_the_way,
             ..
         } = self;
         file.locked(|file| {
@@ -406,7 +415,8 @@ impl PlanSync {
             if written > position {
                 return Ok(Put::Done);
             }
-            if gives_way && branches::is_in_the_way(project, path, file)? {
+            *in_the_way = gives_way && branches::is_in_the_way(project, path, file)?;
+            if *in_the_way {
                 // It is written when the agent has ended.
                 return Ok(Put::Overtaken);
             }

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use piton_core::{Event, ItemState, Need, Node, Recorded};
 
 use super::{Notice, Runner};
+use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::project_sync;
 use crate::{fail, git};
 
@@ -79,8 +80,14 @@ impl Runner<'_, '_> {
     /// cannot be committed stays in the work tree, as all that is not committed.
     pub(super) fn commit_progress(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
         self.agents_time = false;
-        if !self.progress.committed.is_empty() {
+        // An agent that commits nothing changes no branch: its files are not to wait
+        // until the run is over.
+        let waits = self.mirror.as_ref().is_some_and(PlanSync::is_in_the_way);
+        let is_due = !self.progress.committed.is_empty();
+        if is_due || (waits && !self.has_committed) {
             self.write_mirror(true, tell);
+        }
+        if is_due {
             self.commit_files(tell);
         }
     }
