@@ -51,6 +51,16 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
                 dash(report.error.as_deref())
             ))
         }
+        Event::AttemptEnded { report, node, .. } if report.outcome != Outcome::Completed => {
+            let item = recorded_item(tables, recorded)?;
+            let mut hooks = item.hook_runs.iter();
+            let hook = hooks.find(|run| run.end.as_ref().is_some_and(|end| end.at == time))?;
+            Some(format!(
+                "{YELLOW}!{YELLOW:#} {node}, hook `{}` failed{}",
+                hook.id,
+                dash(report.error.as_deref())
+            ))
+        }
         Event::GateEnded {
             node,
             report,
@@ -136,8 +146,9 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
 
 /// The item of an event that starts or ends work at it.
 fn recorded_item<'t>(tables: &'t Tables, recorded: &Recorded) -> Option<&'t ItemRow> {
-    let (Event::AttemptStarted { run, node, .. } | Event::GateEnded { run, node, .. }) =
-        &recorded.event
+    let (Event::AttemptStarted { run, node, .. }
+    | Event::AttemptEnded { run, node, .. }
+    | Event::GateEnded { run, node, .. }) = &recorded.event
     else {
         return None;
     };

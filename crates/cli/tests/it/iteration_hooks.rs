@@ -114,6 +114,8 @@ fn a_hook_that_fails_or_asks_holds_up_nothing() {
         let scratch = project(LEARN, body);
         let said = scratch.run(&[]);
         assert_eq!(said.exit, 0, "{body}: {}", said.err);
+        let told = said.err.matches("! one, hook `learn` failed").count();
+        assert_eq!(told, 1, "{body}: {}", said.err);
         assert_eq!(scratch.read("order"), "one\nhook learn\ntwo\nhook learn\n");
         let text = scratch.read("demo/PROGRESS.yaml");
         assert_eq!(text.matches("status: failed").count(), 2, "{text}");

@@ -109,3 +109,18 @@ fn a_question_about_every_sign_does_not_answer_itself() {
         assert!(text.contains(sign), "{text}");
     }
 }
+
+#[test]
+fn a_sign_beside_one_that_is_edited_is_not_missing() {
+    let scratch = Scratch::new();
+    let sign = |name: &str| {
+        format!("\n### Sign: {name}\n- **Trigger**: when {name}\n- **Instruction**: do {name}\n")
+    };
+    let text = format!("# Guardrails\n{}{}", sign("A"), sign("B"));
+    scratch.write(".ralph/guardrails.md", &text);
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    scratch.write(".ralph/guardrails.md", &text.replace("do B", "do it"));
+    let said = scratch.piton(&["files", "sync"]);
+    assert!(said.err.contains("took 1 thing in"), "{}", said.err);
+    assert!(!said.err.contains("lacks"), "{}", said.err);
+}

@@ -377,14 +377,20 @@ impl NativeFile for ProjectSync<'_, '_> {
             Origin::OtherBranch | Origin::WentAlong => KnownThings::Keep,
         };
         let mut left = left_in(&version);
-        let mut missing = Vec::new();
-        // Of a file that tells little only what is new is found beside its base.
-        match self.file.by_name_alone {
-            true => {
-                let all = self.parse(bytes, None);
-                left.extend(News::not_taken(self.file.path, &reworded(&version, &all)));
+        let mut missing = missing_in(&version);
+        // Of some files only what is new is found beside the base.
+        if !missing.is_empty() || self.file.by_name_alone {
+            let all = self.parse(bytes, None);
+            match self.file.by_name_alone {
+                true => left.extend(News::not_taken(self.file.path, &reworded(&version, &all))),
+                false => {
+                    let there: BTreeSet<&str> = all.found.iter().filter_map(name_of).collect();
+                    missing.retain(|name| !there.contains(name.as_str()));
+                }
             }
-            false => missing = missing_in(&version),
+        }
+        if self.file.by_name_alone {
+            missing.clear();
         }
         let mut looked = self.take_found(&version, is_doubted, known)?;
         let is_asked = looked.is_asked();
