@@ -243,6 +243,26 @@ fn what_a_hook_changed_is_not_told_as_the_work_of_its_node() {
 }
 
 #[test]
+fn a_hook_that_names_a_workflow_is_told_to_follow_it() {
+    let hooks =
+        "  - {id: learn, workflow: learning, enabled: true}\n  - {id: idle, enabled: true}\n";
+    let scratch = project(
+        hooks,
+        "case $prompt in *workflow*) echo \"$prompt\" >told ;; esac",
+    );
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let told = scratch.read("told");
+    let asked =
+        "Do what the workflow `learning` asks for: read `learning.yaml` in `.claude/workflows`";
+    assert!(told.starts_with(asked), "{told}");
+    assert!(!told.contains('$'), "its variables are filled in: {told}");
+    let text = scratch.read("demo/PROGRESS.yaml");
+    assert_eq!(text.matches("hook-id: learn").count(), 2, "{text}");
+    assert!(!text.contains("hook-id: idle"), "it says nothing: {text}");
+}
+
+#[test]
 fn hooks_can_be_left_out() {
     let scratch = project(LEARN, "");
     assert_eq!(scratch.run(&["--ignore", "per-iteration-hooks"]).exit, 0);

@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use piton_core::Tables;
 
-use super::field::filled;
 use super::{
     Exporter, FACE, Layout, PROGRESS_SHAPE, PhaseNode, Progress, SPRINT_SHAPE, WORKFLOW_SHAPE,
     convert, detect_layout, edits, edits_without_base, import, name_of_node, native,
@@ -184,11 +183,6 @@ const UNSUPPORTED: &[(&str, Asks)] = &[
     }),
     ("orchestration", |progress| {
         is_enabled(progress.orchestration.as_ref())
-    }),
-    // A hook with a prompt of its own runs; the workflow of one is not followed.
-    ("per-iteration-hooks", |progress| {
-        let mut hooks = progress.enabled_hooks();
-        hooks.any(|hook| filled(hook, "workflow").is_some() && filled(hook, "prompt").is_none())
     }),
 ];
 

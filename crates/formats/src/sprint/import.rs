@@ -351,12 +351,21 @@ fn iteration_hooks(progress: &Progress) -> Vec<IterationHook> {
     on.sort_by_key(|hook| hook.get("parallel").and_then(TreeNode::as_bool) == Some(true));
     let mut seen = HashSet::new();
     let hooks = on.into_iter().filter_map(|hook| {
+        let prompt = filled(hook, "prompt").map(str::to_owned);
+        let follows = || filled(hook, "workflow").map(prompt_of_workflow);
         Some(IterationHook {
             id: hook.get("id").and_then(TreeNode::text)?.to_owned(),
-            prompt: filled(hook, "prompt")?.to_owned(),
+            prompt: prompt.or_else(follows)?,
         })
     });
     hooks.filter(|hook| seen.insert(hook.id.clone())).collect()
+}
+
+/// What the agent of a hook is told that names a workflow and says nothing else.
+fn prompt_of_workflow(name: &str) -> String {
+    format!(
+        "Do what the workflow `{name}` asks for: read `{name}.yaml` in `.claude/workflows`, and follow the prompts of its phases, one after another. It is about the iteration that has just ended, number $ITERATION of the sprint $SPRINT_ID, at $PHASE_ID; its transcript is $ITERATION_TRANSCRIPT."
+    )
 }
 
 fn small(count: u64) -> u32 {
