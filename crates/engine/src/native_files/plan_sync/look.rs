@@ -525,10 +525,10 @@ impl PlanLook<'_, '_> {
             let script = |gate: &Option<Gate>| gate.as_ref().map(|gate| gate.script.clone());
             row.is_some_and(|row| script(&row.gate) == script(gate))
         };
-        let may_follow = match edit {
-            Edit::SetGate { node, gate } => is_same_script(gate, node),
-            Edit::SetNative { node: Some(_), .. } => true,
-            _ => false,
+        let may_follow = if let Edit::SetGate { node, gate } = edit {
+            is_same_script(gate, node)
+        } else {
+            matches!(edit, Edit::SetNative { node: Some(_), .. })
         };
         may_follow && edits.iter().any(is_words)
     }
