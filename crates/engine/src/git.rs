@@ -2,7 +2,9 @@
 
 mod checked_out;
 mod index;
+mod merging;
 mod reached;
+mod refs;
 mod settings;
 mod trees;
 mod unfinished;
@@ -15,13 +17,17 @@ use std::time::Duration;
 
 use crate::fail;
 use crate::failure::Failure;
-use crate::process::{self, Call, Output, Stop};
+use crate::process::{self, Call, Output, StartError, Stop};
 use crate::world::pause;
 
 pub(crate) use self::checked_out::git_dir;
 pub use self::checked_out::{branch_has_been_at, checked_out, has_remotes, tip_of};
 pub use self::index::is_tracked;
+pub use self::merging::{MergeOrder, MergeTry, begin_merge, merge, with_markers};
 pub use self::reached::{Whereabouts, Work, reached};
+pub use self::refs::{
+    RefMove, RefStep, files_committed, git_version, is_built_on, merged_since, move_ref, ref_at,
+};
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 pub use self::user_name::user_name;
@@ -70,15 +76,119 @@ fn git(work_tree: &Path, args: &[&str]) -> Result<Said, Failure> {
 
 /// Has git change something, to be found and ended while it works.
 fn change(work_tree: &Path, args: &[&str], by: &By<'_>) -> Result<Said, Failure> {
-    ask(&Call {
+    let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+    Ok(Said::from(&order(work_tree, &args, &More::default(), by)?))
+}
+
+/// What git gets beside its arguments.
+#[derive(Clone, Copy, Debug, Default)]
+struct More<'a> {
+    /// Added to its environment.
+    env: &'a [(&'a str, &'a str)],
+    /// What it reads.
+    input: &'a [u8],
+    /// How long it may take; none for [`TIMEOUT`].
+    timeout: Option<Duration>,
+}
+
+/// The same with more of what git gets and says.
+fn order(
+    work_tree: &Path,
+    args: &[OsString],
+    more: &More<'_>,
+    by: &By<'_>,
+) -> Result<Output, Failure> {
+    process::output(&Call {
+        env: more.env,
+        input: more.input,
         mark: Some(by.mark),
         stop: Some(by.stop),
-        timeout: TIMEOUT,
-        ..plain_call(
-            work_tree,
-            &args.iter().map(OsString::from).collect::<Vec<_>>(),
-        )
+        timeout: more.timeout.unwrap_or(TIMEOUT),
+        ..plain_call(work_tree, args)
     })
+    .map_err(not_started)
+}
+
+/// What is said where git did not do what it was to do.
+fn failed(what: &str, said: &Said) -> Failure {
+    let why = match reason(&said.err) {
+        why if why.is_empty() => last_line(said),
+        why => why,
+    };
+    let hint = match said.err.contains("user.email") {
+        true => {
+            "tell git who you are: `git config user.name NAME` and `git config user.email MAIL`"
+        }
+        false => {
+            "see what `git status` says there and whether the disk has room, then repeat the command"
+        }
+    };
+    Failure::new("git.missing", format!("git could not {what}: {why}")).hint(hint)
+}
+
+/// The untracked files, by their paths in the work tree, that the patterns of a
+/// file there name and that git ignores.
+///
+/// # Errors
+///
+/// When git fails.
+pub fn ignored_by(
+    work_tree: &Path,
+    patterns: &str,
+    by: &By<'_>,
+) -> Result<BTreeSet<String>, Failure> {
+    let patterns = format!("--exclude-from={patterns}");
+    let named = ["ls-files", "-z", "--others", "--ignored", &patterns];
+    let named = change(work_tree, &named, by)?;
+    if !named.ok {
+        return Err(failed("look for files", &named));
+    }
+    if named.out.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let args = ["check-ignore", "-z", "--stdin"].map(OsString::from);
+    let more = More {
+        input: named.out.as_bytes(),
+        ..More::default()
+    };
+    let output = order(work_tree, &args, &more, by)?;
+    match output.exit.code {
+        Some(0 | 1) => Ok(names(&Said::from(&output).out)),
+        Some(_) | None => Err(failed("look for ignored files", &Said::from(&output))),
+    }
+}
+
+/// Those of some files that git tracks, by their paths in the work tree.
+///
+/// # Errors
+///
+/// When git fails.
+pub fn tracked_among(
+    work_tree: &Path,
+    files: &BTreeSet<String>,
+    by: &By<'_>,
+) -> Result<BTreeSet<String>, Failure> {
+    if files.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let literals: Vec<String> = files.iter().map(|file| literal(file)).collect();
+    let mut args = vec!["ls-files", "-z", "--"];
+    args.extend(literals.iter().map(String::as_str));
+    let said = change(work_tree, &args, by)?;
+    match said.ok {
+        true => Ok(names(&said.out)),
+        false => Err(failed("look for tracked files", &said)),
+    }
+}
+
+/// What stands between zero bytes.
+fn names(text: &str) -> BTreeSet<String> {
+    let names = text.split('\0').filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
+fn no_folder(error: std::io::Error) -> Failure {
+    crate::failure::unwritable(&std::env::temp_dir(), error)
 }
 
 fn plain_call<'a>(work_tree: &'a Path, args: &'a [OsString]) -> Call<'a> {
@@ -95,12 +205,14 @@ fn plain_call<'a>(work_tree: &'a Path, args: &'a [OsString]) -> Call<'a> {
 }
 
 fn ask(call: &Call<'_>) -> Result<Said, Failure> {
-    let output = process::output(call).map_err(|error| {
-        Failure::new("git.missing", "git could not be started")
-            .hint("install git, or leave `auto-commit` out of the sprint's `config`")
-            .because(error)
-    })?;
+    let output = process::output(call).map_err(not_started)?;
     Ok(Said::from(&output))
+}
+
+fn not_started(error: StartError) -> Failure {
+    Failure::new("git.missing", "git could not be started")
+        .hint("install git, or leave `auto-commit` out of the sprint's `config`")
+        .because(error)
 }
 
 impl From<&Output> for Said {
@@ -193,6 +305,17 @@ fn but(own: &[Own]) -> Vec<String> {
     specs
 }
 
+/// The same, and these files, by their paths in the work tree, left out as well.
+fn but_files(own: &[Own], files: &[String]) -> Vec<String> {
+    let mut specs = but(own);
+    specs.extend(
+        files
+            .iter()
+            .map(|file| format!(":(top,exclude,glob){}", pattern(file))),
+    );
+    specs
+}
+
 /// A pattern, from its first character on, that fits exactly this.
 fn pattern(name: &str) -> String {
     let mut text = String::new();
@@ -211,7 +334,19 @@ fn pattern(name: &str) -> String {
 ///
 /// When git cannot be started, or this is no work tree.
 pub fn changes(work_tree: &Path, own: &[Own]) -> Result<Vec<String>, Failure> {
-    let specs = but(own);
+    changes_but(work_tree, &but(own))
+}
+
+/// The same, but for these files.
+///
+/// # Errors
+///
+/// When git cannot be started, or this is no work tree.
+pub fn changes_without(work_tree: &Path, files: &[String]) -> Result<Vec<String>, Failure> {
+    changes_but(work_tree, &but_files(&[], files))
+}
+
+fn changes_but(work_tree: &Path, specs: &[String]) -> Result<Vec<String>, Failure> {
     let mut args = vec!["status", "--porcelain", "--untracked-files=all", "--"];
     args.extend(specs.iter().map(String::as_str));
     let said = git(work_tree, &args)?;
@@ -238,7 +373,22 @@ pub fn commit(
     own: &[Own],
     by: &By<'_>,
 ) -> Result<Result<Option<String>, String>, Failure> {
-    let specs = but(own);
+    commit_without(work_tree, message, (own, &[]), by)
+}
+
+/// The same, but for some files as well, by their paths in the work tree. A merge
+/// that is under way there is committed also where it changes nothing.
+///
+/// # Errors
+///
+/// As [`commit`].
+pub fn commit_without(
+    work_tree: &Path,
+    message: &str,
+    (own, files): (&[Own], &[String]),
+    by: &By<'_>,
+) -> Result<Result<Option<String>, String>, Failure> {
+    let specs = but_files(own, files);
     let mut add = vec!["add", "--all", "--"];
     add.extend(specs.iter().map(String::as_str));
     let said = past_lock(|| change(work_tree, &add, by))?;
@@ -246,7 +396,8 @@ pub fn commit(
         return Ok(Err(last_line(&said)));
     }
     fail::point("git.staged");
-    if git(work_tree, &["diff", "--cached", "--quiet"])?.ok {
+    let merges = git_dir(work_tree).is_some_and(|folder| folder.join("MERGE_HEAD").is_file());
+    if !merges && git(work_tree, &["diff", "--cached", "--quiet"])?.ok {
         return Ok(Ok(None));
     }
     let commit = ["commit", "--quiet", "-m", message];

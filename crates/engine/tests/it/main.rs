@@ -1,7 +1,9 @@
 //! What the engine promises, tried on the real thing.
 
 mod agents;
+mod merging;
 mod process;
 mod prompts;
+mod repository;
 mod session_files;
 mod trees;

@@ -1,0 +1,408 @@
+//! Merges that are made in git's objects, without a work tree; and one that is
+//! put into the files of a work tree, for whom has to resolve it.
+//!
+//! No ref is moved and no hook runs: see [`super::refs`]. What is made and then
+//! not wanted is git's to collect.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{By, More, Said, failed, order};
+use crate::failure::Failure;
+use crate::process::Output;
+
+/// Long enough for a merge of very many files, also with a driver of the user's.
+const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// An index that git makes for a moment is a plain one.
+const INDEX_SETTINGS: [&str; 8] = [
+    "-c",
+    "core.splitIndex=false",
+    "-c",
+    "core.untrackedCache=false",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "index.sparse=false",
+];
+
+/// What is merged, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct MergeOrder<'a> {
+    /// The commit that it is merged onto: the first parent.
+    pub onto: &'a str,
+    /// The commit of the work: the second parent.
+    pub work: &'a str,
+    /// Files, by their paths in the work tree, in which nothing of the work
+    /// counts: they are as `onto` has them.
+    pub plan_paths: &'a [String],
+    /// What files hold in the merged tree instead, as git stores it.
+    pub put: &'a [(String, Vec<u8>)],
+    /// What the merge says of itself.
+    pub message: &'a str,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeTry {
+    /// There is a commit.
+    Made {
+        /// The commit.
+        commit: String,
+        /// Its tree.
+        tree: String,
+        /// Whether the tree is that of the work, apart from the files in which
+        /// nothing of the work counts.
+        is_work_tree: bool,
+    },
+    /// Both sides changed the same.
+    Conflict {
+        /// The files, by their paths in the work tree.
+        files: Vec<String>,
+    },
+    /// `onto` has all of it already.
+    Nothing,
+}
+
+/// Merges a commit onto another one, in objects alone. Drivers and filters are
+/// those that the attributes of `onto` name (before git 2.41, of the work tree);
+/// a driver writes its own files for a moment into the root of the work tree,
+/// which is therefore no one's in which a person works.
+///
+/// # Errors
+///
+/// When git fails: a full disk, no identity, commits that are gone.
+pub fn merge(lane: &Path, wish: &MergeOrder<'_>, by: &By<'_>) -> Result<MergeTry, Failure> {
+    let git = Plumbing { lane, by };
+    let work = git.work_without_plans(wish)?;
+    let merged = match git.merge_tree(wish.onto, &work)? {
+        Ok(tree) => tree,
+        Err(files) => return Ok(MergeTry::Conflict { files }),
+    };
+    let tree = git.with_texts(&merged, wish.put)?;
+    let trees = ["rev-parse", &format!("{}^{{tree}}", wish.onto)];
+    if tree == git.line("look at a commit", &trees, &More::default())? {
+        return Ok(MergeTry::Nothing);
+    }
+    let is_work_tree = git.is_alike(&tree, wish)?;
+    let commit = git.commit(&tree, &[wish.onto, wish.work], wish.message, Sign::AsUser)?;
+    Ok(MergeTry::Made {
+        commit,
+        tree,
+        is_work_tree,
+    })
+}
+
+/// Begins to merge `onto` into what is checked out in a lane, and leaves the
+/// files with both sides in them; those that are in conflict. Where that was done
+/// already it is gone on with. Files of plans get the version of `onto`.
+///
+/// # Errors
+///
+/// When git fails or refuses: what is in its way are changes in the lane.
+pub fn begin_merge(
+    lane: &Path,
+    onto: &str,
+    plan_paths: &[String],
+    by: &By<'_>,
+) -> Result<Vec<String>, Failure> {
+    let git = Plumbing { lane, by };
+    let under_way = || {
+        let args = ["rev-parse", "--verify", "--quiet", "MERGE_HEAD"];
+        let said = Said::from(&git.run(&args, &More::default())?);
+        Ok::<_, Failure>(said.ok && said.out == onto)
+    };
+    if !under_way()? {
+        let args = [
+            "merge",
+            "--no-commit",
+            "--no-ff",
+            "--no-autostash",
+            "--no-verify-signatures",
+            "--quiet",
+            onto,
+        ];
+        let said = Said::from(&git.run(&args, &More::default())?);
+        // Conflicts are no success, and there is nothing to do where `onto` is
+        // in the work.
+        if !said.ok && !under_way()? {
+            return Err(failed("begin a merge", &said));
+        }
+    }
+    for path in plan_paths {
+        let has = git.entries(onto, path)?;
+        let name = super::literal(path);
+        let args = match has.is_empty() {
+            true => vec!["rm", "--force", "--quiet", "--ignore-unmatch", "--", &name],
+            false => vec!["checkout", onto, "--", &name],
+        };
+        git.line("put a plan file into a merge", &args, &More::default())?;
+    }
+    let args = ["diff", "--name-only", "--diff-filter=U", "-z"];
+    let output = git.run(&args, &More::default())?;
+    match output.exit.success() {
+        true => Ok(names(&output.stdout)),
+        false => Err(failed("look for conflicts", &Said::from(&output))),
+    }
+}
+
+/// Those of the files, by their paths in the work tree, in which a part of a
+/// merge still stands between git's markers.
+#[must_use]
+pub fn with_markers(work_tree: &Path, files: &[String]) -> Vec<String> {
+    let has =
+        |file: &&String| std::fs::read(work_tree.join(file)).is_ok_and(|bytes| has_markers(&bytes));
+    files.iter().filter(has).cloned().collect()
+}
+
+/// Whether lines that begin as git's markers do stand there in their order.
+fn has_markers(text: &[u8]) -> bool {
+    const MARKERS: [&[u8]; 3] = [b"<<<<<<< ", b"=======", b">>>>>>> "];
+    let mut next = 0;
+    for line in text.split(|byte| *byte == b'\n') {
+        if MARKERS
+            .get(next)
+            .is_some_and(|marker| line.starts_with(marker))
+        {
+            next += 1;
+        }
+    }
+    next == MARKERS.len()
+}
+
+/// Whether a commit is signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// Where the user's settings say so.
+    AsUser,
+    /// Never: nobody sees it.
+    Never,
+}
+
+/// Git's plumbing in one work tree.
+pub(super) struct Plumbing<'a> {
+    pub(super) lane: &'a Path,
+    pub(super) by: &'a By<'a>,
+}
+
+impl Plumbing<'_> {
+    pub(super) fn run(&self, args: &[&str], more: &More<'_>) -> Result<Output, Failure> {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let timeout = more.timeout.unwrap_or(TIMEOUT);
+        let more = More {
+            timeout: Some(timeout),
+            ..*more
+        };
+        order(self.lane, &args, &more, self.by)
+    }
+
+    /// What git prints, which is one line at most.
+    pub(super) fn line(
+        &self,
+        what: &str,
+        args: &[&str],
+        more: &More<'_>,
+    ) -> Result<String, Failure> {
+        let said = Said::from(&self.run(args, more)?);
+        match said.ok {
+            true => Ok(said.out),
+            false => Err(failed(what, &said)),
+        }
+    }
+
+    /// The work, or a commit on top of it that takes back what it did to files in
+    /// which nothing of it counts. The commit is for the merge alone: what both
+    /// sides have in common is looked for by its parents.
+    fn work_without_plans(&self, wish: &MergeOrder<'_>) -> Result<String, Failure> {
+        if wish.plan_paths.is_empty() {
+            return Ok(wish.work.to_owned());
+        }
+        let bases = ["merge-base", wish.onto, wish.work];
+        let base = self.line("find where two commits part", &bases, &More::default())?;
+        let mut entries = Vec::new();
+        for path in wish.plan_paths {
+            let (then, now) = (self.entries(&base, path)?, self.entries(wish.work, path)?);
+            if then == now {
+                continue;
+            }
+            match then.is_empty() {
+                true => entries.extend(removal(&base, path)),
+                false => entries.extend(then),
+            }
+        }
+        if entries.is_empty() {
+            return Ok(wish.work.to_owned());
+        }
+        let tree = self.with_entries(wish.work, &entries)?;
+        self.commit(&tree, &[wish.work], "Without files of plans", Sign::Never)
+    }
+
+    /// What a tree has at a path, as an index takes it; empty where it has nothing.
+    fn entries(&self, tree: &str, path: &str) -> Result<Vec<u8>, Failure> {
+        let args = ["ls-tree", "-z", "--full-tree", tree, "--", path];
+        let output = self.run(&args, &More::default())?;
+        match output.exit.success() {
+            true => Ok(output.stdout),
+            false => Err(failed("look at a tree", &Said::from(&output))),
+        }
+    }
+
+    /// The merged tree, or the files in conflict.
+    fn merge_tree(&self, onto: &str, work: &str) -> Result<Result<String, Vec<String>>, Failure> {
+        let args = [
+            "merge-tree",
+            "--write-tree",
+            "-z",
+            "--name-only",
+            "--no-messages",
+            onto,
+            work,
+        ];
+        let more = More {
+            env: &[("GIT_ATTR_SOURCE", onto)],
+            ..More::default()
+        };
+        let output = self.run(&args, &more)?;
+        let mut found = names(&output.stdout).into_iter();
+        let tree = found.next();
+        match (output.exit.code, output.exit.stopped_by, tree) {
+            (Some(0), None, Some(tree)) => Ok(Ok(tree)),
+            (Some(1), None, Some(_)) => Ok(Err(found.collect())),
+            (_, _, _) => Err(failed("merge", &Said::from(&output))),
+        }
+    }
+
+    /// A tree in which these files hold something else.
+    fn with_texts(&self, tree: &str, put: &[(String, Vec<u8>)]) -> Result<String, Failure> {
+        let mut entries = Vec::new();
+        for (path, bytes) in put {
+            let args = ["hash-object", "-w", "--no-filters", "--stdin"];
+            let input = More {
+                input: bytes,
+                ..More::default()
+            };
+            let object = self.line("store a file", &args, &input)?;
+            let before = self.entries(tree, path)?;
+            // MODE TYPE OBJECT<tab>PATH
+            let mode = before.split(|byte| *byte == b' ').next();
+            let mode = mode
+                .map(String::from_utf8_lossy)
+                .filter(|mode| !mode.is_empty());
+            let mode = mode.as_deref().unwrap_or("100644");
+            entries.extend(format!("{mode} {object}\t{path}\0").into_bytes());
+        }
+        if entries.is_empty() {
+            return Ok(tree.to_owned());
+        }
+        self.with_entries(tree, &entries)
+    }
+
+    /// A tree with other entries, by an index that goes again.
+    fn with_entries(&self, tree: &str, entries: &[u8]) -> Result<String, Failure> {
+        let folder = tempfile::tempdir().map_err(super::no_folder)?;
+        let index = folder.path().join("index");
+        let index = index.to_string_lossy();
+        let env = [("GIT_INDEX_FILE", &*index)];
+        let plain = More {
+            env: &env,
+            ..More::default()
+        };
+        let with = |command: &[&'static str]| [&INDEX_SETTINGS[..], command].concat();
+        let read = [&with(&["read-tree"])[..], &[tree]].concat();
+        self.line("read a tree", &read, &plain)?;
+        let input = More {
+            input: entries,
+            ..plain
+        };
+        let update = with(&["update-index", "-z", "--index-info"]);
+        self.line("change a tree", &update, &input)?;
+        self.line("write a tree", &with(&["write-tree"]), &plain)
+    }
+
+    /// Whether two trees differ in nothing but files in which nothing of the work
+    /// counts.
+    fn is_alike(&self, tree: &str, wish: &MergeOrder<'_>) -> Result<bool, Failure> {
+        let put = wish.put.iter().map(|(path, _)| path);
+        let without = wish.plan_paths.iter().chain(put);
+        let specs: Vec<String> = without
+            .map(|path| format!(":(top,exclude,literal){path}"))
+            .collect();
+        let mut args = vec!["diff-tree", "--quiet", "-r", tree, wish.work, "--", ":/"];
+        args.extend(specs.iter().map(String::as_str));
+        let output = self.run(&args, &More::default())?;
+        match output.exit.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(failed("compare two trees", &Said::from(&output))),
+        }
+    }
+
+    /// A commit of a tree, in no branch.
+    pub(super) fn commit(
+        &self,
+        tree: &str,
+        parents: &[&str],
+        message: &str,
+        sign: Sign,
+    ) -> Result<String, Failure> {
+        let mut args = vec!["commit-tree", tree];
+        for (at, parent) in parents.iter().enumerate() {
+            if !parents[..at].contains(parent) {
+                args.extend(["-p", parent]);
+            }
+        }
+        if sign == Sign::AsUser && self.signs()? {
+            args.push("-S");
+        }
+        let more = More {
+            input: message.as_bytes(),
+            timeout: Some(super::COMMIT_FILES_TIMEOUT),
+            ..More::default()
+        };
+        self.line("commit", &args, &more)
+    }
+
+    fn signs(&self) -> Result<bool, Failure> {
+        let args = ["config", "--type=bool", "--get", "commit.gpgSign"];
+        let said = Said::from(&self.run(&args, &More::default())?);
+        Ok(said.ok && said.out == "true")
+    }
+}
+
+/// The entry of an index that takes a path out of it.
+fn removal(commit: &str, path: &str) -> Vec<u8> {
+    format!("0 {}\t{path}\0", "0".repeat(commit.len())).into_bytes()
+}
+
+/// What stands between zero bytes, up to the first that is empty.
+fn names(printed: &[u8]) -> Vec<String> {
+    let names = printed
+        .split(|byte| *byte == 0)
+        .take_while(|name| !name.is_empty());
+    names
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_count_in_their_order_at_the_begin_of_lines() {
+        for (text, has) in [
+            ("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> work\n", true),
+            (
+                "<<<<<<< HEAD\na\n||||||| base\n=======\nb\n>>>>>>> work\n",
+                true,
+            ),
+            ("a\n=======\nb\n", false),
+            ("  <<<<<<< HEAD\n=======\n  >>>>>>> work\n", false),
+            (">>>>>>> work\n=======\n<<<<<<< HEAD\n", false),
+            ("", false),
+        ] {
+            assert_eq!(has_markers(text.as_bytes()), has, "{text}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Refs that are moved by compare-and-swap, and what a branch holds.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{By, Said, change, failed, git};
+use crate::failure::Failure;
+use crate::world::pause;
+
+/// How long is waited each time, in milliseconds, for another git that holds the
+/// lock of a ref: ten seconds together, beside what git waits itself.
+const LOCK_PAUSES: [u64; 8] = [50, 100, 250, 600, 1_000, 2_000, 3_000, 3_000];
+
+/// What came of moving a ref.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RefMove {
+    /// It is where it was to go, also where it was there already.
+    Moved,
+    /// It was not at what it was to be moved from, and is here; none where it is
+    /// gone. Nothing was changed.
+    Elsewhere(Option<String>),
+}
+
+/// From where to where a ref goes; none where there is no such ref.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefStep<'a> {
+    /// What it has to be at.
+    pub from: Option<&'a str>,
+    /// What it is at then.
+    pub to: Option<&'a str>,
+}
+
+/// Moves, makes or removes a ref, named in full, if it is at what it is to be
+/// moved from. A lock of another git is waited for and never removed.
+///
+/// # Errors
+///
+/// When git fails, or the ref stays locked.
+pub fn move_ref(
+    work_tree: &Path,
+    name: &str,
+    step: RefStep<'_>,
+    by: &By<'_>,
+) -> Result<RefMove, Failure> {
+    // An empty name of a commit stands for a ref that is not there.
+    let from = step.from.unwrap_or_default();
+    let args = match step.to {
+        Some(to) => vec!["update-ref", "--no-deref", name, to, from],
+        None => vec!["update-ref", "--no-deref", "-d", name, from],
+    };
+    let mut pauses = LOCK_PAUSES.iter();
+    loop {
+        let now = ref_at(work_tree, name)?;
+        if now.as_deref() == step.to {
+            return Ok(RefMove::Moved);
+        }
+        if now.as_deref() != step.from {
+            return Ok(RefMove::Elsewhere(now));
+        }
+        let said = change(work_tree, &args, by)?;
+        if said.ok {
+            return Ok(RefMove::Moved);
+        }
+        let is_locked = said.err.contains(".lock'");
+        let now = ref_at(work_tree, name)?;
+        match pauses.next().filter(|_| is_locked) {
+            Some(milliseconds) => pause(Duration::from_millis(*milliseconds)),
+            // Another one was faster: the next look says where it is.
+            None if now.as_deref() != step.from => {}
+            None => return Err(not_moved(name, is_locked, &said)),
+        }
+    }
+}
+
+fn not_moved(name: &str, is_locked: bool, said: &Said) -> Failure {
+    let failure = failed(&format!("move {name}"), said);
+    match is_locked {
+        true => failure
+            .hint("wait until the git that holds this lock has ended, then repeat the command"),
+        false => failure,
+    }
+}
+
+/// What a ref, named in full, is at; none where there is no such ref.
+///
+/// # Errors
+///
+/// When git cannot be started.
+pub fn ref_at(work_tree: &Path, name: &str) -> Result<Option<String>, Failure> {
+    let said = git(work_tree, &["rev-parse", "--verify", "--quiet", name])?;
+    Ok(said.ok.then_some(said.out).filter(|out| !out.is_empty()))
+}
+
+/// The commits of the first-parent line from `base`, without it, to `tip`, oldest
+/// first: on the branch of a run one for each unit that was merged.
+///
+/// # Errors
+///
+/// When git cannot be started, or has one of them no more.
+pub fn merged_since(work_tree: &Path, base: &str, tip: &str) -> Result<Vec<String>, Failure> {
+    let not = format!("^{base}");
+    let list = ["rev-list", "--first-parent", "--reverse", tip, &not, "--"];
+    let said = git(work_tree, &list)?;
+    match said.ok {
+        true => Ok(said.out.lines().map(str::to_owned).collect()),
+        false => Err(failed("list what was merged", &said)),
+    }
+}
+
+/// Whether `tip` is this commit, or was built on it.
+///
+/// # Errors
+///
+/// When git cannot be started, or has one of them no more.
+pub fn is_built_on(work_tree: &Path, tip: &str, commit: &str) -> Result<bool, Failure> {
+    if tip == commit {
+        return Ok(true);
+    }
+    let args = ["merge-base", "--is-ancestor", commit, tip];
+    let said = git(work_tree, &args)?;
+    match (said.ok, said.err.is_empty()) {
+        (is_ancestor, true) => Ok(is_ancestor),
+        (true, false) => Ok(true),
+        (false, false) => Err(failed("compare two commits", &said)),
+    }
+}
+
+/// Which of these files, by their paths in the work tree, a commit changed that
+/// `tip` has and `base` has not, also one that a later commit changed back.
+///
+/// # Errors
+///
+/// When git cannot be started, or has one of them no more.
+pub fn files_committed(
+    work_tree: &Path,
+    (base, tip): (&str, &str),
+    files: &[String],
+) -> Result<Vec<String>, Failure> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let range = format!("{base}..{tip}");
+    let names: Vec<String> = files.iter().map(|file| super::literal(file)).collect();
+    let mut args = vec![
+        "log",
+        "--full-history",
+        "-m",
+        "--format=",
+        "--name-only",
+        "-z",
+    ];
+    args.extend([range.as_str(), "--"]);
+    args.extend(names.iter().map(String::as_str));
+    let said = git(work_tree, &args)?;
+    if !said.ok {
+        return Err(failed("look for files among commits", &said));
+    }
+    let found = said
+        .out
+        .split('\0')
+        .map(|name| name.trim_start_matches('\n'));
+    let mut found: Vec<String> = found
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// The version of git, as far as it decides what can be done; none where it says
+/// something else.
+///
+/// # Errors
+///
+/// When git cannot be started.
+pub fn git_version(folder: &Path) -> Result<Option<(u32, u32)>, Failure> {
+    let said = git(folder, &["version"])?;
+    Ok(version_in(&said.out))
+}
+
+fn version_in(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.strip_prefix("git version ")?.split(['.', ' ']);
+    let (major, minor) = (numbers.next()?, numbers.next()?);
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_git_is_its_first_two_numbers() {
+        for (text, version) in [
+            ("git version 2.47.3", Some((2, 47))),
+            ("git version 2.39.5 (Apple Git-154)", Some((2, 39))),
+            ("git version 3.0.rc1", Some((3, 0))),
+            ("git: 'version' is not a git command", None),
+        ] {
+            assert_eq!(version_in(text), version, "{text}");
+        }
+    }
+}
