@@ -1,6 +1,7 @@
 //! `.piton/config.toml`: what a project says of how it is run. All optional.
 
 mod agents;
+mod workspace;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,6 +26,7 @@ pub use self::agents::{
     Adapter, AgentTable, Family, Output, Permissions, Price, PricesTable, PromptBy, ReadTable,
     SuccessWhen, VerdictBy,
 };
+pub use self::workspace::{PORTS_A_LANE, WorkspaceConfig};
 
 /// The settings of a project.
 #[derive(Clone, Debug, Default, Deserialize)]

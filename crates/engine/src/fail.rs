@@ -57,6 +57,16 @@ pub const POINTS: &[&str] = &[
     // What was written of an item whose agent commits.
     "progress.before-commit",
     "progress.after-commit",
+    // A lane: taken, made ready, removed.
+    "lane.registered",
+    "lane.lent",
+    "lane.added",
+    "lane.cleaned",
+    "lane.included",
+    "lane.set-up",
+    "lane.torn-down",
+    "lane.unlocked",
+    "lane.removed",
     // The end.
     "run.over",
     "run.released",

@@ -1,10 +1,12 @@
 //! The few things that piton asks of git, by starting the user's own.
 
 mod checked_out;
+mod detached;
 mod index;
 mod merging;
 mod reached;
 mod refs;
+mod saving;
 mod settings;
 mod trees;
 mod unfinished;
@@ -22,12 +24,17 @@ use crate::world::pause;
 
 pub(crate) use self::checked_out::git_dir;
 pub use self::checked_out::{branch_has_been_at, checked_out, has_remotes, tip_of};
+pub use self::detached::{
+    WorktreeState, add_detached_worktree, adopt_detached_worktree, drop_locks,
+    lock_detached_worktree, remove_detached_worktree, restore, worktree_state,
+};
 pub use self::index::is_tracked;
 pub use self::merging::{MergeOrder, MergeTry, begin_merge, merge, with_markers};
 pub use self::reached::{Whereabouts, Work, reached};
 pub use self::refs::{
     RefMove, RefStep, files_committed, git_version, is_built_on, merged_since, move_ref, ref_at,
 };
+pub use self::saving::save_work;
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 pub use self::user_name::user_name;

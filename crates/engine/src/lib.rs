@@ -19,6 +19,7 @@ mod history;
 pub mod hook;
 mod input;
 pub mod item_view;
+pub mod lanes;
 mod lies;
 pub mod native_files;
 pub mod notice;

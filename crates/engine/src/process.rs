@@ -46,7 +46,7 @@ pub use self::ancestors::{Ancestor, ancestors};
 pub use self::call::{Call, OUTPUT_BYTES_MAX, Output, Stop, output, own_mark};
 pub use self::identity::{Identity, Liveness, alive, has_ended, liveness, myself};
 pub use self::orphans::adopt_orphans;
-pub use self::survivors::{Ended, FoundBy, Survivor, end_survivors, survivors};
+pub use self::survivors::{Ended, FoundBy, Survivor, end_left_in, end_survivors, survivors};
 use self::watch::{Leftovers, Watch};
 
 /// The environment variable that marks everything an attempt started.

@@ -596,7 +596,7 @@ fn changes(said: &str) -> (Vec<String>, DiffStat) {
 
 /// Copies a file with the time of its last change: by that of its index git knows
 /// which files may have changed in the moment in which they were added.
-fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
+pub(super) fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
     let changed = std::fs::metadata(from)?.modified()?;
     std::fs::copy(from, to)?;
     let copy = std::fs::File::options().write(true).open(to);

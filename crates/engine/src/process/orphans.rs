@@ -16,6 +16,7 @@
 //! this process's group and are never touched.
 
 use std::io;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -188,6 +189,29 @@ fn orphans() -> (Vec<Row>, bool) {
         .ok();
     }
     (running, known.marks.len() <= 1)
+}
+
+/// What runs in a folder or below, was left behind by its parent, and is neither of
+/// an attempt that is under way here nor of one of piton's own short calls. Linux.
+pub(super) fn left_in(folder: &Path) -> Vec<Row> {
+    let rows = table::rows();
+    let known = known();
+    let me = std::process::id();
+    let is_left = |row: &Row| {
+        let was_handed_on = row.parent == 1
+            || (row.parent == me && !known.children.contains(&row.pid))
+            || rows.iter().all(|other| other.pid != row.parent);
+        match table::mark(row.pid) {
+            Some(mark) => !mark.starts_with(OWN) && !known.marks.contains(&mark),
+            None => was_handed_on,
+        }
+    };
+    let is_in = |row: &Row| table::folder(row.pid).is_some_and(|cwd| cwd.starts_with(folder));
+    let found = rows.iter().filter(|row| row.pid != me && !row.zombie);
+    found
+        .filter(|row| is_in(row) && is_left(row))
+        .cloned()
+        .collect()
 }
 
 fn marked(mark: &str) -> Vec<Row> {

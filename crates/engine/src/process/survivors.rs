@@ -1,11 +1,13 @@
 //! What a piton that crashed left running.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::orphans::left_in;
 use super::table::{self, Row, Sent};
 use super::{Identity, now};
 
@@ -31,6 +33,8 @@ pub enum FoundBy {
     Mark(String),
     /// It is in the process group, or a descendant, of one that was found.
     Kinship,
+    /// It is in a folder in which nothing should run any more.
+    Folder,
 }
 
 /// What became of survivors.
@@ -59,12 +63,35 @@ pub fn survivors(marks: &[String], recorded: &[Identity]) -> Vec<Survivor> {
 /// Looks again until nothing is found, so that what they start meanwhile ends
 /// too.
 pub fn end_survivors(marks: &[String], recorded: &[Identity], grace: Duration) -> Ended {
+    end_found(recorded.to_vec(), grace, |known| find(marks, known))
+}
+
+/// Finds what attempts that are over left running in a folder or below, and ends it
+/// in the same way. By folders processes are known on Linux alone.
+pub fn end_left_in(folder: &Path, grace: Duration) -> Ended {
+    // As the system names it.
+    let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    end_found(Vec::new(), grace, |_| {
+        let rows = left_in(&folder).into_iter();
+        let survivor = |row: &Row| Survivor {
+            id: Identity::from_row(row),
+            found_by: FoundBy::Folder,
+        };
+        rows.map(|row| (row.clone(), survivor(&row))).collect()
+    })
+}
+
+/// Ends what is found, again and again, until nothing is.
+fn end_found(
+    mut recorded: Vec<Identity>,
+    grace: Duration,
+    find: impl Fn(&[Identity]) -> Vec<(Row, Survivor)>,
+) -> Ended {
     let mut all: Vec<Survivor> = Vec::new();
     let mut told: HashSet<(u32, u64)> = HashSet::new();
-    let mut recorded = recorded.to_vec();
     let kill_at = now() + grace;
     loop {
-        let found = find(marks, &recorded);
+        let found = find(&recorded);
         let at = now();
         let killing = at >= kill_at;
         let mut refused = 0;

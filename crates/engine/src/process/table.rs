@@ -12,9 +12,9 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
 #[cfg(target_os = "linux")]
-pub(super) use self::proc::{boot, children, is_ending, mark, row, rows};
+pub(super) use self::proc::{boot, children, folder, is_ending, mark, row, rows};
 #[cfg(not(target_os = "linux"))]
-pub(super) use self::ps::{boot, children, is_ending, mark, row, rows};
+pub(super) use self::ps::{boot, children, folder, is_ending, mark, row, rows};
 
 /// One process.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! What the engine promises, tried on the real thing.
 
 mod agents;
+mod lanes;
 mod merging;
 mod process;
 mod prompts;

@@ -97,3 +97,20 @@ impl Caller {
         }
     }
 }
+
+/// A line for a shell in a folder, before it is started.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a process that piton did not start"
+)]
+pub(crate) fn shell(folder: &Path, line: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).current_dir(folder);
+    shell
+}
+
+/// Ends a process that a test has started.
+pub(crate) fn end(pid: u32) {
+    let status = shell(Path::new("/"), &format!("kill {pid}")).status();
+    assert!(status.expect("there is a shell").success());
+}

@@ -20,6 +20,8 @@ const WITH_OTHERS: &[&str] = &[
     "mirror.put-back",
     "progress.",
 ];
+/// Failpoints of the pool of lanes, which the tests of the engine try.
+const OF_LANES: &[&str] = &["lane."];
 /// Failpoints that only a run with `auto-commit` comes to.
 const WITH_COMMITS: &[&str] = &["run.before-commit", "run.after-commit", "git.staged"];
 /// Failpoints that only a run comes to that takes over what is there.
@@ -86,7 +88,7 @@ fn try_all(points: &[&str]) {
             .copied()
             .filter(|point| kind_of(point) == kind)
             .filter(|point| {
-                ![NOT_IN_A_RUN, ONLY_IN_A_LONG_RUN, WITH_OTHERS]
+                ![NOT_IN_A_RUN, ONLY_IN_A_LONG_RUN, WITH_OTHERS, OF_LANES]
                     .iter()
                     .any(|others| is_one_of(point, others))
             })

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::{Boot, Row};
@@ -95,6 +96,11 @@ pub(in crate::process) fn mark(pid: u32) -> Option<String> {
             .strip_prefix(b"=")?;
         String::from_utf8(value.to_vec()).ok()
     })
+}
+
+/// The folder that a process is in; none where that may not be known.
+pub(in crate::process) fn folder(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
 /// The children of this process, those adopted included.

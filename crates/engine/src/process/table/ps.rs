@@ -34,6 +34,12 @@ pub(in crate::process) fn mark(_pid: u32) -> Option<String> {
     None
 }
 
+/// Not to be had from `ps`.
+#[cfg(not(target_os = "linux"))]
+pub(in crate::process) fn folder(_pid: u32) -> Option<std::path::PathBuf> {
+    None
+}
+
 /// Orphans are never adopted here.
 #[cfg(not(target_os = "linux"))]
 pub(in crate::process) fn children() -> Option<Vec<u32>> {

@@ -1,0 +1,243 @@
+//! Where the lanes of a project lie, and which of them is taken next.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Lane, LaneFault, LaneUse, at};
+use crate::config::{PORTS_A_LANE, WorkspaceConfig};
+use crate::native_files::exchange::sha256;
+use crate::process::{Identity, has_ended, myself};
+use crate::project::Project;
+use crate::world::pause;
+
+/// How long apart a lock is looked at again whose process is dead, and how often:
+/// a child that is being started has its descriptor for a moment.
+const LOOK_TIME: Duration = Duration::from_millis(20);
+const LOOKS_AT_DEAD: u32 = 100;
+
+/// Ports that are drawn lie below those that systems give to connections.
+const PORTS_BEGIN: u32 = 10_240;
+/// A project has room for so many lanes with ports of their own, and so many
+/// projects have.
+const PORTS_A_PROJECT: u32 = 20 * PORTS_A_LANE;
+const PROJECTS: u32 = 110;
+
+/// The lanes of a project.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    pub(super) project: Project,
+    pub(super) settings: WorkspaceConfig,
+    folder: PathBuf,
+    /// What worktrees are named by.
+    name: String,
+}
+
+impl Pool {
+    /// Opens the pool of a project, and makes its folder if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be made.
+    pub fn open(project: &Project, settings: &WorkspaceConfig) -> Result<Self, LaneFault> {
+        let name = plain_name(&project.root);
+        let key = sha256(project.home.as_os_str().as_encoded_bytes());
+        let folder = match &settings.root {
+            // Several projects may share that folder, of one name even.
+            Some(root) => project
+                .root
+                .join(root)
+                .join(format!("{name}-{}", &key[..8])),
+            None => project.home.join("lanes"),
+        };
+        make_private(&folder)?;
+        let drawn = u32::from_str_radix(&key[..8], 16).unwrap_or(0) % PROJECTS;
+        let ports = PORTS_BEGIN + drawn * PORTS_A_PROJECT;
+        Ok(Self {
+            project: project.clone(),
+            settings: WorkspaceConfig {
+                ports: settings.ports.or(u16::try_from(ports).ok()),
+                ..settings.clone()
+            },
+            folder: fs::canonicalize(&folder).map_err(at(&folder))?,
+            name,
+        })
+    }
+
+    /// Takes the lane with the lowest number that no living process has, and that
+    /// `is_free` holds for: whose last unit does not have it any more, by the
+    /// journal. There is always one more.
+    ///
+    /// # Errors
+    ///
+    /// When its folder cannot be made or read.
+    pub fn take(
+        &self,
+        mut is_free: impl FnMut(u32, Option<&LaneUse>) -> bool,
+    ) -> Result<Lane, LaneFault> {
+        let mut number = 1;
+        loop {
+            if let Some(lane) = self.lock(number)? {
+                let used = LaneUse::read(&lane.folder)?;
+                if is_free(number, used.as_ref()) {
+                    return Ok(lane);
+                }
+            }
+            number += 1;
+        }
+    }
+
+    /// Takes the lane of this number, whoever had it last; none when a living
+    /// process has it.
+    ///
+    /// # Errors
+    ///
+    /// When its folder cannot be made or read.
+    pub fn retake(&self, number: u32) -> Result<Option<Lane>, LaneFault> {
+        for _ in 0..LOOKS_AT_DEAD {
+            if let Some(lane) = self.lock(number)? {
+                return Ok(Some(lane));
+            }
+            let holder = fs::read(self.lane_folder(number).join("lock"));
+            let holder = holder
+                .ok()
+                .and_then(|text| serde_json::from_slice(&text).ok());
+            if !holder.is_some_and(|holder: Identity| has_ended(&holder)) {
+                return Ok(None);
+            }
+            pause(LOOK_TIME);
+        }
+        Ok(None)
+    }
+
+    /// The lanes that there are, with what is known of each.
+    ///
+    /// # Errors
+    ///
+    /// When the pool cannot be read.
+    pub fn lanes(&self) -> Result<Vec<(u32, Option<LaneUse>)>, LaneFault> {
+        let fault = |error| at(&self.folder)(error);
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(fault)? {
+            let name = entry.map_err(fault)?.file_name();
+            let number = name.to_str().and_then(|name| name.parse().ok());
+            if let Some(number) = number {
+                found.push((number, LaneUse::read(&self.lane_folder(number))?));
+            }
+        }
+        found.sort_by_key(|(number, _)| *number);
+        Ok(found)
+    }
+
+    /// The first port of a lane.
+    pub(super) fn port_base(&self, lane: u32) -> u32 {
+        let first = self.settings.ports.map_or(PORTS_BEGIN, u32::from);
+        first + PORTS_A_LANE * (lane - 1)
+    }
+
+    fn lane_folder(&self, number: u32) -> PathBuf {
+        self.folder.join(number.to_string())
+    }
+
+    /// Locks a lane; none where another one has.
+    fn lock(&self, number: u32) -> Result<Option<Lane>, LaneFault> {
+        let folder = self.lane_folder(number);
+        let path = folder.join("lock");
+        loop {
+            make_private(&folder)?;
+            let file = match open_private(&path) {
+                // The lane was removed a moment ago.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                found => found.map_err(at(&path))?,
+            };
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(at(&path)(error)),
+            }
+            // A lane that was removed meanwhile is locked by nobody through this.
+            if !is_at(&file, &path) {
+                continue;
+            }
+            write_holder(&file).map_err(at(&path))?;
+            let named = folder.join(format!("{}-{number}", self.name));
+            return Ok(Some(Lane {
+                number,
+                tree: worktree_in(&folder, number).unwrap_or(named),
+                folder,
+                _lock: file,
+            }));
+        }
+    }
+}
+
+/// The worktree of a lane that is there already: the project may have had another
+/// name when it was made.
+fn worktree_in(folder: &Path, number: u32) -> Option<PathBuf> {
+    let end = format!("-{number}");
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    let mut folders = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir());
+    folders.find(|path| path.to_str().is_some_and(|path| path.ends_with(&end)))
+}
+
+/// The name of a folder, as every tool takes it for the name of a project.
+fn plain_name(root: &Path) -> String {
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
+        true => c,
+        false => '-',
+    };
+    let name: String = name.chars().map(plain).collect();
+    match name.trim_matches('-') {
+        "" => "project".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+fn make_private(folder: &Path) -> Result<(), LaneFault> {
+    let mut builder = DirBuilder::new();
+    let made = builder.recursive(true).mode(0o700).create(folder);
+    made.map_err(at(folder))
+}
+
+fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    options.open(path)
+}
+
+/// Whether this is the file that lies there now.
+fn is_at(file: &File, path: &Path) -> bool {
+    let there = fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    let here = file.metadata().map(|found| (found.dev(), found.ino()));
+    matches!((there, here), (Ok(there), Ok(here)) if there == here)
+}
+
+fn write_holder(mut file: &File) -> io::Result<()> {
+    let holder = serde_json::to_vec(&myself())?;
+    file.rewind()?;
+    file.write_all(&holder)?;
+    file.set_len(holder.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lane_is_named_after_its_project_whatever_stands_in_that_name() {
+        for (root, name) in [
+            ("/home/ada/shop", "shop"),
+            ("/home/ada/My Shop (2)", "My-Shop--2"),
+            ("/home/ada/-x.y", "x-y"),
+            ("/", "project"),
+            ("/home/ada/日本", "project"),
+        ] {
+            assert_eq!(plain_name(Path::new(root)), name);
+        }
+    }
+}

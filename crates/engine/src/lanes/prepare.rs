@@ -1,0 +1,175 @@
+//! A lane that was taken is made ready: its worktree, the files that git does not
+//! bring, its variables, its `setup`.
+
+use std::time::Duration;
+
+use piton_core::redact::Redactor;
+
+use super::include::include;
+use super::script::empty_env_file;
+use super::{Lane, LaneFault, LaneTaking, LaneUse, Pool, Script};
+use crate::fail;
+use crate::git::{self, By, WorktreeState};
+use crate::process::{Identity, end_left_in, end_survivors};
+
+/// How long what is left in a lane may take to end by itself.
+pub(super) const GRACE: Duration = Duration::from_secs(5);
+
+/// For which work a lane is made ready.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneOrder<'a> {
+    /// Who has taken it, as the journal says already.
+    pub taken: &'a LaneTaking,
+    /// The commit that the work begins at.
+    pub from: &'a str,
+    /// What becomes of what is in it.
+    pub start: LaneStart,
+    /// Marks of attempts whose processes are ended first.
+    pub marks: &'a [String],
+    /// Processes that are ended first.
+    pub recorded: &'a [Identity],
+    /// What the commands that it takes are found and ended by.
+    pub by: &'a By<'a>,
+    /// What takes secrets out of what `setup` prints.
+    pub redactor: &'a Redactor,
+}
+
+/// What becomes of what is in a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneStart {
+    /// It goes, apart from what git ignores: that of the unit before is saved,
+    /// merged or not wanted.
+    Clean,
+    /// It stays: an attempt of this very unit was cut short there.
+    AsLeft,
+}
+
+/// A lane that is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// What agents and checks get in their environment, in this order.
+    pub env: Vec<(String, String)>,
+    /// Files that were copied in and are in no commit, by their paths in the
+    /// worktree.
+    pub included: Vec<String>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+}
+
+impl Pool {
+    /// Makes a lane ready. To be repeated after a death at any point, with the same
+    /// outcome.
+    ///
+    /// # Errors
+    ///
+    /// [`LaneFault`]; the lane is as far as it came.
+    pub fn prepare(&self, lane: &Lane, order: &LaneOrder<'_>) -> Result<Prepared, LaneFault> {
+        let known = LaneUse::read(&lane.folder)?;
+        let state = self.state(lane);
+        self.refuse_foreign(lane, (state, known.is_some()), order.by)?;
+        let mut used = known.unwrap_or_default();
+        used.taken = order.taken.clone();
+        used.write(&lane.folder)?;
+        fail::point("lane.registered");
+        if !order.marks.is_empty() || !order.recorded.is_empty() {
+            end_survivors(order.marks, order.recorded, GRACE);
+        }
+        end_left_in(&lane.folder, GRACE);
+        self.make_tree(lane, state, order)?;
+        fail::point("lane.added");
+        git::drop_locks(&lane.tree);
+        if order.start == LaneStart::Clean || state == WorktreeState::Absent {
+            git::restore(&lane.tree, order.from, order.by)?;
+            fail::point("lane.cleaned");
+        }
+        let included = include(&self.project.work_tree, lane, &used.included, order.by)?;
+        let mut warnings = included.warnings;
+        used.included = included.files;
+        used.write(&lane.folder)?;
+        fail::point("lane.included");
+        self.set_up(lane, &mut used, order)?;
+        let environment = self.environment(lane)?;
+        warnings.extend(environment.warnings);
+        Ok(Prepared {
+            env: environment.variables,
+            included: used.included,
+            warnings,
+        })
+    }
+
+    pub(super) fn state(&self, lane: &Lane) -> WorktreeState {
+        git::worktree_state(&self.project.work_tree, &lane.tree)
+    }
+
+    /// Why git keeps the worktree when a person tidies up.
+    fn reason(lane: &Lane) -> String {
+        format!("lane {} of piton", lane.number)
+    }
+
+    /// Refuses a folder that piton did not make, and one that a person has unlocked
+    /// and changed.
+    fn refuse_foreign(
+        &self,
+        lane: &Lane,
+        (state, is_known): (WorktreeState, bool),
+        by: &By<'_>,
+    ) -> Result<(), LaneFault> {
+        let main = &self.project.work_tree;
+        let why = match (state, is_known) {
+            (WorktreeState::Absent, _) => return Ok(()),
+            (WorktreeState::Sound { .. } | WorktreeState::Broken, false) => "piton did not make it",
+            (WorktreeState::Sound { locked: true } | WorktreeState::Broken, true) => return Ok(()),
+            (WorktreeState::Sound { locked: false }, true) => {
+                if git::changes(&lane.tree, &[])?.is_empty() {
+                    return Ok(git::lock_detached_worktree(
+                        main,
+                        &lane.tree,
+                        &Self::reason(lane),
+                        by,
+                    )?);
+                }
+                "it is not locked any more, and has changes"
+            }
+        };
+        let path = lane.tree.clone();
+        Err(LaneFault::NotOurs { path, why })
+    }
+
+    fn make_tree(
+        &self,
+        lane: &Lane,
+        state: WorktreeState,
+        order: &LaneOrder<'_>,
+    ) -> Result<(), LaneFault> {
+        let (main, place) = (&self.project.work_tree, (&*lane.tree, order.from));
+        let reason = Self::reason(lane);
+        let made = match state {
+            WorktreeState::Sound { .. } => Ok(()),
+            WorktreeState::Absent => git::add_detached_worktree(main, place, &reason, order.by),
+            WorktreeState::Broken => git::adopt_detached_worktree(main, place, &reason, order.by),
+        };
+        Ok(made?)
+    }
+
+    /// Runs `setup`, unless it has made the lane ready for this run already.
+    fn set_up(
+        &self,
+        lane: &Lane,
+        used: &mut LaneUse,
+        order: &LaneOrder<'_>,
+    ) -> Result<(), LaneFault> {
+        let Some(command) = self.settings.setup.as_deref() else {
+            return Ok(());
+        };
+        if used.is_set_up(command) {
+            return Ok(());
+        }
+        used.set_up(None);
+        used.write(&lane.folder)?;
+        empty_env_file(&lane.env_file())?;
+        self.run_script(lane, (Script::Setup, command), order.by, order.redactor)?;
+        fail::point("lane.set-up");
+        used.set_up(Some(command));
+        used.write(&lane.folder)
+    }
+}

@@ -1,0 +1,91 @@
+//! `lane.json`: what piton keeps of a lane beside its worktree.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write as _};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{LaneFault, at};
+use crate::native_files::exchange::sha256;
+
+/// Its name in the folder of the lane.
+const NAME: &str = "lane.json";
+
+/// Who took a lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneTaking {
+    /// The run, by its id.
+    pub run: String,
+    /// The unit, by its node.
+    pub unit: String,
+    /// The token with which it was taken.
+    pub token: u64,
+}
+
+/// What is known of a lane: the last taking, and what makes it ready. That it is
+/// there says that the worktree beside it is piton's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneUse {
+    /// Who took it last.
+    #[serde(flatten)]
+    pub taken: LaneTaking,
+    /// The `setup` that succeeded last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    setup: Option<SetupDone>,
+    /// The files that were copied into it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) included: Vec<String>,
+}
+
+/// A `setup` that succeeded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SetupDone {
+    /// The hash of the command.
+    command: String,
+    /// The run for which it ran.
+    run: String,
+}
+
+impl LaneUse {
+    /// What stands in the folder of a lane; none where there never was one. What
+    /// cannot be read says nothing but that.
+    pub(super) fn read(folder: &Path) -> Result<Option<Self>, LaneFault> {
+        let path = folder.join(NAME);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes).unwrap_or_default())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(at(&path)(error)),
+        }
+    }
+
+    /// Writes it, whole or not at all.
+    pub(super) fn write(&self, folder: &Path) -> Result<(), LaneFault> {
+        let path = folder.join(NAME);
+        let write = || {
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(&serde_json::to_vec(self)?)?;
+            file.as_file().sync_all()?;
+            file.persist(&path).map_err(|error| error.error)?;
+            Ok::<_, io::Error>(())
+        };
+        write().map_err(at(&path))
+    }
+
+    /// Whether this command is what made the lane ready for the run that has it.
+    pub(super) fn is_set_up(&self, command: &str) -> bool {
+        let done = SetupDone {
+            command: sha256(command.as_bytes()),
+            run: self.taken.run.clone(),
+        };
+        self.setup == Some(done)
+    }
+
+    /// This command has made it ready; none for one that is about to.
+    pub(super) fn set_up(&mut self, command: Option<&str>) {
+        self.setup = command.map(|command| SetupDone {
+            command: sha256(command.as_bytes()),
+            run: self.taken.run.clone(),
+        });
+    }
+}

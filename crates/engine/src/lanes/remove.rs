@@ -1,0 +1,65 @@
+//! A lane ends: `teardown`, its worktree, what piton kept of it.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use piton_core::redact::Redactor;
+
+use super::prepare::GRACE;
+use super::{Lane, LaneFault, LaneUse, Pool, Script, at};
+use crate::fail;
+use crate::git::{self, By, WorktreeState};
+use crate::process::end_left_in;
+
+/// How a lane is removed.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoveOrder<'a> {
+    /// What the commands that it takes are found and ended by.
+    pub by: &'a By<'a>,
+    /// What takes secrets out of what `teardown` prints.
+    pub redactor: &'a Redactor,
+}
+
+impl Pool {
+    /// Removes a lane that no unit has any more. `teardown` runs first, and again
+    /// where a death or a failure came between.
+    ///
+    /// # Errors
+    ///
+    /// [`LaneFault::Dirty`] where a person or an agent changed something that is in
+    /// no commit; then, and after any other fault, the lane stays.
+    pub fn remove(&self, lane: Lane, order: &RemoveOrder<'_>) -> Result<(), LaneFault> {
+        let used = LaneUse::read(&lane.folder)?;
+        match (self.state(&lane), used) {
+            (WorktreeState::Absent, _) => {}
+            (WorktreeState::Sound { .. }, Some(used)) => {
+                let files = git::changes_without(&lane.tree, &used.included)?;
+                if !files.is_empty() {
+                    let path = lane.tree.clone();
+                    return Err(LaneFault::Dirty { path, files });
+                }
+                if let Some(command) = self.settings.teardown.as_deref() {
+                    let script = (Script::Teardown, command);
+                    self.run_script(&lane, script, order.by, order.redactor)?;
+                }
+                fail::point("lane.torn-down");
+                end_left_in(&lane.folder, GRACE);
+            }
+            (WorktreeState::Sound { .. } | WorktreeState::Broken, _) => {
+                return Err(LaneFault::NotOurs {
+                    path: lane.tree.clone(),
+                    why: "git does not know it as a worktree of piton",
+                });
+            }
+        }
+        git::remove_detached_worktree(&self.project.work_tree, &lane.tree, order.by)?;
+        fail::point("lane.removed");
+        let removed = match fs::remove_dir_all(&lane.folder) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(at(&lane.folder)(error)),
+            Ok(()) | Err(_) => Ok(()),
+        };
+        // Held until its folder is gone: a lock that is not there any more is none.
+        drop(lane);
+        removed
+    }
+}
