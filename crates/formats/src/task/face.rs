@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, Tables};
 
-use super::plan::{Kept, planned, policy};
+use super::plan::{Groups, Kept, planned, policy};
 use super::{Criterion, Task, match_criteria, read};
 use crate::plan_file::{Changed, Marked, Planned, own_items};
 use crate::problem::{Problem, Source};
@@ -118,6 +118,7 @@ impl Differ<'_> {
                 .position(|row| row.is_some_and(|row| row.node == *node))?;
             Some((base, at))
         };
+        let groups = Groups::of(self.theirs);
         let mut natives = Vec::new();
         for (at, row) in self.of_theirs.iter().enumerate() {
             let Some(row) = row else { continue };
@@ -137,6 +138,15 @@ impl Differ<'_> {
                 now: planned(self.theirs, at, self.source),
             };
             said.words(row, &mut self.found);
+            let is_regrouped =
+                was.is_some_and(|(base, at)| base.criteria[at].group != criterion.group);
+            let depends_on = groups.before(at, &names);
+            if is_regrouped && !row.state.is_finished() && row.depends_on != depends_on {
+                self.found.edits.push(Edit::SetDependsOn {
+                    node: row.node.clone(),
+                    depends_on,
+                });
+            }
             let native = Kept::of(criterion).pack();
             if row.native.as_ref() != Some(&native) {
                 natives.push(Edit::SetNative {
@@ -214,6 +224,22 @@ impl Differ<'_> {
             }
             last.insert(parent, name.clone());
             names.push(name);
+        }
+        // What is inserted later cannot be waited for yet.
+        let rows = self.rows.iter().map(|row| &row.node);
+        let mut there: BTreeSet<Node> = rows.cloned().collect();
+        let groups = Groups::of(self.theirs);
+        for insert in &mut inserts {
+            let Edit::Insert { items, .. } = insert else {
+                continue;
+            };
+            there.extend(items.iter().map(|item| item.node.clone()));
+            for item in items {
+                let at = names.iter().position(|name| *name == item.node);
+                let before = at.map(|at| groups.before(at, &names));
+                let before = before.into_iter().flatten();
+                item.depends_on = before.filter(|node| there.contains(node)).collect();
+            }
         }
         self.found.edits.extend(inserts);
         names

@@ -1,5 +1,7 @@
 //! From a task file to a plan: an item for each criterion.
 
+use std::collections::BTreeMap;
+
 use piton_core::native::Native;
 use piton_core::plan::{Plan, PlannedItem};
 use piton_core::policy::{Limits, Policy};
@@ -17,7 +19,8 @@ pub const FACE: &str = "task-file";
 /// The plan that a task file describes, for a run of this id and name.
 /// `source` is the path of the file, as the journal keeps it.
 ///
-/// A criterion with others nested in it is done when they are.
+/// A criterion with others nested in it is done when they are. One of a group
+/// waits for all of the group before it, as [`Groups`] says.
 #[must_use]
 pub fn import(task: &Task, run: RunId, name: &str, source: &str) -> Plan {
     let mut items: Vec<PlannedItem> = Vec::with_capacity(task.criteria.len());
@@ -40,9 +43,60 @@ pub fn import(task: &Task, run: RunId, name: &str, source: &str) -> Plan {
         });
         *index += 1;
     }
+    let names: Vec<Node> = items.iter().map(|item| item.node.clone()).collect();
+    let groups = Groups::of(task);
+    for (at, item) in items.iter_mut().enumerate() {
+        item.depends_on = groups.before(at, &names);
+        if item.state == ItemState::Ready && groups.waits(task, at) {
+            item.state = ItemState::Pending;
+        }
+    }
     Plan {
         policy: policy(task),
         ..plan_of(FACE, (run, name, source), items)
+    }
+}
+
+/// In which order the criteria of a file are worked on, by their groups: among
+/// those that stand side by side all of a group come before those of the next
+/// one, and those without a group come last. In a group the order says nothing.
+pub(super) struct Groups {
+    /// For each criterion those that it waits for.
+    before: Vec<Vec<usize>>,
+}
+
+impl Groups {
+    pub(super) fn of(task: &Task) -> Self {
+        let mut sides: BTreeMap<Option<usize>, BTreeMap<u64, Vec<usize>>> = BTreeMap::new();
+        for (at, criterion) in task.criteria.iter().enumerate() {
+            let groups = sides.entry(criterion.parent).or_default();
+            let group = criterion.group.unwrap_or(u64::MAX);
+            groups.entry(group).or_default().push(at);
+        }
+        let mut before = vec![Vec::new(); task.criteria.len()];
+        for groups in sides.values() {
+            let next = groups.values().skip(1);
+            for (first, then) in groups.values().zip(next) {
+                for at in then {
+                    before[*at].clone_from(first);
+                }
+            }
+        }
+        Self { before }
+    }
+
+    /// The names of those that a criterion waits for.
+    pub(super) fn before(&self, at: usize, names: &[Node]) -> Vec<Node> {
+        let before = self.before[at].iter();
+        before.map(|before| names[*before].clone()).collect()
+    }
+
+    /// Whether something that the criterion, or one that it is nested in, waits for
+    /// is not done yet.
+    fn waits(&self, task: &Task, at: usize) -> bool {
+        let line = std::iter::successors(Some(at), |at| task.criteria[*at].parent);
+        let mut before = line.flat_map(|at| &self.before[at]);
+        before.any(|before| state(task, *before) != ItemState::Done)
     }
 }
 

@@ -496,6 +496,87 @@ mod tasks {
 
     const TIDE: &str = "a-tide-is-computed-for-every-hour";
 
+    const GROUPS: &str = "\
+- [ ] last
+- [ ] third <!-- group: 7 -->
+- [ ] first <!-- group: 1 -->
+- [ ] second <!-- group: 1 -->
+  - [ ] two <!-- group: 2 -->
+  - [ ] one <!-- group: 1 -->
+";
+
+    /// The items in the order in which they are worked on.
+    fn worked_on(desk: &mut Desk) -> Vec<String> {
+        let mut order = Vec::new();
+        while let Some(next) = desk.tables.next(RUN) {
+            order.push(next.node.to_string());
+            desk.work();
+        }
+        order
+    }
+
+    #[test]
+    fn groups_come_one_after_another_and_those_without_one_last() {
+        let mut desk = Desk::of(task_plan(GROUPS), GROUPS);
+        desk.start();
+        let order = worked_on(&mut desk);
+        let expected = ["first", "second/one", "second/two", "third", "last"];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn what_a_group_waits_for_may_be_done_already() {
+        let text = GROUPS.replace("- [ ] first", "- [x] first");
+        let state = |text: &str, node: &str| {
+            let plan = task_plan(text);
+            let mut items = plan.items.into_iter();
+            let item = items.find(|item| item.node.as_str() == node);
+            item.expect("an item").state
+        };
+        assert_eq!(state(&text, "third"), ItemState::Pending);
+        let text = text.replace("- [ ] two", "- [x] two");
+        let text = text.replace("- [ ] one", "- [x] one");
+        assert_eq!(state(&text, "third"), ItemState::Ready);
+        assert_eq!(state(&text, "last"), ItemState::Pending);
+        // A file without groups says nothing of an order.
+        assert_eq!(state("- [ ] a\n- [ ] b\n", "b"), ItemState::Ready);
+    }
+
+    #[test]
+    fn what_is_added_to_a_group_waits_for_those_before_it_and_holds_up_nobody() {
+        let mut desk = Desk::of(task_plan(GROUPS), GROUPS);
+        desk.start();
+        desk.show();
+        desk.text
+            .push_str("- [ ] late <!-- group: 7 -->\n- [ ] early <!-- group: 1 -->\n");
+        desk.take_in();
+        assert_eq!(desk.left(), Vec::<String>::new());
+        let late = desk.tables.item(RUN, &Node::named("late"));
+        let on: Vec<&str> = late
+            .expect("an item")
+            .depends_on
+            .iter()
+            .map(Node::as_str)
+            .collect();
+        assert_eq!(on, ["first", "second"]);
+        assert_eq!(desk.found(), []);
+        let order = worked_on(&mut desk);
+        assert_eq!(order.len(), 7, "{order:?}");
+    }
+
+    #[test]
+    fn a_criterion_that_gets_another_group_is_asked_about() {
+        let mut desk = Desk::of(task_plan(GROUPS), GROUPS);
+        desk.show();
+        desk.replace("third <!-- group: 7 -->", "third <!-- group: 1 -->");
+        let edits = desk.take_in();
+        let [Edit::SetDependsOn { node, depends_on }] = &edits[..] else {
+            panic!("{edits:?}");
+        };
+        assert_eq!((node.as_str(), &depends_on[..]), ("third", &[][..]));
+        assert_eq!(desk.left().len(), 1);
+    }
+
     #[test]
     fn a_criterion_is_an_item_and_what_is_nested_is_below_it() {
         let plan = task_plan(TASK);
