@@ -294,6 +294,9 @@ pub struct Report {
     /// Pictures that show it, by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub screenshots: Vec<String>,
+    /// The plan asks for a picture of the outcome, and there is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_screenshot: bool,
     /// What was looked at in a browser, and found right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub validations: Vec<String>,
@@ -351,6 +354,7 @@ impl Report {
             notes: None,
             checked: None,
             screenshots: Vec::new(),
+            lacks_screenshot: false,
             validations: Vec::new(),
             pieces: Vec::new(),
             trouble: None,

@@ -13,6 +13,7 @@ mod iteration_hook;
 mod left_behind;
 mod merging;
 mod other_runs;
+mod screenshots;
 mod seen;
 mod spending;
 mod verdict;

@@ -345,6 +345,9 @@ pub struct PlanFormat {
     pub title_of_native: fn(&Native) -> Option<String>,
     /// The words of an item that says in one line what is to be true.
     pub words_of_native: fn(&Native) -> Option<String>,
+    /// Where in the work tree a picture of the outcome of an item is to be, without
+    /// its ending; none where the plan asks for none.
+    pub screenshot_of_native: fn(&Native) -> Option<String>,
     /// What must be true, as a prompt of this format says it.
     pub criteria_in_prompt: fn(&str) -> Vec<String>,
     /// Its items as issues, where they are.
@@ -384,6 +387,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     lines_of_items: |_| Vec::new(),
     title_of_native: |_| None,
     words_of_native: |_| None,
+    screenshot_of_native: |_| None,
     criteria_in_prompt: |_| Vec::new(),
     issues: None,
     keeps_what_was_refused: false,

@@ -36,8 +36,8 @@ use front::keys as front_keys;
 use ids::given_name;
 pub(crate) use pair::is_similar;
 pub use pair::match_criteria;
-pub(crate) use plan::words_of_native;
 pub use plan::{FACE, import};
+pub(crate) use plan::{screenshot_of_native, words_of_native};
 
 /// What a task file says.
 #[derive(Clone, Debug, Default, PartialEq)]

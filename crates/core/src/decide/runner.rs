@@ -421,6 +421,10 @@ pub(super) fn end_attempt(
         leave_out(story, run, node, None);
         return Ok(());
     }
+    let is_work = matches!(role, Role::Worker | Role::Verdict | Role::GateFix);
+    if is_work && report.outcome == Outcome::Completed {
+        story.ask_for_screenshot((run, node), report.lacks_screenshot);
+    }
     let over = Over {
         at: (run, node),
         role,

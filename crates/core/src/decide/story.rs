@@ -408,6 +408,26 @@ impl<'a> Story<'a> {
         self.open(DecisionKind::Question, (run, about), words, None);
     }
 
+    /// Asks for the picture of an outcome that there is none of; a question of that
+    /// kind is settled where there is one now.
+    pub(super) fn ask_for_screenshot(&mut self, (run, node): (RunId, &Node), is_missing: bool) {
+        let question = format!(
+            "the plan asks for a screenshot of `{node}`, and there is none: does it look right?"
+        );
+        if is_missing {
+            self.ask_person((run, Some(node)), (question, None));
+            return;
+        }
+        let asked = self.tables.open_decisions(run).find(|row| {
+            row.kind == DecisionKind::Question
+                && row.node.as_ref() == Some(node)
+                && row.question == question
+        });
+        if let Some(decision) = asked.map(|row| row.id) {
+            self.tell_unless_made(decision, Verb::Settled, None);
+        }
+    }
+
     /// Closes the open questions about `node` and what lies below it. What
     /// somebody asked by the way is closed only with what it was about.
     pub(super) fn settle(&mut self, run: RunId, node: &Node, verb: Verb, why: Option<&str>) {

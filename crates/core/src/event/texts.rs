@@ -431,6 +431,7 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         notes,
         checked,
         screenshots: _,
+        lacks_screenshot: _,
         validations,
         pieces,
         trouble: _,

@@ -1,10 +1,11 @@
 //! Questions that somebody at work asks by the way: nothing waits for them, and
 //! the answer is there for whoever comes next.
 
+use piton_core::attempt::Report;
 use piton_core::item::ItemState;
 use piton_core::memory::MemoryKind;
 use piton_core::run::RunState;
-use piton_core::{Command, DecisionKind, DecisionRow, Refusal, RunId, Verb};
+use piton_core::{Command, DecisionKind, DecisionRow, Outcome, Refusal, RunId, Verb};
 
 use crate::world::{World, needs_human, node};
 
@@ -48,6 +49,28 @@ fn a_question_by_the_way_holds_nothing_up() {
     world.complete(token, "build/s1/b");
     world.complete(token, "release");
     assert_eq!(world.state(), RunState::Done);
+}
+
+#[test]
+fn a_screenshot_that_is_missing_is_asked_about_until_there_is_one() {
+    let (mut world, token) = World::running(PLAN);
+    let report = |lacks_screenshot, outcome| Report {
+        lacks_screenshot,
+        ..Report::bare(outcome)
+    };
+    let is_question = |row: &&DecisionRow| row.kind == DecisionKind::Question;
+    let count = |world: &World| world.tables.decisions().filter(is_question).count();
+    world.work(token, "build/s1/a", report(true, Outcome::Completed));
+    assert_eq!(world.item("build/s1/a").state, ItemState::Done);
+    let row = world.tables.decisions().find(is_question).cloned();
+    let row = row.expect("it was asked");
+    assert_eq!(row.verdict, None);
+    world.retry("build/s1/a");
+    world.work(token, "build/s1/a", report(false, Outcome::Completed));
+    let verdict = asked(&world, row.number).verdict.expect("it is closed");
+    assert_eq!(verdict.verb, Verb::Settled);
+    world.work(token, "build/s1/b", report(true, Outcome::Failed));
+    assert_eq!(count(&world), 1, "there is no outcome to be seen");
 }
 
 #[test]

@@ -317,6 +317,7 @@ impl Runner<'_, '_> {
         if let Some(answer) = self.answered(attempt)? {
             answer::settle(&mut report, &answer);
         }
+        self.look_for_screenshot(&node, &mut report);
         let checks = self.checks_of(&node, (attempt, &claimed));
         self.look_after(before, (&checks, &mut report), tell);
         self.verify_blocker(attempt, &node, &mut report);

@@ -147,7 +147,7 @@ impl Differ<'_> {
                     depends_on,
                 });
             }
-            let native = Kept::of(criterion).pack();
+            let native = Kept::of(self.theirs, criterion).pack();
             if row.native.as_ref() != Some(&native) {
                 natives.push(Edit::SetNative {
                     node: Some(row.node.clone()),

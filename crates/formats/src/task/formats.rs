@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{FACE, Task, about, check, convert, edits, front_keys, import, is_ticked};
-use super::{front, given_name, read, show, words_of_native};
+use super::{front, given_name, read, screenshot_of_native, show, words_of_native};
 use crate::adoption::{Count, Left, What};
 use crate::format::{ANYWHERE, Format, Role, Strict};
 use crate::markdown::{Doc, Kind};
@@ -76,6 +76,7 @@ pub static PLAN: PlanFormat = PlanFormat {
     lines_of_items: super::convert::lines_of_items,
     title_of_native: words_of_native,
     words_of_native,
+    screenshot_of_native,
     keeps_what_was_refused: true,
     ..IN_ONE_FILE
 };

@@ -132,7 +132,7 @@ pub(super) fn planned(task: &Task, at: usize, source: &str) -> PlannedItem {
         prompt: (!holds_others).then(|| prompt(task, criterion, &title)),
         model: of_a_front(front, |front| front.model.as_ref()).map(str::to_owned),
         gate: gate.filter(|_| !holds_others),
-        native: Some(Kept::of(criterion).pack()),
+        native: Some(Kept::of(task, criterion).pack()),
         ..planned_item(&criterion.id, state(task, at))
     }
 }
@@ -213,15 +213,39 @@ fn prompt(task: &Task, criterion: &Criterion, title: &str) -> String {
         .as_ref()
         .filter(|front| front.browser_validation == Some(true))
     {
-        parts.push(match front.base_url.as_deref() {
-            Some(url) => format!("Look at the outcome in a browser, at {url}."),
-            None => "Look at the outcome in a browser.".to_owned(),
-        });
+        let at = front
+            .base_url
+            .as_deref()
+            .map_or_else(String::new, |url| format!(", at {url}"));
+        parts.push(format!(
+            "Look at the outcome in a browser{at}, and save a screenshot of it as `{SCREENSHOTS}/{}.png`.",
+            screenshot(criterion)
+        ));
     }
     if !parts.is_empty() {
         text.push_str(&format!("\n\n{}", parts.join(" ")));
     }
     text
+}
+
+/// Where agents put pictures of what they looked at.
+pub(crate) const SCREENSHOTS: &str = ".ralph/screenshots";
+
+/// What the picture of a criterion is called, without its ending: by its number
+/// where the file gives it one, which stays with it.
+fn screenshot(criterion: &Criterion) -> String {
+    match criterion.written_number {
+        Some(_) => format!("criterion-{}", criterion.number),
+        None => format!("criterion-{}", criterion.id),
+    }
+}
+
+/// What the picture of an item is to be called, without its ending; none where the
+/// plan asks for none.
+pub(crate) fn screenshot_of_native(native: &Native) -> Option<String> {
+    let kept: Kept = unpack(Some(native), FACE)?;
+    let name = kept.screenshot?;
+    Some(format!("{SCREENSHOTS}/{name}"))
 }
 
 /// What of a criterion only this format has, as the file had it last: it tells
@@ -234,11 +258,17 @@ pub(super) struct Kept {
     pub(super) text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) section: Option<String>,
+    /// What a picture of the outcome is to be called, without its ending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    screenshot: Option<String>,
 }
 
 impl Kept {
-    pub(super) fn of(criterion: &Criterion) -> Self {
+    pub(super) fn of(task: &Task, criterion: &Criterion) -> Self {
+        let front = task.front.as_ref();
+        let is_shown = front.and_then(|front| front.browser_validation) == Some(true);
         Self {
+            screenshot: is_shown.then(|| screenshot(criterion)),
             id: criterion.id.clone(),
             number: criterion.number,
             text: criterion.text.clone(),

@@ -193,6 +193,46 @@ fn outside_of_git_sizes_and_times_say_what_changed() {
 }
 
 #[test]
+fn a_screenshot_that_the_plan_asks_for_and_is_not_there_is_asked_about() {
+    let scratch = Scratch::new();
+    let head = "---\ntask: Tides\ntest_command: 'true'\nbrowser_validation: true\nbase_url: http://localhost:4000\n---\n\n";
+    let agent = "cat >>prompts\n\
+        [ -e made ] || { mkdir -p .ralph/screenshots; \
+        printf '\\211PNG\\r\\n\\032\\n....' >.ralph/screenshots/criterion-1.png; }\n\
+        echo 1 >>made; echo done";
+    scratch
+        .write(
+            "RALPH_TASK.md",
+            &format!("{head}1. [ ] It loads\n2. [ ] It ends\n"),
+        )
+        .agent(agent);
+    let run = ["run", "RALPH_TASK.md", "--agent", "./agent.sh"];
+    let said = scratch.piton(&[&run[..], &["--verdict", "exit-status"]].concat());
+    let file = scratch.read("RALPH_TASK.md");
+    assert!(
+        file.ends_with("1. [x] It loads\n2. [x] It ends\n"),
+        "{file}{}",
+        said.err
+    );
+    let wants = "Look at the outcome in a browser, at http://localhost:4000, and save a \
+        screenshot of it as `.ralph/screenshots/criterion-2.png`.";
+    assert!(scratch.read("prompts").contains(wants));
+    let [one, two] = <[Value; 2]>::try_from(reports(&scratch)).expect("two attempts");
+    let taken = serde_json::json!([".ralph/screenshots/criterion-1.png"]);
+    assert_eq!(
+        (&one["screenshots"], &one["lacks_screenshot"]),
+        (&taken, &Value::Null)
+    );
+    assert_eq!(two["lacks_screenshot"], true);
+    let inbox = scratch.json(&["inbox"]);
+    assert_eq!(inbox.as_array().map(Vec::len), Some(1), "{inbox}");
+    assert_eq!(
+        inbox[0]["question"],
+        "the plan asks for a screenshot of `it-ends`, and there is none: does it look right?"
+    );
+}
+
+#[test]
 fn a_look_that_takes_too_long_is_skipped_once_and_named() {
     let agent = "touch \"made-by-$PITON_ATTEMPT\"; [ -e once ] || touch once .git/slow\necho done";
     let scratch = project(TWO, agent);
