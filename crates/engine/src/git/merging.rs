@@ -4,6 +4,7 @@
 //! No ref is moved and no hook runs: see [`super::refs`]. What is made and then
 //! not wanted is git's to collect.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -14,18 +15,6 @@ use crate::process::Output;
 
 /// Long enough for a merge of very many files, also with a driver of the user's.
 const TIMEOUT: Duration = Duration::from_secs(600);
-
-/// An index that git makes for a moment is a plain one.
-const INDEX_SETTINGS: [&str; 8] = [
-    "-c",
-    "core.splitIndex=false",
-    "-c",
-    "core.untrackedCache=false",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "index.sparse=false",
-];
 
 /// What is merged, and how.
 #[derive(Clone, Copy, Debug)]
@@ -131,11 +120,11 @@ pub fn begin_merge(
         }
     }
     for path in plan_paths {
-        let has = git.entries(onto, path)?;
+        let there = git.entry(onto, path)?;
         let name = super::literal(path);
-        let args = match has.is_empty() {
-            true => vec!["rm", "--force", "--quiet", "--ignore-unmatch", "--", &name],
-            false => vec!["checkout", onto, "--", &name],
+        let args = match there {
+            None => vec!["rm", "--force", "--quiet", "--ignore-unmatch", "--", &name],
+            Some(_) => vec!["checkout", onto, "--", &name],
         };
         git.line("put a plan file into a merge", &args, &More::default())?;
     }
@@ -220,32 +209,40 @@ impl Plumbing<'_> {
         }
         let bases = ["merge-base", wish.onto, wish.work];
         let base = self.line("find where two commits part", &bases, &More::default())?;
-        let mut entries = Vec::new();
+        let mut changes = Vec::new();
         for path in wish.plan_paths {
-            let (then, now) = (self.entries(&base, path)?, self.entries(wish.work, path)?);
-            if then == now {
-                continue;
-            }
-            match then.is_empty() {
-                true => entries.extend(removal(&base, path)),
-                false => entries.extend(then),
+            let (then, now) = (self.entry(&base, path)?, self.entry(wish.work, path)?);
+            if then != now {
+                changes.push(EntryChange { path, entry: then });
             }
         }
-        if entries.is_empty() {
+        if changes.is_empty() {
             return Ok(wish.work.to_owned());
         }
-        let tree = self.with_entries(wish.work, &entries)?;
+        let tree = self.with_changes(wish.work, &changes)?;
         self.commit(&tree, &[wish.work], "Without files of plans", Sign::Never)
     }
 
-    /// What a tree has at a path, as an index takes it; empty where it has nothing.
-    fn entries(&self, tree: &str, path: &str) -> Result<Vec<u8>, Failure> {
-        let args = ["ls-tree", "-z", "--full-tree", tree, "--", path];
+    /// What a tree has at a path; none where it has nothing.
+    fn entry(&self, tree: &str, path: &str) -> Result<Option<TreeEntry>, Failure> {
+        let listed = self.list(&["--full-tree", tree, "--", path])?;
+        Ok(listed.into_values().next())
+    }
+
+    /// What a tree has, by names or, where paths are asked for, by these.
+    fn list(&self, what: &[&str]) -> Result<BTreeMap<Vec<u8>, TreeEntry>, Failure> {
+        let args = [&["ls-tree", "-z"], what].concat();
         let output = self.run(&args, &More::default())?;
-        match output.exit.success() {
-            true => Ok(output.stdout),
-            false => Err(failed("look at a tree", &Said::from(&output))),
+        if !output.exit.success() {
+            return Err(failed("look at a tree", &Said::from(&output)));
         }
+        let lines = output.stdout.split(|byte| *byte == 0);
+        let entries = lines.filter_map(|line| {
+            let tab = line.iter().position(|byte| *byte == b'\t')?;
+            let entry = TreeEntry(String::from_utf8_lossy(&line[..tab]).into_owned());
+            Some((line[tab + 1..].to_vec(), entry))
+        });
+        Ok(entries.collect())
     }
 
     /// The merged tree, or the files in conflict.
@@ -275,7 +272,7 @@ impl Plumbing<'_> {
 
     /// A tree in which these files hold something else.
     fn with_texts(&self, tree: &str, put: &[(String, Vec<u8>)]) -> Result<String, Failure> {
-        let mut entries = Vec::new();
+        let mut changes = Vec::new();
         for (path, bytes) in put {
             let args = ["hash-object", "-w", "--no-filters", "--stdin"];
             let input = More {
@@ -283,41 +280,77 @@ impl Plumbing<'_> {
                 ..More::default()
             };
             let object = self.line("store a file", &args, &input)?;
-            let before = self.entries(tree, path)?;
-            // MODE TYPE OBJECT<tab>PATH
-            let mode = before.split(|byte| *byte == b' ').next();
-            let mode = mode
-                .map(String::from_utf8_lossy)
-                .filter(|mode| !mode.is_empty());
-            let mode = mode.as_deref().unwrap_or("100644");
-            entries.extend(format!("{mode} {object}\t{path}\0").into_bytes());
+            let before = self.entry(tree, path)?;
+            let mode = before.as_ref().map_or("100644", TreeEntry::mode);
+            let entry = Some(TreeEntry(format!("{mode} blob {object}")));
+            changes.push(EntryChange { path, entry });
         }
-        if entries.is_empty() {
-            return Ok(tree.to_owned());
+        match changes.is_empty() {
+            true => Ok(tree.to_owned()),
+            false => self.with_changes(tree, &changes),
         }
-        self.with_entries(tree, &entries)
     }
 
-    /// A tree with other entries, by an index that goes again.
-    fn with_entries(&self, tree: &str, entries: &[u8]) -> Result<String, Failure> {
-        let folder = tempfile::tempdir().map_err(super::no_folder)?;
-        let index = folder.path().join("index");
-        let index = index.to_string_lossy();
-        let env = [("GIT_INDEX_FILE", &*index)];
-        let plain = More {
-            env: &env,
+    /// A tree with other entries. Only the folders on their paths are read and
+    /// written: that takes as long in a repository of any size.
+    fn with_changes(&self, tree: &str, changes: &[EntryChange<'_>]) -> Result<String, Failure> {
+        match self.changed_folder(Some(tree), changes)? {
+            Some(tree) => Ok(tree),
+            None => self.line("write a tree", &["mktree"], &More::default()),
+        }
+    }
+
+    /// The same for one folder; none where nothing is left in it, since git keeps
+    /// no empty ones.
+    fn changed_folder(
+        &self,
+        tree: Option<&str>,
+        changes: &[EntryChange<'_>],
+    ) -> Result<Option<String>, Failure> {
+        let listed = tree.map(|tree| self.list(&["--full-tree", tree]));
+        let mut entries = listed.transpose()?.unwrap_or_default();
+        let mut below: BTreeMap<&str, Vec<EntryChange<'_>>> = BTreeMap::new();
+        for EntryChange { path, entry } in changes {
+            match (path.split_once('/'), entry.clone()) {
+                (Some((folder, path)), entry) => {
+                    let changes = below.entry(folder).or_default();
+                    changes.push(EntryChange { path, entry });
+                }
+                (None, Some(entry)) => {
+                    entries.insert(path.as_bytes().to_vec(), entry);
+                }
+                (None, None) => {
+                    entries.remove(path.as_bytes());
+                }
+            }
+        }
+        for (folder, changes) in below {
+            let name = folder.as_bytes();
+            let before = entries.get(name).and_then(TreeEntry::tree);
+            let now = self.changed_folder(before, &changes)?;
+            match (before, now) {
+                (_, Some(now)) => {
+                    entries.insert(name.to_vec(), TreeEntry(format!("040000 tree {now}")));
+                }
+                (Some(_), None) => {
+                    entries.remove(name);
+                }
+                (None, None) => {}
+            }
+        }
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let mut input = Vec::new();
+        for (name, TreeEntry(entry)) in entries {
+            input.extend([entry.as_bytes(), b"\t", &name, b"\0"].concat());
+        }
+        let input = More {
+            input: &input,
             ..More::default()
         };
-        let with = |command: &[&'static str]| [&INDEX_SETTINGS[..], command].concat();
-        let read = [&with(&["read-tree"])[..], &[tree]].concat();
-        self.line("read a tree", &read, &plain)?;
-        let input = More {
-            input: entries,
-            ..plain
-        };
-        let update = with(&["update-index", "-z", "--index-info"]);
-        self.line("change a tree", &update, &input)?;
-        self.line("write a tree", &with(&["write-tree"]), &plain)
+        self.line("write a tree", &["mktree", "-z"], &input)
+            .map(Some)
     }
 
     /// Whether two trees differ in nothing but files in which nothing of the work
@@ -370,9 +403,26 @@ impl Plumbing<'_> {
     }
 }
 
-/// The entry of an index that takes a path out of it.
-fn removal(commit: &str, path: &str) -> Vec<u8> {
-    format!("0 {}\t{path}\0", "0".repeat(commit.len())).into_bytes()
+/// What a tree has at a name: `MODE TYPE OBJECT`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TreeEntry(String);
+
+impl TreeEntry {
+    fn mode(&self) -> &str {
+        self.0.split(' ').next().unwrap_or_default()
+    }
+
+    /// The object of a folder; none for anything else.
+    fn tree(&self) -> Option<&str> {
+        self.0.strip_prefix("040000 tree ")
+    }
+}
+
+/// What a tree is to have at a path; nothing without an entry.
+#[derive(Debug)]
+struct EntryChange<'a> {
+    path: &'a str,
+    entry: Option<TreeEntry>,
 }
 
 /// What stands between zero bytes, up to the first that is empty.

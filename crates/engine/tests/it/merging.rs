@@ -282,6 +282,42 @@ fn a_file_that_is_put_keeps_its_mode_and_its_bytes() {
 }
 
 #[test]
+fn a_plan_that_only_the_work_has_goes_with_its_folder_and_one_that_is_put_comes_with_it() {
+    let sides = Sides::new(
+        |repository| repository.write("a-b", "1\n"),
+        |repository| repository.write("ours", "1\n"),
+        |repository| {
+            repository.write("deep/er/plan.md", "1\n");
+            repository.write("a/work", "1\n");
+        },
+    );
+    let paths = ["deep/er/plan.md", "a-b/no/folder.md"].map(str::to_owned);
+    let put = [("a/new/plan.md".to_owned(), b"put\n".to_vec())];
+    let order = MergeOrder {
+        plan_paths: &paths,
+        put: &put,
+        ..sides.order()
+    };
+    let (commit, _, _) = sides.made(&order);
+    let names = sides
+        .repository
+        .git(&["ls-tree", "-r", "--name-only", &commit]);
+    assert_eq!(names, "a-b\na/new/plan.md\na/work\nours");
+    sides.repository.git(&["fsck", "--strict", "--no-dangling"]);
+    // Nothing but a plan: nothing is left to be merged.
+    let sides = Sides::new(
+        |_| {},
+        |_| {},
+        |repository| repository.write("deep/er/plan.md", "1\n"),
+    );
+    let order = MergeOrder {
+        plan_paths: &paths,
+        ..sides.order()
+    };
+    assert_eq!(sides.merge(&order), MergeTry::Nothing);
+}
+
+#[test]
 fn the_attributes_of_the_commit_decide_which_driver_merges() {
     let both = |text: &'static str| move |repository: &Repository| repository.write("a", text);
     let sides = Sides::new(
