@@ -70,6 +70,7 @@ impl Event {
             | Self::LeaseLost { .. }
             | Self::LeaseReleased { .. }
             | Self::RunStarted { .. }
+            | Self::RunTargeted { .. }
             | Self::RunMoved { .. }
             | Self::RunAsked { .. }
             | Self::AttemptJudged { .. }

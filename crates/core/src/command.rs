@@ -16,6 +16,7 @@ use crate::evidence::{BaselineResult, Claims, Evidence};
 use crate::flags::RunFlags;
 
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
+use crate::lane::TargetRow;
 use crate::memory::Memory;
 use crate::plan::Plan;
 use crate::policy::Limits;
@@ -54,6 +55,16 @@ pub enum Command {
         run: RunId,
         /// Who settles it, in words.
         owner: String,
+    },
+    /// Record the branch that the work of a run goes to, before it is made. The
+    /// same once more changes nothing.
+    TargetRun {
+        /// The run.
+        run: RunId,
+        /// The runner's token.
+        token: u64,
+        /// The branch. Its tip is its base.
+        target: Box<TargetRow>,
     },
     /// Go on after a wait for a person that the runner sat out.
     ContinueRun {
@@ -528,6 +539,7 @@ impl Command {
             ],
             Self::PlanRun(_)
             | Self::TakeRun { .. }
+            | Self::TargetRun { .. }
             | Self::ContinueRun { .. }
             | Self::PauseRun { .. }
             | Self::InterruptRun { .. }
@@ -565,6 +577,7 @@ impl Command {
             Self::AskAboutFile { run, .. } | Self::SettleFile { run, .. } => Some(*run),
             Self::StartRun { run, .. }
             | Self::TakeRun { run, .. }
+            | Self::TargetRun { run, .. }
             | Self::ContinueRun { run, .. }
             | Self::ReleaseRun { run, .. }
             | Self::PauseRun { run, .. }

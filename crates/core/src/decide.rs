@@ -8,6 +8,7 @@ mod advance;
 mod agent_edits;
 mod claims;
 mod editing;
+mod lanes;
 mod merging;
 mod people;
 mod planning;
@@ -91,6 +92,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             runner::start_run(it, *run, &invocation)?;
         }
         Command::TakeRun { run, owner } => people::take_run(it, *run, owner)?,
+        Command::TargetRun { run, token, target } => lanes::target_run(it, (*run, *token), target)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
         Command::PauseRun { run, token, pause } => runner::pause_run(it, *run, *token, pause)?,

@@ -76,6 +76,22 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
         flags: Box<RunFlags>,
     },
+    /// The work of a run goes to a branch of its own from now on.
+    RunTargeted {
+        /// The run.
+        run: RunId,
+        /// The branch; it is made after this is stored.
+        branch: String,
+        /// The commit at which the work begins.
+        base: String,
+        /// The branch that was checked out then, and that the work is for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        onto: Option<String>,
+        /// The folder of the worktree in which the branch is checked out, where
+        /// the plan asks for one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+    },
     /// A run came into another state.
     RunMoved {
         /// The run.
@@ -520,6 +536,7 @@ impl Event {
             Self::LeaseLost { .. } => "lease-lost",
             Self::LeaseReleased { .. } => "lease-released",
             Self::RunStarted { .. } => "run-started",
+            Self::RunTargeted { .. } => "run-targeted",
             Self::RunMoved { .. } => "run-moved",
             Self::RunAsked { .. } => "run-asked",
             Self::AttemptStarted { .. } => "attempt-started",

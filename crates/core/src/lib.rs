@@ -9,6 +9,7 @@
 //! | what is a run, an item, an attempt, a decision | [`run`], [`item`], [`attempt`], [`decision`], [`entry`], [`memory`], [`observation`] |
 //! | what an attempt used and did, and what stood in its way | [`usage`], [`dollars`], [`call`], [`trouble`] |
 //! | what a run may use, and what a word without proof is worth | [`budget`], [`evidence`] |
+//! | on which branch a run works | [`lane`] |
 //! | whether an agent runs in circles | [`stuck`] |
 //! | whether the tests and the check of an item became weaker | [`weakening`] |
 //! | what an invocation of a run hands on to the next | [`flags`] |
@@ -54,6 +55,7 @@ pub mod id;
 pub mod item;
 pub mod iteration_hook;
 pub mod journal;
+pub mod lane;
 pub mod memory;
 pub mod name;
 pub mod named_paths;

@@ -153,6 +153,7 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         | Command::AskAboutFile { .. }
         | Command::SettleFile { .. }
         | Command::TakeRun { .. }
+        | Command::TargetRun { .. }
         | Command::ContinueRun { .. }
         | Command::ReleaseRun { .. }
         | Command::PauseRun { .. }
@@ -198,7 +199,7 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::Standings(*run));
         }
-        Command::PauseRun { .. } | Command::InterruptRun { .. } => {}
+        Command::PauseRun { .. } | Command::InterruptRun { .. } | Command::TargetRun { .. } => {}
         Command::TakeRun { run, .. } | Command::AskPause { run } | Command::AskStop { run } => {
             rows.push(Need::LeaseExpiry(*run));
         }

@@ -37,6 +37,14 @@ pub enum Refusal {
         /// The run's name.
         name: String,
     },
+    /// The work of the run goes to another branch.
+    #[error("run `{name}` works on branch `{branch}`")]
+    Targeted {
+        /// The run's name.
+        name: String,
+        /// The branch.
+        branch: String,
+    },
     /// The run is not in a state in which this can be done.
     #[error("run `{name}` is {state}")]
     RunState {

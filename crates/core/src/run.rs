@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::Claims;
 use crate::flags::RunFlags;
 use crate::id::{Node, RunId};
+use crate::lane::TargetRow;
 use crate::native::Native;
 use crate::plan::Order;
 use crate::policy::{Limits, Policy};
@@ -211,4 +212,7 @@ pub struct RunRow {
     /// The item whose attempt ended last, when a hook of the user's refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook_refused: Option<Node>,
+    /// The branch that its work goes to; none where that is what was checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Box<TargetRow>>,
 }

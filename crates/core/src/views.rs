@@ -23,6 +23,7 @@ use crate::item::{
 };
 use crate::iteration_hook::{note_end, note_start};
 use crate::journal::Stamp;
+use crate::lane::TargetRow;
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::name::{NameRow, Named, Space};
 
@@ -45,6 +46,7 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::LeaseLost { run, .. }
         | Event::LeaseReleased { run, .. }
         | Event::RunStarted { run, .. }
+        | Event::RunTargeted { run, .. }
         | Event::RunMoved { run, .. }
         | Event::RunAsked { run, .. } => vec![Key::Run(*run)],
         Event::AttemptStarted {
@@ -231,6 +233,21 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             row.tasks = 0;
             row.started_at.get_or_insert(stamp.time);
         }
+        Event::RunTargeted {
+            branch,
+            base,
+            onto,
+            path,
+            ..
+        } => {
+            row.target = Some(Box::new(TargetRow {
+                branch: branch.clone(),
+                base: base.clone(),
+                tip: base.clone(),
+                onto: onto.clone(),
+                path: path.clone(),
+            }));
+        }
         Event::RunMoved {
             to,
             pause,
@@ -396,6 +413,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         spend_by_model: BTreeMap::new(),
         has_counted: false,
         hook_refused: None,
+        target: None,
     }
 }
 
@@ -604,6 +622,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::LeaseLost { .. }
         | Event::LeaseReleased { .. }
         | Event::RunStarted { .. }
+        | Event::RunTargeted { .. }
         | Event::RunMoved { .. }
         | Event::RunAsked { .. }
         | Event::RunChanged(_)

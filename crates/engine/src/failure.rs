@@ -337,6 +337,8 @@ impl From<Refusal> for Failure {
             }
             Refusal::Fenced { name } => Self::new("run.fenced", message)
                 .hint(format!("see who does with `piton status {}`", quote(&name))),
+            Refusal::Targeted { name, .. } => Self::new("run.state", message)
+                .hint(format!("see where it stands with `piton status {}`", quote(&name))),
             Refusal::ItemState { node, state, until } => {
                 let message = match until {
                     Some(until) => {

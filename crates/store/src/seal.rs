@@ -106,6 +106,7 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         Event::RunPlanned(_)
         | Event::ItemPlanned(_)
         | Event::RunStarted { .. }
+        | Event::RunTargeted { .. }
         | Event::RunMoved { .. }
         | Event::RunAsked { .. }
         | Event::AttemptStarted { .. }

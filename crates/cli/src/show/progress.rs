@@ -111,6 +111,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::LeaseLost { .. }
         | Event::LeaseReleased { .. }
         | Event::RunStarted { .. }
+        | Event::RunTargeted { .. }
         | Event::RunAsked { .. }
         | Event::AttemptEnded { .. }
         | Event::AttemptJudged { .. }

@@ -138,6 +138,7 @@ impl<'a> Story<'a> {
             | Event::LeaseLost { .. }
             | Event::LeaseReleased { .. }
             | Event::RunStarted { .. }
+            | Event::RunTargeted { .. }
             | Event::RunMoved { .. }
             | Event::RunAsked { .. }
             | Event::AttemptStarted { .. }

@@ -48,6 +48,13 @@ impl Event {
                 owner: _,
                 token: _,
             }
+            | Self::RunTargeted {
+                run: _,
+                branch: _,
+                base: _,
+                onto: _,
+                path: _,
+            }
             | Self::LeaseLost {
                 run: _,
                 owner: _,

@@ -290,6 +290,7 @@ impl Wanted {
             | Event::LeaseLost { .. }
             | Event::LeaseReleased { .. }
             | Event::RunStarted { .. }
+            | Event::RunTargeted { .. }
             | Event::RunMoved { .. }
             | Event::RunAsked { .. }
             | Event::AttemptStarted { .. }
