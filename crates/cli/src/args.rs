@@ -431,6 +431,14 @@ pub(crate) enum PlanCommand {
         #[arg(long)]
         why: Option<String>,
     },
+    /// Remove the worktree of a run, if nothing in it is uncommitted; its branch stays
+    #[command(
+        after_help = "Examples:\n  piton plan clean 2026-01-15_auth\n  piton plan clean sprints/2026-01-15_auth"
+    )]
+    Clean {
+        /// The run: its name, or the path of its plan
+        run: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

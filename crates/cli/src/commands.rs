@@ -22,6 +22,7 @@ use piton_engine::caller;
 use piton_engine::config::VerdictBy;
 use piton_engine::item_view::{ItemView, item_of_event, named};
 use piton_engine::runner::exit_of;
+use piton_engine::verbs::clean::clean;
 use piton_engine::verbs::compile::{Compiled, Target, check_plan, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
 use piton_engine::verbs::inbox::Decided;
@@ -613,6 +614,22 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
         PlanCommand::Retry { node, why } => {
             let outcome = control::node(world, &node, NodeWish::Retry, why)?;
             Ok(show_outcome(&outcome, output))
+        }
+        PlanCommand::Clean { run } => {
+            let removed = clean(world, &run, &mut |notice| {
+                notify(world, &notice, output);
+            })?;
+            if output.json {
+                output.json(&serde_json::json!({ "worktree": removed }));
+            } else if let Some(removed) = removed {
+                let (path, branch) = (removed.path.display(), removed.branch);
+                output.note(&format!(
+                    "removed the worktree {path}; its work is on the branch {branch}"
+                ));
+            } else {
+                output.note("there is no worktree of its own");
+            }
+            Ok(Exit::Done)
         }
     }
 }

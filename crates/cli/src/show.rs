@@ -4,6 +4,7 @@ pub(crate) mod account;
 pub(crate) mod attempt;
 pub(crate) mod costs;
 pub(crate) mod item;
+pub(crate) mod place;
 pub(crate) mod problems;
 pub(crate) mod progress;
 pub(crate) mod status;

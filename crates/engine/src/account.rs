@@ -17,8 +17,10 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::item_view::{ItemView, Viewer, is_worked_on_itself, open_question, unfinished_needs};
+use crate::project::Project;
 use crate::session::Session;
 use crate::verbs::control::start;
+use crate::worktree::WorkPlace;
 use crate::world::World;
 
 /// So many of the last lines of what failed are told.
@@ -60,6 +62,9 @@ pub struct Account {
     /// What its attempts used.
     #[serde(skip_serializing_if = "Spend::is_empty")]
     pub spend: Spend,
+    /// Where its work is; none of a run that is worked on in place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<WorkPlace>,
 }
 
 /// An item in an account.
@@ -107,7 +112,8 @@ pub fn account_of_run(
         live: false,
         current: None,
     };
-    Ok(Account::of_run(&viewer, run))
+    let account = Account::of_run(&viewer, run);
+    Ok(account.map(|account| account.in_project(&session.project, &rows.tables, run)))
 }
 
 impl Account {
@@ -132,12 +138,21 @@ impl Account {
             left: Vec::new(),
             work_s: 0,
             spend: row.spend.clone().with_fresh_input(),
+            place: None,
         };
         let mut causes = Causes::default();
         for item in tables.tree(run) {
             account.add(viewer, item, &mut causes);
         }
         Some(account)
+    }
+
+    /// The same with where the work is.
+    #[must_use]
+    pub fn in_project(mut self, project: &Project, tables: &Tables, run: RunId) -> Self {
+        let row = tables.run(run);
+        self.place = row.and_then(|row| WorkPlace::of_run(project, row));
+        self
     }
 
     /// How many items are done.

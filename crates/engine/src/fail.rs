@@ -14,6 +14,9 @@ pub const POINTS: &[&str] = &[
     "run.present-kept",
     "run.set-aside",
     "run.planned",
+    // The worktree of the run is made.
+    "worktree.before-add",
+    "worktree.added",
     // The run is taken.
     "run.locked",
     "run.leased",
@@ -70,6 +73,7 @@ pub const POINTS: &[&str] = &[
     // The end.
     "run.over",
     "run.released",
+    "worktree.before-remove",
 ];
 
 #[cfg(test)]

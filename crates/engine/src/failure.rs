@@ -68,6 +68,7 @@ pub const CODES: &[(&str, Exit)] = &[
     ("file.unwritable", Exit::Fault),
     ("git.dirty", Exit::No),
     ("git.missing", Exit::Fault),
+    ("git.no_commit", Exit::No),
     ("item.being_worked_on", Exit::Busy),
     ("item.not_planned", Exit::No),
     ("item.state", Exit::No),
@@ -101,6 +102,11 @@ pub const CODES: &[(&str, Exit)] = &[
     ("store.network", Exit::Fault),
     ("store.newer", Exit::Damaged),
     ("usage", Exit::Usage),
+    ("worktree.dirty", Exit::No),
+    ("worktree.failed", Exit::Fault),
+    ("worktree.gone", Exit::No),
+    ("worktree.locked", Exit::No),
+    ("worktree.taken", Exit::No),
 ];
 
 /// Why a verb was not carried out.

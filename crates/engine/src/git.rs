@@ -11,6 +11,7 @@ mod settings;
 mod trees;
 mod unfinished;
 mod user_name;
+mod worktrees;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -38,6 +39,10 @@ pub use self::saving::save_work;
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 pub use self::user_name::user_name;
+pub use self::worktrees::{
+    HALF_MADE, NewWorktree, Worktree, add_worktree, check_branch_name, finish_worktree, is_merged,
+    remove_worktree, worktrees,
+};
 
 /// Long enough for hooks that run a whole test suite.
 const TIMEOUT: Duration = Duration::from_secs(3_600);

@@ -39,6 +39,7 @@ pub mod text_change;
 mod unresolved;
 pub mod verbs;
 pub mod verify;
+pub mod worktree;
 pub mod world;
 
 pub use failure::{Exit, Failure, Findings};

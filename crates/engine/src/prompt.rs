@@ -107,6 +107,17 @@ pub enum ReportBy {
     Tool,
 }
 
+/// The worktree in which an agent works, where its run has one of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnWorktree {
+    /// Its folder.
+    pub path: String,
+    /// The branch that is checked out there.
+    pub branch: String,
+    /// The folder of the project, which is another work tree.
+    pub main: String,
+}
+
 /// Everything that a prompt is made of.
 #[derive(Clone, Debug)]
 pub struct Ingredients<'a> {
@@ -128,6 +139,8 @@ pub struct Ingredients<'a> {
     pub about: About,
     /// The check that follows where the item has none of its own.
     pub later_check: Option<LaterCheck>,
+    /// Where the agent works, where that is not the work tree of the project.
+    pub worktree: Option<OwnWorktree>,
     /// Who commits.
     pub commit_by: CommitBy,
     /// How the agent can report.
@@ -154,6 +167,7 @@ impl<'a> Ingredients<'a> {
             past: Past::default(),
             about: About::default(),
             later_check: None,
+            worktree: None,
             commit_by: CommitBy::default(),
             report_by: ReportBy::default(),
             pieces: Vec::new(),
@@ -245,6 +259,7 @@ fn whole(templates: &Templates, of: &Ingredients<'_>, role: &RoleParts) -> Strin
     texts.push(fill(&templates.header, HEADER));
     texts.push(fill(&templates.position, POSITION));
     texts.push(NOBODY_ANSWERS.to_owned());
+    texts.extend(of.worktree.as_ref().map(parts::worktree));
     texts.push(role.task.clone());
     texts.extend(role.check.clone());
     texts.extend(parts::done_before(of));

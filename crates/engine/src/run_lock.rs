@@ -173,15 +173,21 @@ impl RunLock {
 
     /// The living runner of another plan that works in the same work tree.
     fn other_in(&self, project: &Project) -> Option<LockHolder> {
-        let entries = fs::read_dir(folder(project)).ok()?.flatten();
-        let others = entries
-            .map(|entry| entry.path())
-            .filter(|path| *path != self.path);
-        let mut living = others.filter_map(|path| Some((holder_at(&path)?, path)));
-        let found = living
-            .find(|(holder, path)| holder.work_tree == project.work_tree && !is_free_at(path));
-        found.map(|(holder, _)| holder)
+        runner_in(project, Some(&self.path))
     }
+}
+
+/// The living runner of any plan that works in the work tree of `project`, but for
+/// the one of the lock at `own`.
+pub(crate) fn runner_in(project: &Project, own: Option<&Path>) -> Option<LockHolder> {
+    let entries = fs::read_dir(folder(project)).ok()?.flatten();
+    let others = entries
+        .map(|entry| entry.path())
+        .filter(|path| Some(path.as_path()) != own);
+    let mut living = others.filter_map(|path| Some((holder_at(&path)?, path)));
+    let found =
+        living.find(|(holder, path)| holder.work_tree == project.work_tree && !is_free_at(path));
+    found.map(|(holder, _)| holder)
 }
 
 /// Writes which process holds the lock, over the one that held it before.

@@ -63,6 +63,7 @@ use crate::prompt::Templates;
 use crate::session::Session;
 use crate::spool::Spool;
 use crate::verbs::run::support::refuse_unsupported;
+use crate::worktree::{self, WorktreeOrder};
 
 pub use self::left_behind::{clear_up, clear_up_locked, settle};
 pub(crate) use self::merging::let_go_after_merge;
@@ -120,6 +121,9 @@ pub struct Job {
     pub once: bool,
     /// Settings of the sprint that are passed over.
     pub ignore: Vec<String>,
+    /// The worktree in which it is worked on, where it has one of its own: the work
+    /// tree of the session, as soon as this is carried out.
+    pub worktree: Option<WorktreeOrder>,
 }
 
 enum Message {
@@ -215,7 +219,9 @@ fn start(
         let format = plan_format(&row.face);
         let enabled = format.map(|format| (format.unsupported)(row.native.as_ref()));
         refuse_unsupported(&enabled.unwrap_or_default(), &job.ignore)?;
-        refuse_dirty(session, &row)?;
+        if job.worktree.as_ref().is_none_or(WorktreeOrder::is_whole) {
+            refuse_dirty(session, &row)?;
+        }
     }
     let limits = row.policy.limits.overridden_by(&job.limits);
     let facts = Facts {
@@ -237,6 +243,13 @@ fn start(
     };
     let started = session.commit(&start, &facts)?;
     fail::point("run.leased");
+    if let Some(order) = &job.worktree {
+        let token = token_of(&started.events);
+        if let Err(failure) = order.carry_out(session, (run, token), tell) {
+            give_back(session, (run, token), &failure);
+            return Err(failure);
+        }
+    }
     let (tables, seen) = picture(session, run)?;
     let row = known(tables.run(run))?;
     let token = row.fence;
@@ -308,6 +321,30 @@ fn start(
         runner.abandon(failure);
     }
     result
+}
+
+/// The token with which a run was taken.
+fn token_of(events: &[Recorded]) -> u64 {
+    let mut token = 0;
+    for recorded in events {
+        if let Event::LeaseTaken { token: taken, .. } = &recorded.event {
+            token = *taken;
+        }
+    }
+    token
+}
+
+/// Gives a run back on which nobody can work.
+fn give_back(session: &Session<'_>, (run, token): (RunId, u64), failure: &Failure) {
+    let reason = failure.message.clone();
+    let facts = facts(session);
+    // Best effort: a lease that stays is taken by the next runner all the same.
+    session
+        .commit(&Command::InterruptRun { run, token, reason }, &facts)
+        .ok();
+    session
+        .commit(&Command::ReleaseRun { run, token }, &facts)
+        .ok();
 }
 
 fn known(row: Option<&RunRow>) -> Result<RunRow, Failure> {
@@ -389,7 +426,9 @@ fn own_files(project: &Project, face: &str, source: &str) -> Vec<git::Own> {
         return Vec::new();
     };
     let folder = project.absolute(source);
-    let Ok(folder) = folder.strip_prefix(&project.work_tree) else {
+    // A second work tree has the version of its branch, which is nobody's work.
+    let inner = folder.strip_prefix(&project.work_tree);
+    let Ok(folder) = inner.or_else(|_| folder.strip_prefix(&project.root)) else {
         return Vec::new();
     };
     let folder = folder.to_string_lossy();
@@ -457,16 +496,7 @@ impl Runner<'_, '_> {
                 Ok(Message::Exited(_) | Message::Committed(_)) | Err(_)
             ) {}
         }
-        let (run, token) = (self.row.id, self.lp.token());
-        let reason = failure.message.clone();
-        let facts = facts(self.session);
-        // Best effort: a lease that stays is taken by the next runner all the same.
-        self.session
-            .commit(&Command::InterruptRun { run, token, reason }, &facts)
-            .ok();
-        self.session
-            .commit(&Command::ReleaseRun { run, token }, &facts)
-            .ok();
+        give_back(self.session, (self.row.id, self.lp.token()), failure);
     }
 
     fn drive(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<RunRow, Failure> {
@@ -972,6 +1002,13 @@ impl Runner<'_, '_> {
                 result: Ok(None),
             }]);
         };
+        if worktree::is_missing(&self.session.project, &self.row) {
+            let why = "the worktree of the run is gone".to_owned();
+            return Ok(vec![Input::CommitEnded {
+                node: node.clone(),
+                result: Err(why),
+            }]);
+        }
         let item = item.clone();
         self.note_at_work(&item);
         let message = format!("{}: {}", self.sprint_id, item.id);

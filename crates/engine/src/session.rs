@@ -140,11 +140,29 @@ impl<'w> Session<'w> {
     ///
     /// When it is refused, or the store fails.
     pub fn tell(&self, command: &Command) -> Result<Committed, Failure> {
-        let holder = match command.run() {
-            Some(run) => self.holder(run)?,
-            None => HolderKnown::Nothing,
+        let facts = match command.run() {
+            Some(run) => self.facts_of_run(run, self.holder(run)?),
+            None => self.facts(HolderKnown::Nothing),
         };
-        Ok(self.commit(command, &self.facts(holder))?)
+        Ok(self.commit(command, &facts)?)
+    }
+
+    /// What commands about a run bring with them: its work is where the run is
+    /// worked on, wherever the caller is.
+    #[must_use]
+    pub fn facts_of_run(&self, run: RunId, holder: HolderKnown) -> Facts {
+        let facts = self.facts(holder);
+        // Where the store cannot be read, the command is not carried out either.
+        let rows = (run != RunId::PROJECT).then(|| self.load(&[Need::Run(run)]));
+        let rows = rows.and_then(Result::ok);
+        let row = rows.as_ref().and_then(|rows| rows.tables.run(run));
+        match row.filter(|row| row.target.is_some()) {
+            Some(row) => Facts {
+                checkout: git::checked_out(&self.project.of_run(row).work_tree),
+                ..facts
+            },
+            None => facts,
+        }
     }
 
     /// What the commands of the caller bring with them.

@@ -1,6 +1,7 @@
 //! The verbs: what people and programs ask of piton, as plain functions over
 //! plain data. The command line, and later HTTP and MCP, translate them.
 
+pub mod clean;
 pub mod compile;
 pub mod control;
 pub mod costs;
@@ -35,6 +36,7 @@ use crate::native_files::project_sync::{self, Waiting};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::session::Session;
+use crate::worktree::{self, Occasion};
 use crate::world::World;
 
 /// Whoever hears what a verb tells while it works.
@@ -50,6 +52,7 @@ fn session<'w>(world: &'w World, told: &mut Told<'_>) -> Result<Session<'w>, Fai
 /// found in them. Whatever becomes of them, what is stored is stored.
 fn follow_faces(session: &Session<'_>, told: &mut Told<'_>) {
     News::tell(&project_sync::follow(session), told);
+    worktree::clean_up(session, Occasion::Write, told);
 }
 
 /// The same where nothing more is going to happen for now.

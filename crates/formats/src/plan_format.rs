@@ -280,6 +280,28 @@ pub struct Issues {
     pub words: fn(&ItemRow) -> Option<IssueWords>,
 }
 
+/// When the worktree of a run is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorktreeCleanup {
+    /// When a person asks for it.
+    Never,
+    /// When the run is done.
+    OnComplete,
+    /// When its branch is merged into the one that it began on.
+    OnMerge,
+}
+
+/// A worktree of git in which a plan wants to be worked on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorktreeSettings {
+    /// The branch that is checked out there.
+    pub branch: String,
+    /// The folder, relative to that of the project.
+    pub path: String,
+    /// When it is removed.
+    pub cleanup: WorktreeCleanup,
+}
+
 /// How a plan is turned into another format, and made of one.
 #[derive(Clone, Copy)]
 pub struct Conversion {
@@ -332,6 +354,9 @@ pub struct PlanFormat {
     /// What a plan enables that piton does not do yet, given what only the
     /// format has.
     pub unsupported: fn(Option<&Native>) -> Vec<&'static str>,
+    /// The worktree in which it wants to be worked on, given what only the format
+    /// has.
+    pub worktree: fn(Option<&Native>) -> Option<WorktreeSettings>,
     /// Why its runs are not worked on; none where they are.
     pub not_run: Option<NotRun>,
     /// Which files of the project belong to a run, by their format.
@@ -381,6 +406,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     templates: |_, _| Templates::default(),
     title: |row| row.name.clone(),
     unsupported: |_| Vec::new(),
+    worktree: |_| None,
     not_run: None,
     companions: &[],
     conversions: &[],

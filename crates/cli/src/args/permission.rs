@@ -94,6 +94,7 @@ fn of_plan(command: &PlanCommand) -> Permission {
         PlanCommand::Check { .. } => Permission::new("piton plan check", Access::Read),
         PlanCommand::Skip { .. } => Permission::new("piton plan skip", Access::Person),
         PlanCommand::Retry { .. } => Permission::new("piton plan retry", Access::Person),
+        PlanCommand::Clean { .. } => Permission::new("piton plan clean", Access::Person),
     }
 }
 

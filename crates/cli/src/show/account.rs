@@ -8,6 +8,7 @@ use piton_engine::world::local_time_s;
 
 use super::costs::used;
 use super::item::behind;
+use super::place;
 use super::progress::first_line;
 use crate::output::{DIM, GREEN, RED, YELLOW};
 
@@ -58,6 +59,7 @@ pub(crate) fn lines(account: &Account) -> Vec<String> {
     if !spent.is_empty() {
         lines.push(format!("{DIM}{}{DIM:#}", spent.join("; ")));
     }
+    lines.extend(account.place.iter().flat_map(place::lines));
     lines
 }
 

@@ -63,6 +63,10 @@ pub(crate) fn report(run: &Report, now: Timestamp, finished: Finished) -> String
     if let Some(used) = used(&run.spend) {
         text.push_str(&format!("Used: {used}\n"));
     }
+    if let Some(place) = &run.place {
+        let lines = super::place::lines(place).join("\n      ");
+        text.push_str(&format!("Work: {lines}\n"));
+    }
     text.push_str(&format!(
         "Last activity: {} ago",
         seconds(run.last_activity, now)

@@ -115,6 +115,20 @@ fn dirty() -> Scratch {
     scratch
 }
 
+/// One that can be committed, and wants a worktree in `trees/demo`.
+fn with_worktree(agent: &str) -> Scratch {
+    let scratch = project(agent);
+    let worktree = "worktree: {enabled: true, branch: sprint/demo, path: trees/demo}\n";
+    scratch.sprint_with(worktree, PHASES);
+    scratch.write(".gitignore", "/trees/\n");
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", "begin"]);
+    scratch
+}
+
+/// The same worktree, made by a person.
+const ADD_WORKTREE: [&str; 6] = ["worktree", "add", "-q", "-b", "sprint/demo", "trees/demo"];
+
 fn with_progress(name: &str, text: &str) -> Scratch {
     let scratch = project("echo built");
     scratch.write(&format!("demo/{name}"), text);
@@ -174,6 +188,15 @@ const SITUATIONS: &[Situation] = &[
     Situation {
         page: "git.dirty",
         make: || Made::of(dirty(), RUN),
+        exits: &[0],
+    },
+    Situation {
+        page: "git.no_commit",
+        make: || {
+            let scratch = project("echo built");
+            scratch.sprint_with("worktree: {enabled: true}\n", PHASES);
+            Made::of(scratch, RUN)
+        },
         exits: &[0],
     },
     Situation {
@@ -270,7 +293,12 @@ const SITUATIONS: &[Situation] = &[
         page: "plan.unsupported",
         make: || {
             let scratch = project("echo built");
-            scratch.sprint_with("worktree: {enabled: true}\n", PHASES);
+            let path = ".claude/workflows/main.yaml";
+            let workflow = scratch.read(path);
+            scratch.write(
+                path,
+                &format!("{workflow}orchestration: {{enabled: true}}\n"),
+            );
             Made::of(scratch, RUN)
         },
         exits: &[0],
@@ -351,6 +379,46 @@ const SITUATIONS: &[Situation] = &[
         // They say what is damaged.
         exits: &[6, 6],
     },
+    Situation {
+        page: "worktree.dirty",
+        make: || {
+            let scratch = with_worktree("echo built");
+            scratch.git(&ADD_WORKTREE);
+            scratch.write("trees/demo/mine", "");
+            Made::of(scratch, RUN)
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "worktree.gone",
+        make: || {
+            let scratch = with_worktree("echo built");
+            scratch.run(&["--once"]);
+            scratch.git(&["worktree", "remove", "trees/demo"]);
+            scratch.git(&["branch", "-qD", "sprint/demo"]);
+            Made::of(scratch, RUN)
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "worktree.locked",
+        make: || {
+            let scratch = with_worktree("echo built");
+            scratch.git(&ADD_WORKTREE);
+            scratch.git(&["worktree", "lock", "trees/demo"]);
+            Made::of(scratch, RUN)
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "worktree.taken",
+        make: || {
+            let scratch = with_worktree("echo built");
+            scratch.write("trees/demo/mine", "");
+            Made::of(scratch, RUN)
+        },
+        exits: &[0],
+    },
 ];
 
 /// Pages whose hints are not typed here, and why.
@@ -389,6 +457,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("store.network", "needs a network file system"),
     ("store.newer", "needs a store of a later version"),
     ("usage", "names the option or the form that was meant"),
+    ("worktree.failed", "needs a git that fails"),
 ];
 
 #[test]

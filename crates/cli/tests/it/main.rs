@@ -62,3 +62,4 @@ mod states;
 mod takeover;
 mod three_ways;
 mod versions;
+mod worktrees;

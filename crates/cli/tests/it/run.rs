@@ -1320,9 +1320,7 @@ mod requests {
     #[test]
     fn what_piton_cannot_do_yet_is_refused_by_its_name_unless_ignored() {
         let scratch = Scratch::new();
-        scratch
-            .agent("echo fine")
-            .sprint_with("worktree: {enabled: true}\n", ONE);
+        scratch.agent("echo fine").sprint(ONE);
         let path = ".claude/workflows/main.yaml";
         let workflow = scratch.read(path);
         scratch.write(
@@ -1331,19 +1329,12 @@ mod requests {
         );
         let said = scratch.run(&[]);
         insta::assert_snapshot!(said.shown(&scratch), @r"
-        error: the sprint enables what piton does not do yet: worktree, orchestration [plan.unsupported]
-        hint: leave it out of the plan, or run without it: `piton run demo --agent ./agent.sh --verdict exit-status --ignore worktree --ignore orchestration`
+        error: the sprint enables what piton does not do yet: orchestration [plan.unsupported]
+        hint: leave it out of the plan, or run without it: `piton run demo --agent ./agent.sh --verdict exit-status --ignore orchestration`
         [exit 1]
         ");
         assert!(!scratch.has(".piton"));
-        let said = scratch.run(&["--ignore", "worktree"]);
-        assert_eq!(said.exit, 1);
-        assert!(
-            said.err.contains("not do yet: orchestration ["),
-            "{}",
-            said.err
-        );
-        let said = scratch.run(&["--ignore", "worktree", "--ignore", "orchestration"]);
+        let said = scratch.run(&["--ignore", "orchestration"]);
         assert_eq!(said.exit, 0, "{}", said.err);
     }
 

@@ -120,7 +120,7 @@ impl PlanSync {
             took: SignedDuration::ZERO,
             behind: true,
             plain: None,
-            project: session.project.clone(),
+            project: session.project.of_run(row),
             told: false,
             waits: None,
             at_work: None,

@@ -423,7 +423,7 @@ pub(super) fn commit(native: &impl NativeFile, command: &Command) -> Result<Comm
 pub(super) fn facts(native: &impl NativeFile) -> Facts {
     Facts {
         actor: Actor::File(native.path().to_owned()),
-        ..native.session().facts(native.holder())
+        ..native.session().facts_of_run(native.run(), native.holder())
     }
 }
 

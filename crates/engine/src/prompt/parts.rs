@@ -9,7 +9,7 @@ use piton_core::prepare::{Note, Section};
 use piton_core::quote::{fenced, first_line, indented, listed, quoted, shortened};
 
 use super::recovery;
-use super::{CommitBy, DoneItem, GOES_ON, Ingredients, Templates};
+use super::{CommitBy, DoneItem, GOES_ON, Ingredients, OwnWorktree, Templates};
 
 /// Most characters of the last failure, and of the output of a check.
 pub(super) const ERROR_CHARS_MAX: usize = 6_000;
@@ -46,6 +46,14 @@ fn notes(of: &Ingredients<'_>, section: Section) -> String {
         .filter(|note| note.section == section)
         .map(Note::in_markdown)
         .collect()
+}
+
+/// Where the agent works. The paths of the plan may be those of the main work tree.
+pub(super) fn worktree(place: &OwnWorktree) -> String {
+    let OwnWorktree { path, branch, main } = place;
+    format!(
+        "## Where you work\n\nYou are in `{path}`, a worktree of git with the branch `{branch}`. Read and change the files here, by paths relative to this folder, and stay on this branch. `{main}` is another work tree of the same repository: leave its files alone."
+    )
 }
 
 /// The task of a worker, and what it is a part of.

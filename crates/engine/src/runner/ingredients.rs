@@ -21,7 +21,9 @@ use crate::failure::Failure;
 use crate::git;
 use crate::notice::Notice;
 use crate::preparing::{self, BlockersOf, PrepareRequest, TOKENS};
-use crate::prompt::{self, CommitBy, DoneItem, Ingredients, LaterCheck, Level, Past, ReportBy};
+use crate::prompt::{
+    self, CommitBy, DoneItem, Ingredients, LaterCheck, Level, OwnWorktree, Past, ReportBy,
+};
 
 /// So many items that were done are told.
 const DONE_MAX: usize = 8;
@@ -58,6 +60,7 @@ impl Runner<'_, '_> {
                 About::default()
             },
             later_check: self.later_check(item),
+            worktree: self.own_worktree(),
             commit_by: self.commit_by(),
             report_by: self.report_by(),
             pieces: self.pieces_of(item),
@@ -173,6 +176,17 @@ impl Runner<'_, '_> {
                 node: row.node.clone(),
                 script: script.clone(),
             })
+        })
+    }
+
+    fn own_worktree(&self) -> Option<OwnWorktree> {
+        let project = &self.session.project;
+        let target = self.row.target.as_deref()?;
+        target.path.as_ref()?;
+        Some(OwnWorktree {
+            path: project.work_tree.display().to_string(),
+            branch: target.branch.clone(),
+            main: project.root.display().to_string(),
         })
     }
 

@@ -229,6 +229,7 @@ pub fn settle(
         let world = session.world.knowing(&config);
         if let Some(mut session) = Session::write(&world, &session.project.root)? {
             session.project.work_tree = work_tree.unwrap_or(session.project.work_tree);
+            session.project = session.project.of_run(&row);
             let attempt = tables.open_attempts().next();
             work(&session, settling_job(run, &config, attempt)?, tell)?;
         }
@@ -262,5 +263,6 @@ fn settling_job(run: RunId, config: &Config, attempt: Option<&AttemptRow>) -> Re
         wait: false,
         once: false,
         ignore: Vec::new(),
+        worktree: None,
     })
 }

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::git;
 use crate::history::{self, Keeps};
 use crate::native_files::plan_sync::PlanSync;
+use crate::project::Project;
 use crate::session::Session;
 
 /// How many letters of a commit name it to people.
@@ -25,7 +26,7 @@ impl Runner<'_, '_> {
     pub(super) fn ask_for_merge(&mut self) -> Result<(), Failure> {
         let (session, run) = (self.session, self.row.id);
         let looking = Looking {
-            session,
+            project: session.project.clone(),
             run,
             tables: self.lp.tables(),
             others: &self.other_runs,
@@ -54,7 +55,7 @@ pub(crate) fn let_go_after_merge(session: &Session<'_>, row: &RunRow) -> Result<
     // Without its file, what git knows of the commits has to do.
     let mut mirror = PlanSync::open(session, row, &tables).ok().flatten();
     let looking = Looking {
-        session,
+        project: session.project.of_run(row),
         run: row.id,
         tables: &tables,
         others: &OtherRuns::load(session, row)?,
@@ -97,19 +98,19 @@ fn asked(tables: &Tables, run: RunId) -> BTreeSet<&Node> {
 }
 
 /// A look at which items of a run have to wait for a merge.
-struct Looking<'l, 's> {
-    session: &'l Session<'s>,
+struct Looking<'l> {
+    project: Project,
     run: RunId,
     tables: &'l Tables,
     others: &'l OtherRuns,
 }
 
-impl Looking<'_, '_> {
+impl Looking<'_> {
     /// The items that have to wait for a merge; none where they do already.
     /// Whoever was answered is not held up again.
     fn new_needs(&self, mirror: Option<&mut PlanSync>) -> Option<Needs> {
         let (tables, run) = (self.tables, self.run);
-        let here = git::checked_out(&self.session.project.work_tree)?;
+        let here = git::checked_out(&self.project.work_tree)?;
         let asked = asked(tables, run);
         let is_there = |row: &ItemRow| history::is_of_other_branch(row, &here);
         let own = tables.items(run).any(is_there);
@@ -151,7 +152,7 @@ impl Looking<'_, '_> {
         if open.is_empty() {
             return (items, merged);
         }
-        let works = self.others.works(&self.session.project, here);
+        let works = self.others.works(&self.project, here);
         for row in open {
             let Some(work) = works.get(&row.node) else {
                 continue;
@@ -191,7 +192,7 @@ impl Looking<'_, '_> {
         let of = (tables, run);
         let elsewhere = match mirror {
             Some(mirror) => mirror.done_elsewhere(here, tables),
-            None => history::committed_elsewhere(&self.session.project, here, of, Keeps::Yes),
+            None => history::committed_elsewhere(&self.project, here, of, Keeps::Yes),
         };
         let branch_of = |node: &Node| {
             let below = |at: &&Node| at.is_within(node);
@@ -217,7 +218,7 @@ impl Looking<'_, '_> {
             return None;
         }
         // A branch may be renamed or gone: its commit can be merged all the same.
-        let is_there = git::tip_of(&self.session.project.work_tree, &branch).is_some();
+        let is_there = git::tip_of(&self.project.work_tree, &branch).is_some();
         let commit = row.commits.last().filter(|_| !is_there);
         let short = |commit: &String| commit.get(..SHORT_COMMIT).unwrap_or(commit).to_owned();
         Some(commit.map_or(branch, short))

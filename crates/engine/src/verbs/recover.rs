@@ -44,7 +44,7 @@ pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<Recov
         ))
     };
     let failure = failure.map(str::trim).filter(|text| !text.is_empty());
-    let Some(session) = Session::read(world, &world.cwd)? else {
+    let Some(mut session) = Session::read(world, &world.cwd)? else {
         return Err(Failure::new("store.missing", "nothing is recorded here")
             .hint("`piton init`, `piton record` or `piton run PLAN` begins a journal"));
     };
@@ -54,9 +54,13 @@ pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<Recov
         None => known_item(&session, item)?,
     };
     let rows = session.load(&[
+        Need::Run(meant.run),
         Need::AttemptsAt(meant.run, meant.node.clone()),
         Need::Line(meant.run, meant.node.clone()),
     ])?;
+    if let Some(row) = rows.tables.run(meant.run) {
+        session.project = session.project.of_run(row);
+    }
     let item_row = rows.tables.item(meant.run, &meant.node);
     let attempts: Vec<&AttemptRow> = rows.tables.attempts().collect();
     let known = known(item_row, &attempts);

@@ -18,7 +18,7 @@ use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
 use piton_core::run::Pause;
 use piton_core::standing::Standings;
-use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState};
+use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::{plan_format, plan_kind, plans_in_words};
 
@@ -47,6 +47,7 @@ use crate::runner::{self, Aim, Job};
 use crate::session::{self, Session, open_runs, replaced_by};
 use crate::shell::quote;
 use crate::standing::RunStanding;
+use crate::worktree::{self, Occasion, WorktreeOrder};
 use crate::world::{self, World};
 
 /// What `piton run` is asked for.
@@ -186,7 +187,10 @@ fn work(
         Prepared::Fresh(fresh) => {
             // First this: an agent at work changes the work tree.
             refuse_held(world, &target.project, prepared.plan())?;
-            fresh.refuse_dirty(&target.project)?;
+            // Nor is one recorded whose worktree cannot be made.
+            if prepared.worktree(&target.project, request, None)?.is_none() {
+                fresh.refuse_dirty(&target.project)?;
+            }
         }
     }
     if !taken_over.is_empty() {
@@ -199,7 +203,7 @@ fn work(
     let program: Rc<dyn Agent> = agents::named(config, &agent)?.into();
     let verdict = agents::verdict_by(config, &agent, request.verdict)?;
     check_program(world, &target.project, request.model.as_deref(), &*program)?;
-    let session = Session::create(world, target.project.clone(), &mut |text| {
+    let mut session = Session::create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;
     let plan = prepared.plan();
@@ -216,7 +220,13 @@ fn work(
     } else {
         TreeSharing::Refused
     };
-    enter_tree(&session, &lock, prepared.name(), sharing)?;
+    let items = session.load(&[Need::Tree(prepared.run())])?.tables;
+    let worktree = prepared.worktree(&session.project, request, Some(&items))?;
+    let main = session.project.clone();
+    let project = worktree
+        .as_ref()
+        .map_or(main.clone(), |order| order.project(&main));
+    enter_tree(&project, &lock, prepared.name(), sharing)?;
     let (run, source) = (prepared.run(), prepared.plan().1.to_owned());
     for row in session.runs()? {
         // What gives way to this run may still have an agent at work here.
@@ -241,6 +251,8 @@ fn work(
     if let Some(row) = row.filter(|row| row.state == RunState::Done) {
         return Ok(Answer::Finished(ended(&session, row)?));
     }
+    // Where the runner works, once it has made that.
+    session.project = project;
     fail::point("run.locked");
     for former in config.claims.former_names() {
         tell(Notice::Said(&former));
@@ -272,11 +284,13 @@ fn work(
         wait: request.wait,
         once: request.once,
         ignore: request.ignore.clone(),
+        worktree,
     };
     let row = runner::work(&session, job, tell)?;
     drop(lock);
     // That the run is over is shown as well.
     super::follow_faces(&session, tell);
+    worktree::clean_up(&session, Occasion::EndOfRun, tell);
     let is_old = row.state == RunState::Done && row.invocations == 0;
     let ended = ended(&session, row)?;
     Ok(if is_old {
@@ -299,7 +313,8 @@ fn ended(session: &Session<'_>, row: RunRow) -> Result<Box<Ended>, Failure> {
         live: false,
         current: None,
     };
-    let account = Account::of_run(&viewer, row.id);
+    let account = Account::of_run(&viewer, row.id)
+        .map(|account| account.in_project(&session.project, &rows.tables, row.id));
     let stopped = matches!(row.state, RunState::Waiting | RunState::Blocked) && row.pause.is_none();
     let is_ready = Standings::of_items(rows.tables.tree(row.id)).active > 0;
     Ok(Box::new(Ended {
@@ -409,6 +424,10 @@ fn at_rest(
             Some(session) => open_questions(&session, row.id)?,
             None => Vec::new(),
         };
+        // Its runner may have died before it came to that.
+        if let Some(session) = Session::write(world, &project.root)? {
+            worktree::clean_up(&session, Occasion::EndOfRun, tell);
+        }
         let row = row.clone();
         let account = None;
         return Ok(Some(Answer::Finished(Box::new(Ended {
@@ -437,12 +456,12 @@ fn take_lock(
 /// Refuses to work where another runner works: each would take what the other
 /// changes for its own.
 fn enter_tree(
-    session: &Session<'_>,
+    project: &Project,
     lock: &run_lock::RunLock,
     run: &str,
     sharing: TreeSharing,
 ) -> Result<(), Failure> {
-    let Some(other) = lock.enter_tree(&session.project, run, sharing)? else {
+    let Some(other) = lock.enter_tree(project, run, sharing)? else {
         return Ok(());
     };
     let message = format!(
@@ -820,6 +839,21 @@ impl Prepared {
             Self::Known(row) => !is_as_written(project, row),
             Self::Fresh(_) => true,
         }
+    }
+
+    /// The worktree that it wants or has, as things stand.
+    fn worktree(
+        &self,
+        project: &Project,
+        request: &Request,
+        items: Option<&Tables>,
+    ) -> Result<Option<WorktreeOrder>, Failure> {
+        let (row, of) = match self {
+            Self::Known(row) => (Some(&**row), (&*row.face, row.native.as_ref())),
+            Self::Fresh(fresh) => (None, (&*fresh.plan.face, fresh.plan.native.as_ref())),
+        };
+        let wanted = worktree::wanted(of, &request.ignore);
+        WorktreeOrder::look(project, row.zip(items), wanted)
     }
 
     fn plan(&self) -> Plan<'_> {

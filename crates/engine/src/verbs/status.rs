@@ -25,6 +25,7 @@ use crate::native_files::plan_sync::{claimed_in_words, other_plan_in_file};
 use crate::session::{Session, open_runs};
 use crate::shell::quote;
 use crate::standing::RunStanding;
+use crate::worktree::WorkPlace;
 use crate::world::World;
 
 /// How a run stands, in one line.
@@ -115,6 +116,9 @@ pub struct Report {
     pub flags: RunFlags,
     /// The questions that wait for a person.
     pub decisions: Vec<DecisionRow>,
+    /// Where its work is; absent for a run that is worked on in place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<WorkPlace>,
     /// Its items, in tree order.
     pub nodes: Vec<ItemView>,
     /// What somebody should look at.
@@ -248,6 +252,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
             .filter(|_| standing.is_live)
             .map(|holder| holder.owner.clone()),
         flags: row.flags.clone(),
+        place: WorkPlace::of_run(&session.project, row),
         warnings: other_plan
             .into_iter()
             .chain(warnings(session, tables, row))

@@ -6,7 +6,7 @@ use piton_core::Tables;
 use super::{
     Exporter, FACE, Layout, PROGRESS_SHAPE, PhaseNode, Progress, SPRINT_SHAPE, WORKFLOW_SHAPE,
     convert, detect_layout, edits, edits_without_base, import, name_of_node, native,
-    parse_progress, render_progress, update_progress,
+    parse_progress, render_progress, update_progress, worktree,
 };
 use crate::face::{CannotShow, Detected};
 use crate::format::{ANYWHERE, Format, Role, Strict, UNNAMED, faults_of_yaml, has_key};
@@ -77,6 +77,7 @@ pub static PLAN: PlanFormat = PlanFormat {
     templates: |native, _| templates(&native::sprint(native)),
     title: |row| native::sprint(row.native.as_ref()).sprint_id,
     unsupported: |native| unsupported(&native::sprint(native)),
+    worktree: |native| worktree::settings(&native::sprint(native)),
     conversions: convert::CONVERSIONS,
     title_of_native: name_of_node,
     ..IN_ONE_FILE
@@ -177,16 +178,11 @@ fn templates(settings: &Progress) -> Templates {
 type Asks = fn(&Progress) -> bool;
 
 /// What a sprint may ask for that piton cannot do yet, and how to see that it does.
-const UNSUPPORTED: &[(&str, Asks)] = &[
-    ("worktree", |progress| {
-        is_enabled(progress.worktree.as_ref())
-    }),
-    ("orchestration", |progress| {
-        is_enabled(progress.orchestration.as_ref())
-    }),
-];
+const UNSUPPORTED: &[(&str, Asks)] = &[("orchestration", |progress| {
+    is_enabled(progress.orchestration.as_ref())
+})];
 
-fn is_enabled(node: Option<&Node>) -> bool {
+pub(super) fn is_enabled(node: Option<&Node>) -> bool {
     node.and_then(|node| node.get("enabled"))
         .and_then(Node::as_bool)
         == Some(true)

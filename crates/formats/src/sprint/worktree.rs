@@ -1,7 +1,10 @@
 //! The worktree of a sprint: checks, and names filled in.
 
+use super::Progress;
 use super::checker::Checker;
 use super::field::{Path, Report, found};
+use super::formats::is_enabled;
+use crate::plan_format::{WorktreeCleanup, WorktreeSettings};
 use crate::yaml::Node;
 
 pub(super) const CLEANUP_MODES: &[&str] = &["never", "on-complete", "on-merge"];
@@ -197,6 +200,11 @@ pub(super) fn leading_date(text: &str) -> Option<&str> {
     fits.then_some(date)
 }
 
+/// The branch of a sprint that names none.
+const BRANCH: &str = "sprint/{sprint-id}";
+/// The folder of its worktree, where it names none.
+const PATH: &str = "../{sprint-id}-worktree";
+
 /// The `worktree` of `PROGRESS.yaml`; `None` when there is to be none. What
 /// the sprint says goes before what its workflow says.
 pub(super) fn resolve(sprint: &Node, workflow: &Node, names: &Names<'_>) -> Option<Node> {
@@ -228,14 +236,42 @@ pub(super) fn resolve(sprint: &Node, workflow: &Node, names: &Names<'_>) -> Opti
         ("enabled", Node::bool(true)),
         (
             "branch",
-            Node::string(place("branch", "branch-prefix", "sprint/{sprint-id}")),
+            Node::string(place("branch", "branch-prefix", BRANCH)),
         ),
-        (
-            "path",
-            Node::string(place("path", "path-prefix", "../{sprint-id}-worktree")),
-        ),
+        ("path", Node::string(place("path", "path-prefix", PATH))),
         ("cleanup", Node::string(cleanup)),
     ]))
+}
+
+/// The worktree that a sprint enables. What `PROGRESS.yaml` does not say is as if
+/// `SPRINT.yaml` had not said it.
+pub(super) fn settings(progress: &Progress) -> Option<WorktreeSettings> {
+    let node = progress.worktree.as_ref();
+    if !is_enabled(node) {
+        return None;
+    }
+    let names = Names {
+        sprint_id: &progress.sprint_id,
+        workflow: "",
+        today: "",
+    };
+    let text = |key: &str, otherwise: &str| {
+        let said = node.and_then(|node| node.get(key)?.as_str());
+        names.fill(
+            said.filter(|said| !said.trim().is_empty())
+                .unwrap_or(otherwise),
+        )
+    };
+    let cleanup = match text("cleanup", "").as_str() {
+        "never" => WorktreeCleanup::Never,
+        "on-merge" => WorktreeCleanup::OnMerge,
+        _ => WorktreeCleanup::OnComplete,
+    };
+    Some(WorktreeSettings {
+        branch: text("branch", BRANCH),
+        path: text("path", PATH),
+        cleanup,
+    })
 }
 
 #[cfg(test)]
@@ -252,6 +288,38 @@ mod tests {
         ] {
             assert!(!is_branch_name(bad), "{bad}");
         }
+    }
+
+    #[track_caller]
+    fn check(worktree: &str, expected: Option<(&str, &str, WorktreeCleanup)>) {
+        let text = format!(
+            "sprint-id: 2026-01-15_a\nstatus: not-started\nphases: []\nworktree: {worktree}\n"
+        );
+        let source = crate::problem::Source {
+            name: "PROGRESS.yaml",
+            text: &text,
+        };
+        let progress = super::super::parse_progress(source).0.expect("a sprint");
+        let found = settings(&progress);
+        let found = found.as_ref();
+        let found = found.map(|found| (&*found.branch, &*found.path, found.cleanup));
+        assert_eq!(found, expected, "{worktree}");
+    }
+
+    #[test]
+    fn what_progress_leaves_out_of_its_worktree_is_filled_in() {
+        use WorktreeCleanup::{Never, OnComplete, OnMerge};
+        check("{enabled: false, branch: a}", None);
+        let (branch, path) = ("sprint/2026-01-15_a", "../2026-01-15_a-worktree");
+        check("{enabled: true}", Some((branch, path, OnComplete)));
+        check(
+            "{enabled: true, branch: b, cleanup: on-merge}",
+            Some(("b", path, OnMerge)),
+        );
+        check(
+            "{enabled: true, path: 'trees/{sprint-name}', cleanup: never}",
+            Some((branch, "trees/a", Never)),
+        );
     }
 
     #[test]

@@ -9,7 +9,8 @@ const NOT_IN_A_RUN: &[&str] = &["backup.", "restore."];
 /// Failpoints that a short run does not come to; see [`super::survivors`].
 const ONLY_IN_A_LONG_RUN: &[&str] = &["heartbeat."];
 /// Failpoints of files that others write as well, see `archive` and `old_writers`,
-/// of large ones, see `large`, and of those that git tracks, see `branches`.
+/// of large ones, see `large`, and of those that git tracks, see `branches`; and
+/// those of worktrees, see `worktrees`.
 const WITH_OTHERS: &[&str] = &[
     "archive.",
     "migrate.",
@@ -19,6 +20,7 @@ const WITH_OTHERS: &[&str] = &[
     "mirror.edits-taken",
     "mirror.put-back",
     "progress.",
+    "worktree.",
 ];
 /// Failpoints of the pool of lanes, which the tests of the engine try.
 const OF_LANES: &[&str] = &["lane."];

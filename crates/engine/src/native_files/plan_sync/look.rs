@@ -289,7 +289,7 @@ impl NativeFile for PlanLook<'_, '_> {
     ) -> Result<(), Fault> {
         match holds {
             Holds::File => {
-                let by_person = self.session.facts(self.holder());
+                let by_person = self.session.facts_of_run(self.run, self.holder());
                 let has_base = self.own_base(file).is_some();
                 let found = self.with_presence(&changed, has_base);
                 let question = self.session.question_about(self.run, self.path)?;

@@ -1,0 +1,190 @@
+//! The work trees of a repository: which there are, and one more or less.
+
+use std::path::{Path, PathBuf};
+
+use super::{By, Failure, Said, change, git, last_line, tip_of};
+
+/// A work tree of a repository, the main one among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worktree {
+    /// Where it is, or was.
+    pub path: PathBuf,
+    /// The branch that is checked out; none where `HEAD` names a commit.
+    pub branch: Option<String>,
+    /// Why it is locked, which may be no word; none where it is not.
+    pub locked: Option<String>,
+}
+
+/// The reason for which git locks a work tree that it has not made to the end.
+pub const HALF_MADE: &str = "initializing";
+
+/// What is checked out in a new work tree.
+#[derive(Clone, Copy, Debug)]
+pub enum NewWorktree<'a> {
+    /// A branch that is there.
+    OfBranch(&'a str),
+    /// A new branch, which begins at a commit.
+    Begin {
+        /// Its name.
+        branch: &'a str,
+        /// The commit.
+        from: &'a str,
+    },
+}
+
+/// Refuses what git takes for no name of a branch, or what no branch can be called
+/// beside those that there are.
+///
+/// # Errors
+///
+/// When git cannot be started, or refuses the name.
+pub fn check_branch_name(work_tree: &Path, branch: &str) -> Result<(), Failure> {
+    let refused = |why: String| {
+        Err(Failure::new("worktree.taken", why)
+            .hint("name another `branch` under `worktree` in the plan"))
+    };
+    let full = format!("refs/heads/{branch}");
+    if branch.starts_with('-') || !git(work_tree, &["check-ref-format", &full])?.ok {
+        return refused(format!("`{branch}` is no name of a branch"));
+    }
+    // A branch is a file, and a file is no folder.
+    let mut above = Path::new(branch)
+        .ancestors()
+        .skip(1)
+        .filter_map(Path::to_str);
+    match above.find(|name| !name.is_empty() && tip_of(work_tree, name).is_some()) {
+        Some(name) => refused(format!(
+            "no branch can be called `{branch}` while there is one that is called `{name}`"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// All work trees of the repository, the main one first.
+///
+/// # Errors
+///
+/// When git cannot be started, or cannot say.
+pub fn worktrees(work_tree: &Path) -> Result<Vec<Worktree>, Failure> {
+    let said = git(work_tree, &["worktree", "list", "--porcelain"])?;
+    if !said.ok {
+        return Err(failed("git worktree list failed", &said));
+    }
+    Ok(parse(&said.out))
+}
+
+fn parse(text: &str) -> Vec<Worktree> {
+    let mut found: Vec<Worktree> = Vec::new();
+    for line in text.lines() {
+        let (key, value) = line.split_once(' ').unwrap_or((line, ""));
+        if key == "worktree" {
+            found.push(Worktree {
+                path: PathBuf::from(value),
+                ..Worktree::default()
+            });
+        }
+        let Some(last) = found.last_mut() else {
+            continue;
+        };
+        match key {
+            "branch" => {
+                let name = value.strip_prefix("refs/heads/").unwrap_or(value);
+                last.branch = Some(name.to_owned());
+            }
+            "locked" => last.locked = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Makes a work tree at `path`.
+///
+/// # Errors
+///
+/// When git cannot be started, or does not make it.
+pub fn add_worktree(
+    work_tree: &Path,
+    path: &Path,
+    new: NewWorktree<'_>,
+    by: &By<'_>,
+) -> Result<(), Failure> {
+    let path = path.to_string_lossy();
+    let mut args = vec!["worktree", "add", "--quiet"];
+    match new {
+        NewWorktree::OfBranch(branch) => args.extend(["--", &path, branch]),
+        NewWorktree::Begin { branch, from } => args.extend(["-b", branch, "--", &path, from]),
+    }
+    let said = change(work_tree, &args, by)?;
+    match said.ok {
+        true => Ok(()),
+        false => Err(failed("git makes no worktree", &said)),
+    }
+}
+
+/// Makes a work tree whole that git began to make, and unlocks it. Nothing may
+/// have been done in it.
+///
+/// # Errors
+///
+/// When git cannot be started, or does not do it.
+pub fn finish_worktree(path: &Path, by: &By<'_>) -> Result<(), Failure> {
+    let shown = path.to_string_lossy();
+    let unlock = ["worktree", "unlock", &shown];
+    for args in [&["reset", "--quiet", "--hard"], &unlock[..]] {
+        let said = change(path, args, by)?;
+        if !said.ok {
+            return Err(failed("git does not finish the worktree", &said));
+        }
+    }
+    Ok(())
+}
+
+/// Removes a work tree in which nothing is left that is not committed; or what
+/// git knows of one whose folder is gone. Why not, where git does not.
+///
+/// # Errors
+///
+/// When git cannot be started.
+pub fn remove_worktree(work_tree: &Path, path: &Path) -> Result<Result<(), String>, Failure> {
+    let path = path.to_string_lossy();
+    let said = git(work_tree, &["worktree", "remove", "--", &path])?;
+    Ok(if said.ok {
+        Ok(())
+    } else {
+        Err(last_line(&said))
+    })
+}
+
+/// Whether the history of `onto` has all of a branch. Not where git cannot say.
+#[must_use]
+pub fn is_merged(work_tree: &Path, branch: &str, onto: &str) -> bool {
+    let full = |name: &str| format!("refs/heads/{name}");
+    let (branch, onto) = (full(branch), full(onto));
+    let args = ["merge-base", "--is-ancestor", &branch, &onto];
+    git(work_tree, &args).is_ok_and(|said| said.ok)
+}
+
+fn failed(what: &str, said: &Said) -> Failure {
+    Failure::new("worktree.failed", format!("{what}: {}", last_line(said)))
+        .hint("mend what git says, and run again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worktrees_are_read_with_branch_and_lock() {
+        let text = "worktree /a b\nHEAD 1\nbranch refs/heads/x/y\nlocked\n\n\
+                    worktree /c\nHEAD 2\ndetached\nlocked on a stick\nprunable gone\n";
+        let found = parse(text);
+        let one = |path: &str, branch: Option<&str>, locked: &str| Worktree {
+            path: PathBuf::from(path),
+            branch: branch.map(str::to_owned),
+            locked: Some(locked.to_owned()),
+        };
+        let expected = [one("/a b", Some("x/y"), ""), one("/c", None, "on a stick")];
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,614 @@
+//! The worktree in which a run is worked on, where its plan wants one of its own.
+//!
+//! What is found decides what is done, so that a crash in the middle needs no
+//! case of its own: the branch and the folder are recorded before git makes
+//! them, and looked for again by the next runner. Nothing here is forced: what
+//! is not as it should be is refused with its place, and a worktree with changes
+//! stays.
+
+use std::path::{Component, Path, PathBuf};
+use std::slice;
+use std::time::Duration;
+
+use piton_core::lane::TargetRow;
+use piton_core::{Command, HolderKnown, ItemRow, RunId, RunRow, RunState, Tables};
+use piton_formats::plan_format::{WorktreeCleanup, WorktreeSettings};
+use piton_formats::registry::plan_format;
+use serde::Serialize;
+
+use crate::fail;
+use crate::failure::Failure;
+use crate::git::{self, By, HALF_MADE, NewWorktree, Worktree};
+use crate::notice::Notice;
+use crate::process::{self, Stop};
+use crate::project::Project;
+use crate::run_lock;
+use crate::session::Session;
+use crate::shell::quote;
+
+/// The key by which a person passes over it: `--ignore worktree`.
+pub(crate) const KEY: &str = "worktree";
+
+/// Most files that are named as changed.
+const NAMED_MAX: usize = 5;
+
+/// Where the work of a run goes, and what to type to look at it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkPlace {
+    /// The branch.
+    pub branch: String,
+    /// Its worktree, as long as that is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// The branch on which the work is to land, as long as that is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub onto: Option<String>,
+    /// What to type to see the commits.
+    pub log: String,
+    /// What to type to see what they change.
+    pub diff: String,
+    /// What to type to land the work, on the branch that it began on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<String>,
+}
+
+impl WorkPlace {
+    /// Where the work of a run goes; none where it is worked on in place.
+    #[must_use]
+    pub fn of_run(project: &Project, row: &RunRow) -> Option<Self> {
+        let target = row.target.as_deref()?;
+        // A branch that is gone was merged, or given up.
+        git::tip_of(&project.root, &target.branch)?;
+        let branch = quote(&target.branch);
+        let is_there = |name: &&String| git::tip_of(&project.root, name).is_some();
+        let onto = target.onto.as_ref().filter(is_there);
+        let from = quote(onto.unwrap_or(&target.base));
+        let merge = onto.map(|_| format!("git merge {branch}"));
+        Some(Self {
+            path: worktree_path(project, target).filter(|path| path.is_dir()),
+            onto: onto.cloned(),
+            log: format!("git log {from}..{branch}"),
+            diff: format!("git diff {from}...{branch}"),
+            merge,
+            branch: target.branch.clone(),
+        })
+    }
+}
+
+impl Project {
+    /// The project as the runner of a run sees it: with the worktree of the run as
+    /// its work tree, where the run has one that is there.
+    #[must_use]
+    pub fn of_run(&self, row: &RunRow) -> Self {
+        let target = row.target.as_deref();
+        let path = target.and_then(|target| worktree_path(self, target));
+        let mut project = self.clone();
+        if let Some(path) = path.filter(|path| path.join(".git").exists()) {
+            project.work_tree = path;
+        }
+        project
+    }
+}
+
+/// Whether a run has a worktree of its own, and `project` works elsewhere.
+pub(crate) fn is_missing(project: &Project, row: &RunRow) -> bool {
+    let target = row.target.as_deref();
+    let path = target.and_then(|target| worktree_path(project, target));
+    path.is_some_and(|path| path != project.work_tree)
+}
+
+/// The folder of the worktree of a run.
+fn worktree_path(project: &Project, target: &TargetRow) -> Option<PathBuf> {
+    Some(resolved(&project.root, target.path.as_deref()?))
+}
+
+/// A path as the file system has it, also of what is not there yet.
+fn resolved(root: &Path, path: &str) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in root.join(path).components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part @ (Component::Prefix(_) | Component::RootDir | Component::Normal(_)) => {
+                plain.push(part);
+            }
+        }
+    }
+    let there = plain.ancestors().find_map(|folder| {
+        let real = std::fs::canonicalize(folder).ok()?;
+        Some(real.join(plain.strip_prefix(folder).ok()?))
+    });
+    there.unwrap_or(plain).components().collect()
+}
+
+/// The worktree that the plan of a run wants; none where a person passes it over.
+#[must_use]
+pub(crate) fn wanted(
+    (face, native): (&str, Option<&piton_core::native::Native>),
+    ignore: &[String],
+) -> Option<WorktreeSettings> {
+    let format = plan_format(face)?;
+    let is_ignored = ignore.iter().any(|key| key == KEY);
+    (format.worktree)(native).filter(|_| !is_ignored)
+}
+
+/// The worktree of a run that is about to be worked on, and what is to be made of
+/// it.
+#[derive(Clone, Debug)]
+pub struct WorktreeOrder {
+    target: TargetRow,
+    path: PathBuf,
+    /// The run has recorded it before.
+    is_recorded: bool,
+    /// Something was done there before.
+    has_work: bool,
+    /// The work tree in which the branch begins.
+    from: PathBuf,
+    found: WorktreeFound,
+}
+
+/// What is there of a worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WorktreeFound {
+    /// Neither the branch nor the folder.
+    Nothing,
+    /// The branch, which is checked out nowhere.
+    Branch,
+    /// All of it.
+    Whole,
+    /// Git began to make it for this run, and was ended.
+    Half,
+    /// What git knows of a folder that is gone.
+    Record,
+}
+
+impl WorktreeOrder {
+    /// Looks at what is there for a run: its row and its items where the journal
+    /// knows it, and what its plan wants. None where it is worked on in place.
+    /// Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the worktree cannot be made or used, with the place and the reason.
+    pub(crate) fn look(
+        project: &Project,
+        known: Option<(&RunRow, &Tables)>,
+        wanted: Option<WorktreeSettings>,
+    ) -> Result<Option<Self>, Failure> {
+        let recorded = known.and_then(|(row, _)| row.target.as_deref());
+        let target = match (recorded, wanted) {
+            (Some(recorded), _) => recorded.clone(),
+            (None, Some(wanted)) => new_target(project, wanted)?,
+            (None, None) => return Ok(None),
+        };
+        let Some(path) = worktree_path(project, &target) else {
+            return Ok(None);
+        };
+        git::check_branch_name(&project.work_tree, &target.branch)?;
+        let is_done_there = |item: &ItemRow| {
+            let on = item.done_on.as_ref().and_then(|on| on.branch.as_ref());
+            on == Some(&target.branch)
+        };
+        let mut order = Self {
+            is_recorded: recorded.is_some(),
+            has_work: known.is_some_and(|(row, tables)| tables.tree(row.id).any(is_done_there)),
+            from: project.work_tree.clone(),
+            found: WorktreeFound::Nothing,
+            target,
+            path,
+        };
+        order.found = order.find(project)?;
+        Ok(Some(order))
+    }
+
+    /// Whether nothing is to be made.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.found == WorktreeFound::Whole
+    }
+
+    /// The project as it is once the order is carried out.
+    pub(crate) fn project(&self, project: &Project) -> Project {
+        Project {
+            work_tree: self.path.clone(),
+            ..project.clone()
+        }
+    }
+
+    fn find(&self, project: &Project) -> Result<WorktreeFound, Failure> {
+        let (branch, path) = (&self.target.branch, &self.path);
+        let all = git::worktrees(&project.work_tree)?;
+        let is_main = |tree: &Worktree| all.first() == Some(tree);
+        let of_branch = all.iter().find(|tree| tree.branch.as_ref() == Some(branch));
+        let at_path = all.iter().find(|tree| tree.path == *path);
+        if let Some(other) = of_branch.filter(|tree| tree.path != *path || is_main(tree)) {
+            return Err(self.checked_out_elsewhere(other));
+        }
+        if let Some(tree) = at_path {
+            if !path.exists() {
+                return match &tree.locked {
+                    Some(why) => Err(self.locked(why)),
+                    None => Ok(WorktreeFound::Record),
+                };
+            }
+            if !path.join(".git").is_file() {
+                return Err(self
+                    .taken(format!("{} has lost its `.git` file", path.display()))
+                    .hint(format!(
+                        "`git worktree repair {}`, and run again",
+                        self.quoted()
+                    )));
+            }
+            if tree.branch.as_ref() != Some(branch) {
+                return Err(self.other_tree(tree.branch.as_deref()));
+            }
+            return self.find_whole(tree);
+        }
+        let is_empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+        if path.symlink_metadata().is_ok() && !is_empty {
+            return Err(self.taken(format!(
+                "{} is no worktree of this repository",
+                path.display()
+            )));
+        }
+        self.find_branch(project)
+    }
+
+    /// The worktree of the branch, at its place.
+    fn find_whole(&self, tree: &Worktree) -> Result<WorktreeFound, Failure> {
+        match &tree.locked {
+            Some(why) if why == HALF_MADE && self.is_recorded && !self.has_work => {
+                return Ok(WorktreeFound::Half);
+            }
+            // A lock keeps git from removing it, and no work from going on.
+            Some(why) if !self.is_recorded => return Err(self.locked(why)),
+            Some(_) | None => {}
+        }
+        // What an attempt of this run left is its own.
+        if !self.is_recorded {
+            let changes = git::changes(&self.path, &[])?;
+            if !changes.is_empty() {
+                let (path, changes) = (self.path.display(), named(&changes));
+                return Err(Failure::new(
+                    "worktree.dirty",
+                    format!("the worktree {path} has changes that are not committed: {changes}"),
+                )
+                .hint(format!(
+                    "commit them there, or put them aside with `git -C {} stash --include-untracked`, and run again",
+                    self.quoted()
+                )));
+            }
+        }
+        Ok(WorktreeFound::Whole)
+    }
+
+    fn find_branch(&self, project: &Project) -> Result<WorktreeFound, Failure> {
+        let branch = &self.target.branch;
+        if git::tip_of(&project.work_tree, branch).is_some() {
+            return Ok(WorktreeFound::Branch);
+        }
+        if self.has_work {
+            let branch = quote(branch);
+            return Err(Failure::new(
+                "worktree.gone",
+                format!("the branch {branch} that this run works on is gone, and its worktree {} as well", self.path.display()),
+            )
+            .hint(format!(
+                "make the branch again at its last commit, which `git reflog --all` names: `git branch {branch} COMMIT`"
+            )));
+        }
+        Ok(WorktreeFound::Nothing)
+    }
+
+    fn quoted(&self) -> String {
+        quote(&self.path.to_string_lossy()).into_owned()
+    }
+
+    fn taken(&self, what: String) -> Failure {
+        let failure = Failure::new("worktree.taken", what);
+        match self.is_recorded {
+            true => failure.hint("move it elsewhere, or begin anew with `--recompile`"),
+            false => failure.hint(format!(
+                "name another `branch` or `path` under `worktree` in the plan, or run in the present work tree with `--ignore {KEY}`"
+            )),
+        }
+    }
+
+    fn checked_out_elsewhere(&self, other: &Worktree) -> Failure {
+        let (branch, path) = (&self.target.branch, other.path.display());
+        let failure = self.taken(format!("the branch `{branch}` is checked out in {path}"));
+        match other.path.exists() {
+            true => failure.hint(format!(
+                "check out another branch there (`git -C {} switch BRANCH`), or name another `branch` under `worktree` in the plan, and run again",
+                quote(&other.path.to_string_lossy())
+            )),
+            false => failure.hint(
+                "that folder is gone: `git worktree repair PATH` if it was moved, `git worktree prune` if it is not needed any more; then run again",
+            ),
+        }
+    }
+
+    fn other_tree(&self, branch: Option<&str>) -> Failure {
+        let path = self.path.display();
+        let has = branch.map_or("no branch".to_owned(), |branch| format!("`{branch}`"));
+        let failure = self.taken(format!(
+            "the worktree {path} has {has} checked out, and not `{}`",
+            self.target.branch
+        ));
+        if !self.is_recorded {
+            return failure;
+        }
+        failure.hint(format!(
+            "end what is under way there, then `git -C {} switch {}`, and run again",
+            self.quoted(),
+            quote(&self.target.branch)
+        ))
+    }
+
+    fn locked(&self, why: &str) -> Failure {
+        let (path, quoted) = (self.path.display(), self.quoted());
+        let why = match why {
+            "" => String::new(),
+            why => format!(": {why}"),
+        };
+        Failure::new(
+            "worktree.locked",
+            format!("the worktree {path} is locked{why}"),
+        )
+        .hint(format!("`git worktree unlock {quoted}`, and run again"))
+    }
+
+    /// Records the worktree of a run that is held with this token, and makes what is
+    /// missing of it.
+    ///
+    /// # Errors
+    ///
+    /// When the store or git fails, or something came into the way meanwhile.
+    pub(crate) fn carry_out(
+        &self,
+        session: &Session<'_>,
+        (run, token): (RunId, u64),
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<(), Failure> {
+        let project = Project {
+            work_tree: self.from.clone(),
+            ..session.project.clone()
+        };
+        let mark = process::own_mark(&format!("worktree-{run}"));
+        let mut found = self.found;
+        if self.is_recorded {
+            // A git that outlived a dead runner may still make it.
+            process::end_survivors(slice::from_ref(&mark), &[], Duration::from_secs(1));
+            found = self.find(&project)?;
+        }
+        let command = Command::TargetRun {
+            run,
+            token,
+            target: Box::new(self.target.clone()),
+        };
+        session.commit(&command, &session.world.facts(HolderKnown::Nothing))?;
+        fail::point("worktree.before-add");
+        let by = By {
+            mark: &mark,
+            stop: &Stop::default(),
+        };
+        self.make(&project, found, &by)?;
+        fail::point("worktree.added");
+        let (branch, path) = (&self.target.branch, self.path.display());
+        tell(Notice::Said(&match found {
+            WorktreeFound::Nothing => format!("made the branch {branch} and its worktree {path}"),
+            WorktreeFound::Branch | WorktreeFound::Record => {
+                format!("made the worktree {path} of the branch {branch}, which was there")
+            }
+            WorktreeFound::Whole | WorktreeFound::Half => {
+                format!("working in {path} on the branch {branch}")
+            }
+        }));
+        Ok(())
+    }
+
+    fn make(&self, project: &Project, found: WorktreeFound, by: &By<'_>) -> Result<(), Failure> {
+        let (tree, path) = (&project.work_tree, &self.path);
+        let branch = &*self.target.branch;
+        match found {
+            WorktreeFound::Whole => Ok(()),
+            WorktreeFound::Half => git::finish_worktree(path, by),
+            WorktreeFound::Nothing => {
+                let from = &*self.target.base;
+                git::add_worktree(tree, path, NewWorktree::Begin { branch, from }, by)
+            }
+            WorktreeFound::Branch => {
+                git::add_worktree(tree, path, NewWorktree::OfBranch(branch), by)
+            }
+            WorktreeFound::Record => {
+                if let Err(why) = git::remove_worktree(tree, path)? {
+                    return Err(self.taken(format!(
+                        "the worktree {} is gone, and git keeps its record: {why}",
+                        path.display()
+                    )));
+                }
+                self.make(project, self.find_branch(project)?, by)
+            }
+        }
+    }
+}
+
+/// The target of a run that has none yet: it begins at what is checked out.
+fn new_target(project: &Project, wanted: WorktreeSettings) -> Result<TargetRow, Failure> {
+    if !project.in_git {
+        return Err(Failure::new(
+            "git.missing",
+            "the sprint wants a worktree, and its folder is in no git repository",
+        )
+        .hint(format!(
+            "make one with `git init` and a first commit, or run without: `--ignore {KEY}`"
+        )));
+    }
+    let here = git::checked_out(&project.work_tree);
+    let onto = here.and_then(|here| here.branch);
+    let Some(base) = git::head(&project.work_tree)? else {
+        return Err(Failure::new(
+            "git.no_commit",
+            "the sprint wants a worktree, and the repository has no commit yet to begin at",
+        )
+        .hint(format!(
+            "make a first commit, or run in the present work tree with `--ignore {KEY}`"
+        )));
+    };
+    Ok(TargetRow {
+        branch: wanted.branch,
+        tip: base.clone(),
+        base,
+        onto,
+        path: Some(wanted.path),
+    })
+}
+
+fn named(files: &[String]) -> String {
+    let shown = files[..files.len().min(NAMED_MAX)].join(", ");
+    match files.len().saturating_sub(NAMED_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// When the worktrees of finished runs are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// An invocation of `piton run` is over.
+    EndOfRun,
+    /// Something was stored: a branch may have been merged since.
+    Write,
+    /// A person asks for it.
+    Asked,
+}
+
+/// Removes the worktrees of finished runs whose time has come. Who finds nothing
+/// of that starts no git.
+pub(crate) fn clean_up(
+    session: &Session<'_>,
+    occasion: Occasion,
+    tell: &mut dyn FnMut(Notice<'_>),
+) {
+    let runs = match session.runs() {
+        Ok(runs) => runs,
+        Err(failure) => {
+            tracing::info!(%failure, "the worktrees of runs are not looked at");
+            return;
+        }
+    };
+    let path_of = |row: &RunRow| row.target.as_ref().and_then(|target| target.path.clone());
+    // A later run may go on in the worktree of one that is done.
+    let open: Vec<String> = runs
+        .iter()
+        .filter(|row| row.state != RunState::Done)
+        .filter_map(path_of)
+        .collect();
+    let done = runs.iter().filter(|row| {
+        let path = path_of(row).filter(|path| !open.contains(path));
+        row.state == RunState::Done && path.is_some()
+    });
+    for row in done {
+        match remove(session, row, occasion) {
+            // Who works on something else is not told again and again.
+            Ok(Some(removed)) if removed.stays.is_some() && occasion == Occasion::Write => {}
+            Ok(Some(removed)) => removed.tell(tell),
+            Ok(None) => {}
+            Err(failure) => tell(Notice::Warning(&failure.to_string())),
+        }
+    }
+}
+
+/// What came of removing a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RemovedWorktree {
+    /// The folder.
+    pub path: PathBuf,
+    /// The branch, which stays.
+    pub branch: String,
+    /// Why it is still there; none where it is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stays: Option<String>,
+}
+
+impl RemovedWorktree {
+    fn tell(&self, tell: &mut dyn FnMut(Notice<'_>)) {
+        let (path, branch) = (self.path.display(), &self.branch);
+        match &self.stays {
+            None => tell(Notice::Said(&format!(
+                "removed the worktree {path}; its work is on the branch {branch}"
+            ))),
+            Some(why) => tell(Notice::Warning(&format!(
+                "the worktree {path} stays: {why}"
+            ))),
+        }
+    }
+}
+
+/// Removes the worktree of a run, if it is time: none where it is not, or where
+/// there is none. One with changes stays.
+///
+/// # Errors
+///
+/// When git cannot be asked.
+pub(crate) fn remove(
+    session: &Session<'_>,
+    row: &RunRow,
+    occasion: Occasion,
+) -> Result<Option<RemovedWorktree>, Failure> {
+    let project = &session.project;
+    let Some(target) = row.target.as_deref() else {
+        return Ok(None);
+    };
+    let Some(path) = worktree_path(project, target).filter(|path| path.join(".git").is_file())
+    else {
+        return Ok(None);
+    };
+    let there = project.of_run(row);
+    let is_free = run_lock::is_free(project, row) && run_lock::runner_in(&there, None).is_none();
+    if !is_free || !is_time(project, row, occasion) {
+        return Ok(None);
+    }
+    let removed = |stays: Option<String>| {
+        Ok(Some(RemovedWorktree {
+            path: path.clone(),
+            branch: target.branch.clone(),
+            stays,
+        }))
+    };
+    if session.world.cwd.starts_with(&path) {
+        return removed(Some("it is the present folder".to_owned()));
+    }
+    let here = git::checked_out(&path).and_then(|here| here.branch);
+    if here.as_ref() != Some(&target.branch) {
+        return removed(Some(format!(
+            "`{}` is not checked out there",
+            target.branch
+        )));
+    }
+    let changes = git::changes(&path, &[])?;
+    if !changes.is_empty() {
+        return removed(Some(format!(
+            "it has changes that are not committed: {}",
+            named(&changes)
+        )));
+    }
+    fail::point("worktree.before-remove");
+    removed(git::remove_worktree(&project.root, &path)?.err())
+}
+
+/// Whether the worktree of a run that is not worked on is to be removed now.
+fn is_time(project: &Project, row: &RunRow, occasion: Occasion) -> bool {
+    let wanted = wanted((&row.face, row.native.as_ref()), &[]);
+    match (occasion, wanted.map(|wanted| wanted.cleanup)) {
+        (Occasion::Asked, _) => true,
+        (Occasion::EndOfRun, Some(WorktreeCleanup::OnComplete)) => true,
+        (Occasion::EndOfRun | Occasion::Write, Some(WorktreeCleanup::OnMerge)) => {
+            let target = row.target.as_deref();
+            let onto = target.and_then(|target| Some((&target.branch, target.onto.as_ref()?)));
+            onto.is_some_and(|(branch, onto)| git::is_merged(&project.root, branch, onto))
+        }
+        (_, Some(_) | None) => false,
+    }
+}
