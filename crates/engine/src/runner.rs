@@ -19,7 +19,7 @@ mod spending;
 mod verdict;
 mod work;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -46,7 +46,7 @@ use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 use self::agent::AgentOver;
 use self::clock::RunClock;
 use self::other_runs::OtherRuns;
-use self::work::{Asked, Handle, Purpose, Work};
+use self::work::{Asked, Handle, Purpose, Work, WorkNumber, Works};
 use crate::agents::Agent;
 use crate::agents::prices::Prices;
 use crate::config::{Config, VerdictBy};
@@ -127,10 +127,20 @@ pub struct Job {
 }
 
 enum Message {
-    Grew(u64),
-    Exited(Exit),
-    Committed(Result<Result<Option<String>, String>, Failure>),
+    Grew(WorkNumber, u64),
+    Exited(WorkNumber, Exit),
+    Committed(WorkNumber, Result<Result<Option<String>, String>, Failure>),
     Signal(&'static str),
+}
+
+/// What is known of an attempt between the moment in which its start is asked of
+/// the store and the start of its agent.
+#[derive(Default)]
+struct Starting {
+    /// The work tree.
+    before: Option<Box<seen::Before>>,
+    /// What the memory has of its item.
+    prepared: Option<Prepared>,
 }
 
 struct Runner<'s, 'w> {
@@ -151,22 +161,20 @@ struct Runner<'s, 'w> {
     sender: Sender<Message>,
     receiver: Receiver<Message>,
     seen: u64,
-    work: Option<Work>,
+    works: Works,
     wake: Option<Timestamp>,
     clock: RunClock,
     tick_at: Timestamp,
     beat: Timestamp,
     stop_reason: Option<String>,
-    /// What is known of the item of the next attempt.
-    prepared: Option<Prepared>,
     /// Whether the work tree is looked at before and after an attempt.
     looks_at_tree: bool,
     /// What the work tree is looked at with, in git.
     trees: Option<Rc<git::Trees>>,
     /// A look at the work tree failed, and that was told.
     look_missed: bool,
-    /// The work tree before the attempt that is about to start.
-    before: Option<Box<seen::Before>>,
+    /// What is known of the attempts that are about to start, by their items.
+    starting: BTreeMap<Node, Starting>,
     /// The last look at the work tree, until something else happens to it.
     looked: Option<seen::Looked>,
     /// The last attempt that this runner ended.
@@ -290,17 +298,16 @@ fn start(
         sender,
         receiver,
         seen,
-        work: None,
+        works: Works::default(),
         wake: None,
         clock,
         tick_at: beat,
         beat,
         stop_reason: None,
-        prepared: None,
         looks_at_tree: true,
         trees: None,
         look_missed: false,
-        before: None,
+        starting: BTreeMap::new(),
         looked: None,
         last_attempt: None,
         agents_time: true,
@@ -489,12 +496,17 @@ impl Runner<'_, '_> {
     ///
     /// The intent of an agent that worked stays open; the next runner settles it.
     fn abandon(&mut self, failure: &Failure) {
-        if let Some(work) = self.work.take() {
+        for (_, work) in self.works.iter() {
             work.stop(false);
-            while !matches!(
-                self.receiver.recv(),
-                Ok(Message::Exited(_) | Message::Committed(_)) | Err(_)
-            ) {}
+        }
+        while !self.works.is_empty() {
+            match self.receiver.recv() {
+                Ok(Message::Exited(number, _) | Message::Committed(number, _)) => {
+                    self.works.take(number);
+                }
+                Ok(Message::Grew(..) | Message::Signal(_)) => {}
+                Err(_) => break,
+            }
         }
         give_back(self.session, (self.row.id, self.lp.token()), failure);
     }
@@ -616,8 +628,7 @@ impl Runner<'_, '_> {
             Effect::StopWork { node, kill } => {
                 let why = self.why_stopped(&node);
                 tracing::info!(%node, ?why, kill, "what works is stopped");
-                let work = self.work.as_mut();
-                if let Some(work) = work.filter(|work| work.node == node) {
+                if let Some(work) = self.works.at_mut(&node) {
                     work.asked.get_or_insert(why);
                     work.stop(kill);
                 }
@@ -650,7 +661,7 @@ impl Runner<'_, '_> {
     fn why_stopped(&self, node: &Node) -> Asked {
         let asked = self.lp.run().and_then(|row| row.asked.as_ref());
         let asked = asked.filter(|asked| asked.request == Request::Stop);
-        let stuck = self.work.as_ref().and_then(Work::stuck);
+        let stuck = self.works.at(node).and_then(Work::stuck);
         match (&self.stop_reason, asked, stuck) {
             (Some(signal), ..) => Asked::Wanted(signal.clone()),
             (None, Some(asked), _) => Asked::Wanted(format!("stopped by {}", asked.by)),
@@ -790,10 +801,13 @@ impl Runner<'_, '_> {
 
     fn tick(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
         let now = self.now();
-        let mut inputs = self.read_agent(tell);
-        inputs.extend(self.look_for_standstill(tell));
+        let mut inputs = Vec::new();
+        for number in self.works.numbers() {
+            inputs.extend(self.read_agent(number, tell));
+            inputs.extend(self.look_for_standstill(number, tell));
+        }
         self.look(tell)?;
-        if self.work.is_none() {
+        if self.works.is_empty() {
             self.ask_for_merge()?;
         }
         let events = self.news()?;
@@ -811,7 +825,7 @@ impl Runner<'_, '_> {
             // What has just happened is shown when the loop knows it.
             self.follow(tell);
         }
-        if let Some(work) = &self.work {
+        for (_, work) in self.works.iter() {
             let mirror = self.mirror.as_ref();
             tell(Notice::Working(&Working {
                 node: &work.node,
@@ -858,11 +872,11 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
         match message {
-            Message::Grew(bytes) => {
-                if let Some(work) = &mut self.work {
+            Message::Grew(number, bytes) => {
+                if let Some(work) = self.works.get_mut(number) {
                     work.printed = bytes;
                 }
-                Ok(self.read_agent(tell))
+                Ok(self.read_agent(number, tell))
             }
             Message::Signal(name) => {
                 self.stop_reason.get_or_insert_with(|| name.to_owned());
@@ -870,9 +884,9 @@ impl Runner<'_, '_> {
                     reason: name.to_owned(),
                 }])
             }
-            Message::Exited(exit) => {
+            Message::Exited(number, exit) => {
                 tracing::info!(?exit, "ended");
-                let Some(work) = self.work.take() else {
+                let Some(work) = self.works.take(number) else {
                     return Ok(Vec::new());
                 };
                 // What stands in the file now may be the agent's: the loop knows of
@@ -916,8 +930,8 @@ impl Runner<'_, '_> {
                 });
                 Ok(inputs)
             }
-            Message::Committed(result) => {
-                let Some(work) = self.work.take() else {
+            Message::Committed(number, result) => {
+                let Some(work) = self.works.take(number) else {
                     return Ok(Vec::new());
                 };
                 let mut inputs = self.last_edits(tell)?;
@@ -1020,7 +1034,8 @@ impl Runner<'_, '_> {
         let mark = commit_mark(self.row.id);
         self.looked = None;
         let stop = Stop::default();
-        self.work = Some(Work {
+        let number = self.works.next_number();
+        let work = Work {
             node: node.clone(),
             since: self.now(),
             printed: 0,
@@ -1030,7 +1045,8 @@ impl Runner<'_, '_> {
             no_progress: None,
             tree: None,
             handle: Handle::Calls(stop.clone()),
-        });
+        };
+        self.works.insert(number, work);
         let sender = self.sender.clone();
         std::thread::spawn(move || {
             let made = if settle {
@@ -1057,7 +1073,7 @@ impl Runner<'_, '_> {
                 Err(failure) => Err(failure),
             };
             // The runner that would hear it may be gone already.
-            sender.send(Message::Committed(result)).ok();
+            sender.send(Message::Committed(number, result)).ok();
         });
         Ok(Vec::new())
     }
@@ -1140,7 +1156,8 @@ impl Runner<'_, '_> {
     ) -> Result<RunRow, Failure> {
         let run = self.row.id;
         // Looks hold temporary folders, and a run that is given back has none.
-        (self.before, self.looked, self.trees) = (None, None, None);
+        self.starting.clear();
+        (self.looked, self.trees) = (None, None);
         // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {
             // Before the lease is given back: one that stays says that

@@ -17,7 +17,7 @@ use tempfile::NamedTempFile;
 use super::feed::{Feed, SessionSource};
 use super::left_behind::{plain, transcripts};
 use super::seen::Before;
-use super::work::{Asked, Purpose, Work};
+use super::work::{Asked, Purpose, Work, WorkNumber};
 use super::{Runner, unseen};
 use crate::agents::session_file::Part;
 use crate::agents::{self, Agent, Order, Tools, outcome};
@@ -102,7 +102,8 @@ impl Runner<'_, '_> {
             limits: self.job.agent_limits,
             mark: mark.clone(),
         };
-        let before = self.before.take();
+        let starting = self.starting.remove(node);
+        let before = starting.and_then(|starting| starting.before);
         fail::point("run.before-start");
         let purpose = Purpose::Agent {
             attempt,
@@ -163,8 +164,12 @@ impl Runner<'_, '_> {
         ongoing.filter(fits)
     }
 
-    /// Reads what the agent that works has printed since the last look.
-    pub(super) fn read_agent(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Vec<Input> {
+    /// Reads what an agent that works has printed since the last look.
+    pub(super) fn read_agent(
+        &mut self,
+        number: WorkNumber,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Vec<Input> {
         let now = self.now();
         let Some(Work {
             for_: Purpose::Agent {
@@ -173,7 +178,7 @@ impl Runner<'_, '_> {
             asked,
             node,
             ..
-        }) = &mut self.work
+        }) = self.works.get_mut(number)
         else {
             return Vec::new();
         };
@@ -207,16 +212,20 @@ impl Runner<'_, '_> {
         inputs
     }
 
-    /// Whether the agent that works makes no progress. The work tree is looked at
+    /// Whether an agent that works makes no progress. The work tree is looked at
     /// only when its calls show none: what a command changed is progress, too.
-    pub(super) fn look_for_standstill(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Vec<Input> {
+    pub(super) fn look_for_standstill(
+        &mut self,
+        number: WorkNumber,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Vec<Input> {
         let now = self.now();
         let bounds = self.job.config.agent.standstill_bounds();
-        let Some(why) = self.standstill(bounds, now) else {
+        let Some(why) = self.standstill(number, bounds, now) else {
             return Vec::new();
         };
         let tree = self.look_at_tree(tell).and_then(|looked| looked.tree());
-        let Some(work) = &mut self.work else {
+        let Some(work) = self.works.get_mut(number) else {
             return Vec::new();
         };
         let Purpose::Agent { before, feed, .. } = &mut work.for_ else {
@@ -238,9 +247,14 @@ impl Runner<'_, '_> {
         Vec::new()
     }
 
-    /// Why the agent that works seems to make no progress.
-    fn standstill(&self, bounds: Option<StandstillBounds>, now: Timestamp) -> Option<String> {
-        let work = self.work.as_ref().filter(|work| work.asked.is_none())?;
+    /// Why an agent that works seems to make no progress.
+    fn standstill(
+        &self,
+        number: WorkNumber,
+        bounds: Option<StandstillBounds>,
+        now: Timestamp,
+    ) -> Option<String> {
+        let work = self.works.get(number).filter(|work| work.asked.is_none())?;
         let Purpose::Agent {
             feed: Some(feed), ..
         } = &work.for_

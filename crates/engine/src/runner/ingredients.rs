@@ -16,7 +16,7 @@ use piton_core::{AttemptRow, Command, ItemRow, Need, Node, Place, Role};
 use piton_formats::plan_file::{About, PlanFile};
 use piton_formats::problem::Source;
 
-use super::Runner;
+use super::{Runner, Starting};
 use crate::failure::Failure;
 use crate::git;
 use crate::notice::Notice;
@@ -52,7 +52,10 @@ impl Runner<'_, '_> {
             iteration: self.lp.run().map_or(1, |row| row.iterations_total),
             levels: self.levels(item),
             context,
-            known: self.prepared.clone(),
+            known: self
+                .starting
+                .get(&item.node)
+                .and_then(|starting| starting.prepared.clone()),
             past: self.past(item, goes_on)?,
             about: if is_work {
                 self.about(item)
@@ -228,12 +231,19 @@ impl Runner<'_, '_> {
         };
         if *role == Role::IterationHook {
             // Its node is marked when its hooks have run.
-            self.before = self.look_before(tell);
+            let before = self.look_before(tell);
+            self.starting.insert(
+                node.clone(),
+                Starting {
+                    before,
+                    prepared: None,
+                },
+            );
             return Ok(command);
         }
         self.commit_progress(tell);
-        self.before = self.look_before(tell);
-        *tree = self.before.as_ref().and_then(|before| before.tree());
+        let before = self.look_before(tell);
+        *tree = before.as_ref().and_then(|before| before.tree());
         let rule_texts = preparing::rule_texts(self.session)?;
         let request = PrepareRequest {
             run: *run,
@@ -254,7 +264,9 @@ impl Runner<'_, '_> {
                 memories.push(id.clone());
             }
         }
-        self.prepared = Some(prepared);
+        let prepared = Some(prepared);
+        self.starting
+            .insert(node.clone(), Starting { before, prepared });
         Ok(command)
     }
 
