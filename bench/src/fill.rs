@@ -165,6 +165,7 @@ fn plan() -> Plan {
         native: None,
         past: None,
         items,
+        requests: Vec::new(),
     }
 }
 
@@ -182,6 +183,7 @@ fn item(node: Node, place: Place, id: &str, prompt: Option<&str>) -> PlannedItem
         native: None,
         past: Past::default(),
         piece_of: None,
+        injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::Turn::default(),
     }

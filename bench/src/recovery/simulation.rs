@@ -95,6 +95,7 @@ pub fn simulate(drawn: &Drawn<'_>, policy: Policy, person: Person) -> Result<Vec
         order: Order::InTurn,
         native: None,
         past: None,
+        requests: Vec::new(),
         items: items.map(|(query, index)| planned(query, index)).collect(),
     };
     world.tell(&Command::PlanRun(Box::new(plan)), Asker::Person)?;
@@ -155,6 +156,7 @@ fn planned(query: &Query, index: u32) -> PlannedItem {
         native: None,
         past: Past::default(),
         piece_of: None,
+        injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: Turn::default(),
     }

@@ -122,17 +122,9 @@ pub(crate) enum Command {
     },
     /// Decide what is open
     #[command(
-        after_help = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve\n  piton decide d5 keep-file"
+        after_help = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve\n  piton decide d5 keep-file\n  piton decide d6 defer --until end-of-sprint\n  piton decide d6 approve --at end-of-phase"
     )]
-    Decide {
-        /// The decision, as `piton inbox` names it
-        id: String,
-        /// What is decided
-        verb: VerbArg,
-        /// Why, or the answer itself
-        #[arg(long)]
-        why: Option<String>,
-    },
+    Decide(Deferred<Box<DecideArgs>>),
     /// Pause a run at its next boundary
     #[command(after_help = "Examples:\n  piton pause\n  piton pause 2026-01-15_auth")]
     Pause {
@@ -372,6 +364,79 @@ pub(crate) enum VerbArg {
     KeepPiton,
     /// Take what fits, and write the rest as the journal has it
     Merge,
+    /// Do not do what an agent asks for
+    Reject,
+    /// Ask about it again later: see --until
+    Defer,
+    /// Keep what an agent asks for in the backlog
+    Backlog,
+}
+
+/// What is decided.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DecideArgs {
+    /// The decision, as `piton inbox` names it
+    pub(crate) id: String,
+    /// What is decided
+    pub(crate) verb: VerbArg,
+    /// Why, or the answer itself
+    #[arg(long)]
+    pub(crate) why: Option<String>,
+    #[command(flatten)]
+    pub(crate) terms: RequestArgs,
+}
+
+/// What more may be said of what an agent asks for.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RequestArgs {
+    /// With `defer`: until when [default: end-of-phase]
+    #[arg(long)]
+    pub(crate) until: Option<UntilArg>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// With `approve`: what to tell the agent [default: the words of the request]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prompt: Option<String>,
+    /// With `approve`: the model to ask for
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// With `approve`: how the id begins
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) id_prefix: Option<String>,
+}
+
+/// Where something is added to a plan.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PlaceArgs {
+    /// Where it is added
+    #[arg(long, conflicts_with_all = ["after", "before"])]
+    pub(crate) at: Option<AtArg>,
+    /// Add it behind this node
+    #[arg(long, value_name = "NODE", conflicts_with = "before")]
+    pub(crate) after: Option<String>,
+    /// Add it before this node
+    #[arg(long, value_name = "NODE")]
+    pub(crate) before: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum AtArg {
+    /// Behind what the run is at
+    AfterCurrent,
+    /// At the end of the phase that the run is at
+    EndOfPhase,
+    /// Behind everything
+    EndOfWorkflow,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum UntilArg {
+    /// When the phase is over
+    EndOfPhase,
+    /// When the sprint is done
+    EndOfSprint,
+    /// When the next sprint is begun
+    NextSprint,
 }
 
 #[derive(Debug, Subcommand)]

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
 use piton_core::policy::Limits;
+use piton_core::request::{Injection, Position, Until};
 use piton_core::{RunState, Verb, Way};
 use piton_engine::Notice;
 use piton_engine::account::{Account, account_of_run};
@@ -25,7 +26,7 @@ use piton_engine::runner::exit_of;
 use piton_engine::verbs::clean::clean;
 use piton_engine::verbs::compile::{Compiled, Target, check_plan, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
-use piton_engine::verbs::inbox::Decided;
+use piton_engine::verbs::inbox::{Decided, RequestTerms};
 use piton_engine::verbs::journal::Shown;
 use piton_engine::verbs::run::Dry;
 use piton_engine::verbs::{costs, inbox, journal, run, status, store};
@@ -33,8 +34,8 @@ use piton_engine::world::local_time_s;
 use piton_engine::{Exit, Failure, World};
 
 use crate::args::{
-    Args, Command, Deferred, IssueCommand, JournalCommand, PlanCommand, RunArgs, StoreCommand,
-    VerbArg, VerdictArg,
+    Args, AtArg, Command, Deferred, IssueCommand, JournalCommand, PlaceArgs, PlanCommand,
+    RequestArgs, RunArgs, StoreCommand, UntilArg, VerbArg, VerdictArg,
 };
 use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
 use crate::show as shows;
@@ -72,8 +73,10 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
         Command::Inbox {
             command: Some(command),
         } => next::ask(world, command, output),
-        Command::Decide { id, verb, why } => {
-            let decided = inbox::decide(world, &id, verb.into(), why, &mut |notice| {
+        Command::Decide(Deferred(args)) => {
+            let terms = request_terms(args.terms);
+            let what = (args.verb.into(), &terms);
+            let decided = inbox::decide(world, &args.id, what, args.why, &mut |notice| {
                 notify(world, &notice, output)
             })?;
             Ok(show_decided(&decided, output))
@@ -128,6 +131,34 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
     }
 }
 
+/// What was typed of what becomes of a request.
+fn request_terms(typed: RequestArgs) -> RequestTerms {
+    RequestTerms {
+        until: typed.until.map(|until| match until {
+            UntilArg::EndOfPhase => Until::EndOfPhase,
+            UntilArg::EndOfSprint => Until::EndOfSprint,
+            UntilArg::NextSprint => Until::NextSprint,
+        }),
+        injection: Injection {
+            position: position(typed.place),
+            prompt: typed.prompt,
+            model: typed.model,
+            id_prefix: typed.id_prefix,
+            items: Vec::new(),
+        },
+    }
+}
+
+fn position(typed: PlaceArgs) -> Option<Position> {
+    let at = typed.at.map(|at| match at {
+        AtArg::AfterCurrent => Position::AfterCurrent,
+        AtArg::EndOfPhase => Position::EndOfPhase(None),
+        AtArg::EndOfWorkflow => Position::EndOfWorkflow,
+    });
+    let after = typed.after.map(Position::After);
+    at.or(after).or(typed.before.map(Position::Before))
+}
+
 impl From<VerbArg> for Verb {
     fn from(verb: VerbArg) -> Self {
         match verb {
@@ -138,6 +169,9 @@ impl From<VerbArg> for Verb {
             VerbArg::KeepFile => Self::KeepFile,
             VerbArg::KeepPiton => Self::KeepPiton,
             VerbArg::Merge => Self::Merge,
+            VerbArg::Reject => Self::Reject,
+            VerbArg::Defer => Self::Defer,
+            VerbArg::Backlog => Self::Backlog,
         }
     }
 }
@@ -429,6 +463,9 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
             "{BOLD}{}{BOLD:#}  {}{about}\n",
             question.id, question.question
         ));
+        if let Some(until) = question.deferred {
+            text.push_str(&format!("    {DIM}put off until {until}{DIM:#}\n"));
+        }
         for line in question.details.iter().flat_map(|details| details.lines()) {
             text.push_str(&format!("    {line}\n"));
         }
@@ -480,6 +517,9 @@ fn typed(id: &str, verb: Verb) -> String {
         | Verb::KeepFile
         | Verb::KeepPiton
         | Verb::Merge
+        | Verb::Reject
+        | Verb::Defer
+        | Verb::Backlog
         | Verb::Settled => format!("piton decide {id} {verb}"),
     }
 }

@@ -11,6 +11,7 @@ use crate::classify::Category;
 use crate::id::{AttemptId, Node, RunId};
 use crate::native::Native;
 use crate::observation::Observation;
+use crate::request::WorkRequest;
 use crate::trouble::Trouble;
 use crate::weakening::ProofChange;
 use crate::word::words;
@@ -303,6 +304,9 @@ pub struct Report {
     /// Into what the item is to be split: the answer to [`Role::Split`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<Piece>,
+    /// What the agent asks for beside its work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<WorkRequest>,
     /// What stood in the agent's way, as its program tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<Trouble>,
@@ -357,6 +361,7 @@ impl Report {
             lacks_screenshot: false,
             validations: Vec::new(),
             pieces: Vec::new(),
+            requests: Vec::new(),
             trouble: None,
             resets_at: None,
             conversation: None,

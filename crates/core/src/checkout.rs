@@ -85,6 +85,7 @@ impl Event {
             | Self::DecisionOpened { .. }
             | Self::DecisionRevised { .. }
             | Self::DecisionMade { .. }
+            | Self::DecisionDeferred { .. }
             | Self::ItemChanged(_)
             | Self::ItemsPlaced(_)
             | Self::RunChanged(_)

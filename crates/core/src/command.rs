@@ -21,6 +21,7 @@ use crate::memory::Memory;
 use crate::plan::Plan;
 use crate::policy::Limits;
 use crate::recover::Recovery;
+use crate::request::{Injection, RequestAnswer, RequestKind};
 use crate::run::Pause;
 
 /// What somebody wants to happen.
@@ -277,6 +278,27 @@ pub enum Command {
         /// Why, or the answer itself.
         why: Option<String>,
     },
+    /// Decide what becomes of a request, and how.
+    DecideRequest {
+        /// The decision.
+        decision: DecisionId,
+        /// Its run.
+        run: RunId,
+        /// What becomes of it.
+        answer: RequestAnswer,
+        /// Why.
+        why: Option<String>,
+    },
+    /// Add items to a plan that is under way.
+    Inject {
+        /// The run.
+        run: RunId,
+        /// At which level they go that name no place: that of what an agent asks
+        /// for, or that of a step.
+        kind: RequestKind,
+        /// What, and where.
+        injection: Box<Injection>,
+    },
     /// Ask a person something that holds nothing up. What is asked already, in
     /// the same words about the same item, is not asked again.
     AskPerson {
@@ -527,6 +549,8 @@ impl Command {
             | Self::EndGate { run, .. }
             | Self::EndCommit { run, .. }
             | Self::TakeEdits { run, .. }
+            | Self::DecideRequest { run, .. }
+            | Self::Inject { run, .. }
             | Self::Decide { run, .. } => vec![
                 StreamId::run(*run),
                 StreamId::sessions(),
@@ -598,6 +622,8 @@ impl Command {
             | Self::RetryItem { run, .. }
             | Self::AskPerson { run, .. }
             | Self::Decide { run, .. }
+            | Self::DecideRequest { run, .. }
+            | Self::Inject { run, .. }
             | Self::TakeEdits { run, .. } => Some(*run),
         }
     }

@@ -15,6 +15,7 @@ mod planning;
 mod recording;
 mod recovering;
 mod remembering;
+mod requests;
 mod runner;
 mod settling;
 mod similar;
@@ -202,6 +203,17 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             why,
             ..
         } => people::decide_open(it, *decision, *verb, why.as_deref())?,
+        Command::DecideRequest {
+            decision,
+            answer,
+            why,
+            ..
+        } => requests::decide(it, *decision, answer, why.as_deref())?,
+        Command::Inject {
+            run,
+            kind,
+            injection,
+        } => requests::inject(it, *run, *kind, injection)?,
         Command::TakeEdits {
             run,
             token,
@@ -223,6 +235,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         settling::settle_run(it, run, sees_whole_tree);
     }
     if let Some(run) = command.run() {
+        requests::ask_deferred(it, run);
         agent_edits::refresh_questions(it, run);
         merging::settle_finished(it, run);
     }

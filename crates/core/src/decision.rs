@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::edit::Edit;
 use crate::id::{DecisionId, Node, RunId};
+use crate::request::{Deferral, RequestAnswer, WorkRequest};
 
 /// What is to be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -37,6 +38,8 @@ pub enum DecisionKind {
     /// Somebody at work, a person or an agent, asks another. The work goes on;
     /// the answer is for what comes after.
     Question,
+    /// An agent asks for something beside its work. Nothing waits.
+    Request,
 }
 
 impl DecisionKind {
@@ -54,6 +57,7 @@ impl DecisionKind {
             Self::AgentEdit => "agent-edit",
             Self::DoubtedMemory => "doubted-memory",
             Self::Question => "question",
+            Self::Request => "request",
         }
     }
 
@@ -67,7 +71,8 @@ impl DecisionKind {
             | Self::ClaimedItems
             | Self::AgentEdit
             | Self::DoubtedMemory
-            | Self::Question => false,
+            | Self::Question
+            | Self::Request => false,
         }
     }
 
@@ -84,6 +89,13 @@ impl DecisionKind {
             Self::ClaimedItems | Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],
             Self::AgentEdit => &[Verb::KeepFile, Verb::KeepPiton],
             Self::Question => &[Verb::Answer, Verb::Skip],
+            Self::Request => &[
+                Verb::Approve,
+                Verb::Reject,
+                Verb::Defer,
+                Verb::Backlog,
+                Verb::Answer,
+            ],
         }
     }
 }
@@ -107,6 +119,12 @@ pub enum Verb {
     KeepPiton,
     /// What fits is taken from the file; for the rest piton's word holds.
     Merge,
+    /// What an agent asks for is not done.
+    Reject,
+    /// What an agent asks for is asked about again later.
+    Defer,
+    /// What an agent asks for is kept for people, outside of the plan.
+    Backlog,
     /// Nobody said anything: what was asked about came to fit by itself.
     Settled,
 }
@@ -123,6 +141,9 @@ impl Verb {
             Self::KeepFile => "keep-file",
             Self::KeepPiton => "keep-piton",
             Self::Merge => "merge",
+            Self::Reject => "reject",
+            Self::Defer => "defer",
+            Self::Backlog => "backlog",
             Self::Settled => "settled",
         }
     }
@@ -177,6 +198,9 @@ pub struct Verdict {
     /// Why, or the answer itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What becomes of a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Box<RequestAnswer>>,
     /// Who said it.
     pub by: String,
     /// When.
@@ -215,6 +239,12 @@ pub struct DecisionRow {
     /// another run did on another branch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<Edit>,
+    /// What an agent asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Box<WorkRequest>>,
+    /// Until when it is put off; none while it is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<Box<Deferral>>,
     /// When it was asked.
     pub opened_at: Timestamp,
     /// How it fell; none while it is open.
@@ -228,7 +258,15 @@ impl DecisionRow {
     pub fn verbs(&self) -> Vec<Verb> {
         match &self.ways {
             Some(ways) => ways.iter().map(|way| way.verb()).collect(),
-            None => self.kind.verbs().to_vec(),
+            None => {
+                // A request that says nothing cannot be done.
+                let request = self.request.as_ref();
+                let is_empty = request.is_some_and(|request| request.prompt().is_none());
+                let verbs = self.kind.verbs().iter().copied();
+                verbs
+                    .filter(|verb| !is_empty || *verb != Verb::Approve)
+                    .collect()
+            }
         }
     }
 

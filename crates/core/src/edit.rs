@@ -9,6 +9,7 @@ use crate::item::ItemState;
 use crate::native::Native;
 use crate::plan::PlannedItem;
 use crate::policy::Policy;
+use crate::request::{RequestAnswer, WorkRequest};
 use crate::run::RunState;
 
 /// One thing that somebody changed in a plan by hand.
@@ -119,6 +120,17 @@ pub enum Edit {
     },
     /// Retries, limits and commits are to follow other rules.
     SetPolicy(Box<Policy>),
+    /// Something is asked for that stands in a queue of the file.
+    AddRequest(Box<WorkRequest>),
+    /// What is asked for is decided in a queue of the file.
+    AnswerRequest {
+        /// The name of the request.
+        id: String,
+        /// What becomes of it.
+        answer: RequestAnswer,
+        /// Why.
+        why: Option<String>,
+    },
     /// The run is to be in another state: [`RunState::Paused`] is a pause,
     /// [`RunState::Running`] a resume; a file can bring about no other.
     SetRunState {
@@ -132,7 +144,19 @@ impl Edit {
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         let kind = std::mem::discriminant(self) == std::mem::discriminant(other);
-        kind && self.about() == other.about()
+        kind && self.about() == other.about() && self.request() == other.request()
+    }
+
+    /// The name of the request that it is about.
+    fn request(&self) -> Option<&str> {
+        if let Self::AddRequest(request) = self {
+            return request.id.as_deref();
+        }
+        if let Self::AnswerRequest { id, .. } = self {
+            Some(id)
+        } else {
+            None
+        }
     }
 
     /// The field that it changes, in a word for people.
@@ -154,6 +178,7 @@ impl Edit {
             Self::Order { .. } => "order",
             Self::SetNative { .. } => "other keys",
             Self::SetPolicy(_) => "settings",
+            Self::AddRequest(_) | Self::AnswerRequest { .. } => "requests",
             Self::SetRunState { .. } => "state of the run",
         }
     }
@@ -175,7 +200,10 @@ impl Edit {
             Self::Insert { items, .. } => items.first().map(|item| &item.node),
             Self::Order { parent, .. } => parent.as_ref(),
             Self::SetNative { node, .. } => node.as_ref(),
-            Self::SetPolicy(_) | Self::SetRunState { .. } => None,
+            Self::SetPolicy(_)
+            | Self::AddRequest(_)
+            | Self::AnswerRequest { .. }
+            | Self::SetRunState { .. } => None,
         }
     }
 }
@@ -219,6 +247,13 @@ impl fmt::Display for Edit {
             } => write!(f, "other keys of `{node}`"),
             Self::SetNative { .. } => f.write_str("other keys"),
             Self::SetPolicy(_) => f.write_str("other limits or retries"),
+            Self::AddRequest(request) => {
+                let id = request.id.as_deref().unwrap_or_default();
+                write!(f, "the new request `{id}`")
+            }
+            Self::AnswerRequest { id, answer, .. } => {
+                write!(f, "the answer `{}` to the request `{id}`", answer.verb())
+            }
             Self::SetRunState { to } => write!(f, "the run is to be {to}"),
         }
     }

@@ -25,6 +25,7 @@ use crate::native::Native;
 use crate::plan::{Order, PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
 use crate::recover::Followed;
+use crate::request::{RequestAnswer, Until, WorkRequest};
 use crate::run::{Pause, Request, RunState};
 
 pub use edited::{Change, ItemChanged, ItemsPlaced, RunChanged};
@@ -319,6 +320,9 @@ pub enum Event {
         /// another run did on another branch.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         edits: Vec<Edit>,
+        /// What an agent asks for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Box<WorkRequest>>,
     },
     /// Something of what a person is asked matters no more, or more was added:
     /// the question is this now.
@@ -341,6 +345,22 @@ pub enum Event {
         /// What was said.
         verb: Verb,
         /// Why, or the answer itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+        /// What becomes of a request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Box<RequestAnswer>>,
+    },
+    /// What an agent asks for was put off; a revision asks about it again.
+    DecisionDeferred {
+        /// The decision.
+        decision: DecisionId,
+        /// Until when.
+        until: Until,
+        /// The phase whose end it is put off to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<Node>,
+        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
@@ -554,6 +574,7 @@ impl Event {
             Self::DecisionOpened { .. } => "decision-opened",
             Self::DecisionRevised { .. } => "decision-revised",
             Self::DecisionMade { .. } => "decision-made",
+            Self::DecisionDeferred { .. } => "decision-deferred",
             Self::ItemChanged(_) => "item-changed",
             Self::ItemsPlaced(_) => "items-placed",
             Self::RunChanged(_) => "run-changed",

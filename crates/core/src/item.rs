@@ -270,6 +270,9 @@ pub struct ItemRow {
     /// The item that it is a piece of, when one was split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece_of: Option<Node>,
+    /// When it was added to a plan that was under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub injected: Option<Timestamp>,
     /// The conversation in which the next attempt goes on: that of an attempt
     /// that was interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]

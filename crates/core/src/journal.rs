@@ -322,6 +322,7 @@ mod tests {
                 }),
                 past: Past::default(),
                 piece_of: None,
+                injected: None,
                 claims: crate::evidence::ClaimOverrides::default(),
                 turn: crate::plan::Turn::default(),
             },

@@ -71,6 +71,7 @@ pub mod recall;
 pub mod recover;
 pub mod redact;
 pub mod refusal;
+pub mod request;
 pub mod row;
 pub mod run;
 pub mod run_loop;

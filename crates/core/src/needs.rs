@@ -52,6 +52,8 @@ pub enum Need {
     DecisionNumbered(u64),
     /// The open decisions: of one run, or of all.
     OpenDecisions(Option<RunId>),
+    /// All decisions of a run, those that were made among them.
+    Decisions(RunId),
     /// The number that the next decision will have.
     NextDecision,
     /// The last entries of the sessions by time, at most so many.
@@ -134,10 +136,15 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         Command::SkipItem { .. }
         | Command::RetryItem { .. }
         | Command::Decide { .. }
+        | Command::DecideRequest { .. }
+        | Command::Inject { .. }
         | Command::AskForMerge { .. }
         | Command::TakeEdits { .. } => true,
         // Its pieces stand among its siblings, and those move.
-        Command::EndAttempt { report, .. } => !report.pieces.is_empty(),
+        // Rules may add to the plan what its agent asks for.
+        Command::EndAttempt { report, .. } => {
+            !report.pieces.is_empty() || !report.requests.is_empty()
+        }
         Command::PlanRun(_)
         | Command::LogEntry(_)
         | Command::NoteCall(_)
@@ -186,6 +193,8 @@ pub fn needs(command: &Command) -> Needs {
         Command::PlanRun(plan) => {
             rows.push(Need::RunNamed(plan.name.clone()));
             rows.push(Need::NextDecision);
+            // Something may have been put off until now.
+            rows.push(Need::OpenDecisions(None));
         }
         Command::StartRun { run, .. } => {
             rows.push(Need::EntryNames);
@@ -277,6 +286,15 @@ pub fn needs(command: &Command) -> Needs {
                 resolving(&mut rows, why.as_deref());
             }
             rows.push(Need::Decision(*decision));
+            changing(&mut rows, *run);
+            rows.push(Need::EntryNames);
+        }
+        Command::DecideRequest { decision, run, .. } => {
+            rows.push(Need::Decision(*decision));
+            changing(&mut rows, *run);
+            rows.push(Need::EntryNames);
+        }
+        Command::Inject { run, .. } => {
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);
         }

@@ -9,6 +9,7 @@ use crate::id::{Node, Place, RunId};
 use crate::item::ItemState;
 use crate::native::Native;
 use crate::policy::Policy;
+use crate::request::WorkRequest;
 use crate::run::Pause;
 
 /// In which order the items of a plan are worked on.
@@ -129,6 +130,9 @@ pub struct PlannedItem {
     /// The item that was split, of which this is a piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece_of: Option<Node>,
+    /// When it was added to a plan that was under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub injected: Option<jiff::Timestamp>,
     /// What the plan says of what proof is worth.
     #[serde(default, skip_serializing_if = "ClaimOverrides::is_empty")]
     pub claims: ClaimOverrides,
@@ -189,4 +193,7 @@ pub struct Plan {
     pub past: Option<RunPast>,
     /// Its items, a parent before its children, siblings in order.
     pub items: Vec<PlannedItem>,
+    /// What agents asked for before, and nobody decided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<WorkRequest>,
 }

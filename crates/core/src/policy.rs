@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::classify::Category;
 use crate::dollars::Dollars;
 use crate::iteration_hook::IterationHook;
+use crate::request::Proposals;
 
 /// When a failed attempt is made again without asking anybody.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,11 +176,23 @@ pub struct Policy {
     /// What an agent is told after each item, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub iteration_hooks: Vec<IterationHook>,
+    /// How steps are taken in that agents propose; none where the plan does not
+    /// say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposals: Option<Proposals>,
 }
 
 impl Policy {
+    /// Whether steps that agents propose need no person.
+    #[must_use]
+    pub fn approves_steps(&self) -> bool {
+        let proposals = self.proposals.as_ref();
+        proposals.is_some_and(|proposals| proposals.auto_approve)
+    }
+
     /// Whether it stops later than another one: a limit is higher or gone, more
-    /// is tried again, or what is done is not committed any more.
+    /// is tried again, steps that agents propose need no person any more, or what
+    /// is done is not committed any more.
     #[must_use]
     pub fn is_looser_than(&self, other: &Self) -> bool {
         fn is_raised<T: PartialOrd>(now: Option<T>, before: Option<T>) -> bool {
@@ -202,6 +215,7 @@ impl Policy {
             || retry.at_once_max > old.at_once_max
             || tries_more
             || (other.auto_commit && !self.auto_commit)
+            || (self.approves_steps() && !other.approves_steps())
     }
 }
 

@@ -28,6 +28,7 @@ use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::name::{NameRow, Named, Space};
 
 use crate::plan::Order;
+use crate::request::Deferral;
 use crate::row::{Key, Row};
 use crate::run::{Asked, Holder, Pause, Request, RunRow, RunState};
 use crate::trouble::Trouble;
@@ -123,9 +124,9 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
                 .chain(memory)
                 .collect()
         }
-        Event::DecisionMade { decision, .. } | Event::DecisionRevised { decision, .. } => {
-            vec![Key::Decision(*decision)]
-        }
+        Event::DecisionMade { decision, .. }
+        | Event::DecisionRevised { decision, .. }
+        | Event::DecisionDeferred { decision, .. } => vec![Key::Decision(*decision)],
         Event::EntryLogged(entry) => {
             let mut keys = vec![Key::Entry(stamp.position)];
             keys.extend(entry.name.clone().map(|name| Key::Name(Space::Entry, name)));
@@ -307,6 +308,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::DecisionOpened { .. }
         | Event::DecisionRevised { .. }
         | Event::DecisionMade { .. }
+        | Event::DecisionDeferred { .. }
         | Event::EntryLogged(_)
         | Event::EntryRevised { .. }
         | Event::AttemptRevised(_)
@@ -629,6 +631,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::DecisionOpened { .. }
         | Event::DecisionRevised { .. }
         | Event::DecisionMade { .. }
+        | Event::DecisionDeferred { .. }
         | Event::EntryLogged(_)
         | Event::EntryRevised { .. }
         | Event::AttemptAnswered { .. }
@@ -862,6 +865,7 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         carried: Vec::new(),
         recovery: None,
         piece_of: item.piece_of.clone(),
+        injected: item.injected,
         ongoing: None,
         made_no_progress: false,
         denied: 0,
@@ -1016,6 +1020,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
         details,
         ways,
         edits,
+        request,
     } = event
     {
         return Some(DecisionRow {
@@ -1030,6 +1035,8 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
             details: details.clone(),
             ways: ways.clone(),
             edits: edits.clone(),
+            request: request.clone(),
+            deferred: None,
             opened_at: stamp.time,
             verdict: None,
         });
@@ -1048,11 +1055,29 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
         row.question.clone_from(question);
         row.details.clone_from(details);
         row.edits.clone_from(edits);
+        row.deferred = None;
     }
-    if let Event::DecisionMade { verb, why, .. } = event {
+    if let Event::DecisionDeferred {
+        until, phase, why, ..
+    } = event
+    {
+        row.deferred = Some(Box::new(Deferral {
+            until: *until,
+            phase: phase.clone(),
+            why: why.clone(),
+            by: stamp.actor.to_string(),
+            at: stamp.time,
+        }));
+    }
+    if let Event::DecisionMade {
+        verb, why, answer, ..
+    } = event
+    {
+        row.deferred = None;
         row.verdict = Some(Verdict {
             verb: *verb,
             why: why.clone(),
+            answer: answer.clone(),
             by: stamp.actor.to_string(),
             at: stamp.time,
         });

@@ -18,6 +18,7 @@ use std::fmt;
 use piton_core::attempt::{HumanNeeded, Outcome, Piece, Report};
 use piton_core::classify::{Category, classify};
 use piton_core::observation::Observation;
+use piton_core::request::WorkRequest;
 use piton_core::trouble::Trouble;
 
 use self::form::{Block, BlockFault, last_block};
@@ -41,6 +42,8 @@ pub(crate) const STOPPED_EARLY: &str =
 
 /// Longest text that is kept of a summary or an error, in characters.
 const TEXT_CHARS_MAX: usize = 4_000;
+/// Longest title that is kept of a request, in characters.
+const TITLE_CHARS_MAX: usize = 200;
 /// Longest status that is quoted, in characters.
 const STATUS_CHARS_MAX: usize = 60;
 
@@ -55,6 +58,8 @@ struct Answer {
     checked: Option<String>,
     /// Whatever stands there: what cannot be read spoils no answer.
     pieces: serde_json::Value,
+    /// What it asks for beside its work.
+    requests: Vec<WorkRequest>,
     /// What it used: `input_tokens`, `output_tokens`, `cost_usd`.
     usage: serde_json::Value,
 }
@@ -181,6 +186,8 @@ pub fn settle(report: &mut Report, answer: &Report) {
     report.observations.extend(observations);
     let screenshots = answer.screenshots.iter().cloned();
     report.screenshots.extend(screenshots);
+    let requests = answer.requests.iter().cloned();
+    report.requests.extend(requests);
     let validations = answer.validations.iter().cloned();
     report.validations.extend(validations);
     if !settles(report, answer) {
@@ -326,6 +333,7 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
         summary: answer.summary,
         checked: answer.checked,
         pieces: pieces(answer.pieces),
+        requests: bounded_requests(answer.requests),
         usage: serde_json::from_value(answer.usage).unwrap_or_default(),
         ..Report::bare(outcome)
     };
@@ -365,6 +373,32 @@ fn prose_line(output: &str) -> Option<String> {
     let is_prose = |line: &&str| !line.trim().starts_with(['{', '}', '`', '~', '"']);
     let line = lines(output).rfind(is_prose)?;
     Some(line.trim().to_owned())
+}
+
+/// So many requests of one answer are kept; who writes more has lost its way.
+const REQUESTS_MAX: usize = 20;
+
+fn bounded_requests(said: Vec<WorkRequest>) -> Vec<WorkRequest> {
+    let mut kept = said;
+    kept.truncate(REQUESTS_MAX);
+    for request in &mut kept {
+        request.title = shorten(&request.title, TITLE_CHARS_MAX);
+        request.fields.values_mut().for_each(shorten_value);
+    }
+    kept
+}
+
+/// Shortens all texts of a value; of a list what is behind the first hundred.
+fn shorten_value(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::String(text) => *text = shorten(text, TEXT_CHARS_MAX),
+        serde_json::Value::Array(values) => {
+            values.truncate(100);
+            values.iter_mut().for_each(shorten_value);
+        }
+        serde_json::Value::Object(fields) => fields.values_mut().for_each(shorten_value),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+    }
 }
 
 /// The pieces of an answer; none where one of them is no piece, for then the

@@ -1,6 +1,7 @@
 //! `.piton/config.toml`: what a project says of how it is run. All optional.
 
 mod agents;
+mod requests;
 mod workspace;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ use serde::Deserialize;
 
 use crate::failure::{Failure, unreadable};
 use crate::project::Project;
+
+pub use self::requests::RequestsConfig;
 
 pub use self::agents::{
     Adapter, AgentTable, Family, Output, Permissions, Price, PricesTable, PromptBy, ReadTable,
@@ -50,6 +53,8 @@ pub struct Config {
     pub claims: ClaimsConfig,
     /// What is committed.
     pub git: GitConfig,
+    /// What becomes of what agents ask for beside their work.
+    pub requests: RequestsConfig,
 }
 
 /// The table `[git]`.

@@ -366,7 +366,7 @@ fn picture(session: &Session<'_>, run: RunId) -> Result<(Tables, u64), Failure> 
         Need::Run(run),
         Need::Tree(run),
         Need::OpenAttempts(Some(run)),
-        Need::OpenDecisions(Some(run)),
+        Need::Decisions(run),
     ];
     let stream = StreamId::run(run);
     loop {

@@ -141,6 +141,8 @@ fn said_of_item(mut row: ItemRow, edit: &Edit) -> Option<ItemRow> {
         | Edit::Insert { .. }
         | Edit::Order { .. }
         | Edit::SetPolicy(_)
+        | Edit::AddRequest(_)
+        | Edit::AnswerRequest { .. }
         | Edit::SetRunState { .. } => return None,
     }
     Some(row)

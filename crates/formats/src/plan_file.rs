@@ -420,6 +420,7 @@ pub(crate) fn plan_of(
 ) -> Plan {
     let all_done = !items.is_empty() && items.iter().all(|item| item.state == ItemState::Done);
     Plan {
+        requests: Vec::new(),
         run,
         name: name.to_owned(),
         face: face.to_owned(),
@@ -451,6 +452,7 @@ pub(crate) fn planned_item(id: &str, state: ItemState) -> PlannedItem {
         native: None,
         past: Past::default(),
         piece_of: None,
+        injected: None,
         claims: ClaimOverrides::default(),
     }
 }

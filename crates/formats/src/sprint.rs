@@ -27,6 +27,7 @@ mod layout;
 mod native;
 mod progress;
 mod read;
+mod requests;
 mod shape;
 mod template;
 mod workflow;

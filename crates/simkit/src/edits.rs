@@ -119,6 +119,7 @@ pub fn new_item(parent: Option<&Node>, id: &str, state: ItemState) -> PlannedIte
         native: None,
         past: Past::default(),
         piece_of: None,
+        injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::Turn::default(),
     }

@@ -454,6 +454,12 @@ impl World {
                 open.map(|row| Row::Decision(Box::new(row.clone())))
                     .collect()
             }
+            Need::OpenDecisions(None) => {
+                let open = self.tables.decisions();
+                let open = open.filter(|row| row.verdict.is_none());
+                open.map(|row| Row::Decision(Box::new(row.clone())))
+                    .collect()
+            }
             Need::Blocker { spec, task_id } => get(Key::Blocker(spec.clone(), task_id.clone()))
                 .into_iter()
                 .collect(),
@@ -504,7 +510,7 @@ impl World {
             | Need::LeaseExpiry(_)
             | Need::Runs
             | Need::DecisionNumbered(_)
-            | Need::OpenDecisions(None)
+            | Need::Decisions(_)
             | Need::RecentEntries(_)
             | Need::LastEntry(_)
             | Need::Blockers => panic!("no command asks for {need:?}"),
@@ -935,6 +941,7 @@ impl World {
             DecisionKind::Question,
             DecisionKind::ClaimedItems,
             DecisionKind::AgentEdit,
+            DecisionKind::Request,
         ];
         for question in about_nodes.filter(|row| !by_the_way.contains(&row.kind)) {
             if question.kind == DecisionKind::MergeNeeded && question.node.is_none() {
@@ -1177,6 +1184,7 @@ pub fn plan(run: RunId, text: &str) -> Plan {
             native: None,
             past: piton_core::plan::Past::default(),
             piece_of: None,
+            injected: None,
             claims: piton_core::evidence::ClaimOverrides::default(),
             turn: piton_core::plan::Turn::default(),
         };
@@ -1184,6 +1192,7 @@ pub fn plan(run: RunId, text: &str) -> Plan {
         items.push(item);
     }
     Plan {
+        requests: Vec::new(),
         run,
         name: "auth".to_owned(),
         face: "sprint-yaml".to_owned(),

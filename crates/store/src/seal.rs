@@ -127,6 +127,7 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::DecisionOpened { .. }
         | Event::DecisionRevised { .. }
         | Event::DecisionMade { .. }
+        | Event::DecisionDeferred { .. }
         | Event::EntryLogged(_)
         | Event::AttemptTold(_)
         | Event::EntryRevised { .. }

@@ -83,11 +83,13 @@ pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
             native: None,
             past: Past::default(),
             piece_of: None,
+            injected: None,
             claims: piton_core::evidence::ClaimOverrides::default(),
             turn: piton_core::plan::Turn::default(),
         });
     }
     Plan {
+        requests: Vec::new(),
         run,
         name: name.to_owned(),
         face: "sprint-yaml".to_owned(),

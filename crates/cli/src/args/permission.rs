@@ -39,7 +39,7 @@ impl Command {
             Self::Inbox {
                 command: Some(InboxCommand::Ask { .. }),
             } => Permission::new("piton inbox ask", Access::Signed),
-            Self::Decide { .. } => Permission::new("piton decide", Access::Person),
+            Self::Decide(_) => Permission::new("piton decide", Access::Person),
             Self::Pause { run } => Permission::new("piton pause", Access::Person).at(run.as_ref()),
             Self::Resume { run } => {
                 Permission::new("piton resume", Access::Person).at(run.as_ref())

@@ -129,6 +129,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::DecisionOpened { .. }
         | Event::DecisionRevised { .. }
         | Event::DecisionMade { .. }
+        | Event::DecisionDeferred { .. }
         | Event::EntryLogged(_)
         | Event::AttemptTold(_)
         | Event::EntryRevised { .. }

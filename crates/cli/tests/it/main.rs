@@ -55,6 +55,7 @@ mod real_agents;
 mod recall;
 mod record;
 mod remembered;
+mod requests;
 mod run;
 mod session;
 mod signs;

@@ -1318,27 +1318,6 @@ mod requests {
     }
 
     #[test]
-    fn what_piton_cannot_do_yet_is_refused_by_its_name_unless_ignored() {
-        let scratch = Scratch::new();
-        scratch.agent("echo fine").sprint(ONE);
-        let path = ".claude/workflows/main.yaml";
-        let workflow = scratch.read(path);
-        scratch.write(
-            path,
-            &format!("{workflow}orchestration: {{enabled: true, insertStrategy: end-of-phase, autoApprove: true}}\n"),
-        );
-        let said = scratch.run(&[]);
-        insta::assert_snapshot!(said.shown(&scratch), @r"
-        error: the sprint enables what piton does not do yet: orchestration [plan.unsupported]
-        hint: leave it out of the plan, or run without it: `piton run demo --agent ./agent.sh --verdict exit-status --ignore orchestration`
-        [exit 1]
-        ");
-        assert!(!scratch.has(".piton"));
-        let said = scratch.run(&["--ignore", "orchestration"]);
-        assert_eq!(said.exit, 0, "{}", said.err);
-    }
-
-    #[test]
     fn what_could_be_parallel_is_done_in_an_order_that_dependencies_allow() {
         let settings = "collections:\n  step:\n    - {id: roof, prompt: p, depends-on: [walls]}\n    - {id: walls, prompt: p, depends-on: [ground]}\n    - {id: ground, prompt: p}\n";
         let scratch = Scratch::new();

@@ -179,6 +179,8 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
         // What was done is said by the verdict.
         (Edit::SetSummary { node, .. }, _) if agent.own.contains(node) => Treatment::Nothing,
         (Edit::SetPolicy(policy), _) if policy.is_looser_than(&run_row.policy) => Treatment::Doubt,
+        // Who asks for something does not decide it.
+        (Edit::AnswerRequest { .. }, _) => Treatment::Doubt,
         (Edit::SetRunState { to }, _) => {
             let is_so = *to == run_row.state
                 || (*to == RunState::Running && run_row.state == RunState::Interrupted);
@@ -226,6 +228,8 @@ fn says_nothing(edit: &Edit, row: &ItemRow) -> bool {
         | Edit::Order { .. }
         | Edit::SetNative { .. }
         | Edit::SetPolicy(_)
+        | Edit::AddRequest(_)
+        | Edit::AnswerRequest { .. }
         | Edit::SetRunState { .. } => false,
     }
 }

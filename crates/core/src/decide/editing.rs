@@ -13,6 +13,7 @@ use super::people::{
     reopen_above, resume_run, retry_item, skip_item,
 };
 use super::planning::{check_order, index, with_inherited};
+use super::requests;
 use super::story::Story;
 use crate::attempt::Outcome;
 use crate::command::{Facts, Word};
@@ -27,7 +28,7 @@ use crate::refusal::Refusal;
 use crate::run::{Request, RunState};
 
 /// Why an edit does not fit, in one line.
-struct Unfit(String);
+pub(super) struct Unfit(pub(super) String);
 
 impl From<Refusal> for Unfit {
     fn from(refusal: Refusal) -> Self {
@@ -311,7 +312,7 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             parent,
             after,
             items,
-        } => insert(story, run, parent.as_ref(), after.as_ref(), items),
+        } => insert(story, run, parent.as_ref(), after.as_ref(), items).map(|_| ()),
         Edit::Order { parent, nodes } => order(story, run, parent.as_ref(), nodes),
         Edit::SetNative {
             node: Some(node),
@@ -344,6 +345,17 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             }
             Ok(())
         }
+        Edit::AddRequest(request) => {
+            requests::open_all(story, run, std::slice::from_ref(&**request));
+            Ok(())
+        }
+        Edit::AnswerRequest { id, answer, why } => Ok(requests::answer_named(
+            story,
+            run,
+            id,
+            answer,
+            why.as_deref(),
+        )?),
         Edit::SetRunState { to } => set_run_state(story, run, *to),
     }
 }
@@ -676,13 +688,14 @@ fn order(
 
 // New items.
 
-fn insert(
+/// Adds an item with all that lies below it; gives back its node.
+pub(super) fn insert(
     story: &mut Story<'_>,
     run: RunId,
     parent: Option<&Node>,
     after: Option<&Node>,
     items: &[PlannedItem],
-) -> Result<(), Unfit> {
+) -> Result<Node, Unfit> {
     let now = siblings(story, run, parent)?;
     let above = match parent {
         Some(parent) => Some(may_hold(story, run, parent)?),
@@ -718,7 +731,7 @@ fn insert(
         reopen_above(story, run, &node);
         close_emptied(story, run);
     }
-    Ok(())
+    Ok(node)
 }
 
 /// The item, when others may be added below it.

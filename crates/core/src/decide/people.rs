@@ -7,6 +7,7 @@ use super::editing::tell_change;
 use super::merging;
 use super::recording::{about, log};
 use super::remembering;
+use super::requests;
 use super::story::{About, Story};
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::entry::EntryType;
@@ -14,6 +15,7 @@ use crate::event::{Change, Event, ItemChanged};
 use crate::id::{DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::refusal::Refusal;
+use crate::request::RequestAnswer;
 use crate::run::{Asked, Pause, Request, RunState};
 use crate::standing::Standing;
 
@@ -172,6 +174,7 @@ fn approve_breakpoints(story: &mut Story<'_>, run: RunId) {
             decision,
             verb: Verb::Approve,
             why: None,
+            answer: None,
         });
     }
 }
@@ -583,6 +586,12 @@ pub(super) fn decide_open(
     if row.kind == DecisionKind::Question {
         return answer_question(story, &row, verb, why);
     }
+    if row.kind == DecisionKind::Request {
+        return match RequestAnswer::of_verb(verb) {
+            Some(answer) => requests::answer(story, &row, &answer, why),
+            None => answer_question(story, &row, verb, why),
+        };
+    }
     if row.kind == DecisionKind::MergeNeeded && row.node.is_none() {
         return merging::decide_about_items(story, &row, verb, why);
     }
@@ -621,7 +630,8 @@ pub(super) fn decide_open(
                 | DecisionKind::ClaimedItems
                 | DecisionKind::AgentEdit
                 | DecisionKind::DoubtedMemory
-                | DecisionKind::Question => Some(row.question.clone()),
+                | DecisionKind::Question
+                | DecisionKind::Request => Some(row.question.clone()),
             };
             try_again(story, row.run, &node, Some(answer))?;
             // Whoever meets the same again need not ask.
@@ -630,7 +640,13 @@ pub(super) fn decide_open(
         }
         Verb::Retry => try_again(story, row.run, &node, why)?,
         Verb::Skip => return skip_item(story, row.run, &node, why),
-        Verb::KeepFile | Verb::KeepPiton | Verb::Merge | Verb::Settled => {
+        Verb::KeepFile
+        | Verb::KeepPiton
+        | Verb::Merge
+        | Verb::Reject
+        | Verb::Defer
+        | Verb::Backlog
+        | Verb::Settled => {
             story.tell_unless_made(id, verb, why);
             return Ok(());
         }

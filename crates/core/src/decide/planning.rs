@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::advance::{ask_about_stuck, ask_for_a_look};
+use super::requests;
 use super::settling::{giving_way_in, is_held_back};
 use super::story::Story;
 use crate::event::{Event, ItemPlanned, RunPlanned};
@@ -55,6 +56,8 @@ pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal
     {
         ask_for_a_look(story, plan.run, &node);
     }
+    requests::open_all(story, plan.run, &plan.requests);
+    requests::ask_in_next(story, plan.run, &plan.name);
     Ok(())
 }
 

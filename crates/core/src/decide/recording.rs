@@ -206,6 +206,7 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             native: None,
             past: Past::default(),
             piece_of: None,
+            injected: None,
             claims: ClaimOverrides::default(),
             turn: crate::plan::Turn::default(),
         },

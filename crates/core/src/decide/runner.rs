@@ -6,6 +6,7 @@ use super::people::{ask_again, is_under_way};
 use super::recording::{about, attempt_name, log, log_attempt};
 use super::recovering::{Failed, after_repair, fail, not_split};
 use super::remembering;
+use super::requests;
 use super::settling::{settle_order, standings};
 use super::splitting::split;
 use super::story::{About, Story};
@@ -417,6 +418,7 @@ pub(super) fn end_attempt(
         let took_s = row.and_then(AttemptRow::duration_s);
         log_attempt(story, (run, node), report, (None, took_s));
     }
+    requests::open(story, (run, node), &report.requests);
     if item.skip_asked {
         leave_out(story, run, node, None);
         return Ok(());

@@ -56,6 +56,7 @@ pub(super) fn split(
             native: None,
             past: Past::default(),
             piece_of: Some(item.node.clone()),
+            injected: None,
             claims: item.claims,
             turn: item.turn,
         };

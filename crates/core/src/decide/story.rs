@@ -17,6 +17,7 @@ use crate::memory::KINDS;
 use crate::name::FreeNumbers;
 use crate::needs::Rows;
 use crate::refusal::Refusal;
+use crate::request::WorkRequest;
 use crate::run::{Pause, RunRow, RunState};
 use crate::tables::Tables;
 
@@ -30,9 +31,11 @@ enum Asked {
 }
 
 /// What may be done about what is asked, and the edits that it is about.
+#[derive(Default)]
 struct Ways {
     ways: Option<Vec<Way>>,
     edits: Vec<Edit>,
+    request: Option<Box<WorkRequest>>,
 }
 
 /// A decision while it is being made.
@@ -156,6 +159,7 @@ impl<'a> Story<'a> {
             | Event::DecisionOpened { .. }
             | Event::DecisionRevised { .. }
             | Event::DecisionMade { .. }
+            | Event::DecisionDeferred { .. }
             | Event::ItemChanged(_)
             | Event::ItemsPlaced(_)
             | Event::RunChanged(_)
@@ -302,7 +306,11 @@ impl<'a> Story<'a> {
         let ways = Some(ways());
         self.settle_file(run, file, "the file was changed again");
         let about = Asked::File(file.to_owned());
-        let ways = Ways { ways, edits };
+        let ways = Ways {
+            ways,
+            edits,
+            request: None,
+        };
         self.open_with(DecisionKind::FileConflict, (run, about), words, ways);
     }
 
@@ -321,7 +329,10 @@ impl<'a> Story<'a> {
         words: (String, Option<String>),
         edits: Vec<Edit>,
     ) {
-        let ways = Ways { ways: None, edits };
+        let ways = Ways {
+            edits,
+            ..Ways::default()
+        };
         self.open_with(kind, (run, Asked::Nothing), words, ways);
     }
 
@@ -352,7 +363,7 @@ impl<'a> Story<'a> {
     ) {
         let ways = Ways {
             ways,
-            edits: Vec::new(),
+            ..Ways::default()
         };
         self.open_with(kind, (run, about), words, ways);
     }
@@ -362,8 +373,8 @@ impl<'a> Story<'a> {
         kind: DecisionKind,
         (run, about): (RunId, Asked),
         (question, details): (String, Option<String>),
-        Ways { ways, edits }: Ways,
-    ) {
+        more: Ways,
+    ) -> DecisionId {
         let number = self.next_decision;
         self.next_decision += 1;
         // One fresh id comes in with the facts; a second question of the same
@@ -376,8 +387,18 @@ impl<'a> Story<'a> {
             Asked::Nothing => {}
         }
         let fresh = self.facts.decision.0.as_u128() + u128::from(number - self.rows.next_decision);
+        let decision = DecisionId(Uuid::from_u128(fresh));
+        let Ways {
+            ways,
+            edits,
+            mut request,
+        } = more;
+        if let Some(request) = &mut request {
+            let (kind, id) = (request.kind, &mut request.id);
+            id.get_or_insert_with(|| WorkRequest::id_of(kind, decision));
+        }
         self.tell(Event::DecisionOpened {
-            decision: DecisionId(Uuid::from_u128(fresh)),
+            decision,
             number,
             decision_kind: kind,
             run,
@@ -388,7 +409,32 @@ impl<'a> Story<'a> {
             details,
             ways,
             edits,
+            request,
         });
+        decision
+    }
+
+    /// Asks what is to become of a request; none where the same is asked
+    /// already.
+    pub(super) fn ask_about_request(
+        &mut self,
+        (run, node): (RunId, Option<&Node>),
+        request: &WorkRequest,
+    ) -> Option<DecisionId> {
+        let is_asked = self.tables.open_decisions(run).any(|row| {
+            let asked = row.request.as_ref();
+            asked.is_some_and(|asked| asked.asks_the_same(request))
+        });
+        if is_asked {
+            return None;
+        }
+        let about = node.map_or(Asked::Nothing, |node| Asked::Node(node.clone()));
+        let words = (request.question(), request.details());
+        let ways = Ways {
+            request: Some(Box::new(request.clone())),
+            ..Ways::default()
+        };
+        Some(self.open_with(DecisionKind::Request, (run, about), words, ways))
     }
 
     /// Asks what holds nothing up, unless the same is asked already.
@@ -436,7 +482,20 @@ impl<'a> Story<'a> {
             .tables
             .open_decisions(run)
             .filter(|row| row.node.as_ref().is_some_and(|at| at.is_within(node)))
-            .filter(|row| row.kind != DecisionKind::Question || verb == Verb::Skip)
+            .filter(|row| match row.kind {
+                DecisionKind::Question => verb == Verb::Skip,
+                // What was discovered there is there all the same.
+                DecisionKind::Request => false,
+                DecisionKind::HumanNeeded
+                | DecisionKind::Claim
+                | DecisionKind::BlockedNode
+                | DecisionKind::MergeNeeded
+                | DecisionKind::Breakpoint
+                | DecisionKind::FileConflict
+                | DecisionKind::ClaimedItems
+                | DecisionKind::AgentEdit
+                | DecisionKind::DoubtedMemory => true,
+            })
             .map(|row| row.id)
             .collect();
         for decision in open {
@@ -444,6 +503,7 @@ impl<'a> Story<'a> {
                 decision,
                 verb,
                 why: why.map(str::to_owned),
+                answer: None,
             });
         }
     }
@@ -473,6 +533,7 @@ impl<'a> Story<'a> {
                 decision,
                 verb,
                 why: why.map(str::to_owned),
+                answer: None,
             });
         }
     }

@@ -24,6 +24,7 @@ use crate::observation::Observation;
 use crate::plan::{Past, PlannedItem};
 use crate::policy::Policy;
 use crate::recover::Followed;
+use crate::request::{Injection, RequestAnswer, Ruling, WorkRequest};
 
 /// A text of an event.
 pub(crate) enum Text<'e> {
@@ -178,8 +179,16 @@ impl Event {
                 details,
                 ways: _,
                 edits,
+                request,
+            } => {
+                each(Text::Free(question));
+                option(details, each);
+                edits.iter_mut().for_each(|edit| of_edit(edit, each));
+                if let Some(request) = request {
+                    asked_for(request, each);
+                }
             }
-            | Self::DecisionRevised {
+            Self::DecisionRevised {
                 decision: _,
                 question,
                 details,
@@ -192,6 +201,18 @@ impl Event {
             Self::DecisionMade {
                 decision: _,
                 verb: _,
+                why,
+                answer,
+            } => {
+                option(why, each);
+                if let Some(answer) = answer {
+                    answer_to_request(answer, each);
+                }
+            }
+            Self::DecisionDeferred {
+                decision: _,
+                until: _,
+                phase: _,
                 why,
             } => option(why, each),
             Self::ItemChanged(changed) => item_changed(changed, each),
@@ -270,6 +291,7 @@ fn rules(policy: &mut Policy, each: Each<'_>) {
         limits: _,
         auto_commit: _,
         iteration_hooks,
+        proposals: _,
     } = policy;
     for IterationHook { id: _, prompt } in iteration_hooks {
         each(Text::Free(prompt));
@@ -295,6 +317,7 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
         native,
         past,
         piece_of: _,
+        injected: _,
         turn: _,
         claims: _,
     } = item;
@@ -370,6 +393,11 @@ fn of_edit(edit: &mut Edit, each: Each<'_>) {
             items,
         } => items.iter_mut().for_each(|item| planned_item(item, each)),
         Edit::SetNative { node: _, native } => document(native, each),
+        Edit::AddRequest(request) => asked_for(request, each),
+        Edit::AnswerRequest { id: _, answer, why } => {
+            answer_to_request(answer, each);
+            option(why, each);
+        }
         Edit::SetState { node: _, to: _ }
         | Edit::SetRetries {
             node: _,
@@ -441,6 +469,7 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         lacks_screenshot: _,
         validations,
         pieces,
+        requests,
         trouble: _,
         resets_at: _,
         conversation: _,
@@ -471,8 +500,46 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         each(Text::Free(title));
         each(Text::Free(prompt));
     }
+    for request in requests {
+        asked_for(request, each);
+    }
     for call in &mut activity.kept {
         called(call, each);
+    }
+}
+
+fn asked_for(request: &mut WorkRequest, each: Each<'_>) {
+    let WorkRequest {
+        kind: _,
+        id: _,
+        title,
+        fields,
+        ruling,
+    } = request;
+    each(Text::Free(title));
+    each(Text::Named(fields));
+    if let Some(ruling) = ruling {
+        let Ruling { answer, why: _ } = &mut **ruling;
+        answer_to_request(answer, each);
+    }
+}
+
+fn answer_to_request(answer: &mut RequestAnswer, each: Each<'_>) {
+    match answer {
+        RequestAnswer::Approve(injection) => {
+            let Injection {
+                position: _,
+                prompt,
+                model: _,
+                id_prefix: _,
+                items,
+            } = &mut **injection;
+            option(prompt, each);
+            for item in items.iter_mut().flatten() {
+                planned_item(item, each);
+            }
+        }
+        RequestAnswer::Reject | RequestAnswer::Defer(_) | RequestAnswer::Backlog => {}
     }
 }
 

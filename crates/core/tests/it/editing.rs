@@ -886,3 +886,28 @@ fn what_a_person_changes_of_an_item_at_work_is_in_force_from_the_next_start() {
     world.ok(ended);
     assert_eq!(world.item("build").state, ItemState::Done);
 }
+
+#[test]
+fn a_breakpoint_that_is_set_while_a_node_runs_holds_at_its_end() {
+    let (mut world, token) = World::running("a\nb");
+    let attempt = world.begin(token, "a");
+    let breakpoint = Edit::SetBreakpoint {
+        node: node("a"),
+        breakpoint: true,
+    };
+    let word = Word::MaybeAgent {
+        attempt,
+        criteria: false,
+    };
+    world.ok(Command::TakeEdits {
+        run: world.run,
+        token: Some(token),
+        file: FILE.to_owned(),
+        edits: vec![breakpoint],
+        word,
+    });
+    let completed = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+    world.end(token, "a", attempt, completed);
+    assert_eq!(world.state(), RunState::Waiting);
+    assert_eq!(world.item("b").attempts, 0);
+}

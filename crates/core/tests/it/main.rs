@@ -24,6 +24,7 @@ mod pointer;
 mod recall;
 mod recovering;
 mod remembering;
+mod requests;
 mod runner;
 mod sequences;
 mod simulation;

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use piton_core::attempt::HumanNeeded;
+use piton_core::request::{RequestKind, WorkRequest};
 use serde_json::{Map, Value};
 
 use super::Answer;
@@ -29,6 +30,10 @@ const KEYS: &[&str] = &[
     "human-needed",
     "human_needed",
     "pieces",
+    "operatorRequests",
+    "operator-requests",
+    "proposedSteps",
+    "proposed-steps",
     "usage",
     "evidence",
     "notes",
@@ -449,11 +454,66 @@ fn whole(status: Status, word: &str, object: &Map<String, Value>, mut notes: Vec
         human: human(object),
         checked: text(&["evidence"]),
         pieces: value("pieces"),
+        requests: requests(object),
         usage: value("usage"),
     };
     Block::Whole {
         answer: Box::new(answer),
         notes,
+    }
+}
+
+/// Where an agent says what it asks for beside its work.
+const REQUESTS: [(RequestKind, &[&str]); 2] = [
+    (
+        RequestKind::Discovery,
+        &["operatorRequests", "operator-requests", "operator_requests"],
+    ),
+    (
+        RequestKind::Step,
+        &["proposedSteps", "proposed-steps", "proposed_steps"],
+    ),
+];
+
+/// What an agent asks for beside its work. What is of no form is kept as it is
+/// written: a person reads it.
+fn requests(object: &Map<String, Value>) -> Vec<WorkRequest> {
+    let mut found = Vec::new();
+    for (kind, keys) in REQUESTS {
+        let said = match field(object, keys) {
+            Some(Value::Array(all)) => all.as_slice(),
+            Some(Value::Null) | None => continue,
+            Some(one) => std::slice::from_ref(one),
+        };
+        found.extend(said.iter().map(|value| request(kind, value)));
+    }
+    found
+}
+
+fn request(kind: RequestKind, value: &Value) -> WorkRequest {
+    let (title, fields) = match value {
+        Value::Object(fields) => {
+            let keys: &[&str] = match kind {
+                RequestKind::Discovery => &["title"],
+                RequestKind::Step => &["title", "prompt"],
+            };
+            let title = field(fields, keys).and_then(text_of);
+            (title, fields.clone())
+        }
+        Value::String(text) => (Some(text.clone()), Map::new()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+            let key = "content".to_owned();
+            (None, [(key, value.clone())].into_iter().collect())
+        }
+    };
+    let title = title.unwrap_or_default();
+    let title = title.trim().lines().next().unwrap_or_default().to_owned();
+    WorkRequest {
+        kind,
+        id: None,
+        title,
+        fields,
+        ruling: None,
     }
 }
 

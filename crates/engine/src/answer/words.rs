@@ -80,6 +80,7 @@ pub(super) fn of_word(word: Word, output: &str, ended: &Ended) -> Report {
         error: None,
         human: None,
         checked: None,
+        requests: Vec::new(),
         pieces: serde_json::Value::Null,
         usage: serde_json::Value::Null,
     };

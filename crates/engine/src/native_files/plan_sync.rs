@@ -513,11 +513,7 @@ fn beside_held(
 
 /// The rows that the file of a run is made of and compared with.
 fn needs(run: RunId) -> [Need; 3] {
-    [
-        Need::Run(run),
-        Need::Tree(run),
-        Need::OpenDecisions(Some(run)),
-    ]
+    [Need::Run(run), Need::Tree(run), Need::Decisions(run)]
 }
 
 /// Looks at the file of a run again that a person is asked about.

@@ -501,7 +501,14 @@ fn way_of(verb: Verb, is_readable: bool) -> Option<Way> {
         Verb::KeepFile => Some(Way::LeftAlone),
         Verb::KeepPiton => Some(Way::PitonHolds),
         Verb::Merge => Some(Way::Merged),
-        Verb::Approve | Verb::Answer | Verb::Retry | Verb::Skip | Verb::Settled => None,
+        Verb::Approve
+        | Verb::Answer
+        | Verb::Retry
+        | Verb::Skip
+        | Verb::Reject
+        | Verb::Defer
+        | Verb::Backlog
+        | Verb::Settled => None,
     }
 }
 

@@ -352,6 +352,7 @@ impl Runner<'_, '_> {
             (known, started_from) => known.or(started_from),
         };
         let recovery = self.recovery(attempt, &node, &report, &text, tell);
+        self.job.config.requests.rule_on(&mut report);
         Ok(Input::AgentEnded {
             attempt,
             node,
@@ -632,6 +633,7 @@ impl Runner<'_, '_> {
         // with its start.
         self.looked = None;
         report.tree_after = self.tree_to_check(tell);
+        self.job.config.requests.rule_on(&mut report);
         Ok(Input::AgentEnded {
             attempt,
             node,

@@ -240,7 +240,7 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<Ne
         let needs = [
             Need::Run(row.id),
             Need::Tree(row.id),
-            Need::OpenDecisions(Some(row.id)),
+            Need::Decisions(row.id),
         ];
         let rows = session.load(&needs)?;
         if sync.is_none() {

@@ -1,5 +1,6 @@
 //! `piton inbox` and `piton decide`: everything that waits for a person.
 
+use piton_core::request::{Injection, RequestAnswer, Until, WorkRequest};
 use piton_core::{
     Command, DecisionId, DecisionKind, DecisionRow, ItemRow, Need, Node, Refusal, RunId, RunRow,
     Verb, Way,
@@ -52,6 +53,12 @@ pub struct Open {
     /// What each of them comes to, where that is not plain.
     #[serde(skip)]
     pub ways: Vec<Option<Way>>,
+    /// What an agent asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<Box<WorkRequest>>,
+    /// Until when it is put off; none while it is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<Until>,
 }
 
 /// Everything that waits for a person, the oldest first.
@@ -64,16 +71,25 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
         return Ok(Vec::new());
     };
     let runs = session.runs()?;
-    let open = open_questions(&session, &runs)?;
-    views_of(&session, &runs, &open)
+    let (asked, put_off): (Vec<_>, Vec<_>) = all_open(&session, &runs)?
+        .into_iter()
+        .partition(|row| row.deferred.is_none());
+    views_of(&session, &runs, &[asked, put_off].concat())
 }
 
-/// The questions that wait for a person. Those of a run that a later one of its
-/// plan has taken the place of wait for nobody, until it is worked on again.
+/// The questions that wait for a person; what is put off is not among them.
 pub(super) fn open_questions(
     session: &Session<'_>,
     runs: &[RunRow],
 ) -> Result<Vec<DecisionRow>, Failure> {
+    let mut open = all_open(session, runs)?;
+    open.retain(|row| row.deferred.is_none());
+    Ok(open)
+}
+
+/// All that is not decided. What is asked in a run that a later one of its plan
+/// has taken the place of waits for nobody, until it is worked on again.
+fn all_open(session: &Session<'_>, runs: &[RunRow]) -> Result<Vec<DecisionRow>, Failure> {
     let rows = session.load(&[Need::OpenDecisions(None)])?;
     let is_replaced = |id| {
         let row = runs.iter().find(|row| row.id == id);
@@ -128,6 +144,8 @@ impl Open {
             details: row.details.clone(),
             since: row.opened_at,
             verbs: row.verbs(),
+            request: row.request.clone(),
+            deferred: row.deferred.as_ref().map(|deferred| deferred.until),
         }
     }
 }
@@ -276,6 +294,41 @@ pub struct DecidedFile {
     pub kept: Option<String>,
 }
 
+/// What more is said of what becomes of a request.
+#[derive(Clone, Debug, Default)]
+pub struct RequestTerms {
+    /// Until when it is put off.
+    pub until: Option<Until>,
+    /// What is added to the plan, and where.
+    pub injection: Injection,
+}
+
+impl RequestTerms {
+    /// The answer that a verb is, with these terms; none where it takes none.
+    fn answer(&self, row: &DecisionRow, verb: Verb) -> Result<Option<RequestAnswer>, Failure> {
+        let answer = RequestAnswer::of_verb(verb).filter(|_| row.kind == DecisionKind::Request);
+        let is_default = self.injection == Injection::default();
+        match answer {
+            Some(RequestAnswer::Approve(_)) if self.until.is_none() => Ok(Some(
+                RequestAnswer::Approve(Box::new(self.injection.clone())),
+            )),
+            Some(RequestAnswer::Defer(until)) if is_default => {
+                Ok(Some(RequestAnswer::Defer(self.until.unwrap_or(until))))
+            }
+            answer if self.until.is_none() && is_default => Ok(answer),
+            _ => Err(Failure::new(
+                "usage",
+                format!("`{verb}` of {} takes no such option", shown_id(row)),
+            )
+            .hint("give --until with `defer`, and the others with `approve`, of a request")),
+        }
+    }
+}
+
+fn shown_id(row: &DecisionRow) -> String {
+    format!("d{}", row.number)
+}
+
 /// Decides what is open. `id` is `d7`, `7`, or the whole id.
 ///
 /// # Errors
@@ -285,11 +338,12 @@ pub struct DecidedFile {
 pub fn decide(
     world: &World,
     id: &str,
-    verb: Verb,
+    (verb, terms): (Verb, &RequestTerms),
     why: Option<String>,
     told: &mut Told<'_>,
 ) -> Result<Decided, Failure> {
     let (session, mut row) = open_decision(world, id)?;
+    let answer = terms.answer(&row, verb)?;
     let mut kept = None;
     if row.file.is_some() {
         // Nobody decides about a version that was not there when it was asked.
@@ -302,11 +356,20 @@ pub fn decide(
     }
     // Keeping the file may have settled it.
     if !is_decided(&session, &row)? {
-        let command = Command::Decide {
-            decision: row.id,
-            run: row.run,
-            verb,
-            why,
+        let (decision, run) = (row.id, row.run);
+        let command = match answer {
+            Some(answer) => Command::DecideRequest {
+                decision,
+                run,
+                answer,
+                why,
+            },
+            None => Command::Decide {
+                decision,
+                run,
+                verb,
+                why,
+            },
         };
         // The answer to what was asked by the way waits for nobody's work.
         if row.kind == DecisionKind::Question {
@@ -330,7 +393,20 @@ pub fn decide(
         verb,
         way,
     });
-    let question = if row.kind == DecisionKind::Question {
+    let is_by_the_way = match row.kind {
+        DecisionKind::Question => true,
+        DecisionKind::Request => verb == Verb::Answer,
+        DecisionKind::HumanNeeded
+        | DecisionKind::Claim
+        | DecisionKind::BlockedNode
+        | DecisionKind::MergeNeeded
+        | DecisionKind::Breakpoint
+        | DecisionKind::FileConflict
+        | DecisionKind::ClaimedItems
+        | DecisionKind::AgentEdit
+        | DecisionKind::DoubtedMemory => false,
+    };
+    let question = if is_by_the_way {
         Some(DecidedQuestion {
             id: format!("d{}", row.number),
             question: row.question.clone(),

@@ -7,11 +7,13 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
+use piton_core::request::RequestKind;
 use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunState};
 
 use super::import::{self, Inherited, plant};
 use super::native::{self, NodeRest};
 use super::progress::{PhaseNode, PhaseStatus, Progress, SprintStatus};
+use super::requests;
 use super::shape::STATS;
 use crate::plan_file::{Changed, Shown};
 use crate::problem::Problem;
@@ -43,6 +45,7 @@ struct Found {
     states: Vec<Edit>,
     retries: Vec<Edit>,
     natives: Vec<Edit>,
+    requests: Vec<Edit>,
 }
 
 struct Differ<'a> {
@@ -86,9 +89,10 @@ impl<'a> Differ<'a> {
             states,
             retries,
             natives,
+            requests,
         } = self.found;
         let mut edits = inserts;
-        for more in [orders, words, states, retries, natives] {
+        for more in [orders, words, states, retries, natives, requests] {
             edits.extend(more);
         }
         if self.has_base && base.status != theirs.status {
@@ -389,7 +393,6 @@ impl<'a> Differ<'a> {
             take!(
                 parallel_tasks,
                 orchestration,
-                step_queue,
                 prompts,
                 worktree,
                 dependency_graph,
@@ -397,11 +400,11 @@ impl<'a> Differ<'a> {
                 retry,
                 config,
                 parallel_execution,
-                operator_queue,
                 summary,
                 current_extra,
                 extra
             );
+            self.requests(&mut sprint, base, theirs);
             if base.stats.extra != theirs.stats.extra {
                 sprint.stats.extra.clone_from(&theirs.stats.extra);
             }
@@ -416,14 +419,56 @@ impl<'a> Differ<'a> {
             .natives
             .push(Edit::SetNative { node: None, native });
         let is_same = |of: fn(&Progress) -> &Option<yaml::Node>| of(base) == of(&sprint);
-        let rules: [fn(&Progress) -> &Option<yaml::Node>; 3] = [
+        let rules: [fn(&Progress) -> &Option<yaml::Node>; 4] = [
             |sprint| &sprint.retry,
             |sprint| &sprint.config,
             |sprint| &sprint.per_iteration_hooks,
+            |sprint| &sprint.orchestration,
         ];
         if !rules.into_iter().all(is_same) {
             let policy = Box::new(import::policy(&sprint));
             self.found.natives.push(Edit::SetPolicy(policy));
+        }
+    }
+}
+
+impl Differ<'_> {
+    /// What was added to the queues, and what was decided in them.
+    fn requests(&mut self, sprint: &mut Progress, base: &Progress, theirs: &Progress) {
+        type Queue = fn(&mut Progress) -> &mut Option<yaml::Node>;
+        let queues: [(RequestKind, Queue, _, _); 2] = [
+            (
+                RequestKind::Discovery,
+                |sprint| &mut sprint.operator_queue,
+                &base.operator_queue,
+                &theirs.operator_queue,
+            ),
+            (
+                RequestKind::Step,
+                |sprint| &mut sprint.step_queue,
+                &base.step_queue,
+                &theirs.step_queue,
+            ),
+        ];
+        for (kind, own, base, theirs) in queues {
+            if base == theirs {
+                continue;
+            }
+            let list = |queue: &Option<yaml::Node>| {
+                let entries = queue.as_ref().and_then(yaml::Node::as_seq);
+                entries.unwrap_or_default().to_vec()
+            };
+            let found = requests::changes(self.shown, kind, &list(base), &list(theirs));
+            self.found.requests.extend(found.edits);
+            if let Some(kept) = found.kept {
+                *own(sprint) = Some(yaml::Node::seq(kept));
+            }
+            let ignored: Vec<&str> = found.ignored.iter().map(String::as_str).collect();
+            let of = match kind {
+                RequestKind::Discovery => "operator-queue",
+                RequestKind::Step => "step-queue",
+            };
+            self.ignored(of, &ignored);
         }
     }
 }

@@ -17,6 +17,7 @@ use super::progress::{
     Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
     Progress, SprintStatus, Stats,
 };
+use super::requests;
 use crate::yaml::Node;
 
 /// Makes the document of a run, again and again.
@@ -64,6 +65,7 @@ impl Exporter {
         close(&mut stack, &mut roots, 0);
         progress.phases = roots;
         hook_tasks(&mut progress, tables, self.run);
+        requests::show(&mut progress, tables, self.run);
         progress.current = current(tables, self.run);
         state(&mut progress, &run, tables);
         stats(&mut progress, &run);
@@ -158,8 +160,11 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             .filter(|on| on.parent() == item.node.parent())
             .map(|on| own_id(on.as_str()))
             .collect(),
-        injected: rest.injected,
-        injected_at: rest.injected_at.clone(),
+        injected: rest.injected.or(item.injected.map(|_| true)),
+        injected_at: rest
+            .injected_at
+            .clone()
+            .or_else(|| item.injected.map(show_time)),
         started_at: show(item.started_at, &rest.started_at),
         completed_at: show(item.completed_at, &rest.completed_at),
         elapsed: elapsed(item.started_at, item.completed_at).or_else(|| rest.elapsed.clone()),

@@ -178,9 +178,7 @@ fn templates(settings: &Progress) -> Templates {
 type Asks = fn(&Progress) -> bool;
 
 /// What a sprint may ask for that piton cannot do yet, and how to see that it does.
-const UNSUPPORTED: &[(&str, Asks)] = &[("orchestration", |progress| {
-    is_enabled(progress.orchestration.as_ref())
-})];
+const UNSUPPORTED: &[(&str, Asks)] = &[];
 
 pub(super) fn is_enabled(node: Option<&Node>) -> bool {
     node.and_then(|node| node.get("enabled"))

@@ -10,12 +10,14 @@ use piton_core::classify::Category;
 use piton_core::iteration_hook::IterationHook;
 use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
 use piton_core::policy::{self, Policy, Retry};
+use piton_core::request::{Position, Proposals};
 use piton_core::run::Pause;
 use piton_core::{ItemState, Node, Place, RunId};
 
 use super::elapsed::parse_elapsed;
 use super::field::filled;
 use super::native::{self, FACE, NodeRest};
+use super::requests;
 use crate::tree::Node as TreeNode;
 
 use super::progress::{Children, PhaseNode, PhaseStatus, Progress, SprintStatus};
@@ -45,6 +47,7 @@ pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan
         );
     }
     Plan {
+        requests: requests::open_requests(progress),
         run,
         name: name.to_owned(),
         face: FACE.to_owned(),
@@ -182,6 +185,7 @@ pub(super) fn plant(
         native: rest.pack(),
         past,
         piece_of: None,
+        injected: None,
         claims: node.claims,
     });
     let below = Inherited {
@@ -341,7 +345,27 @@ pub(super) fn policy(progress: &Progress) -> Policy {
         },
         auto_commit: get("auto-commit").and_then(TreeNode::as_bool) == Some(true),
         iteration_hooks: iteration_hooks(progress),
+        proposals: proposals(progress.orchestration.as_ref()),
     }
+}
+
+/// How proposed steps are taken in; none where the sprint does not want any.
+fn proposals(orchestration: Option<&TreeNode>) -> Option<Proposals> {
+    let get = |key| orchestration.and_then(|config| config.get(key));
+    let is_on = |key| get(key).and_then(TreeNode::as_bool) == Some(true);
+    if !is_on("enabled") {
+        return None;
+    }
+    let insert = match get("insertStrategy").and_then(TreeNode::as_str) {
+        // Each step says where it belongs.
+        Some("custom") => None,
+        Some("after-current") => Some(Position::AfterCurrent),
+        Some(_) | None => Some(Position::EndOfPhase(None)),
+    };
+    Some(Proposals {
+        insert,
+        auto_approve: is_on("autoApprove"),
+    })
 }
 
 /// The hooks that are on and say what to do: first those that the original

@@ -82,6 +82,10 @@ impl Picked<'_> {
                         .map(|row| Key::Decision(row.id)),
                 );
             }
+            Need::Decisions(run) => {
+                let of_run = all.decisions().filter(|row| row.run == *run);
+                self.keys(of_run.map(|row| Key::Decision(row.id)));
+            }
             Need::OpenDecisions(run) => {
                 let open = all
                     .decisions()

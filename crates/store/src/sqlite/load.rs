@@ -123,6 +123,11 @@ impl Loader<'_> {
                 "SELECT body FROM decisions WHERE run = ?1 AND open",
                 [id(run)],
             ),
+            Need::Decisions(run) => self.rows(
+                "decisions",
+                "SELECT body FROM decisions WHERE run = ?1",
+                [id(run)],
+            ),
             Need::OpenDecisions(None) => {
                 self.rows("decisions", "SELECT body FROM decisions WHERE open", [])
             }

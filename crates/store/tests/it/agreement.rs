@@ -334,6 +334,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         native: None,
         past: Past::default(),
         piece_of: None,
+        injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::Turn::default(),
     };

@@ -63,6 +63,8 @@ fn of_item(edit: &Edit, row: &ItemRow) -> String {
         | Edit::Order { .. }
         | Edit::SetNative { .. }
         | Edit::SetPolicy(_)
+        | Edit::AddRequest(_)
+        | Edit::AnswerRequest { .. }
         | Edit::SetRunState { .. } => edit.to_string(),
     }
 }
@@ -126,6 +128,7 @@ fn policies(was: &Policy, now: &Policy) -> String {
             ("project-tokens", number(*project_tokens)),
             ("retries", Some(policy.retry.retries_max.to_string())),
             ("auto-commit", Some(policy.auto_commit.to_string())),
+            ("approves-steps", Some(policy.approves_steps().to_string())),
             ("hooks", Some(policy.iteration_hooks.len().to_string())),
         ]
     };

@@ -306,6 +306,7 @@ impl Wanted {
             | Event::DecisionOpened { .. }
             | Event::DecisionRevised { .. }
             | Event::DecisionMade { .. }
+            | Event::DecisionDeferred { .. }
             | Event::ItemChanged(_)
             | Event::ItemsPlaced(_)
             | Event::RunChanged(_)

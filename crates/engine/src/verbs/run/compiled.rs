@@ -47,6 +47,9 @@ pub(super) fn plan(
     {
         plan.policy.iteration_hooks.clear();
     }
+    if request.ignore.iter().any(|key| key == "orchestration") {
+        plan.policy.proposals = None;
+    }
     Ok((plan, taken_over))
 }
 

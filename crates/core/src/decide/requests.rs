@@ -1,0 +1,399 @@
+//! What agents ask for beside their work, and what is added to a plan that is
+//! under way.
+
+use super::editing::{Unfit, insert, siblings};
+use super::people::{bury_runner, open_question};
+use super::story::Story;
+use crate::decision::{DecisionKind, DecisionRow, Verb};
+use crate::event::Event;
+use crate::evidence::ClaimOverrides;
+use crate::id::{DecisionId, Node, Place, RunId};
+use crate::item::{ItemRow, ItemState};
+use crate::plan::{Order, Past, PlannedItem, Turn};
+use crate::refusal::Refusal;
+use crate::request::{Injection, Position, RequestAnswer, RequestKind, Ruling, Until, WorkRequest};
+use crate::run::RunState;
+
+/// Asks what is to become of what the agent at `node` asks for, or does what
+/// the rules say.
+pub(super) fn open(story: &mut Story<'_>, (run, node): (RunId, &Node), requests: &[WorkRequest]) {
+    for request in requests {
+        open_one(story, (run, Some(node)), request);
+    }
+}
+
+/// The same, for requests that stood in a plan that was taken over.
+pub(super) fn open_all(story: &mut Story<'_>, run: RunId, requests: &[WorkRequest]) {
+    for request in requests {
+        open_one(story, (run, None), request);
+    }
+}
+
+fn open_one(story: &mut Story<'_>, at: (RunId, Option<&Node>), request: &WorkRequest) {
+    let Some(decision) = story.ask_about_request(at, request) else {
+        return;
+    };
+    let Some(ruling) = ruling_of(story, at.0, request) else {
+        return;
+    };
+    let Some(row) = story.tables.decision(decision).cloned() else {
+        return;
+    };
+    // What cannot be added as the plan stands is left to a person.
+    let mut trial = story.clone();
+    if answer_at(&mut trial, &row, at.1, &ruling.answer, Some(&ruling.why)).is_ok() {
+        *story = trial;
+    }
+}
+
+/// What rules say of a request: of a step, the plan's own.
+fn ruling_of(story: &Story<'_>, run: RunId, request: &WorkRequest) -> Option<Ruling> {
+    if request.kind == RequestKind::Discovery {
+        return request.ruling.as_deref().cloned();
+    }
+    let proposals = story.tables.run(run)?.policy.proposals.as_ref()?;
+    proposals.auto_approve.then(|| Ruling {
+        answer: RequestAnswer::Approve(Box::default()),
+        why: "the plan approves proposed steps by itself".to_owned(),
+    })
+}
+
+pub(super) fn decide(
+    story: &mut Story<'_>,
+    id: DecisionId,
+    said: &RequestAnswer,
+    why: Option<&str>,
+) -> Result<(), Refusal> {
+    let row = open_question(story, id, said.verb())?;
+    let why = why.map(str::trim).filter(|why| !why.is_empty());
+    answer(story, &row, said, why)
+}
+
+/// A person says what becomes of a request.
+pub(super) fn answer(
+    story: &mut Story<'_>,
+    row: &DecisionRow,
+    said: &RequestAnswer,
+    why: Option<&str>,
+) -> Result<(), Refusal> {
+    bury_runner(story, row.run)?;
+    answer_at(story, row, None, said, why)
+}
+
+/// The file of the plan says what becomes of a request.
+pub(super) fn answer_named(
+    story: &mut Story<'_>,
+    run: RunId,
+    id: &str,
+    said: &RequestAnswer,
+    why: Option<&str>,
+) -> Result<(), Refusal> {
+    let is_it = |row: &&DecisionRow| {
+        let request = row.request.as_ref();
+        request.is_some_and(|request| request.id.as_deref() == Some(id))
+    };
+    let row = story.tables.open_decisions(run).find(is_it).cloned();
+    let row = row.ok_or_else(|| Refusal::NoSuchDecision(id.to_owned()))?;
+    let is_put_off = row.deferred.as_ref().map(|deferred| deferred.until);
+    if matches!(said, RequestAnswer::Defer(until) if is_put_off == Some(*until)) {
+        return Ok(());
+    }
+    answer_at(story, &row, None, said, why)
+}
+
+fn answer_at(
+    story: &mut Story<'_>,
+    row: &DecisionRow,
+    current: Option<&Node>,
+    said: &RequestAnswer,
+    why: Option<&str>,
+) -> Result<(), Refusal> {
+    let Some(request) = &row.request else {
+        return Err(Refusal::NoSuchDecision(row.id.to_string()));
+    };
+    let said = match said {
+        RequestAnswer::Defer(until) => {
+            // What is over will not end once more.
+            let is_done = story.run(row.run)?.state == RunState::Done;
+            if is_done && *until != Until::NextSprint {
+                return Err(story.wrong_state(row.run));
+            }
+            let is_open = |phase: &Node| {
+                let phase = story.tables.item(row.run, phase);
+                phase.is_some_and(|row| !row.state.is_finished())
+            };
+            let own = row.node.as_ref().map(top_of).filter(is_open);
+            let phase = own.or_else(|| current_node(story, row.run).as_ref().map(top_of));
+            story.tell(Event::DecisionDeferred {
+                decision: row.id,
+                until: *until,
+                phase: phase.filter(|_| *until == Until::EndOfPhase),
+                why: why.map(str::to_owned),
+            });
+            return Ok(());
+        }
+        RequestAnswer::Approve(injection) => {
+            let injection = completed(story, row.run, request, injection);
+            add(story, (row.run, current), request.kind, &injection, request)?;
+            RequestAnswer::Approve(Box::new(injection))
+        }
+        RequestAnswer::Reject | RequestAnswer::Backlog => said.clone(),
+    };
+    story.tell(Event::DecisionMade {
+        decision: row.id,
+        verb: said.verb(),
+        why: why.map(str::to_owned),
+        answer: Some(Box::new(said)),
+    });
+    Ok(())
+}
+
+/// What is added for a request, with all that nobody said.
+fn completed(story: &Story<'_>, run: RunId, request: &WorkRequest, said: &Injection) -> Injection {
+    let proposals = story.tables.run(run);
+    let proposals = proposals.and_then(|row| row.policy.proposals.as_ref());
+    let id = request.id.as_deref().unwrap_or_default();
+    let (position, id_prefix) = match request.kind {
+        RequestKind::Discovery => (request.position(), format!("fix-{id}")),
+        RequestKind::Step => {
+            let of_plan = proposals.and_then(|proposals| proposals.insert.clone());
+            let of_plan = of_plan.or_else(|| request.position());
+            let own = request.fields.get("id").and_then(serde_json::Value::as_str);
+            let position = of_plan.unwrap_or(Position::EndOfPhase(None));
+            (Some(position), own.unwrap_or(id).to_owned())
+        }
+    };
+    let said = said.clone();
+    Injection {
+        position: said.position.or(position).or(Some(Position::default())),
+        prompt: said.prompt.or_else(|| request.prompt()),
+        model: said.model.or_else(|| request.model().map(str::to_owned)),
+        id_prefix: said.id_prefix.or(Some(id_prefix)),
+        items: said.items,
+    }
+}
+
+/// A person adds items to a plan.
+pub(super) fn inject(
+    story: &mut Story<'_>,
+    run: RunId,
+    kind: RequestKind,
+    injection: &Injection,
+) -> Result<(), Refusal> {
+    bury_runner(story, run)?;
+    let nobody = WorkRequest {
+        kind,
+        id: None,
+        title: String::new(),
+        fields: serde_json::Map::new(),
+        ruling: None,
+    };
+    add(story, (run, None), kind, injection, &nobody)
+}
+
+fn add(
+    story: &mut Story<'_>,
+    (run, current): (RunId, Option<&Node>),
+    kind: RequestKind,
+    injection: &Injection,
+    request: &WorkRequest,
+) -> Result<(), Refusal> {
+    let added = try_add(story, (run, current), kind, injection, request);
+    added.map_err(|Unfit(why)| Refusal::Unfit {
+        file: "what is to be added".to_owned(),
+        why,
+    })
+}
+
+fn try_add(
+    story: &mut Story<'_>,
+    (run, current): (RunId, Option<&Node>),
+    kind: RequestKind,
+    injection: &Injection,
+    request: &WorkRequest,
+) -> Result<(), Unfit> {
+    // What a list or a task file holds is written by the people who keep it.
+    if story.run(run)?.order != Order::InTurn {
+        return Err(Unfit("only a sprint takes in new phases".to_owned()));
+    }
+    let current = current.cloned().or_else(|| current_node(story, run));
+    let current = current.ok_or_else(|| Unfit("the plan has no items".to_owned()))?;
+    let position = injection.position.clone().unwrap_or_default();
+    let (parent, mut after) = place_of(story, run, kind, &position, &current)?;
+    let now = siblings(story, run, parent.as_ref())?;
+    let roots = match injection.items.is_empty() {
+        true => vec![vec![one(kind, injection, request, (&parent, &now))?]],
+        false => injection.items.clone(),
+    };
+    for mut items in roots {
+        for item in &mut items {
+            item.injected = Some(story.rows.now);
+        }
+        after = Some(insert(story, run, parent.as_ref(), after.as_ref(), &items)?);
+    }
+    Ok(())
+}
+
+/// The item that a prompt makes.
+fn one(
+    kind: RequestKind,
+    injection: &Injection,
+    request: &WorkRequest,
+    (parent, siblings): (&Option<Node>, &[ItemRow]),
+) -> Result<PlannedItem, Unfit> {
+    let Some(prompt) = injection.prompt.clone() else {
+        return Err(Unfit("an agent needs a prompt".to_owned()));
+    };
+    let prefix = injection.id_prefix.as_deref().unwrap_or("injected");
+    let is_free = |id: &String| !siblings.iter().any(|row| row.id == *id);
+    let numbered = || {
+        (0..)
+            .map(|number| format!("{prefix}-{number}"))
+            .find(is_free)
+    };
+    let own = Some(prefix.to_owned()).filter(|_| kind == RequestKind::Step);
+    let id = own.filter(is_free).or_else(numbered);
+    let id = id.ok_or_else(|| Unfit("there is no name left for it".to_owned()))?;
+    let depends_on = request.depends_on();
+    Ok(PlannedItem {
+        node: Node::child(None, &id, 1),
+        id,
+        place: Place::default().child(0),
+        state: ItemState::Ready,
+        prompt: Some(prompt),
+        model: injection.model.clone(),
+        gate: None,
+        breakpoint: false,
+        depends_on: depends_on
+            .map(|id| Node::child(parent.as_ref(), id, 1))
+            .collect(),
+        native: None,
+        past: Past::default(),
+        piece_of: None,
+        injected: None,
+        claims: ClaimOverrides::default(),
+        turn: Turn::default(),
+    })
+}
+
+/// The item that the run is at.
+fn current_node(story: &Story<'_>, run: RunId) -> Option<Node> {
+    story.tables.pointer(run).map(|row| row.node.clone())
+}
+
+/// The root that a node lies below, or is.
+fn top_of(node: &Node) -> Node {
+    node.ancestors().last().unwrap_or_else(|| node.clone())
+}
+
+/// Below what, and behind what, a position is.
+fn place_of(
+    story: &Story<'_>,
+    run: RunId,
+    kind: RequestKind,
+    position: &Position,
+    current: &Node,
+) -> Result<(Option<Node>, Option<Node>), Unfit> {
+    let last = |parent: Option<&Node>| {
+        let now = siblings(story, run, parent)?;
+        Ok::<_, Refusal>(now.last().map(|row| row.node.clone()))
+    };
+    // Steps go into their phase, where it has steps.
+    let takes_steps = |phase: &Node| {
+        let row = story.tables.item(run, phase);
+        kind == RequestKind::Step && row.is_some_and(|row| !row.is_leaf())
+    };
+    let phase = top_of(current);
+    Ok(match position {
+        Position::AfterCurrent if takes_steps(&phase) => {
+            let line = std::iter::once(current.clone()).chain(current.ancestors());
+            let step = line.filter(|node| *node != phase).last();
+            (Some(phase), step)
+        }
+        Position::AfterCurrent => (None, Some(phase)),
+        Position::EndOfPhase(of) => {
+            let named = of.as_ref().map(|of| item_named(story, run, of));
+            let phase = named.transpose()?.map_or(phase, |node| top_of(&node));
+            match takes_steps(&phase) {
+                true => (Some(phase.clone()), last(Some(&phase))?),
+                false => (None, Some(phase)),
+            }
+        }
+        Position::EndOfWorkflow => (None, last(None)?),
+        Position::After(of) => {
+            let node = item_named(story, run, of)?;
+            (node.parent(), Some(node))
+        }
+        Position::Before(of) => {
+            let node = item_named(story, run, of)?;
+            let parent = node.parent();
+            let now = siblings(story, run, parent.as_ref())?;
+            let before = now.iter().take_while(|row| row.node != node).last();
+            (parent, before.map(|row| row.node.clone()))
+        }
+    })
+}
+
+/// The item of this path, or of this id: the highest, then the first.
+fn item_named(story: &Story<'_>, run: RunId, name: &str) -> Result<Node, Unfit> {
+    let by_path = Node::named(name);
+    if story.tables.item(run, &by_path).is_some() {
+        return Ok(by_path);
+    }
+    let named = story.tables.tree(run).filter(|row| row.id == name);
+    let found = named.min_by_key(|row| row.place.depth());
+    found
+        .map(|row| row.node.clone())
+        .ok_or_else(|| Refusal::NoSuchItem(by_path).into())
+}
+
+/// Asks again about what was put off, where the time for it has come.
+pub(super) fn ask_deferred(story: &mut Story<'_>, run: RunId) {
+    let Some(state) = story.tables.run(run).map(|row| row.state) else {
+        return;
+    };
+    let is_over = |phase: &Node| {
+        let row = story.tables.item(run, phase);
+        row.is_some_and(|row| row.state.is_finished())
+    };
+    let is_due = |row: &&DecisionRow| {
+        let Some(deferred) = &row.deferred else {
+            return false;
+        };
+        match deferred.until {
+            Until::EndOfPhase => {
+                state == RunState::Done || deferred.phase.as_ref().is_some_and(is_over)
+            }
+            Until::EndOfSprint => state == RunState::Done,
+            Until::NextSprint => false,
+        }
+    };
+    let due = story.tables.open_decisions(run).filter(is_due);
+    let due: Vec<DecisionRow> = due.cloned().collect();
+    for row in due {
+        story.tell(Event::DecisionRevised {
+            decision: row.id,
+            question: row.question,
+            details: row.details,
+            edits: row.edits,
+        });
+    }
+}
+
+/// What was put off until the next sprint is asked about in the run that is
+/// planned now.
+pub(super) fn ask_in_next(story: &mut Story<'_>, run: RunId, name: &str) {
+    let is_due = |row: &&DecisionRow| {
+        let deferred = row.deferred.as_ref();
+        row.verdict.is_none() && deferred.is_some_and(|off| off.until == Until::NextSprint)
+    };
+    let due: Vec<DecisionRow> = story.tables.decisions().filter(is_due).cloned().collect();
+    for row in due {
+        debug_assert_eq!(row.kind, DecisionKind::Request);
+        let why = format!("it is asked about in run `{name}`");
+        story.tell_unless_made(row.id, Verb::Settled, Some(&why));
+        if let Some(request) = &row.request {
+            story.ask_about_request((run, None), request);
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! `operator-queue` and `step-queue`: what agents ask for beside their work, as
+//! a `PROGRESS.yaml` says it.
+//!
+//! Both are views of decisions. An entry of a file that no decision is about,
+//! one that was decided before piton took the file over, stays as it is.
+
+use std::collections::HashMap;
+
+use piton_core::request::{
+    Deferral, Injection, Position, RequestAnswer, RequestKind, Ruling, Until, WorkRequest,
+};
+use piton_core::{DecisionRow, Edit, RunId, Tables, Verb};
+use serde_json::{Map, Value};
+
+use super::import::show_time;
+use super::progress::Progress;
+use crate::plan_file::Shown;
+use crate::yaml::Node;
+
+/// Keys of a request that piton writes itself.
+const OWN_KEYS: [&str; 9] = [
+    "id",
+    "title",
+    "status",
+    "created-at",
+    "discovered-in",
+    "decided-at",
+    "decision",
+    "rejection-reason",
+    "deferred-until",
+];
+
+/// Keys of a proposed step that piton writes itself.
+const OWN_STEP_KEYS: [&str; 4] = ["id", "prompt", "proposedBy", "proposedAt"];
+
+/// Shows the requests of a run in its file.
+pub(super) fn show(progress: &mut Progress, tables: &Tables, run: RunId) {
+    let decisions = tables.decisions().filter(|row| row.run == run);
+    let mut rows: Vec<(&DecisionRow, &WorkRequest)> = decisions
+        .filter_map(|row| Some((row, row.request.as_deref()?)))
+        .collect();
+    rows.sort_by_key(|(row, _)| row.number);
+    let (found, steps): (Vec<_>, Vec<_>) = rows
+        .into_iter()
+        .partition(|(_, request)| request.kind == RequestKind::Discovery);
+    let shown = |(row, request): &(&DecisionRow, &WorkRequest)| Some(request_node(row, request));
+    progress.operator_queue = queue(progress.operator_queue.take(), &found, shown);
+    // The original keeps what is decided out of this one.
+    let shown = |(row, request): &(&DecisionRow, &WorkRequest)| {
+        row.verdict.is_none().then(|| step_node(row, request))
+    };
+    progress.step_queue = queue(progress.step_queue.take(), &steps, shown);
+}
+
+/// The entries that are there, each as it is now, and those that are new.
+fn queue<'r>(
+    before: Option<Node>,
+    rows: &[(&'r DecisionRow, &'r WorkRequest)],
+    shown: impl Fn(&(&'r DecisionRow, &'r WorkRequest)) -> Option<Node>,
+) -> Option<Node> {
+    if rows.is_empty() {
+        return before;
+    }
+    let is_id = |node: &Node, request: &WorkRequest| {
+        let id = node.get("id").and_then(Node::text);
+        id.is_some() && id == request.id.as_deref()
+    };
+    let kept = before.as_ref().and_then(Node::as_seq).unwrap_or_default();
+    let mut all: Vec<Node> = Vec::new();
+    for node in kept {
+        match rows.iter().find(|(_, request)| is_id(node, request)) {
+            Some(row) => all.extend(shown(row)),
+            None => all.push(node.clone()),
+        }
+    }
+    let is_new = |(_, request): &&(_, &WorkRequest)| !kept.iter().any(|node| is_id(node, request));
+    all.extend(rows.iter().filter(is_new).filter_map(shown));
+    Some(Node::seq(all))
+}
+
+fn request_node(row: &DecisionRow, request: &WorkRequest) -> Node {
+    let own = |key: &str| request.fields.get(key).and_then(Value::as_str);
+    let string = |text: &str| Node::string(text);
+    let mut pairs = vec![
+        (
+            "id".to_owned(),
+            string(request.id.as_deref().unwrap_or_default()),
+        ),
+        ("title".to_owned(), string(&request.title)),
+    ];
+    pairs.extend(fields(request, &OWN_KEYS));
+    let created = own("created-at").map(str::to_owned);
+    let created = created.unwrap_or_else(|| show_time(row.opened_at));
+    let discovered = match (own("discovered-in"), &row.node) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(node)) => path_of(node),
+        (None, None) => String::new(),
+    };
+    let mut push = |key: &str, value: Node| pairs.push((key.to_owned(), value));
+    push("status", string(status(row)));
+    push("created-at", string(&created));
+    push("discovered-in", string(&discovered));
+    if let Some(Deferral { until, why, at, .. }) = row.deferred.as_deref() {
+        push("decided-at", string(&show_time(*at)));
+        let more = [("deferredUntil", Some(string(until.as_str())))];
+        push("decision", decision_node("defer", why.as_deref(), more));
+        push("deferred-until", string(until.as_str()));
+    }
+    let Some(verdict) = &row.verdict else {
+        return Node::map(pairs);
+    };
+    push("decided-at", string(&show_time(verdict.at)));
+    let why = verdict.why.as_deref();
+    match (verdict.verb, verdict.answer.as_deref()) {
+        (Verb::Approve, Some(RequestAnswer::Approve(injection))) => {
+            let more = [("injection", Some(injection_node(injection)))];
+            push("decision", decision_node("approve", why, more));
+        }
+        (Verb::Backlog, _) => push("decision", decision_node("backlog", why, [])),
+        // It went on to the next sprint.
+        (Verb::Settled, _) => {
+            let until = Until::NextSprint.as_str();
+            let more = [("deferredUntil", Some(string(until)))];
+            push("decision", decision_node("defer", why, more));
+            push("deferred-until", string(until));
+        }
+        // What was answered in words is not done either.
+        (_, _) => {
+            let more = [("rejectionReason", why.map(Node::string))];
+            push("decision", decision_node("reject", why, more));
+            if let Some(why) = why {
+                push("rejection-reason", string(why));
+            }
+        }
+    }
+    Node::map(pairs)
+}
+
+fn decision_node<const N: usize>(
+    word: &str,
+    why: Option<&str>,
+    more: [(&str, Option<Node>); N],
+) -> Node {
+    let mut pairs = vec![
+        ("decision", Node::string(word)),
+        ("reasoning", Node::string(why.unwrap_or_default())),
+    ];
+    let more = more.into_iter();
+    pairs.extend(more.filter_map(|(key, node)| Some((key, node?))));
+    Node::map(pairs)
+}
+
+fn injection_node(injection: &Injection) -> Node {
+    let position = injection.position.clone().unwrap_or_default();
+    let of = match &position {
+        Position::EndOfPhase(_) => "phaseId",
+        Position::AfterCurrent
+        | Position::EndOfWorkflow
+        | Position::After(_)
+        | Position::Before(_) => "stepId",
+    };
+    let place = Node::known([
+        ("type", Some(Node::string(position.as_str()))),
+        (of, position.named().map(Node::string)),
+    ]);
+    let text = |text: &Option<String>| text.as_deref().map(Node::string);
+    Node::known([
+        ("position", Some(place)),
+        ("prompt", text(&injection.prompt)),
+        ("idPrefix", text(&injection.id_prefix)),
+        ("model", text(&injection.model)),
+    ])
+}
+
+fn status(row: &DecisionRow) -> &'static str {
+    match row.verdict.as_ref().map(|verdict| verdict.verb) {
+        None if row.deferred.is_some() => "deferred",
+        None => "pending",
+        Some(Verb::Approve) => "approved",
+        Some(Verb::Backlog) => "backlog",
+        Some(Verb::Settled) => "deferred",
+        Some(
+            Verb::Reject
+            | Verb::Defer
+            | Verb::Answer
+            | Verb::Retry
+            | Verb::Skip
+            | Verb::KeepFile
+            | Verb::KeepPiton
+            | Verb::Merge,
+        ) => "rejected",
+    }
+}
+
+fn step_node(row: &DecisionRow, request: &WorkRequest) -> Node {
+    let own = |key: &str| request.fields.get(key).and_then(Value::as_str);
+    let by = match (own("proposedBy"), &row.node) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(node)) => path_of(node),
+        (None, None) => String::new(),
+    };
+    let at = own("proposedAt").map(str::to_owned);
+    let at = at.unwrap_or_else(|| show_time(row.opened_at));
+    let prompt = request.prompt().unwrap_or_default();
+    let id = request.id.as_deref().unwrap_or_default();
+    let mut pairs = vec![
+        ("id".to_owned(), Node::string(id)),
+        ("prompt".to_owned(), Node::string(prompt)),
+        ("proposedBy".to_owned(), Node::string(by)),
+        ("proposedAt".to_owned(), Node::string(at)),
+    ];
+    pairs.extend(fields(request, &OWN_STEP_KEYS));
+    Node::map(pairs)
+}
+
+/// What the agent wrote, but for these keys.
+fn fields<'r>(
+    request: &'r WorkRequest,
+    but: &'r [&str],
+) -> impl Iterator<Item = (String, Node)> + 'r {
+    let fields = request.fields.iter();
+    let fields = fields.filter(|(key, _)| !but.contains(&key.as_str()));
+    fields.map(|(key, value)| (key.clone(), node_of(value)))
+}
+
+fn node_of(value: &Value) -> Node {
+    match value {
+        Value::Null => Node::plain("null"),
+        Value::Bool(value) => Node::bool(*value),
+        Value::Number(number) => Node::plain(number.to_string()),
+        Value::String(text) => Node::string(text),
+        Value::Array(values) => Node::seq(values.iter().map(node_of).collect()),
+        Value::Object(fields) => {
+            let pairs = fields.iter();
+            Node::map(pairs.map(|(key, value)| (key.clone(), node_of(value))))
+        }
+    }
+}
+
+/// A node as requests name where they were discovered: `a > b > c`.
+fn path_of(node: &piton_core::Node) -> String {
+    let parts = node.as_str().split('/');
+    let parts: Vec<String> = parts
+        .map(|part| part.replace("%2F", "/").replace("%25", "%"))
+        .collect();
+    parts.join(" > ")
+}
+
+/// What somebody changed in a queue.
+#[derive(Default)]
+pub(super) struct QueueChanges {
+    pub(super) edits: Vec<Edit>,
+    /// All entries, where one changed that no decision is about.
+    pub(super) kept: Option<Vec<Node>>,
+    /// The names of what was changed and is known from decisions.
+    pub(super) ignored: Vec<String>,
+}
+
+/// What somebody changed in a queue since piton wrote it.
+pub(super) fn changes(
+    shown: Shown<'_>,
+    kind: RequestKind,
+    base: &[Node],
+    theirs: &[Node],
+) -> QueueChanges {
+    let id_of = |node: &Node| node.get("id").and_then(Node::text).map(str::to_owned);
+    let decisions = shown.tables.decisions().filter(|row| row.run == shown.run);
+    let known: HashMap<&str, &DecisionRow> = decisions
+        .filter_map(|row| Some((row.request.as_ref()?.id.as_deref()?, row)))
+        .collect();
+    let mut found = QueueChanges::default();
+    let mut kept_changed = false;
+    for entry in theirs {
+        let id = id_of(entry);
+        let before = base.iter().find(|node| id.is_some() && id_of(node) == id);
+        if base.contains(entry) {
+            continue;
+        }
+        let row = id.as_deref().and_then(|id| known.get(id));
+        let (Some(id), Some(row)) = (&id, row) else {
+            match open_request(kind, entry).filter(|_| before.is_none()) {
+                Some(request) => found.edits.push(Edit::AddRequest(Box::new(request))),
+                None => kept_changed = true,
+            }
+            continue;
+        };
+        let status = |node: &Node| node.get("status").and_then(Node::text).map(str::to_owned);
+        let is_decided = before.map(status) != Some(status(entry));
+        match answer_of(entry).filter(|_| is_decided && row.verdict.is_none()) {
+            Some((answer, why)) => found.edits.push(Edit::AnswerRequest {
+                id: id.clone(),
+                answer,
+                why,
+            }),
+            None => found.ignored.push(id.clone()),
+        }
+    }
+    let is_gone = |node: &&Node| {
+        let id = id_of(node);
+        let is_known = id.as_deref().is_some_and(|id| known.contains_key(id));
+        !is_known
+            && !theirs
+                .iter()
+                .any(|their| id.is_some() && id_of(their) == id)
+    };
+    kept_changed |= base.iter().any(|node| is_gone(&node));
+    found.kept = kept_changed.then(|| theirs.to_vec());
+    found
+}
+
+/// What an entry says became of it, and why.
+fn answer_of(entry: &Node) -> Option<(RequestAnswer, Option<String>)> {
+    let text = |node: Option<&Node>, key: &str| {
+        let text = node?.get(key)?.text()?;
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let decision = entry.get("decision");
+    let answer = match text(Some(entry), "status")?.as_str() {
+        "approved" => {
+            let said = decision.and_then(|decision| decision.get("injection"));
+            let place = said.and_then(|said| said.get("position"));
+            let of = text(place, "stepId").or_else(|| text(place, "phaseId"));
+            let word = text(place, "type");
+            RequestAnswer::Approve(Box::new(Injection {
+                position: word.and_then(|word| Position::parse(&word, of.as_deref())),
+                prompt: text(said, "prompt"),
+                model: text(said, "model"),
+                id_prefix: text(said, "idPrefix"),
+                items: Vec::new(),
+            }))
+        }
+        "rejected" => RequestAnswer::Reject,
+        "backlog" => RequestAnswer::Backlog,
+        "deferred" => {
+            let until = text(Some(entry), "deferred-until");
+            let until = until.or_else(|| text(decision, "deferredUntil"));
+            let until = until.and_then(|word| Until::parse(&word));
+            RequestAnswer::Defer(until.unwrap_or(Until::EndOfPhase))
+        }
+        _ => return None,
+    };
+    let why = text(Some(entry), "rejection-reason");
+    Some((answer, why.or_else(|| text(decision, "reasoning"))))
+}
+
+/// What of the queues of a file is to be decided still.
+pub(super) fn open_requests(progress: &Progress) -> Vec<WorkRequest> {
+    let queues = [
+        (RequestKind::Discovery, &progress.operator_queue),
+        (RequestKind::Step, &progress.step_queue),
+    ];
+    let entries = queues.into_iter().flat_map(|(kind, queue)| {
+        let entries = queue.as_ref().and_then(Node::as_seq);
+        let entries = entries.unwrap_or_default().iter();
+        entries.map(move |entry| (kind, entry))
+    });
+    entries
+        .filter_map(|(kind, entry)| open_request(kind, entry))
+        .collect()
+}
+
+/// A request that stands in a file and is open; it needs an id to be known by.
+pub(super) fn open_request(kind: RequestKind, entry: &Node) -> Option<WorkRequest> {
+    let id = entry.get("id").and_then(Node::text)?.to_owned();
+    let status = entry.get("status").and_then(Node::text);
+    let until = match status {
+        None | Some("pending") => None,
+        Some("deferred") => {
+            let until = entry.get("deferred-until").and_then(Node::text);
+            Some(until.and_then(Until::parse).unwrap_or(Until::EndOfPhase))
+        }
+        Some(_) => return None,
+    };
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(entry) else {
+        return None;
+    };
+    let text = |fields: &Map<String, Value>, key: &str| {
+        let text = fields.get(key).and_then(Value::as_str);
+        text.map(str::to_owned)
+    };
+    let title = text(&fields, "title").or_else(|| text(&fields, "prompt"));
+    let title = title.unwrap_or_default();
+    // These are the queue's own, and are said anew.
+    for key in ["status", "decided-at", "decision", "deferred-until"] {
+        fields.remove(key);
+    }
+    let ruling = until.map(|until| {
+        Box::new(Ruling {
+            answer: RequestAnswer::Defer(until),
+            why: "it was put off in the file".to_owned(),
+        })
+    });
+    Some(WorkRequest {
+        kind,
+        id: Some(id),
+        title: title.lines().next().unwrap_or_default().to_owned(),
+        fields,
+        ruling,
+    })
+}
