@@ -429,9 +429,11 @@ fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
 /// With what it keeps beside them: versions of others, copies, and what a
 /// crash in the middle of a write leaves.
 fn own_files(project: &Project, face: &str, source: &str) -> Vec<git::Own> {
-    let Some(PlanPlace::Folder(name)) = plan_format(face).map(|format| format.place) else {
+    let format = plan_format(face);
+    let Some(PlanPlace::Folder(name)) = format.map(|format| format.place) else {
         return Vec::new();
     };
+    let beside = format.and_then(|format| format.list_beside);
     let folder = project.absolute(source);
     // A second work tree has the version of its branch, which is nobody's work.
     let inner = folder.strip_prefix(&project.work_tree);
@@ -439,12 +441,15 @@ fn own_files(project: &Project, face: &str, source: &str) -> Vec<git::Own> {
         return Vec::new();
     };
     let folder = folder.to_string_lossy();
-    [name.to_owned(), format!(".{name}.")]
+    let names = [Some(name), beside.map(|beside| beside.name)];
+    let begins = names.into_iter().flatten();
+    let begins = begins.flat_map(|name| [name.to_owned(), format!(".{name}.")]);
+    begins
         .map(|begin| git::Own {
             folder: folder.clone().into_owned(),
             begin,
         })
-        .to_vec()
+        .collect()
 }
 
 /// What a git is found by that makes a commit for this run.

@@ -380,6 +380,23 @@ pub struct PlanFormat {
     /// Whether the check of an item is made of several places of the file, so
     /// that what was refused stays there.
     pub keeps_what_was_refused: bool,
+    /// A list beside the file of a run to which piton adds; none where there is none.
+    pub list_beside: Option<ListBeside>,
+}
+
+/// Adds to the text of a list, if there is one, what it lacks of a run.
+pub type AddToList = fn(Option<&str>, &Tables, RunId) -> Result<Option<String>, String>;
+
+/// A file beside that of a run, a list of people to which piton adds what it lacks.
+#[derive(Clone, Copy, Debug)]
+pub struct ListBeside {
+    /// Its name.
+    pub name: &'static str,
+    /// How many elements it has from a run.
+    pub count: fn(&Tables, RunId) -> usize,
+    /// The text with what it lacks, or none where it lacks nothing; why what is
+    /// there is no such list.
+    pub with_new: AddToList,
 }
 
 /// A plan in one file, of which nothing else is known.
@@ -417,6 +434,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     criteria_in_prompt: |_| Vec::new(),
     issues: None,
     keeps_what_was_refused: false,
+    list_beside: None,
 };
 
 /// The file of a run by functions that keep nothing between two calls.

@@ -11,6 +11,7 @@
 //!
 //! Nothing here runs a sprint: what a status may become is not decided here.
 
+mod backlog;
 mod check;
 mod checker;
 mod compile;

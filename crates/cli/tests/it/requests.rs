@@ -112,6 +112,14 @@ fn a_request_that_is_put_off_comes_back_and_is_decided_once() {
     let text = scratch.read("demo/PROGRESS.yaml");
     assert!(text.contains("status: backlog"), "{text}");
     assert!(!text.contains("deferred-until"), "{text}");
+    let backlog = scratch.read("demo/BACKLOG.yaml");
+    for part in [
+        "title: tidy",
+        "operator-notes: some day",
+        "status: pending-review",
+    ] {
+        assert!(backlog.contains(part), "{part}: {backlog}");
+    }
     let again = scratch.piton(&["decide", "d1", "approve"]);
     assert_eq!(again.exit, 1, "{}", again.err);
     assert!(again.err.contains("decision 1 is"), "{}", again.err);
@@ -194,4 +202,47 @@ fn a_proposed_step_is_taken_in_as_the_sprint_says() {
     assert_eq!(said.exit, 0, "{}", said.err);
     assert_eq!(scratch.run(&[]).exit, 0);
     assert_eq!(scratch.read("order"), "one\ntwo\nthree\nmore\n");
+}
+
+#[test]
+fn the_backlog_is_the_list_of_people_and_is_added_to() {
+    let low = r#"{"title": "some day", "description": "d", "priority": "low", "type": "docs"}"#;
+    let scratch = project(&asks_for(low), "").with_fixed_clock();
+    let before =
+        "# ours\nitems:\n  - id: mine # keep\n    title: by hand\n    status: acknowledged\n";
+    scratch.write("demo/BACKLOG.yaml", before);
+    assert_eq!(scratch.run(&[]).exit, 0);
+    let text = scratch.read("demo/BACKLOG.yaml");
+    let added = text.strip_prefix(before).expect("what was there stays");
+    insta::assert_snapshot!(added.replace(&id_in(added), "req-ID"), @r"
+    - id: req-ID
+      title: some day
+      description: d
+      category: documentation
+      suggested-priority: low
+      operator-notes: the rule for low requests
+      source:
+        request-id: req-ID
+        discovered-in: one
+        discovered-at: '2026-01-15T09:00:00.000Z'
+      created-at: '2026-01-15T09:00:00.000Z'
+      status: pending-review
+    ");
+    // What people change there stays, and nothing is added twice.
+    let changed = text.replace("pending-review", "acknowledged");
+    scratch.write("demo/BACKLOG.yaml", &changed);
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
+    assert_eq!(scratch.run(&[]).exit, 0);
+    assert_eq!(scratch.read("demo/BACKLOG.yaml"), changed);
+    // What is no list of it stays as it is, and that is said.
+    let scratch = project(&asks_for(low), "");
+    scratch.write("demo/BACKLOG.yaml", "items: 5\n");
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.err.contains("BACKLOG.yaml is not kept up to date"),
+        "{}",
+        said.err
+    );
+    assert_eq!(scratch.read("demo/BACKLOG.yaml"), "items: 5\n");
 }

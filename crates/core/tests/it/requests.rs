@@ -14,7 +14,7 @@ use crate::world::{World, node, plan, tried_once};
 
 const PLAN: &str = "build\n  s1\n    a\n    b\n  s2\nrelease\nend";
 
-fn request(kind: RequestKind, fields: Value) -> WorkRequest {
+fn request(kind: RequestKind, fields: &Value) -> WorkRequest {
     let title = fields["title"].as_str().unwrap_or_default().to_owned();
     let mut request = WorkRequest {
         kind,
@@ -32,7 +32,7 @@ fn bug(priority: &str) -> WorkRequest {
         "title": "fix the login", "description": "It crashes.", "priority": priority,
         "type": "bug", "context": {"relatedFiles": ["src/login.rs"]}, "own": 7,
     });
-    request(RequestKind::Discovery, fields)
+    request(RequestKind::Discovery, &fields)
 }
 
 /// What no rule decides.
@@ -43,7 +43,7 @@ fn asked_bug() -> WorkRequest {
     }
 }
 
-fn step(fields: Value) -> WorkRequest {
+fn step(fields: &Value) -> WorkRequest {
     request(RequestKind::Step, fields)
 }
 
@@ -141,7 +141,7 @@ fn a_request_without_a_title_is_asked_about_and_says_so() {
     let (mut world, token) = World::running(PLAN);
     let untitled = request(
         RequestKind::Discovery,
-        json!({"priority": "high", "type": "bug"}),
+        &json!({"priority": "high", "type": "bug"}),
     );
     world.work(token, "build/s1/a", asking(&[untitled]));
     let row = only(&world);
@@ -354,7 +354,7 @@ fn with_proposals(proposals: Proposals) -> (World, u64) {
 #[test]
 fn proposed_steps_go_where_the_plan_says_without_a_person() {
     #[track_caller]
-    fn check(insert: Option<Position>, fields: Value, expect: &[&str]) {
+    fn check(insert: Option<Position>, fields: &Value, expect: &[&str]) {
         let auto_approve = true;
         let (mut world, token) = with_proposals(Proposals {
             insert,
@@ -366,17 +366,17 @@ fn proposed_steps_go_where_the_plan_says_without_a_person() {
     }
     let new = || json!({"id": "new", "prompt": "do more"});
     let after = Some(Position::AfterCurrent);
-    check(after, new(), &["s1", "new", "s2"]);
+    check(after, &new(), &["s1", "new", "s2"]);
     let end = || Some(Position::EndOfPhase(None));
-    check(end(), new(), &["s1", "s2", "new"]);
-    check(None, new(), &["s1", "s2", "new"]);
+    check(end(), &new(), &["s1", "s2", "new"]);
+    check(None, &new(), &["s1", "s2", "new"]);
     let placed = json!({
         "id": "new", "prompt": "do more",
         "position": {"type": "before-step", "stepId": "s2"},
     });
-    check(None, placed, &["s1", "new", "s2"]);
+    check(None, &placed, &["s1", "new", "s2"]);
     let waiting = json!({"id": "new", "prompt": "do more", "depends-on": ["s1"]});
-    check(end(), waiting, &["s1", "s2", "new"]);
+    check(end(), &waiting, &["s1", "s2", "new"]);
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn a_proposed_step_that_cannot_be_added_waits_for_a_person() {
         auto_approve: true,
     });
     let lost = json!({"id": "new", "prompt": "do more", "depends-on": ["nowhere"]});
-    world.work(token, "build/s1/a", asking(&[step(lost)]));
+    world.work(token, "build/s1/a", asking(&[step(&lost)]));
     assert_eq!(only(&world).verdict, None);
     assert_eq!(children(&world, Some("build")), ["s1", "s2"]);
 }
@@ -395,7 +395,7 @@ fn a_proposed_step_that_cannot_be_added_waits_for_a_person() {
 fn a_proposed_step_waits_for_a_person_where_the_plan_does_not_approve_it() {
     let (mut world, token) = World::running(PLAN);
     let new = json!({"id": "new", "prompt": "do more"});
-    world.work(token, "build/s1/a", asking(&[step(new)]));
+    world.work(token, "build/s1/a", asking(&[step(&new)]));
     assert_eq!(only(&world).verdict, None);
     world.ok(decide(
         &only(&world),

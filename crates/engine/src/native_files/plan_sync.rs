@@ -28,7 +28,7 @@ use piton_store::Store as _;
 use self::look::PlanLook;
 pub(crate) use self::words::claimed as claimed_in_words;
 use super::branches::{self, Origin};
-use super::exchange::Copied;
+use super::exchange::{Copied, stage};
 use super::news::News;
 pub use super::sync::Looked;
 use super::sync::{self, Fault, Standing, decide as decide_about};
@@ -77,6 +77,8 @@ pub struct PlanSync {
     pub(crate) gives_way: bool,
     /// It waits for that.
     in_the_way: bool,
+    /// How many elements the list beside it has from this run, as far as known.
+    listed: usize,
 }
 
 /// What piton wrote of the file of a run: where that is kept.
@@ -127,6 +129,7 @@ impl PlanSync {
             waits_for_git: true,
             gives_way: false,
             in_the_way: false,
+            listed: 0,
         }))
     }
 
@@ -375,10 +378,49 @@ impl PlanSync {
             }
             Err(error) => Some(News::behind(self.file.target().display(), error)),
         };
+        let trouble = trouble.or_else(|| self.add_to_list(tables).err());
         self.written_at = Some(now);
         // Why may be said in other words each time: with the name of a
         // temporary file.
         trouble.filter(|_| !std::mem::replace(&mut self.told, true))
+    }
+
+    /// Adds to the list beside the file what it lacks. It is written when no
+    /// agent is at work: then nobody changes the branch.
+    fn add_to_list(&mut self, tables: &Tables) -> Result<(), News> {
+        let format = tables.run(self.run).and_then(|row| plan_format(&row.face));
+        let Some(list) = format.and_then(|format| format.list_beside) else {
+            return Ok(());
+        };
+        let count = (list.count)(tables, self.run);
+        if self.gives_way || count <= self.listed {
+            return Ok(());
+        }
+        let target = self.file.target().with_file_name(list.name);
+        let run = self.run;
+        // Another process may add to it at the same time.
+        let added = self.file.locked(|_| {
+            let present = match fs::read_to_string(&target) {
+                Ok(text) => Some(text),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => return Err(error),
+            };
+            let next = (list.with_new)(present.as_deref(), tables, run);
+            let Some(next) = next.map_err(io::Error::other)? else {
+                return Ok(true);
+            };
+            let staged = stage(&target, next.as_bytes())?;
+            // Who saved it in between has not seen what is added.
+            let is_same = fs::read_to_string(&target).ok() == present;
+            if is_same {
+                staged.exchange()?;
+            }
+            Ok(is_same)
+        });
+        if added.map_err(|error| News::behind(target.display(), error))? {
+            self.listed = count;
+        }
+        Ok(())
     }
 
     /// The file, if a person is asked what is to become of it.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use piton_core::Tables;
 
+use super::backlog;
 use super::{
     Exporter, FACE, Layout, PROGRESS_SHAPE, PhaseNode, Progress, SPRINT_SHAPE, WORKFLOW_SHAPE,
     convert, detect_layout, edits, edits_without_base, import, name_of_node, native,
@@ -13,7 +14,8 @@ use crate::format::{ANYWHERE, Format, Role, Strict, UNNAMED, faults_of_yaml, has
 use crate::merge::rules::{Count, Merge, Settled, Syntax};
 use crate::plan_file::{Changed, Shown};
 use crate::plan_format::{
-    IN_ONE_FILE, ItemUnit, PlanDocument, PlanFormat, PlanKind, PlanPlace, Templates, sound,
+    IN_ONE_FILE, ItemUnit, ListBeside, PlanDocument, PlanFormat, PlanKind, PlanPlace, Templates,
+    sound,
 };
 use crate::problem::{Problem, Source};
 use crate::yaml::Node;
@@ -80,6 +82,11 @@ pub static PLAN: PlanFormat = PlanFormat {
     worktree: |native| worktree::settings(&native::sprint(native)),
     conversions: convert::CONVERSIONS,
     title_of_native: name_of_node,
+    list_beside: Some(ListBeside {
+        name: backlog::NAME,
+        count: backlog::count,
+        with_new: backlog::with_new,
+    }),
     ..IN_ONE_FILE
 };
 

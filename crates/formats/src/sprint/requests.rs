@@ -79,7 +79,6 @@ fn queue<'r>(
 }
 
 fn request_node(row: &DecisionRow, request: &WorkRequest) -> Node {
-    let own = |key: &str| request.fields.get(key).and_then(Value::as_str);
     let string = |text: &str| Node::string(text);
     let mut pairs = vec![
         (
@@ -89,13 +88,7 @@ fn request_node(row: &DecisionRow, request: &WorkRequest) -> Node {
         ("title".to_owned(), string(&request.title)),
     ];
     pairs.extend(fields(request, &OWN_KEYS));
-    let created = own("created-at").map(str::to_owned);
-    let created = created.unwrap_or_else(|| show_time(row.opened_at));
-    let discovered = match (own("discovered-in"), &row.node) {
-        (Some(text), _) => text.to_owned(),
-        (None, Some(node)) => path_of(node),
-        (None, None) => String::new(),
-    };
+    let (created, discovered) = (created_at(row, request), discovered_in(row, request));
     let mut push = |key: &str, value: Node| pairs.push((key.to_owned(), value));
     push("status", string(status(row)));
     push("created-at", string(&created));
@@ -134,6 +127,19 @@ fn request_node(row: &DecisionRow, request: &WorkRequest) -> Node {
         }
     }
     Node::map(pairs)
+}
+
+/// When a request was made.
+pub(super) fn created_at(row: &DecisionRow, request: &WorkRequest) -> String {
+    let own = request.fields.get("created-at").and_then(Value::as_str);
+    own.map_or_else(|| show_time(row.opened_at), str::to_owned)
+}
+
+/// Where it was discovered: `a > b > c`.
+pub(super) fn discovered_in(row: &DecisionRow, request: &WorkRequest) -> String {
+    let own = request.fields.get("discovered-in").and_then(Value::as_str);
+    let node = row.node.as_ref().map(path_of).unwrap_or_default();
+    own.map_or(node, str::to_owned)
 }
 
 fn decision_node<const N: usize>(

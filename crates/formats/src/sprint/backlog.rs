@@ -1,0 +1,110 @@
+//! `BACKLOG.yaml`: what agents asked for that is kept for people.
+//!
+//! piton adds to it and changes nothing that is there: it is the people's list.
+
+use piton_core::request::{Priority, WorkRequest};
+use piton_core::{DecisionRow, RunId, Tables, Verb};
+
+use super::import::show_time;
+use super::requests::{created_at, discovered_in};
+use crate::yaml::{self, Node};
+
+/// The name of the file, beside `PROGRESS.yaml`.
+pub(super) const NAME: &str = "BACKLOG.yaml";
+
+/// How many requests of a run were kept for people.
+pub(super) fn count(tables: &Tables, run: RunId) -> usize {
+    kept(tables, run).count()
+}
+
+fn kept(tables: &Tables, run: RunId) -> impl Iterator<Item = (&DecisionRow, &WorkRequest)> {
+    let of_run = tables.decisions().filter(move |row| row.run == run);
+    let kept = of_run.filter(|row| {
+        let verdict = row.verdict.as_ref();
+        verdict.is_some_and(|verdict| verdict.verb == Verb::Backlog)
+    });
+    kept.filter_map(|row| Some((row, row.request.as_deref()?)))
+}
+
+/// The file with what it lacks; none where it lacks nothing.
+///
+/// # Errors
+///
+/// Why what is there is no backlog: then it stays as it is.
+pub(super) fn with_new(
+    present: Option<&str>,
+    tables: &Tables,
+    run: RunId,
+) -> Result<Option<String>, String> {
+    let present = present.filter(|text| !text.trim().is_empty());
+    let root = present.map(yaml::parse);
+    if root
+        .as_ref()
+        .is_some_and(|parsed| !parsed.faults.is_empty())
+    {
+        return Err("it is no YAML".to_owned());
+    }
+    let root = root.and_then(|parsed| parsed.root);
+    let items = root.as_ref().and_then(|root| root.get("items"));
+    let before = match items {
+        None => &[],
+        Some(items) if items.is_null() => &[],
+        Some(items) => items.as_seq().ok_or("its `items` are no list")?,
+    };
+    let is_there = |request: &WorkRequest| {
+        let id = request.id.as_deref();
+        let mut ids = before
+            .iter()
+            .map(|item| item.get("id").and_then(Node::text));
+        ids.any(|known| known == id)
+    };
+    let mut new: Vec<_> = kept(tables, run)
+        .filter(|(_, request)| !is_there(request))
+        .collect();
+    if new.is_empty() {
+        return Ok(None);
+    }
+    new.sort_by_key(|(row, _)| row.number);
+    let new = new.into_iter().map(|(row, request)| item(row, request));
+    let items = Node::seq(before.iter().cloned().chain(new).collect());
+    let keys = root.as_ref().and_then(Node::as_map).into_iter();
+    let keys = keys.flat_map(|map| map.iter());
+    let keys = keys.filter(|(key, _)| key.text != "items");
+    let keys = keys.map(|(key, node)| (key.text.clone(), node.clone()));
+    let wanted = Node::map(keys.chain([("items".to_owned(), items)]));
+    let patched = present.and_then(|text| yaml::patch(text, &wanted).ok());
+    Ok(Some(patched.unwrap_or_else(|| yaml::emit(&wanted))))
+}
+
+fn item(row: &DecisionRow, request: &WorkRequest) -> Node {
+    let id = request.id.as_deref().unwrap_or_default();
+    let description = request.description().unwrap_or_default();
+    let category = match request.category() {
+        Some("docs") => "documentation",
+        Some(_) | None => "tech-debt",
+    };
+    let priority = match request.priority() {
+        Some(Priority::Critical | Priority::High) => "high",
+        Some(Priority::Medium) => "medium",
+        Some(Priority::Low) | None => "low",
+    };
+    let verdict = row.verdict.as_ref();
+    let why = verdict.and_then(|verdict| verdict.why.as_deref());
+    let decided = verdict.map_or(row.opened_at, |verdict| verdict.at);
+    let source = Node::map([
+        ("request-id", Node::string(id)),
+        ("discovered-in", Node::string(discovered_in(row, request))),
+        ("discovered-at", Node::string(created_at(row, request))),
+    ]);
+    Node::map([
+        ("id", Node::string(id)),
+        ("title", Node::string(&request.title)),
+        ("description", Node::string(description)),
+        ("category", Node::string(category)),
+        ("suggested-priority", Node::string(priority)),
+        ("operator-notes", Node::string(why.unwrap_or_default())),
+        ("source", source),
+        ("created-at", Node::string(show_time(decided))),
+        ("status", Node::string("pending-review")),
+    ])
+}
