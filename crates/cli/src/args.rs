@@ -474,6 +474,55 @@ pub(crate) enum PlanCommand {
         #[arg(long)]
         strict: bool,
     },
+    /// Begin a sprint: its folder and a SPRINT.yaml to fill in
+    #[command(
+        after_help = "Examples:\n  piton plan new --sprint feature-auth\n  piton plan new --sprint feature-auth --workflow bugfix-workflow"
+    )]
+    New {
+        /// The name of the sprint; its folder begins with the date
+        #[arg(long, value_name = "NAME")]
+        sprint: String,
+        /// The workflow that it follows
+        #[arg(long, value_name = "NAME")]
+        workflow: Option<String>,
+        /// Who owns it
+        #[arg(long)]
+        owner: Option<String>,
+    },
+    /// Add phases to a sprint that is under way
+    #[command(
+        after_help = "Examples:\n  piton plan inject 'Update the changelog'\n  piton plan inject 'Review the API' --after development --id-prefix review\n  piton plan inject --workflow hardening --at end-of-workflow"
+    )]
+    Inject(Box<InjectArgs>),
+    /// Add a step to the definition of a sprint, and to its run if it is under way
+    #[command(
+        after_help = "Examples:\n  piton plan add-step 'Add a login page'\n  piton plan add-step 'Fix the reset mail' --sprint .claude/sprints/2026-01-15_auth --workflow bugfix"
+    )]
+    AddStep {
+        /// What is to be done
+        prompt: String,
+        #[command(flatten)]
+        target: StepsArgs,
+        /// Its id
+        #[arg(long)]
+        id: Option<String>,
+        /// The workflow of this step
+        #[arg(long, value_name = "NAME")]
+        workflow: Option<String>,
+        /// The model for this step
+        #[arg(long)]
+        model: Option<String>,
+    },
+    /// Add the steps of a file; `-` is stdin
+    #[command(
+        after_help = "Examples:\n  piton plan import steps.yaml\n  gh issue list --label bug --json number,title,body | piton plan import -"
+    )]
+    Import {
+        /// `steps:` with a list of `- prompt: TEXT`, or what `gh issue list --json` prints
+        file: PathBuf,
+        #[command(flatten)]
+        target: StepsArgs,
+    },
     /// Leave a node out, with all that lies below it
     #[command(
         after_help = "Examples:\n  piton plan skip development/step-2\n  piton plan skip 2026-01-15_auth:release --why 'not needed any more'"
@@ -504,6 +553,45 @@ pub(crate) enum PlanCommand {
         /// The run: its name, or the path of its plan
         run: String,
     },
+}
+
+/// What is added to a sprint that is under way.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InjectArgs {
+    /// What to tell the agent; with --workflow, what its phases are about
+    #[arg(required_unless_present = "workflow")]
+    pub(crate) prompt: Option<String>,
+    /// The run: its name, the path of its plan, or the beginning of its id
+    #[arg(long)]
+    pub(crate) run: Option<String>,
+    /// Add the phases of this workflow
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workflow: Option<String>,
+    /// The folder of the workflows [default: .claude/workflows of the work tree]
+    #[arg(long, value_name = "DIR", requires = "workflow")]
+    pub(crate) workflows: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// How the ids begin
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) id_prefix: Option<String>,
+    /// The model to ask for
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+}
+
+/// The sprint that steps are added to.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StepsArgs {
+    /// The sprint's folder [default: here, else the newest of .claude/sprints]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sprint: Option<PathBuf>,
+    /// The collection [default: step, or the only one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+    /// The folder of the workflows [default: .claude/workflows of the work tree]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workflows: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

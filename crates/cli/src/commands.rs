@@ -29,13 +29,14 @@ use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
 use piton_engine::verbs::inbox::{Decided, RequestTerms};
 use piton_engine::verbs::journal::Shown;
 use piton_engine::verbs::run::Dry;
+use piton_engine::verbs::sprint::{self, Addition, NewStep, StepTarget};
 use piton_engine::verbs::{costs, inbox, journal, run, status, store};
 use piton_engine::world::local_time_s;
 use piton_engine::{Exit, Failure, World};
 
 use crate::args::{
     Args, AtArg, Command, Deferred, IssueCommand, JournalCommand, PlaceArgs, PlanCommand,
-    RequestArgs, RunArgs, StoreCommand, UntilArg, VerbArg, VerdictArg,
+    RequestArgs, RunArgs, StepsArgs, StoreCommand, UntilArg, VerbArg, VerdictArg,
 };
 use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
 use crate::show as shows;
@@ -647,6 +648,59 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
                 Exit::No
             })
         }
+        PlanCommand::New {
+            sprint: name,
+            workflow,
+            owner,
+        } => {
+            let (workflow, owner) = (workflow.as_deref(), owner.as_deref());
+            let made = sprint::new_sprint(world, &name, workflow, owner)?;
+            if output.json {
+                output.json(&made);
+            } else {
+                output.note(&format!("wrote {}", made.file));
+                output.hint(&format!("add to it with `{}`", made.next));
+            }
+            Ok(Exit::Done)
+        }
+        PlanCommand::Inject(args) => {
+            let addition = Addition {
+                run: args.run,
+                prompt: args.prompt,
+                workflow: args.workflow,
+                workflows: args.workflows,
+                injection: Injection {
+                    position: position(args.place),
+                    model: args.model,
+                    id_prefix: args.id_prefix,
+                    ..Injection::default()
+                },
+            };
+            let outcome = sprint::inject(world, addition, &mut |notice| {
+                notify(world, &notice, output)
+            })?;
+            Ok(show_outcome(&outcome, output))
+        }
+        PlanCommand::AddStep {
+            prompt,
+            target,
+            id,
+            workflow,
+            model,
+        } => {
+            let step = NewStep {
+                prompt,
+                id,
+                workflow,
+                model,
+            };
+            add_steps(world, target, &[step], output)
+        }
+        PlanCommand::Import { file, target } => {
+            let (name, text) = read_text(world, &file)?;
+            let steps = sprint::read_steps(&name, &text)?;
+            add_steps(world, target, &steps, output)
+        }
         PlanCommand::Skip { node, why } => {
             let outcome = control::node(world, &node, NodeWish::Skip, why)?;
             Ok(show_outcome(&outcome, output))
@@ -669,6 +723,35 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
             } else {
                 output.note("there is no worktree of its own");
             }
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn add_steps(
+    world: &World,
+    target: StepsArgs,
+    steps: &[NewStep],
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let target = StepTarget {
+        sprint: target.sprint,
+        collection: target.collection,
+        workflows: target.workflows,
+    };
+    let added = sprint::add_steps(world, &target, steps, &mut |notice| {
+        notify(world, &notice, output)
+    })?;
+    if output.json {
+        output.json(&added);
+        return Ok(Exit::Done);
+    }
+    let steps = count(added.steps, "step");
+    output.note(&format!("added {steps} to {}", added.file));
+    match &added.run {
+        Some(run) => Ok(show_outcome(run, output)),
+        None => {
+            output.hint(&format!("run it with `{}`", added.next));
             Ok(Exit::Done)
         }
     }

@@ -24,6 +24,7 @@ pub mod recover;
 pub mod run;
 pub mod session;
 pub mod show;
+pub mod sprint;
 pub mod status;
 pub mod store;
 pub mod transcript;

@@ -92,6 +92,16 @@ fn of_plan(command: &PlanCommand) -> Permission {
             Permission::new("piton plan compile", changing(writes)).at(Some(sprint))
         }
         PlanCommand::Check { .. } => Permission::new("piton plan check", Access::Read),
+        PlanCommand::New { .. } => Permission::new("piton plan new", Access::Person),
+        PlanCommand::Inject(args) => {
+            Permission::new("piton plan inject", Access::Person).at(args.run.as_ref())
+        }
+        PlanCommand::AddStep { target, .. } => {
+            Permission::new("piton plan add-step", Access::Person).at(target.sprint.as_ref())
+        }
+        PlanCommand::Import { target, .. } => {
+            Permission::new("piton plan import", Access::Person).at(target.sprint.as_ref())
+        }
         PlanCommand::Skip { .. } => Permission::new("piton plan skip", Access::Person),
         PlanCommand::Retry { .. } => Permission::new("piton plan retry", Access::Person),
         PlanCommand::Clean { .. } => Permission::new("piton plan clean", Access::Person),

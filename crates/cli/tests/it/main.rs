@@ -47,6 +47,7 @@ mod next;
 mod nights;
 mod old_writers;
 mod people;
+mod plan_commands;
 mod plans;
 mod prepare;
 mod questions;

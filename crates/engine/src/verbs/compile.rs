@@ -223,6 +223,17 @@ pub fn check_sprint(
     workflows: Option<&Path>,
     strict: bool,
 ) -> Compiled {
+    check_text(world, sprint, read_bounded(&sprint.file), workflows, strict)
+}
+
+/// Compiles a definition that need not be on the disk, and writes nothing.
+pub(super) fn check_text(
+    world: &World,
+    sprint: &SprintPath,
+    text: Result<String, String>,
+    workflows: Option<&Path>,
+    strict: bool,
+) -> Compiled {
     let folder = match workflows {
         Some(folder) => world.path(folder),
         None => Project::find(world, &sprint.folder)
@@ -239,7 +250,7 @@ pub fn check_sprint(
         sources: RefCell::new(BTreeMap::new()),
         shown: workflows.map(Path::to_owned),
     };
-    let (progress, problems, text) = match read_bounded(&sprint.file) {
+    let (progress, problems, text) = match text {
         Ok(text) => {
             let date = world.now().strftime("%Y-%m-%d").to_string();
             let source = Source {
@@ -284,7 +295,7 @@ fn tidy(path: &Path) -> String {
 }
 
 /// The text of a definition, or why there is none.
-fn read_bounded(path: &Path) -> Result<String, String> {
+pub(super) fn read_bounded(path: &Path) -> Result<String, String> {
     let found = fs::metadata(path).map_err(|error| {
         if error.kind() == ErrorKind::NotFound {
             "there is no such file".to_owned()
@@ -417,6 +428,11 @@ fn is_fresh(progress: &Progress) -> bool {
             .phases
             .iter()
             .all(|phase| phase.status == PhaseStatus::Pending)
+}
+
+/// Puts another text in the place of a definition.
+pub(super) fn replace_definition(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write(target, bytes)
 }
 
 fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {

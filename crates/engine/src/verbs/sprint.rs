@@ -1,0 +1,510 @@
+//! `piton plan new`, `inject`, `add-step` and `import`: a sprint is begun, and
+//! more is added to it, also while it is worked on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use piton_core::plan::{Order, PlannedItem};
+use piton_core::request::{Injection, Position, RequestKind};
+use piton_core::{Command, Need, RunId, RunRow, RunState};
+use piton_formats::sprint::{Children, PhaseNode, Progress, import};
+use piton_formats::tree::Node;
+use piton_formats::yaml;
+use serde::Serialize;
+
+use super::Told;
+use super::compile::{SprintPath, check_text, read_bounded, replace_definition, sprint_path};
+use super::control::{Outcome, outcome, steer};
+use crate::failure::{Failure, Findings, unwritable};
+use crate::project::Project;
+use crate::session::{Session, no_runs};
+use crate::shell::quote;
+use crate::world::World;
+
+/// What is added to a run.
+#[derive(Clone, Debug, Default)]
+pub struct Addition {
+    /// The run; the one that is meant when absent.
+    pub run: Option<String>,
+    /// What to tell its agent; with a workflow, what the step is about.
+    pub prompt: Option<String>,
+    /// The workflow whose phases are added.
+    pub workflow: Option<String>,
+    /// The folder of the workflows.
+    pub workflows: Option<PathBuf>,
+    /// What more is said.
+    pub injection: Injection,
+}
+
+/// Adds phases to a sprint that is under way.
+///
+/// # Errors
+///
+/// When there is no such run, it is no sprint, the workflow has mistakes, or the
+/// place is not there.
+pub fn inject(world: &World, addition: Addition, told: &mut Told<'_>) -> Result<Outcome, Failure> {
+    let session = open(world)?;
+    let row = session.run_meant(addition.run.as_deref())?;
+    refuse_other_plans(&row)?;
+    let mut injection = addition.injection;
+    match &addition.workflow {
+        Some(name) => {
+            let prompt = addition.prompt.as_deref();
+            let folder = addition.workflows.as_deref();
+            let progress = compile_workflow(world, (name, folder), prompt)?;
+            let prefix = injection.id_prefix.clone();
+            let prefix = prefix.unwrap_or_else(|| format!("injected-{name}"));
+            injection.items = roots(&progress);
+            for items in &mut injection.items {
+                set_id(items, |id| format!("{prefix}-{id}"));
+                set_model(items, injection.model.as_deref());
+            }
+        }
+        None => injection.prompt = addition.prompt,
+    }
+    add(&session, row.id, RequestKind::Discovery, injection, told)?;
+    outcome_of(&session, row.id)
+}
+
+fn open(world: &World) -> Result<Session<'_>, Failure> {
+    Session::write(world, &world.cwd)?.ok_or_else(no_runs)
+}
+
+fn outcome_of(session: &Session<'_>, run: RunId) -> Result<Outcome, Failure> {
+    let rows = session.load(&[Need::Run(run)])?;
+    outcome(session, rows.tables.run(run).ok_or_else(no_runs)?)
+}
+
+fn add(
+    session: &Session<'_>,
+    run: RunId,
+    kind: RequestKind,
+    injection: Injection,
+    told: &mut Told<'_>,
+) -> Result<(), Failure> {
+    let injection = Box::new(injection);
+    let command = Command::Inject {
+        run,
+        kind,
+        injection,
+    };
+    steer(session, &command, told)
+}
+
+fn refuse_other_plans(row: &RunRow) -> Result<(), Failure> {
+    if row.order == Order::InTurn {
+        return Ok(());
+    }
+    let name = &row.name;
+    Err(Failure::new("usage", format!("run `{name}` is no sprint"))
+        .hint(format!("add it to {} by hand", row.source)))
+}
+
+/// The phases of a workflow, compiled as those of a sprint of its own.
+fn compile_workflow(
+    world: &World,
+    (name, folder): (&str, Option<&Path>),
+    prompt: Option<&str>,
+) -> Result<Progress, Failure> {
+    let step = Node::map([(
+        "prompt",
+        Node::string(prompt.unwrap_or("do what the phases say")),
+    )]);
+    let steps = Node::map([("step", Node::seq(vec![step]))]);
+    let text = yaml::emit(&Node::map([
+        ("workflow", Node::string(name)),
+        ("collections", steps),
+    ]));
+    let sprint = SprintPath {
+        folder: world.cwd.clone(),
+        file: world.cwd.join(format!("workflow {name}")),
+        shown: PathBuf::new(),
+    };
+    let compiled = check_text(world, &sprint, Ok(text), folder, false);
+    compiled.progress.ok_or_else(|| problems(compiled.findings))
+}
+
+fn problems(findings: Findings) -> Failure {
+    let count = match findings.errors() {
+        1 => "1 error".to_owned(),
+        errors => format!("{errors} errors"),
+    };
+    Failure::new("plan.problems", format!("{count}; nothing was changed")).finding(findings)
+}
+
+/// The items of a compiled sprint, one root with what lies below it at a time.
+fn roots(progress: &Progress) -> Vec<Vec<PlannedItem>> {
+    let plan = import(progress, RunId::PROJECT, "", "");
+    let mut roots: Vec<Vec<PlannedItem>> = Vec::new();
+    for item in plan.items {
+        match roots.last_mut() {
+            Some(last) if item.place.depth() > 1 => last.push(item),
+            Some(_) | None => roots.push(vec![item]),
+        }
+    }
+    roots
+}
+
+fn set_id(items: &mut [PlannedItem], id: impl Fn(&str) -> String) {
+    if let Some(top) = items.first_mut() {
+        top.id = id(&top.id);
+    }
+}
+
+fn set_model(items: &mut [PlannedItem], model: Option<&str>) {
+    if let Some(model) = model {
+        for item in items {
+            item.model = Some(model.to_owned());
+        }
+    }
+}
+
+/// A step to be added to the definition of a sprint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewStep {
+    /// What is to be done.
+    pub prompt: String,
+    /// Its id.
+    pub id: Option<String>,
+    /// Its workflow.
+    pub workflow: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+}
+
+/// Where steps are added.
+#[derive(Clone, Debug, Default)]
+pub struct StepTarget {
+    /// The folder of the sprint; the newest one when absent.
+    pub sprint: Option<PathBuf>,
+    /// The collection that they go into.
+    pub collection: Option<String>,
+    /// The folder of the workflows.
+    pub workflows: Option<PathBuf>,
+}
+
+/// What was added to a sprint.
+#[derive(Clone, Debug, Serialize)]
+pub struct AddedSteps {
+    /// The definition that was changed.
+    pub file: String,
+    /// How many steps it has more.
+    pub steps: usize,
+    /// The run that has them as well, where the sprint is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<Outcome>,
+    /// What to type next.
+    pub next: String,
+}
+
+/// Adds steps to the definition of a sprint, and to its run where it is under way.
+///
+/// # Errors
+///
+/// When there is no such sprint, the steps make a mistake of it, or the run
+/// does not take them. Nothing is written then.
+pub fn add_steps(
+    world: &World,
+    target: &StepTarget,
+    steps: &[NewStep],
+    told: &mut Told<'_>,
+) -> Result<AddedSteps, Failure> {
+    let sprint = match &target.sprint {
+        Some(path) => sprint_path(world, path)?,
+        None => newest_sprint(world)?,
+    };
+    if steps.is_empty() {
+        return Err(Failure::new("usage", "there is no step to add"));
+    }
+    let before = read_bounded(&sprint.file)
+        .map_err(|why| Failure::new("plan.none", format!("{} {why}", sprint.file.display())))?;
+    let after = with_steps(&before, target.collection.as_deref(), steps)?;
+    let compile = |text: &str| {
+        let text = Ok(text.to_owned());
+        check_text(world, &sprint, text, target.workflows.as_deref(), false)
+    };
+    let compiled = compile(&after);
+    let Some(progress) = compiled.progress else {
+        return Err(problems(compiled.findings));
+    };
+    let known = compile(&before).progress;
+    let run = match run_of(world, &sprint)? {
+        Some((session, row)) if row.state != RunState::Done => {
+            for (phase, items) in new_steps(known.as_ref(), &progress) {
+                let injection = Injection {
+                    position: Some(Position::EndOfPhase(Some(phase))),
+                    items,
+                    ..Injection::default()
+                };
+                add(&session, row.id, RequestKind::Step, injection, told)?;
+            }
+            Some(outcome_of(&session, row.id)?)
+        }
+        Some(_) | None => None,
+    };
+    replace_definition(&sprint.file, after.as_bytes())?;
+    let folder = quote(&sprint.shown.to_string_lossy()).into_owned();
+    Ok(AddedSteps {
+        file: sprint.shown.join("SPRINT.yaml").display().to_string(),
+        steps: steps.len(),
+        run,
+        next: format!("piton run {folder}"),
+    })
+}
+
+/// The sprint in `.claude/sprints` whose name is the last: they begin with a date.
+fn newest_sprint(world: &World) -> Result<SprintPath, Failure> {
+    if super::compile::has_definition(&world.cwd) {
+        return sprint_path(world, Path::new("."));
+    }
+    let folder = sprints(world);
+    let found = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let found = found.map(|entry| entry.path());
+    let newest = found
+        .filter(|path| super::compile::has_definition(path))
+        .max();
+    let newest = newest.ok_or_else(|| {
+        Failure::new(
+            "plan.none",
+            format!("there is no sprint in {}", folder.display()),
+        )
+        .hint("begin one with `piton plan new --sprint NAME`, or name a folder with `--sprint`")
+    })?;
+    let shown = newest
+        .strip_prefix(&world.cwd)
+        .unwrap_or(&newest)
+        .to_owned();
+    sprint_path(world, &shown)
+}
+
+fn sprints(world: &World) -> PathBuf {
+    let work_tree = Project::find(world, &world.cwd).work_tree;
+    work_tree.join(".claude").join("sprints")
+}
+
+/// The run of a sprint, where there is one.
+fn run_of<'w>(
+    world: &'w World,
+    sprint: &SprintPath,
+) -> Result<Option<(Session<'w>, RunRow)>, Failure> {
+    let Some(session) = Session::write(world, &sprint.folder)? else {
+        return Ok(None);
+    };
+    let path = sprint.folder.to_string_lossy().into_owned();
+    let row = match session.run_named(&path) {
+        Ok(row) => row,
+        Err(failure) if failure.code == "run.unknown" => return Ok(None),
+        Err(failure) => return Err(failure),
+    };
+    Ok(Some((session, row)))
+}
+
+/// The steps that a compiled sprint has more than it had, by their phase.
+fn new_steps(
+    known: Option<&Progress>,
+    progress: &Progress,
+) -> Vec<(String, Vec<Vec<PlannedItem>>)> {
+    let steps = |phase: &PhaseNode| match &phase.children {
+        Children::Steps(steps) => steps.len(),
+        Children::None | Children::Phases(_) => 0,
+    };
+    let all = roots(progress);
+    let grown = progress.phases.iter().zip(all).map(|(phase, items)| {
+        let known = known.and_then(|known| known.phases.iter().find(|one| one.id == phase.id));
+        let known = known.map_or(0, steps);
+        let is_new = |item: &PlannedItem| {
+            let index = item.place.0.get(1).copied().unwrap_or_default();
+            item.place.depth() > 1 && index as usize >= known
+        };
+        let mut added: Vec<Vec<PlannedItem>> = Vec::new();
+        for item in items.into_iter().filter(is_new) {
+            match added.last_mut() {
+                Some(last) if item.place.depth() > 2 => last.push(item),
+                Some(_) | None => added.push(vec![item]),
+            }
+        }
+        (phase.id.clone(), added)
+    });
+    grown.filter(|(_, added)| !added.is_empty()).collect()
+}
+
+/// The text of a definition with more steps in a collection.
+fn with_steps(text: &str, collection: Option<&str>, steps: &[NewStep]) -> Result<String, Failure> {
+    let unfit = |why: String| Failure::new("usage", why);
+    let parsed = yaml::parse(text);
+    let root = parsed.root.filter(|_| parsed.faults.is_empty());
+    let root = root.and_then(|root| root.as_map().cloned());
+    let root = root.ok_or_else(|| {
+        unfit("SPRINT.yaml cannot be read".to_owned())
+            .hint("see what is wrong with `piton plan check`")
+    })?;
+    let collections = root.get("collections").and_then(Node::as_map);
+    let mut all: Vec<(String, Node)> = collections
+        .into_iter()
+        .flat_map(|map| map.iter())
+        .map(|(key, node)| (key.text.clone(), node.clone()))
+        .collect();
+    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    let name = match (collection, names.as_slice()) {
+        (Some(name), _) => name.to_owned(),
+        (None, [] | ["step"]) => "step".to_owned(),
+        (None, [one]) => (*one).to_owned(),
+        (None, several) if several.contains(&"step") => "step".to_owned(),
+        (None, several) => {
+            let several = several.join(", ");
+            return Err(
+                unfit(format!("the sprint has several collections: {several}"))
+                    .hint("say which with `--collection NAME`"),
+            );
+        }
+    };
+    let new = steps.iter().map(|step| {
+        let text = |text: &Option<String>| text.as_deref().map(Node::string);
+        Node::map(
+            [
+                ("id", text(&step.id)),
+                ("prompt", Some(Node::string(&step.prompt))),
+                ("workflow", text(&step.workflow)),
+                ("model", text(&step.model)),
+            ]
+            .into_iter()
+            .filter_map(|(key, node)| Some((key, node?))),
+        )
+    });
+    match all.iter_mut().find(|(key, _)| *key == name) {
+        Some((_, node)) => {
+            let before = node.as_seq().unwrap_or_default().to_vec();
+            *node = Node::seq(before.into_iter().chain(new).collect());
+        }
+        None => all.push((name, Node::seq(new.collect()))),
+    }
+    let keys = root
+        .iter()
+        .map(|(key, node)| (key.text.clone(), node.clone()));
+    let mut keys: Vec<(String, Node)> = keys.filter(|(key, _)| key != "collections").collect();
+    keys.push(("collections".to_owned(), Node::map(all)));
+    let wanted = Node::map(keys);
+    Ok(yaml::patch(text, &wanted).unwrap_or_else(|_| yaml::emit(&wanted)))
+}
+
+/// The steps of a file: `steps: [{prompt}]`, a list of those or of texts, or
+/// issues as `gh issue list --json number,title,body` prints them.
+///
+/// # Errors
+///
+/// When it holds no list, or something that is no step.
+pub fn read_steps(name: &str, text: &str) -> Result<Vec<NewStep>, Failure> {
+    let unfit = |why: &str| {
+        Failure::new("usage", format!("{name} {why}")).hint(
+            "write `steps:` with a list of `- prompt: TEXT`, or give what `gh issue list --json number,title,body` prints",
+        )
+    };
+    let parsed = yaml::parse(text);
+    if !parsed.faults.is_empty() {
+        return Err(unfit("is no YAML"));
+    }
+    let root = parsed.root.ok_or_else(|| unfit("is empty"))?;
+    let list = root.get("steps").unwrap_or(&root);
+    let list = list
+        .as_seq()
+        .ok_or_else(|| unfit("holds no list of steps"))?;
+    let steps = list.iter().map(|node| {
+        let text = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+        let issue = || {
+            let (number, title) = (text("number")?, text("title")?);
+            let body = text("body").unwrap_or_default();
+            let words = format!("Implement GitHub issue #{number}\nTitle: {title}\n\n{body}");
+            Some(words.trim_end().to_owned())
+        };
+        let bare = || node.as_str().map(str::to_owned);
+        let prompt = text("prompt").or_else(issue).or_else(bare);
+        let prompt = prompt.filter(|prompt| !prompt.trim().is_empty());
+        Some(NewStep {
+            prompt: prompt?,
+            id: text("id").filter(|_| node.get("number").is_none()),
+            workflow: text("workflow"),
+            model: text("model"),
+        })
+    });
+    let steps: Option<Vec<NewStep>> = steps.collect();
+    let steps = steps.ok_or_else(|| unfit("holds a step without a prompt"))?;
+    if steps.is_empty() {
+        return Err(unfit("holds no steps"));
+    }
+    Ok(steps)
+}
+
+/// A sprint that was begun.
+#[derive(Clone, Debug, Serialize)]
+pub struct CreatedSprint {
+    /// Its definition.
+    pub file: String,
+    /// What to do next.
+    pub next: String,
+}
+
+/// Makes the folder of a new sprint, as `/init-sprint` of the original does.
+///
+/// # Errors
+///
+/// When the name is no name of a folder, or there is such a sprint.
+pub fn new_sprint(
+    world: &World,
+    name: &str,
+    workflow: Option<&str>,
+    owner: Option<&str>,
+) -> Result<CreatedSprint, Failure> {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(is_name) {
+        return Err(
+            Failure::new("usage", format!("`{name}` is no name of a sprint"))
+                .hint("write it in letters, digits and dashes: `feature-auth`"),
+        );
+    }
+    let now = world.now();
+    let id = format!("{}_{name}", now.strftime("%Y-%m-%d"));
+    let all = sprints(world);
+    let is_it = |entry: &fs::DirEntry| {
+        let known = entry.file_name().to_string_lossy().into_owned();
+        known
+            .split_once('_')
+            .is_some_and(|(_, known)| known == name)
+    };
+    let known = fs::read_dir(&all)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .find(is_it);
+    if let Some(known) = known {
+        let known = known.path().display().to_string();
+        return Err(Failure::new(
+            "usage",
+            format!("there is a sprint `{name}` already: {known}"),
+        )
+        .hint("choose another name, or add to it with `piton plan add-step`"));
+    }
+    let folder = all.join(&id);
+    let fault = |error| unwritable(&folder, error);
+    for part in ["context", "artifacts"] {
+        fs::create_dir_all(folder.join(part)).map_err(fault)?;
+    }
+    let workflow = workflow.unwrap_or("sprint-default");
+    let owner = owner.map(|owner| ("owner", Node::string(owner)));
+    let pairs = [
+        ("sprint-id", Node::string(&id)),
+        ("name", Node::string(name)),
+        ("created", Node::string(format!("{now:.3}"))),
+    ];
+    let about = yaml::emit(&Node::map(pairs.into_iter().chain(owner)));
+    let head = yaml::emit(&Node::map([("workflow", Node::string(workflow))]));
+    let text = format!(
+        "{head}\n# A phase of the workflow with `for-each: step` does each of these.\ncollections:\n  step: []\n\n{about}"
+    );
+    let file = folder.join("SPRINT.yaml");
+    fs::write(&file, text).map_err(fault)?;
+    let shown = file.strip_prefix(&world.cwd).unwrap_or(&file);
+    Ok(CreatedSprint {
+        file: shown.display().to_string(),
+        next: "piton plan add-step 'WHAT IS TO BE DONE'".to_owned(),
+    })
+}
