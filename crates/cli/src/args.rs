@@ -319,7 +319,8 @@ pub(crate) struct RunArgs {
     /// its own
     #[arg(long)]
     pub(crate) same_tree: bool,
-    /// Run although the sprint enables KEY, which piton cannot do yet
+    /// Run without what the sprint enables under KEY: `worktree`, `orchestration` or
+    /// `per-iteration-hooks`
     #[arg(long, value_name = "KEY", action = ArgAction::Append)]
     pub(crate) ignore: Vec<String>,
 }

@@ -62,7 +62,6 @@ use crate::project::Project;
 use crate::prompt::Templates;
 use crate::session::Session;
 use crate::spool::Spool;
-use crate::verbs::run::support::refuse_unsupported;
 use crate::worktree::{self, WorktreeOrder};
 
 pub use self::left_behind::{clear_up, clear_up_locked, settle};
@@ -119,8 +118,6 @@ pub struct Job {
     pub wait: bool,
     /// End after one node.
     pub once: bool,
-    /// Settings of the sprint that are passed over.
-    pub ignore: Vec<String>,
     /// The worktree in which it is worked on, where it has one of its own: the work
     /// tree of the session, as soon as this is carried out.
     pub worktree: Option<WorktreeOrder>,
@@ -223,13 +220,9 @@ fn start(
     let run = job.run;
     let rows = session.load(&[Need::Run(run)])?;
     let row = known(rows.tables.run(run))?;
-    if job.aim == Aim::Work {
-        let format = plan_format(&row.face);
-        let enabled = format.map(|format| (format.unsupported)(row.native.as_ref()));
-        refuse_unsupported(&enabled.unwrap_or_default(), &job.ignore)?;
-        if job.worktree.as_ref().is_none_or(WorktreeOrder::is_whole) {
-            refuse_dirty(session, &row)?;
-        }
+    let is_whole = || job.worktree.as_ref().is_none_or(WorktreeOrder::is_whole);
+    if job.aim == Aim::Work && is_whole() {
+        refuse_dirty(session, &row)?;
     }
     let limits = row.policy.limits.overridden_by(&job.limits);
     let facts = Facts {

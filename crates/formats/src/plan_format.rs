@@ -351,9 +351,6 @@ pub struct PlanFormat {
     pub templates: fn(Option<&Native>, &str) -> Templates,
     /// What prompts, checks and commits call a run.
     pub title: fn(&RunRow) -> String,
-    /// What a plan enables that piton does not do yet, given what only the
-    /// format has.
-    pub unsupported: fn(Option<&Native>) -> Vec<&'static str>,
     /// The worktree in which it wants to be worked on, given what only the format
     /// has.
     pub worktree: fn(Option<&Native>) -> Option<WorktreeSettings>,
@@ -422,7 +419,6 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     about: |_, _| About::default(),
     templates: |_, _| Templates::default(),
     title: |row| row.name.clone(),
-    unsupported: |_| Vec::new(),
     worktree: |_| None,
     not_run: None,
     companions: &[],

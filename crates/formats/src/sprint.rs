@@ -42,7 +42,7 @@ pub use edits::{edits, edits_without_base};
 pub use elapsed::{format_elapsed, parse_elapsed};
 pub use export::Exporter;
 pub(crate) use formats::FILES;
-pub use formats::{PLAN, done_in_turn, unsupported};
+pub use formats::{PLAN, done_in_turn};
 pub use import::import;
 pub use layout::{Layout, detect_layout};
 pub use native::FACE;

@@ -262,7 +262,6 @@ fn settling_job(run: RunId, config: &Config, attempt: Option<&AttemptRow>) -> Re
         flags: RunFlags::default(),
         wait: false,
         once: false,
-        ignore: Vec::new(),
         worktree: None,
     })
 }

@@ -283,7 +283,6 @@ fn work(
         ),
         wait: request.wait,
         once: request.once,
-        ignore: request.ignore.clone(),
         worktree,
     };
     let row = runner::work(&session, job, tell)?;

@@ -78,7 +78,6 @@ pub static PLAN: PlanFormat = PlanFormat {
     document: |tables, run| Box::new(Exporter::new(tables, run)),
     templates: |native, _| templates(&native::sprint(native)),
     title: |row| native::sprint(row.native.as_ref()).sprint_id,
-    unsupported: |native| unsupported(&native::sprint(native)),
     worktree: |native| worktree::settings(&native::sprint(native)),
     conversions: convert::CONVERSIONS,
     title_of_native: name_of_node,
@@ -181,23 +180,10 @@ fn templates(settings: &Progress) -> Templates {
     }
 }
 
-/// Whether a sprint asks for it.
-type Asks = fn(&Progress) -> bool;
-
-/// What a sprint may ask for that piton cannot do yet, and how to see that it does.
-const UNSUPPORTED: &[(&str, Asks)] = &[];
-
 pub(super) fn is_enabled(node: Option<&Node>) -> bool {
     node.and_then(|node| node.get("enabled"))
         .and_then(Node::as_bool)
         == Some(true)
-}
-
-/// What a sprint enables that piton does not do yet, by key.
-#[must_use]
-pub fn unsupported(progress: &Progress) -> Vec<&'static str> {
-    let asked = UNSUPPORTED.iter().filter(|(_, asks)| asks(progress));
-    asked.map(|(key, _)| *key).collect()
 }
 
 /// The keys by which a sprint allows more than one thing after another.

@@ -3,10 +3,10 @@
 
 use piton_core::RunId;
 use piton_core::plan::Plan;
-use piton_formats::sprint::{Progress, done_in_turn, import, unsupported};
+use piton_formats::sprint::{Progress, done_in_turn, import};
 
 use super::super::compile::{SprintPath, check_sprint};
-use super::{Request, support, takeover};
+use super::{Request, takeover};
 use crate::failure::{Failure, Findings, unreadable};
 use crate::input;
 use crate::notice::Notice;
@@ -37,7 +37,6 @@ pub(super) fn plan(
             None => (compile(world, request, sprint, tell)?, None),
         }
     };
-    support::refuse_unsupported(&unsupported(&progress), &request.ignore)?;
     warn_sequential(&progress, tell);
     let mut plan = import(&progress, run, &progress.sprint_id, source);
     if request

@@ -1,38 +1,10 @@
-//! What a plan asks for that piton cannot do yet: refused by name, never
-//! silently passed over.
+//! What is looked at in a plan before it is begun.
 
 use piton_core::plan::Plan;
 use piton_core::redact::Redactor;
 
 use crate::failure::Failure;
 use crate::notice::Notice;
-
-/// Refuses what a plan enables, by its keys, unless it is passed over.
-pub(crate) fn refuse_unsupported(enabled: &[&str], ignore: &[String]) -> Result<(), Failure> {
-    let missing: Vec<&str> = enabled
-        .iter()
-        .copied()
-        .filter(|key| !ignore.iter().any(|ignored| ignored == key))
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let flags: Vec<String> = missing
-        .iter()
-        .map(|key| format!("--ignore {key}"))
-        .collect();
-    Err(Failure::new(
-        "plan.unsupported",
-        format!(
-            "the sprint enables what piton does not do yet: {}",
-            missing.join(", ")
-        ),
-    )
-    .hint(format!(
-        "leave it out of the plan, or run without it: `{}`",
-        flags.join(" ")
-    )))
-}
 
 /// A gate runs as it was recorded, and what is recorded holds no secret: one
 /// whose script would be altered by that is refused. Prompts lose theirs, and
