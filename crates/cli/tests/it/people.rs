@@ -226,7 +226,7 @@ mod decisions {
         ");
         insta::assert_snapshot!(scratch.shows(&["decide", "d1", "perhaps"]), @r"
         error: invalid value 'perhaps' for '<VERB>'
-          [possible values: approve, answer, retry, skip, keep-file, keep-piton, merge]
+          [possible values: approve, answer, retry, skip, keep-file, keep-piton, merge, reject, defer, backlog]
 
         For more information, try '--help'.
         [exit 2]

@@ -79,6 +79,8 @@ pub struct PlanSync {
     in_the_way: bool,
     /// How many elements the list beside it has from this run, as far as known.
     listed: usize,
+    /// Whether somebody was told that this list could not be added to.
+    told_of_list: bool,
 }
 
 /// What piton wrote of the file of a run: where that is kept.
@@ -130,6 +132,7 @@ impl PlanSync {
             gives_way: false,
             in_the_way: false,
             listed: 0,
+            told_of_list: false,
         }))
     }
 
@@ -378,11 +381,13 @@ impl PlanSync {
             }
             Err(error) => Some(News::behind(self.file.target().display(), error)),
         };
-        let trouble = trouble.or_else(|| self.add_to_list(tables).err());
         self.written_at = Some(now);
         // Why may be said in other words each time: with the name of a
         // temporary file.
-        trouble.filter(|_| !std::mem::replace(&mut self.told, true))
+        let trouble = trouble.filter(|_| !std::mem::replace(&mut self.told, true));
+        let of_list = self.add_to_list(tables).err();
+        let of_list = of_list.filter(|_| !std::mem::replace(&mut self.told_of_list, true));
+        trouble.or(of_list)
     }
 
     /// Adds to the list beside the file what it lacks. It is written when no
