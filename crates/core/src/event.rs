@@ -92,6 +92,9 @@ pub enum Event {
         /// the plan asks for one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
+        /// That worktree was there before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        was_there: bool,
     },
     /// A run came into another state.
     RunMoved {

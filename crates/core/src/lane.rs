@@ -19,4 +19,8 @@ pub struct TargetRow {
     /// plan asks for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// That worktree was there before: it is somebody's, and piton takes it away only
+    /// where a person says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_there: bool,
 }

@@ -339,7 +339,9 @@ impl WorkRequest {
     /// The model that it asks for.
     #[must_use]
     pub fn model(&self) -> Option<&str> {
-        self.text("model")
+        let is_word =
+            |model: &&str| !model.starts_with('-') && !model.contains(char::is_whitespace);
+        self.text("model").filter(is_word)
     }
 
     /// Where it wants to be added: `position`, a word or `{type, stepId}`.

@@ -239,6 +239,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             base,
             onto,
             path,
+            was_there,
             ..
         } => {
             row.target = Some(Box::new(TargetRow {
@@ -247,6 +248,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
                 tip: base.clone(),
                 onto: onto.clone(),
                 path: path.clone(),
+                was_there: *was_there,
             }));
         }
         Event::RunMoved {

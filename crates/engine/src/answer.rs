@@ -120,7 +120,13 @@ pub struct Stopped {
 pub fn report(output: &str, ended: &Ended, by: VerdictBy) -> Report {
     let output = strip_ansi(output);
     let report = match account(&output) {
-        Account::Block(mut answer, notes) => {
+        Account::Block(mut answer, mut notes) => {
+            let left = answer.requests.len().saturating_sub(REQUESTS_MAX);
+            if left > 0 {
+                notes.push(format!(
+                    "asked for more than {REQUESTS_MAX} things: {left} of them stand in the transcript alone"
+                ));
+            }
             if answer.status == Status::Completed {
                 answer.summary = answer.summary.or_else(|| prose_line(&output));
             }
@@ -376,7 +382,7 @@ fn prose_line(output: &str) -> Option<String> {
 }
 
 /// So many requests of one answer are kept; who writes more has lost its way.
-const REQUESTS_MAX: usize = 20;
+const REQUESTS_MAX: usize = 100;
 
 fn bounded_requests(said: Vec<WorkRequest>) -> Vec<WorkRequest> {
     let mut kept = said;

@@ -358,6 +358,18 @@ pub fn changes_without(work_tree: &Path, files: &[String]) -> Result<Vec<String>
     changes_but(work_tree, &but_files(&[], files))
 }
 
+/// What git ignores in a work tree, a folder as one.
+///
+/// # Errors
+///
+/// When git cannot be started, or this is no work tree.
+pub fn ignored(work_tree: &Path) -> Result<Vec<String>, Failure> {
+    let said = git(work_tree, &["status", "--porcelain", "--ignored"])?;
+    let lines = said.out.lines();
+    let ignored = lines.filter_map(|line| line.strip_prefix("!! "));
+    Ok(ignored.map(str::to_owned).collect())
+}
+
 fn changes_but(work_tree: &Path, specs: &[String]) -> Result<Vec<String>, Failure> {
     let mut args = vec!["status", "--porcelain", "--untracked-files=all", "--"];
     args.extend(specs.iter().map(String::as_str));

@@ -200,6 +200,9 @@ impl WorktreeOrder {
             path,
         };
         order.found = order.find(project)?;
+        if !order.is_recorded {
+            order.target.was_there = order.found == WorktreeFound::Whole;
+        }
         Ok(Some(order))
     }
 
@@ -229,7 +232,9 @@ impl WorktreeOrder {
             if !path.exists() {
                 return match &tree.locked {
                     Some(why) => Err(self.locked(why)),
-                    None => Ok(WorktreeFound::Record),
+                    None if tree.branch.as_ref() == Some(branch) => Ok(WorktreeFound::Record),
+                    // It may have been moved, and hold work of another branch.
+                    None => Err(self.record_of_other(tree.branch.as_deref())),
                 };
             }
             if !path.join(".git").is_file() {
@@ -344,6 +349,15 @@ impl WorktreeOrder {
             self.quoted(),
             quote(&self.target.branch)
         ))
+    }
+
+    fn record_of_other(&self, branch: Option<&str>) -> Failure {
+        let has = branch.map_or("no branch".to_owned(), |branch| format!("`{branch}`"));
+        self.taken(format!(
+            "the worktree {} is gone, and git knows it with {has} checked out",
+            self.path.display()
+        ))
+        .hint("`git worktree repair PATH` if it was moved, `git worktree prune` if it is not needed any more; then run again")
     }
 
     fn locked(&self, why: &str) -> Failure {
@@ -462,6 +476,7 @@ fn new_target(project: &Project, wanted: WorktreeSettings) -> Result<TargetRow, 
         base,
         onto,
         path: Some(wanted.path),
+        was_there: false,
     })
 }
 
@@ -593,6 +608,19 @@ pub(crate) fn remove(
             "it has changes that are not committed: {}",
             named(&changes)
         )));
+    }
+    // What git ignores is in no commit, and goes with the folder.
+    if occasion != Occasion::Asked {
+        if target.was_there {
+            return removed(Some("it was there before the run".to_owned()));
+        }
+        let ignored = git::ignored(&path)?;
+        if !ignored.is_empty() {
+            return removed(Some(format!(
+                "it holds files that git ignores: {}",
+                named(&ignored)
+            )));
+        }
     }
     fail::point("worktree.before-remove");
     removed(git::remove_worktree(&project.root, &path)?.err())

@@ -290,20 +290,6 @@ const SITUATIONS: &[Situation] = &[
         exits: &[0],
     },
     Situation {
-        page: "plan.unsupported",
-        make: || {
-            let scratch = project("echo built");
-            let path = ".claude/workflows/main.yaml";
-            let workflow = scratch.read(path);
-            scratch.write(
-                path,
-                &format!("{workflow}orchestration: {{enabled: true}}\n"),
-            );
-            Made::of(scratch, RUN)
-        },
-        exits: &[0],
-    },
-    Situation {
         page: "run.blocked",
         make: || Made::of(after(FAILS, &[]), &["resume", "demo"]),
         exits: &[0],
@@ -445,6 +431,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("plan.foreign", "says to name another plan"),
     ("plan.none", "names a form, `piton run PLAN`"),
     ("plan.secret", "says what to change in the plan"),
+    ("plan.unsupported", "says what can be run"),
     ("record.problems", "says what is wrong in what was sent"),
     (
         "run.fenced",

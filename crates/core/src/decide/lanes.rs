@@ -30,6 +30,7 @@ pub(super) fn target_run(
         base: target.base.clone(),
         onto: target.onto.clone(),
         path: target.path.clone(),
+        was_there: target.was_there,
     });
     Ok(())
 }

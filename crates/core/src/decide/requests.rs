@@ -33,6 +33,12 @@ fn open_one(story: &mut Story<'_>, at: (RunId, Option<&Node>), request: &WorkReq
     let Some(decision) = story.ask_about_request(at, request) else {
         return;
     };
+    // What a request brought in asks a person for more: a plan does not grow by itself
+    // for ever.
+    let item = at.1.and_then(|node| story.tables.item(at.0, node));
+    if item.is_some_and(|item| item.injected.is_some()) {
+        return;
+    }
     let Some(ruling) = ruling_of(story, at.0, request) else {
         return;
     };

@@ -55,6 +55,7 @@ impl Event {
                 base: _,
                 onto: _,
                 path: _,
+                was_there: _,
             }
             | Self::LeaseLost {
                 run: _,

@@ -12,6 +12,7 @@ fn target(branch: &str) -> TargetRow {
         tip: "c0ffee".to_owned(),
         onto: Some("main".to_owned()),
         path: None,
+        was_there: false,
     }
 }
 

@@ -373,7 +373,11 @@ fn with_steps(text: &str, collection: Option<&str>, steps: &[NewStep]) -> Result
     });
     match all.iter_mut().find(|(key, _)| *key == name) {
         Some((_, node)) => {
-            let before = node.as_seq().unwrap_or_default().to_vec();
+            let before = match node.as_seq() {
+                Some(before) => before.to_vec(),
+                None if node.is_null() => Vec::new(),
+                None => return Err(unfit(format!("the collection `{name}` is no list"))),
+            };
             *node = Node::seq(before.into_iter().chain(new).collect());
         }
         None => all.push((name, Node::seq(new.collect()))),
@@ -384,7 +388,8 @@ fn with_steps(text: &str, collection: Option<&str>, steps: &[NewStep]) -> Result
     let mut keys: Vec<(String, Node)> = keys.filter(|(key, _)| key != "collections").collect();
     keys.push(("collections".to_owned(), Node::map(all)));
     let wanted = Node::map(keys);
-    Ok(yaml::patch(text, &wanted).unwrap_or_else(|_| yaml::emit(&wanted)))
+    yaml::patch(text, &wanted)
+        .map_err(|_| unfit("the sprint cannot be changed in place".to_owned()))
 }
 
 /// The steps of a file: `steps: [{prompt}]`, a list of those or of texts, or
@@ -409,7 +414,10 @@ pub fn read_steps(name: &str, text: &str) -> Result<Vec<NewStep>, Failure> {
         .as_seq()
         .ok_or_else(|| unfit("holds no list of steps"))?;
     let steps = list.iter().map(|node| {
-        let text = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+        let text = |key: &str| {
+            let node = node.get(key).filter(|node| !node.is_null());
+            node.and_then(Node::text).map(str::to_owned)
+        };
         let issue = || {
             let (number, title) = (text("number")?, text("title")?);
             let body = text("body").unwrap_or_default();

@@ -45,6 +45,9 @@ pub(super) fn with_new(
         return Err("it is no YAML".to_owned());
     }
     let root = root.and_then(|parsed| parsed.root);
+    if root.as_ref().is_some_and(|root| root.as_map().is_none()) {
+        return Err("it is no mapping".to_owned());
+    }
     let items = root.as_ref().and_then(|root| root.get("items"));
     let before = match items {
         None => &[],
@@ -72,8 +75,21 @@ pub(super) fn with_new(
     let keys = keys.filter(|(key, _)| key.text != "items");
     let keys = keys.map(|(key, node)| (key.text.clone(), node.clone()));
     let wanted = Node::map(keys.chain([("items".to_owned(), items)]));
-    let patched = present.and_then(|text| yaml::patch(text, &wanted).ok());
-    Ok(Some(patched.unwrap_or_else(|| yaml::emit(&wanted))))
+    let Some(text) = present else {
+        return Ok(Some(yaml::emit(&wanted)));
+    };
+    // Comments alone hold no document that could be changed in place.
+    if root.is_none() {
+        return Ok(Some(format!(
+            "{}\n{}",
+            text.trim_end(),
+            yaml::emit(&wanted)
+        )));
+    }
+    let patched = yaml::patch(text, &wanted);
+    patched
+        .map(Some)
+        .map_err(|_| "it cannot be changed in place".to_owned())
 }
 
 fn item(row: &DecisionRow, request: &WorkRequest) -> Node {
