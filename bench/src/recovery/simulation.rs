@@ -242,6 +242,12 @@ impl Simulation<'_> {
                 | Effect::AskBaseline { .. }
                 | Effect::RunGate { .. }
                 | Effect::MakeCommit { .. }
+                | Effect::LaneIntent { .. }
+                | Effect::PrepareLane { .. }
+                | Effect::SaveWork { .. }
+                | Effect::MakeMerge { .. }
+                | Effect::CheckMerge { .. }
+                | Effect::MoveTarget { .. }
                 | Effect::CommitIntent { .. }
                 | Effect::StopWork { .. }) => {
                     return Err(format!("nothing here leads to {other:?}").into());
@@ -318,7 +324,7 @@ impl Simulation<'_> {
             Role::Worker if task.can_be_done(&prompt, person) => Report::bare(Outcome::Completed),
             Role::Worker => failed(&task.query.text),
             Role::Split => failed("it cannot be split"),
-            Role::Repair | Role::GateFix | Role::Verdict | Role::IterationHook => {
+            Role::Repair | Role::GateFix | Role::Verdict | Role::IterationHook | Role::Resolve => {
                 Report::bare(Outcome::Completed)
             }
         };

@@ -34,6 +34,8 @@ pub enum Role {
     Verdict,
     /// To do what the plan wants after each item.
     IterationHook,
+    /// To bring the work of the item together with what was merged meanwhile.
+    Resolve,
 }
 
 impl Role {
@@ -47,6 +49,7 @@ impl Role {
             Self::Split => "split",
             Self::Verdict => "verdict",
             Self::IterationHook => "iteration-hook",
+            Self::Resolve => "resolve",
         }
     }
 }

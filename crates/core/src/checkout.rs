@@ -71,6 +71,14 @@ impl Event {
             | Self::LeaseReleased { .. }
             | Self::RunStarted { .. }
             | Self::RunTargeted { .. }
+            | Self::LanesEntered { .. }
+            | Self::LaneTaken { .. }
+            | Self::LaneLeft { .. }
+            | Self::MergeQueued { .. }
+            | Self::MergeStarted { .. }
+            | Self::MergePassed { .. }
+            | Self::MergeReturned { .. }
+            | Self::MergeEnded { .. }
             | Self::RunMoved { .. }
             | Self::RunAsked { .. }
             | Self::AttemptJudged { .. }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::gate::GateReport;
+use crate::gate::{Gate, GateReport};
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
@@ -18,6 +18,7 @@ use crate::flags::RunFlags;
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::lane::TargetRow;
 use crate::memory::Memory;
+use crate::merge::MergeStep;
 use crate::plan::Plan;
 use crate::policy::Limits;
 use crate::recover::Recovery;
@@ -66,6 +67,56 @@ pub enum Command {
         token: u64,
         /// The branch. Its tip is its base.
         target: Box<TargetRow>,
+    },
+    /// Work on the run in lanes from now on. The same once more changes nothing.
+    EnterLanes {
+        /// The run.
+        run: RunId,
+        /// The runner's token.
+        token: u64,
+        /// The check that each merged tree has to pass.
+        check: Option<Box<Gate>>,
+    },
+    /// Give a unit a lane, before that is made ready.
+    TakeLane {
+        /// The run.
+        run: RunId,
+        /// The runner's token.
+        token: u64,
+        /// The unit.
+        node: Node,
+        /// The lane.
+        lane: u32,
+        /// The commit that holds what was in its last lane, where that one cannot
+        /// be had again.
+        saved: Option<String>,
+    },
+    /// Take its lane from a unit.
+    LeaveLane {
+        /// The run.
+        run: RunId,
+        /// The runner's token.
+        token: u64,
+        /// The unit.
+        node: Node,
+        /// The token with which the unit was taken.
+        fence: u64,
+        /// The commit that holds what was in the lane.
+        saved: Option<String>,
+    },
+    /// Take a unit a step further in the merge queue.
+    StepMerge {
+        /// The run.
+        run: RunId,
+        /// The runner's token.
+        token: u64,
+        /// The unit.
+        node: Node,
+        /// The token with which the unit was taken: a step with another one is
+        /// refused.
+        fence: u64,
+        /// The step.
+        step: MergeStep,
     },
     /// Go on after a wait for a person that the runner sat out.
     ContinueRun {
@@ -548,6 +599,7 @@ impl Command {
             Self::EndAttempt { run, .. }
             | Self::EndGate { run, .. }
             | Self::EndCommit { run, .. }
+            | Self::StepMerge { run, .. }
             | Self::TakeEdits { run, .. }
             | Self::DecideRequest { run, .. }
             | Self::Inject { run, .. }
@@ -564,6 +616,9 @@ impl Command {
             Self::PlanRun(_)
             | Self::TakeRun { .. }
             | Self::TargetRun { .. }
+            | Self::EnterLanes { .. }
+            | Self::TakeLane { .. }
+            | Self::LeaveLane { .. }
             | Self::ContinueRun { .. }
             | Self::PauseRun { .. }
             | Self::InterruptRun { .. }
@@ -602,6 +657,10 @@ impl Command {
             Self::StartRun { run, .. }
             | Self::TakeRun { run, .. }
             | Self::TargetRun { run, .. }
+            | Self::EnterLanes { run, .. }
+            | Self::TakeLane { run, .. }
+            | Self::LeaveLane { run, .. }
+            | Self::StepMerge { run, .. }
             | Self::ContinueRun { run, .. }
             | Self::ReleaseRun { run, .. }
             | Self::PauseRun { run, .. }

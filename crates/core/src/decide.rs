@@ -9,6 +9,7 @@ mod agent_edits;
 mod claims;
 mod editing;
 mod lanes;
+mod merges;
 mod merging;
 mod people;
 mod planning;
@@ -94,6 +95,30 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         }
         Command::TakeRun { run, owner } => people::take_run(it, *run, owner)?,
         Command::TargetRun { run, token, target } => lanes::target_run(it, (*run, *token), target)?,
+        Command::EnterLanes { run, token, check } => {
+            lanes::enter_lanes(it, (*run, *token), check.as_deref())?;
+        }
+        Command::TakeLane {
+            run,
+            token,
+            node,
+            lane,
+            saved,
+        } => lanes::take_lane(it, (*run, *token), node, (*lane, saved.as_ref()))?,
+        Command::LeaveLane {
+            run,
+            token,
+            node,
+            fence,
+            saved,
+        } => lanes::leave_lane(it, (*run, *token), (node, *fence), saved.as_ref())?,
+        Command::StepMerge {
+            run,
+            token,
+            node,
+            fence,
+            step,
+        } => merges::step_merge(it, (*run, *token), (node, *fence), step)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
         Command::PauseRun { run, token, pause } => runner::pause_run(it, *run, *token, pause)?,

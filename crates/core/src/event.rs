@@ -21,6 +21,7 @@ use crate::gate::{Gate, GateReport};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{Evidence, ItemState, Stage};
 use crate::memory::{Memory, Source};
+use crate::merge::{MadeMerge, MergeReturn};
 use crate::native::Native;
 use crate::plan::{Order, PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
@@ -95,6 +96,103 @@ pub enum Event {
         /// That worktree was there before.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         was_there: bool,
+    },
+    /// The run is worked on in lanes from now on, or with another check.
+    LanesEntered {
+        /// The run.
+        run: RunId,
+        /// The check that each merged tree has to pass.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        check: Option<Box<Gate>>,
+    },
+    /// A unit got a lane: an intent, durable before the lane is made ready.
+    LaneTaken {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+        /// The token with which the unit was taken.
+        fence: u64,
+        /// The token of the runner.
+        by: u64,
+        /// The lane.
+        lane: u32,
+        /// The commit at which the work in it begins.
+        from: String,
+        /// The commit that holds what was in its last lane, where that one could
+        /// not be had again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        saved: Option<String>,
+        /// How many attempts there were at the unit before it got this lane.
+        attempts: u32,
+        /// How many merges there were when its work began.
+        #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+        since: u64,
+    },
+    /// A unit has its lane no more.
+    LaneLeft {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+        /// The commit that holds what was in the lane.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        saved: Option<String>,
+    },
+    /// The work of a unit waits for its turn in the merge queue, and its lane is
+    /// free; or its merge has to be made anew.
+    MergeQueued {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+        /// The commit of its work.
+        work: String,
+        /// Why it will count as done.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        evidence: Vec<Evidence>,
+    },
+    /// The merge of a unit was made, and is to be checked.
+    MergeStarted {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+        /// The token with which the unit was taken.
+        fence: u64,
+        /// What was made.
+        #[serde(flatten)]
+        made: MadeMerge,
+    },
+    /// Its checks passed: the target is about to be moved.
+    MergePassed {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+    },
+    /// It conflicts, or is red: an agent is to see both sides.
+    MergeReturned {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+        /// Why.
+        why: MergeReturn,
+    },
+    /// A unit left the merge queue.
+    MergeEnded {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+        /// The merge to which the target was moved; none where there was nothing
+        /// to merge, or the unit is worked on again or left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        made: Option<MadeMerge>,
+        /// Which merge of the run that is, from 1.
+        #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+        number: u64,
     },
     /// A run came into another state.
     RunMoved {
@@ -560,6 +658,14 @@ impl Event {
             Self::LeaseReleased { .. } => "lease-released",
             Self::RunStarted { .. } => "run-started",
             Self::RunTargeted { .. } => "run-targeted",
+            Self::LanesEntered { .. } => "lanes-entered",
+            Self::LaneTaken { .. } => "lane-taken",
+            Self::LaneLeft { .. } => "lane-left",
+            Self::MergeQueued { .. } => "merge-queued",
+            Self::MergeStarted { .. } => "merge-started",
+            Self::MergePassed { .. } => "merge-passed",
+            Self::MergeReturned { .. } => "merge-returned",
+            Self::MergeEnded { .. } => "merge-ended",
             Self::RunMoved { .. } => "run-moved",
             Self::RunAsked { .. } => "run-asked",
             Self::AttemptStarted { .. } => "attempt-started",

@@ -378,6 +378,15 @@ pub enum Evidence {
         /// The commit, as git names it.
         commit: String,
     },
+    /// Its work was merged into the target of its run, where the checks passed.
+    Merged {
+        /// The branch.
+        branch: String,
+        /// The merge commit.
+        commit: String,
+        /// Its tree.
+        tree: String,
+    },
     /// Its attempts changed something.
     Changed {
         /// So many files at least; none where nobody counted.
@@ -418,7 +427,7 @@ impl Evidence {
     #[must_use]
     pub fn commit(&self) -> Option<&String> {
         match self {
-            Self::Committed { commit } => Some(commit),
+            Self::Committed { commit } | Self::Merged { commit, .. } => Some(commit),
             Self::GatePassed
             | Self::Checked { .. }
             | Self::Decided { .. }
@@ -466,7 +475,7 @@ pub fn level_of_evidence(evidence: &[Evidence]) -> Option<Level> {
         | Evidence::NoneAsked
         | Evidence::Claim
         | Evidence::TakenOver => Some(Level::Word),
-        Evidence::Committed { .. } | Evidence::Weakened { .. } => None,
+        Evidence::Committed { .. } | Evidence::Merged { .. } | Evidence::Weakened { .. } => None,
     };
     evidence.iter().filter_map(level).min()
 }
@@ -495,6 +504,7 @@ pub fn evidence_in_words(evidence: &[Evidence]) -> Option<String> {
         | Evidence::Checked { .. }
         | Evidence::Decided { .. }
         | Evidence::Committed { .. }
+        | Evidence::Merged { .. }
         | Evidence::NoneAsked
         | Evidence::Claim
         | Evidence::TakenOver
@@ -527,6 +537,7 @@ fn by_person(evidence: &[Evidence]) -> String {
         Evidence::GatePassed
         | Evidence::Checked { .. }
         | Evidence::Committed { .. }
+        | Evidence::Merged { .. }
         | Evidence::Changed { .. }
         | Evidence::NoneAsked
         | Evidence::Claim

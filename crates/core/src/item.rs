@@ -11,6 +11,8 @@ use crate::evidence::{BaselineResult, ClaimOverrides, ClaimedBy, TreeChange};
 use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, Place, RunId};
 use crate::iteration_hook::IterationHookRun;
+use crate::lane::{LaneHold, UnitRow};
+use crate::merge::MergeRow;
 use crate::native::Native;
 use crate::plan::Turn;
 use crate::recover::Followed;
@@ -136,6 +138,10 @@ pub enum Stage {
     Verdict,
     /// The hooks of the plan run, one after another.
     IterationHooks,
+    /// Its work is in the merge queue.
+    Merge,
+    /// An agent is to see both sides of a merge that conflicts or is red.
+    Resolve,
 }
 
 impl Stage {
@@ -150,8 +156,9 @@ impl Stage {
             | Self::Repair
             | Self::Split
             | Self::Verdict
-            | Self::IterationHooks => true,
-            Self::Gate | Self::Commit => false,
+            | Self::IterationHooks
+            | Self::Resolve => true,
+            Self::Gate | Self::Commit | Self::Merge => false,
         }
     }
 }
@@ -337,6 +344,9 @@ pub struct ItemRow {
     /// those that are over. What it waited for is not in it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub work_ms: u64,
+    /// What is known of it as a unit, where its run is worked on in lanes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Box<UnitRow>>,
 }
 
 /// Whether a number that is stored only where it says something says nothing.
@@ -388,12 +398,32 @@ impl ItemRow {
         !self.state.is_finished() && claimed.is_some_and(|by| by.attempt.is_some())
     }
 
-    /// Whether an agent, a gate or a commit is under way on it.
+    /// The lane that it has as a unit.
+    #[must_use]
+    pub fn lane(&self) -> Option<&LaneHold> {
+        self.unit.as_ref()?.lane.as_ref()
+    }
+
+    /// Its place in the merge queue, or what sent it back.
+    #[must_use]
+    pub fn merge(&self) -> Option<&MergeRow> {
+        self.unit.as_ref()?.merge.as_ref()
+    }
+
+    /// Whether it is committed and merged as one in lanes: it is a unit in which
+    /// files may have changed.
+    #[must_use]
+    pub fn is_merged_as_one(&self) -> bool {
+        self.is_task() || (self.place.depth() == 1 && self.gate.is_some())
+    }
+
+    /// Whether an agent, a gate, a commit or a merge is under way on it.
     #[must_use]
     pub fn is_under_way(&self) -> bool {
         self.attempt.is_some()
             || self.committing.is_some()
             || self.gate_runs.as_ref().is_some_and(|runs| runs.open)
+            || self.merge().is_some_and(MergeRow::has_slot)
     }
 
     /// Whether an agent works on it, rather than on its children.

@@ -1,6 +1,13 @@
-//! The branch that the work of a run goes to.
+//! The branch that the work of a run goes to, and the lanes in which several
+//! units of it are worked on at once: see `docs/design/0027-lanes-and-merge-queue.md`.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use crate::gate::Gate;
+use crate::id::Node;
+use crate::merge::MergeRow;
 
 /// The branch that the work of a run goes to, where it has one of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +26,95 @@ pub struct TargetRow {
     /// plan asks for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// That worktree was there before: it is somebody's, and piton takes it away only
+    /// That worktree was there before: it belongs to a person, and piton takes it away only
     /// where a person says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub was_there: bool,
+}
+
+/// What a run knows of its lanes and of its merge queue, once it is worked on
+/// in lanes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LanesRow {
+    /// The check of the run, which each merged tree has to pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Box<Gate>>,
+    /// The lanes that units have, by their numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub held: BTreeMap<u32, Node>,
+    /// The units whose work is to be merged, in the order in which they came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<Node>,
+    /// The one of them whose merge is being checked, or has passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merging: Option<Node>,
+    /// How many merges moved the target.
+    #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+    pub merges: u64,
+}
+
+/// The lane that a unit has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneHold {
+    /// Its number.
+    pub lane: u32,
+    /// The token with which the unit was taken then.
+    pub fence: u64,
+    /// The token of the runner that took it.
+    pub by: u64,
+    /// The commit at which the work in it begins.
+    pub from: String,
+    /// How many attempts there were at the unit then: with more of them, what is
+    /// in the lane is work.
+    pub attempts: u32,
+}
+
+/// What is known of an item that is a unit: it has one lane, and is merged as one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnitRow {
+    /// Its lane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<LaneHold>,
+    /// The commit of its work that is not on the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<String>,
+    /// How many merges there were when its work began, or last saw both sides.
+    #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+    pub since: u64,
+    /// Its place in the merge queue, or what sent it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeRow>,
+    /// Which merge of the run brought it to the target, from 1.
+    #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+    pub merged: u64,
+}
+
+/// How deep a unit stands at most.
+const UNIT_DEPTH_MAX: usize = 2;
+
+/// The unit that an item belongs to: itself, or the one above it that is at the
+/// second level.
+#[must_use]
+pub fn unit_of(node: &Node) -> Node {
+    let depth = node.ancestors().count() + 1;
+    let above = depth.checked_sub(UNIT_DEPTH_MAX + 1);
+    let unit = above.and_then(|nth| node.ancestors().nth(nth));
+    unit.unwrap_or_else(|| node.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_below_the_second_level_belongs_to_the_unit_there() {
+        for (node, unit) in [
+            ("p", "p"),
+            ("p/s", "p/s"),
+            ("p/s/x", "p/s"),
+            ("p/s/x/y", "p/s"),
+        ] {
+            assert_eq!(unit_of(&Node::named(node)), Node::named(unit));
+        }
+    }
 }

@@ -9,7 +9,7 @@
 //! | what is a run, an item, an attempt, a decision | [`run`], [`item`], [`attempt`], [`decision`], [`entry`], [`memory`], [`observation`] |
 //! | what an attempt used and did, and what stood in its way | [`usage`], [`dollars`], [`call`], [`trouble`] |
 //! | what a run may use, and what a word without proof is worth | [`budget`], [`evidence`] |
-//! | on which branch a run works | [`lane`] |
+//! | on which branch a run works, in which lanes, and how their work is merged | [`lane`], [`merge`] |
 //! | whether an agent runs in circles | [`stuck`] |
 //! | whether the tests and the check of an item became weaker | [`weakening`] |
 //! | what an invocation of a run hands on to the next | [`flags`] |
@@ -57,6 +57,7 @@ pub mod iteration_hook;
 pub mod journal;
 pub mod lane;
 pub mod memory;
+pub mod merge;
 pub mod name;
 pub mod named_paths;
 pub mod native;

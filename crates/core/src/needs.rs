@@ -161,6 +161,10 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         | Command::SettleFile { .. }
         | Command::TakeRun { .. }
         | Command::TargetRun { .. }
+        | Command::EnterLanes { .. }
+        | Command::TakeLane { .. }
+        | Command::LeaveLane { .. }
+        | Command::StepMerge { .. }
         | Command::ContinueRun { .. }
         | Command::ReleaseRun { .. }
         | Command::PauseRun { .. }
@@ -208,7 +212,18 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::Standings(*run));
         }
-        Command::PauseRun { .. } | Command::InterruptRun { .. } | Command::TargetRun { .. } => {}
+        Command::PauseRun { .. }
+        | Command::InterruptRun { .. }
+        | Command::TargetRun { .. }
+        | Command::EnterLanes { .. } => {}
+        Command::TakeLane { run, node, .. } | Command::LeaveLane { run, node, .. } => {
+            rows.push(Need::Line(*run, node.clone()));
+            rows.push(Need::Subtree(*run, node.clone()));
+        }
+        Command::StepMerge { run, node, .. } => {
+            finishing(&mut rows, *run, node);
+            logging(&mut rows, *run, node);
+        }
         Command::TakeRun { run, .. } | Command::AskPause { run } | Command::AskStop { run } => {
             rows.push(Need::LeaseExpiry(*run));
         }

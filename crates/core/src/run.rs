@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::Claims;
 use crate::flags::RunFlags;
 use crate::id::{Node, RunId};
-use crate::lane::TargetRow;
+use crate::lane::{LanesRow, TargetRow};
 use crate::native::Native;
 use crate::plan::Order;
 use crate::policy::{Limits, Policy};
@@ -215,4 +215,7 @@ pub struct RunRow {
     /// The branch that its work goes to; none where that is what was checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Box<TargetRow>>,
+    /// What is known of its lanes; none while it is worked on in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<Box<LanesRow>>,
 }

@@ -17,6 +17,7 @@
 //! command of its own is on the way is kept until that has been answered.
 
 mod ends;
+mod lanes;
 mod spending;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -36,6 +37,7 @@ use crate::evidence::{Baseline, BaselineResult};
 use crate::id::{AttemptId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::journal::Recorded;
+use crate::merge::{MergeState, MergeStep};
 use crate::name::Space;
 use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
@@ -125,6 +127,20 @@ pub enum Input {
         /// The commit.
         result: Result<Option<String>, String>,
     },
+    /// What was done about the lane of a unit is over.
+    LaneEnded {
+        /// The unit.
+        node: Node,
+        /// How.
+        end: LaneEnd,
+    },
+    /// What was done about a unit in the merge queue is over.
+    MergeEnded {
+        /// The unit.
+        node: Node,
+        /// How.
+        end: MergeEnd,
+    },
     /// The commit was stopped on the way; whether it was made is found out by
     /// the next runner.
     CommitStopped {
@@ -159,6 +175,30 @@ pub enum Input {
         /// Why, in one line.
         reason: String,
     },
+}
+
+/// How it ended what was done about a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LaneEnd {
+    /// It is ready to be worked in.
+    Prepared,
+    /// What was in it is in this commit; none where nothing was.
+    Saved(Option<String>),
+    /// It was stopped on the way.
+    Stopped,
+    /// It cannot be done, which is no fault of the unit.
+    Fault(String),
+}
+
+/// How it ended what was done about a unit in the merge queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeEnd {
+    /// What follows from it.
+    Step(MergeStep),
+    /// It was stopped on the way.
+    Stopped,
+    /// It cannot be done, which is no fault of the unit.
+    Fault(String),
 }
 
 /// Whether the check of an item is to run before its first attempt.
@@ -225,6 +265,42 @@ pub enum Effect {
         /// The item.
         node: Node,
     },
+    /// Choose a lane for a unit, for the intent to take it: answered by carrying
+    /// out [`Command::TakeLane`] with it.
+    LaneIntent {
+        /// The unit.
+        node: Node,
+    },
+    /// Make the lane of a unit ready. Answered by [`Input::LaneEnded`].
+    PrepareLane {
+        /// The unit.
+        node: Node,
+    },
+    /// Keep in a commit what is in the lane of a unit. Answered by
+    /// [`Input::LaneEnded`].
+    SaveWork {
+        /// The unit.
+        node: Node,
+    },
+    /// Merge the work of a unit with the target, in git's objects alone. Answered
+    /// by [`Input::MergeEnded`]: start, return or end.
+    MakeMerge {
+        /// The unit.
+        node: Node,
+    },
+    /// Run the checks of a unit and of the run on its merged tree. Answered by
+    /// [`Input::MergeEnded`]: pass or return.
+    CheckMerge {
+        /// The unit.
+        node: Node,
+    },
+    /// Move the target from where the merge was made on to the merge; done
+    /// already where it is there. Answered by [`Input::MergeEnded`]: end or
+    /// requeue.
+    MoveTarget {
+        /// The unit.
+        node: Node,
+    },
     /// End what works on an item: politely first, then not.
     StopWork {
         /// The item.
@@ -249,6 +325,8 @@ pub enum Ending {
     CannotStart(String),
     /// It was started, and cannot work like this: a key, a login, a setting.
     TurnedAway(Trouble, String),
+    /// A lane or a merge cannot be made, whatever the unit is.
+    Fault(String),
     /// Somebody else holds the run now.
     Fenced,
     /// The store refuses what the loop is sure of, again and again.
@@ -289,6 +367,11 @@ pub struct RunLoop {
     waited: bool,
     finished_nodes: u32,
     cannot_start: Option<Ending>,
+    /// The lanes that were made ready, by their units: the token with which each
+    /// unit was taken then.
+    prepared: BTreeMap<Node, u64>,
+    /// What went wrong beside the items, which ends the invocation.
+    fault: Option<Ending>,
     refusals: u32,
     /// What all other runs of the project have used.
     elsewhere: Spent,
@@ -330,8 +413,14 @@ fn role_at(stage: Stage) -> Role {
         Stage::Split => Role::Split,
         Stage::Verdict => Role::Verdict,
         Stage::IterationHooks => Role::IterationHook,
-        Stage::Work | Stage::Baseline | Stage::Gate | Stage::Commit => Role::Worker,
+        Stage::Resolve => Role::Resolve,
+        Stage::Work | Stage::Baseline | Stage::Gate | Stage::Commit | Stage::Merge => Role::Worker,
     }
+}
+
+/// So many tasks are done, or will be with what has begun.
+fn begun(tasks: u32, more: usize) -> u32 {
+    tasks.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
 }
 
 fn is_left_open(item: &ItemRow) -> bool {
@@ -368,6 +457,8 @@ impl RunLoop {
             waited: false,
             finished_nodes: 0,
             cannot_start: None,
+            prepared: BTreeMap::new(),
+            fault: None,
             refusals: 0,
             elsewhere: Spent::default(),
             claimed,
@@ -451,6 +542,8 @@ impl RunLoop {
             }),
             Input::CommitEnded { node, result } => self.ended(End::Commit { node, result }),
             Input::CommitStopped { node } => self.ended(End::CommitStopped { node }),
+            Input::LaneEnded { node, end } => self.ended(End::Lane { node, end }),
+            Input::MergeEnded { node, end } => self.ended(End::Merge { node, end }),
             Input::Baseline {
                 attempt,
                 node,
@@ -530,6 +623,12 @@ impl RunLoop {
     }
 
     fn begin(&mut self, effect: Effect) -> Vec<Effect> {
+        if let Effect::PrepareLane { .. } = effect {
+            return match self.stopping.is_some() {
+                true => self.look(),
+                false => self.start_beside(effect),
+            };
+        }
         let (Effect::StartAgent { node, .. }
         | Effect::RunGate { node, .. }
         | Effect::MakeCommit { node, .. }) = &effect
@@ -545,6 +644,11 @@ impl RunLoop {
                 return self.take_back_gate(node);
             }
         }
+        self.start_beside(effect)
+    }
+
+    /// Starts something, and looks for more that can be started beside it.
+    fn start_beside(&mut self, effect: Effect) -> Vec<Effect> {
         let mut effects = self.under_way(effect);
         effects.extend(self.start_more());
         effects
@@ -564,7 +668,7 @@ impl RunLoop {
     /// Whether another item could be worked on.
     fn has_room(&self) -> bool {
         let stops = self.stopping.is_some() || self.closing.is_some();
-        !stops && self.under_way.len() < self.options.workers.get()
+        !stops && self.count_working() < self.options.workers.get()
     }
 
     fn refused(&mut self, refusal: Refusal) -> Vec<Effect> {
@@ -613,7 +717,11 @@ impl RunLoop {
     /// is waited for: it takes no time, and may have been made.
     fn is_to_be_skipped(&self, node: &Node) -> bool {
         let item = self.tables.item(self.run, node);
-        item.is_some_and(|item| item.skip_asked && item.committing.is_none())
+        let is_moved = |item: &ItemRow| {
+            let state = item.merge().map(|merge| merge.state);
+            item.committing.is_some() || state == Some(MergeState::Passed)
+        };
+        item.is_some_and(|item| item.skip_asked && !is_moved(item))
     }
 
     /// Between two nodes: everything that was asked of the runner takes effect here.
@@ -624,6 +732,9 @@ impl RunLoop {
         let Some(row) = self.run().cloned() else {
             return self.finish(Ending::State);
         };
+        if let Some(effects) = self.leave_lanes(&row) {
+            return effects;
+        }
         if self.under_way.is_empty() {
             return self.next_step(&row, now, pause_file, attempt);
         }
@@ -631,9 +742,11 @@ impl RunLoop {
         let holds = row.state != RunState::Running
             || self.stopping.is_some()
             || row.asked.is_some()
-            || pause_file
-            || self.limit_reached(&row, now).is_some();
-        if holds || !self.has_room() {
+            || pause_file;
+        if let Some(effects) = (!holds).then(|| self.next_merge()).flatten() {
+            return effects;
+        }
+        if holds || self.limit_reached(&row, now).is_some() || !self.has_room() {
             return self.wait_for_end();
         }
         self.start_next(&row, now, attempt)
@@ -653,6 +766,9 @@ impl RunLoop {
         // The run goes on, so nobody misses the agent that was not there.
         self.cannot_start = None;
         if let Some(effects) = self.asked(row, pause_file) {
+            return effects;
+        }
+        if let Some(effects) = self.next_merge() {
             return effects;
         }
         if let Some(limit) = self.limit_reached(row, now) {
@@ -680,6 +796,9 @@ impl RunLoop {
 
     /// The item to be worked on next, of those that are not under way.
     fn next_item(&self, now: Timestamp) -> Option<&ItemRow> {
+        if let Some(lanes) = self.run().and_then(|row| row.lanes.as_deref()) {
+            return self.next_in_lanes(lanes, now);
+        }
         let is_free = |item: &ItemRow| !self.under_way.contains_key(&item.node);
         self.tables.next_at(self.run, now, is_free)
     }
@@ -700,6 +819,10 @@ impl RunLoop {
             let Some(item) = self.tables.item(self.run, &node) else {
                 continue;
             };
+            if item.committing.is_some() && !self.is_in_lane(item) {
+                self.left_open.push(node.clone());
+                return self.may_take_lanes().then(|| self.take_lane(&node));
+            }
             if item.committing.is_some() {
                 return Some(self.under_way(Effect::MakeCommit { node, settle: true }));
             }
@@ -712,7 +835,8 @@ impl RunLoop {
 
     /// The run is not running any more: it is over, or it waits.
     fn at_rest(&mut self, row: &RunRow) -> Vec<Effect> {
-        if let Some(ending) = self.cannot_start.take() {
+        let fault = self.fault.take();
+        if let Some(ending) = fault.or_else(|| self.cannot_start.take()) {
             return self.finish(ending);
         }
         let waits = match row.state {
@@ -792,7 +916,11 @@ impl RunLoop {
         }
         // What is under way may be done: no more is begun than may be.
         let at_work = u32::try_from(self.under_way.len()).unwrap_or(u32::MAX);
-        let tasks = row.tasks.saturating_add(at_work);
+        // In lanes no unit is begun that would be one too many.
+        let tasks = match &row.lanes {
+            Some(lanes) => begun(row.tasks, lanes.queue.len()),
+            None => begun(row.tasks, self.under_way.len()),
+        };
         if let Some(max) = row.limits.tasks_max.filter(|max| tasks >= *max) {
             return Some(format!("max-tasks ({max})"));
         }
@@ -812,6 +940,10 @@ impl RunLoop {
         attempt: AttemptId,
     ) -> Vec<Effect> {
         let node = item.node.clone();
+        let waits = item.until.is_some_and(|until| until > now);
+        if !waits && !self.is_in_lane(item) {
+            return self.take_lane(&node);
+        }
         if item.state == ItemState::Waiting {
             let wait = item.until.filter(|until| *until > now);
             if let Some(until) = wait {
@@ -837,6 +969,7 @@ impl RunLoop {
             | Stage::Repair
             | Stage::Split
             | Stage::Verdict
+            | Stage::Resolve
             | Stage::IterationHooks => self.start_agent(item, role_at(item.stage), attempt),
             Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
                 self.take_back_gate(node)
@@ -863,12 +996,18 @@ impl RunLoop {
                 self.doing = Doing::Committing(Some(Box::new(effect)));
                 vec![Effect::CommitIntent { node }]
             }
+            // The queue sees to it.
+            Stage::Merge => self.wait_for_end(),
         }
     }
 
     /// Runs the check of an item that an attempt at another one marked as done,
     /// where it is known to have failed before that attempt.
     fn check_claim(&mut self) -> Option<Vec<Effect>> {
+        // In lanes the check of another item has no place to run.
+        if self.run().is_some_and(|row| row.lanes.is_some()) {
+            self.to_check.clear();
+        }
         while let Some(node) = self.to_check.pop() {
             let item = self.tables.item(self.run, &node);
             let Some(before) = item.and_then(|item| self.failed_before_claim(item)) else {

@@ -17,6 +17,7 @@ use crate::face::FaceRow;
 use crate::id::{AttemptId, DecisionId, Node, Place, RunId};
 use crate::item::ItemRow;
 use crate::journal::Stamp;
+use crate::lane::unit_of;
 use crate::memory::{MemoryKind, MemoryRow};
 use crate::name::{FreeNumbers, NameRow, Naming, Space};
 use crate::plan::{Order, Turn};
@@ -216,6 +217,13 @@ impl Tables {
             .range((run, place.clone())..)
             .take_while(move |((of, at), _)| *of == run && at.0.starts_with(&prefix))
             .filter_map(move |(_, node)| self.item(run, node))
+    }
+
+    /// The items that share a lane: the unit and those below it that are no units
+    /// themselves.
+    pub fn unit_items<'t>(&'t self, unit: &'t ItemRow) -> impl Iterator<Item = &'t ItemRow> {
+        let below = self.subtree(unit.run, &unit.place);
+        below.filter(|item| unit_of(&item.node) == unit.node)
     }
 
     /// The children of an item, or the roots of a run, that are not finished, in

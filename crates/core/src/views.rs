@@ -23,8 +23,9 @@ use crate::item::{
 };
 use crate::iteration_hook::{note_end, note_start};
 use crate::journal::Stamp;
-use crate::lane::TargetRow;
+use crate::lane::{LaneHold, LanesRow, TargetRow};
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
+use crate::merge::{MergeRow, MergeState};
 use crate::name::{NameRow, Named, Space};
 
 use crate::plan::Order;
@@ -48,6 +49,7 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::LeaseReleased { run, .. }
         | Event::RunStarted { run, .. }
         | Event::RunTargeted { run, .. }
+        | Event::LanesEntered { run, .. }
         | Event::RunMoved { run, .. }
         | Event::RunAsked { run, .. } => vec![Key::Run(*run)],
         Event::AttemptStarted {
@@ -109,6 +111,13 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::ItemStaged { run, node, .. }
         | Event::ItemClaimed { run, node, .. }
         | Event::ItemSkipAsked { run, node } => vec![item(run, node)],
+        Event::LaneTaken { run, node, .. }
+        | Event::LaneLeft { run, node, .. }
+        | Event::MergeQueued { run, node, .. }
+        | Event::MergeStarted { run, node, .. }
+        | Event::MergePassed { run, node }
+        | Event::MergeReturned { run, node, .. }
+        | Event::MergeEnded { run, node, .. } => vec![item(run, node), Key::Run(*run)],
         Event::ItemMoved(moved) => item_moved(moved),
         Event::ItemChanged(changed) => vec![item(&changed.run, &changed.node)],
         Event::ItemsPlaced(placed) => {
@@ -251,6 +260,16 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
                 was_there: *was_there,
             }));
         }
+        Event::LanesEntered { check, .. } => {
+            row.lanes.get_or_insert_default().check.clone_from(check);
+        }
+        Event::LaneTaken { .. }
+        | Event::LaneLeft { .. }
+        | Event::MergeQueued { .. }
+        | Event::MergeStarted { .. }
+        | Event::MergePassed { .. }
+        | Event::MergeReturned { .. }
+        | Event::MergeEnded { .. } => lanes_of_run(&mut row, event),
         Event::RunMoved {
             to,
             pause,
@@ -325,6 +344,137 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::FaceTurned { .. } => {}
     }
     Some(row)
+}
+
+/// What an event about a unit changes in what its run knows of all of them.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "called for the events of lanes and merges alone"
+)]
+fn lanes_of_run(row: &mut RunRow, event: &Event) {
+    let Some(lanes) = &mut row.lanes else {
+        return;
+    };
+    let leave = |lanes: &mut LanesRow, node: &Node| lanes.held.retain(|_, held| held != node);
+    match event {
+        Event::LaneTaken { node, lane, .. } => {
+            leave(lanes, node);
+            lanes.held.insert(*lane, node.clone());
+        }
+        Event::LaneLeft { node, .. } => leave(lanes, node),
+        Event::MergeQueued { node, .. } => {
+            leave(lanes, node);
+            free_slot(lanes, node);
+            if !lanes.queue.contains(node) {
+                lanes.queue.push(node.clone());
+            }
+        }
+        Event::MergeStarted { node, .. } => lanes.merging = Some(node.clone()),
+        Event::MergeReturned { node, .. } => {
+            free_slot(lanes, node);
+            lanes.queue.retain(|queued| queued != node);
+        }
+        Event::MergeEnded {
+            node, made, number, ..
+        } => {
+            free_slot(lanes, node);
+            lanes.queue.retain(|queued| queued != node);
+            if let Some(made) = made {
+                lanes.merges = *number;
+                if let Some(target) = &mut row.target {
+                    target.tip.clone_from(&made.commit);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn free_slot(lanes: &mut LanesRow, node: &Node) {
+    if lanes.merging.as_ref() == Some(node) {
+        lanes.merging = None;
+    }
+}
+
+/// What an event changes in what is known of an item as a unit.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "called for the events of lanes and merges alone"
+)]
+fn unit_event(row: &mut ItemRow, event: &Event) {
+    let unit = row.unit.get_or_insert_default();
+    match event {
+        Event::LaneTaken {
+            fence,
+            by,
+            lane,
+            from,
+            saved,
+            attempts,
+            since,
+            ..
+        } => {
+            row.fence = *fence;
+            unit.since = *since;
+            if saved.is_some() {
+                unit.work.clone_from(saved);
+            }
+            unit.lane = Some(LaneHold {
+                lane: *lane,
+                fence: *fence,
+                by: *by,
+                from: from.clone(),
+                attempts: *attempts,
+            });
+        }
+        Event::LaneLeft { saved, .. } => {
+            unit.lane = None;
+            if saved.is_some() {
+                unit.work.clone_from(saved);
+            }
+        }
+        Event::MergeQueued { work, evidence, .. } => {
+            unit.lane = None;
+            unit.work = Some(work.clone());
+            let before = unit.merge.take();
+            unit.merge = Some(MergeRow {
+                state: MergeState::Queued,
+                work: work.clone(),
+                made: None,
+                returns: before.as_ref().map_or(0, |merge| merge.returns),
+                why: before.and_then(|merge| merge.why),
+            });
+            row.evidence.extend(evidence.iter().cloned());
+        }
+        Event::MergeStarted { fence, made, .. } => {
+            row.fence = *fence;
+            if let Some(merge) = &mut unit.merge {
+                merge.state = MergeState::Checking;
+                merge.made = Some(made.clone());
+            }
+        }
+        Event::MergePassed { .. } => {
+            if let Some(merge) = &mut unit.merge {
+                merge.state = MergeState::Passed;
+            }
+        }
+        Event::MergeReturned { why, .. } => {
+            if let Some(merge) = &mut unit.merge {
+                merge.state = MergeState::Returned;
+                merge.made = None;
+                merge.returns += 1;
+                merge.why = Some(why.clone());
+            }
+        }
+        Event::MergeEnded { made, number, .. } => {
+            unit.merge = None;
+            if made.is_some() {
+                unit.merged = *number;
+                unit.work = None;
+            }
+        }
+        _ => {}
+    }
 }
 
 fn count_spend(row: &mut RunRow, report: &Report) {
@@ -418,6 +568,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         has_counted: false,
         hook_refused: None,
         target: None,
+        lanes: None,
     }
 }
 
@@ -592,12 +743,24 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         Event::CommitEnded { commit, .. } => {
             row.committing = None;
             note_commits(&mut row, commit);
+            if row.lane().is_some() {
+                let unit = row.unit.get_or_insert_default();
+                let head = unit.lane.as_ref().map(|lane| lane.from.clone());
+                unit.work = commit.clone().or(head);
+            }
             if let Some(commit) = commit {
                 row.evidence.push(Evidence::Committed {
                     commit: commit.clone(),
                 });
             }
         }
+        Event::LaneTaken { .. }
+        | Event::LaneLeft { .. }
+        | Event::MergeQueued { .. }
+        | Event::MergeStarted { .. }
+        | Event::MergePassed { .. }
+        | Event::MergeReturned { .. }
+        | Event::MergeEnded { .. } => unit_event(&mut row, event),
         Event::ItemStaged { stage, gate, .. } => {
             row.stage = *stage;
             if *stage == Stage::IterationHooks {
@@ -607,7 +770,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                 row.claim_gate = Some((**gate).clone());
                 row.gate_runs = None;
             }
-            if *stage == Stage::Work {
+            if matches!(stage, Stage::Work | Stage::Resolve) {
                 row.gate_runs = None;
                 row.claim_gate = None;
             }
@@ -622,6 +785,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             }
         }
         Event::RunPlanned(_)
+        | Event::LanesEntered { .. }
         | Event::LeaseTaken { .. }
         | Event::LeaseLost { .. }
         | Event::LeaseReleased { .. }
@@ -732,6 +896,9 @@ fn goes_on(moved: &ItemMoved) -> bool {
 fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
     // Whoever starts again what was given up counts from nothing.
     if moved.from.is_broken() || moved.from.is_finished() {
+        if let Some(merge) = row.unit.as_mut().and_then(|unit| unit.merge.as_mut()) {
+            merge.returns = 0;
+        }
         row.broken_off = 0;
         row.put_off = 0;
         row.check_recoveries = 0;
@@ -885,6 +1052,7 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         claim_gate: None,
         at_work_since: None,
         work_ms: 0,
+        unit: None,
     }
 }
 

@@ -33,7 +33,7 @@ use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
 use piton_core::prepare::Prepared;
 use piton_core::run::Request;
-use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
+use piton_core::run_loop::{Effect, Ending, Input, LaneEnd, MergeEnd, Options, RunLoop};
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, DecisionRow, Event, Facts, HolderKnown, ItemRow,
     ItemState, Need, Node, Recorded, RunId, RunRow, RunState, StreamId, Tables,
@@ -67,6 +67,8 @@ use crate::worktree::{self, WorktreeOrder};
 pub use self::left_behind::{clear_up, clear_up_locked, settle};
 pub(crate) use self::merging::let_go_after_merge;
 
+/// Why a run that is worked on in lanes cannot go on here.
+const NO_LANES: &str = "this run is worked on in lanes, which this version cannot make";
 /// How often the runner looks for events of others while it waits.
 const TICK: SignedDuration = SignedDuration::from_millis(150);
 /// How often it says that it lives, in the lease and in the native file.
@@ -555,6 +557,8 @@ impl Runner<'_, '_> {
                 | Input::GateEnded { .. }
                 | Input::CommitEnded { .. }
                 | Input::CommitStopped { .. }
+                | Input::LaneEnded { .. }
+                | Input::MergeEnded { .. }
                 | Input::Circling { .. }
                 | Input::Spent { .. }
                 | Input::TimeBoxOver { .. }
@@ -652,6 +656,22 @@ impl Runner<'_, '_> {
                 Ok(Vec::new())
             }
             Effect::Finish(_) => Ok(Vec::new()),
+            // No runner enters lanes yet.
+            Effect::LaneIntent { .. } => Ok(vec![Input::Stop {
+                reason: NO_LANES.to_owned(),
+            }]),
+            Effect::PrepareLane { node } | Effect::SaveWork { node } => {
+                Ok(vec![Input::LaneEnded {
+                    node,
+                    end: LaneEnd::Fault(NO_LANES.to_owned()),
+                }])
+            }
+            Effect::MakeMerge { node }
+            | Effect::CheckMerge { node }
+            | Effect::MoveTarget { node } => Ok(vec![Input::MergeEnded {
+                node,
+                end: MergeEnd::Fault(NO_LANES.to_owned()),
+            }]),
         }
     }
 
@@ -1184,6 +1204,7 @@ impl Runner<'_, '_> {
                 return Err(Failure::new("agent.cannot_start", format!("the agent cannot be started: {error}"))
                     .hint("see that the command works in a shell, then run again: nothing was counted against the node"));
             }
+            Ending::Fault(error) => return Err(Failure::new("run.state", error)),
             Ending::TurnedAway(trouble, error) => {
                 let redactor = self.session.world.redactor();
                 let error = redactor.redact(&error).into_owned();

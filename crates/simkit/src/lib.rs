@@ -6,6 +6,7 @@
 //! | a store small enough to hold in the hand, with all that must hold | [`world`] |
 //! | plans and edits from any source of numbers | [`plans`], [`edits`] |
 //! | a real store that must answer as that one does | [`backing`] |
+//! | a git small enough to hold in the hand | [`repo`] |
 //! | whole runs with agents, people and crashes | [`simulation`] |
 //!
 //! The tests of the core use this crate, so it must not depend on the store: a
@@ -28,6 +29,7 @@
 pub mod backing;
 pub mod edits;
 pub mod plans;
+pub mod repo;
 pub mod seed;
 pub mod simulation;
 pub mod world;

@@ -5,8 +5,10 @@
 //! [`crate::seed`]), the others follow it. More of them:
 //! `PITON_SIM_SEEDS=100000 cargo test -p piton-core simulation`.
 
-use piton_core::gate::GateReport;
-use std::collections::{BTreeMap, VecDeque};
+use piton_core::gate::{Gate, GateReport};
+use piton_core::lane::{LaneHold, TargetRow, unit_of};
+use piton_core::merge::{MadeMerge, MergeRow, MergeState, MergeStep};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -20,7 +22,9 @@ use piton_core::evidence::{Baseline, Evidence, Level, Worth, level_of_evidence};
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::recover::Recovery;
 use piton_core::run::Pause;
-use piton_core::run_loop::{BaselineAnswer, Effect, Ending, Input, Options, RunLoop};
+use piton_core::run_loop::{
+    BaselineAnswer, Effect, Ending, Input, LaneEnd, MergeEnd, Options, RunLoop,
+};
 use piton_core::trouble::Trouble;
 use piton_core::{
     AttemptId, Command, DecisionKind, Edit, Event, ItemState, Need, Node, Outcome, Recorded, Role,
@@ -30,6 +34,7 @@ use piton_core::{
 use crate::backing::Backing;
 use crate::edits::draw_edits;
 use crate::plans::draw_plan;
+use crate::repo::Repo;
 use crate::world::{RECOVERIES, World, iteration_hooks, needs_human, pieces, recovery, start_run};
 
 /// So many operations of the disk a commit takes at most, roughly.
@@ -194,6 +199,8 @@ struct Work {
 enum WorkFor {
     Agent(AttemptId),
     Gate,
+    /// The checks of a merged tree.
+    Merge,
 }
 
 impl Work {
@@ -230,6 +237,10 @@ pub struct Sim {
     seen: usize,
     /// The work tree, where agents may lie; where it is absent nobody looks.
     pub work_tree: Option<u64>,
+    /// The repository, where the run is worked on in lanes.
+    pub repo: Option<Repo>,
+    /// So many events were looked at.
+    checked: usize,
 }
 
 impl Sim {
@@ -283,6 +294,8 @@ impl Sim {
             effects: 0,
             seen: 0,
             work_tree: None,
+            repo: None,
+            checked: 0,
         }
     }
 
@@ -342,6 +355,7 @@ impl Sim {
         self.world.holder_gone = false;
         self.may_crash()?;
         let token = self.world.run_row().fence;
+        self.enter_lanes(token)?;
         let mut tables = Tables::default();
         for need in [
             Need::Run(run),
@@ -385,6 +399,7 @@ impl Sim {
             if self.rng.percent(self.chaos.signals) {
                 queue.extend(self.signal(&mut runner));
             }
+            self.check_lanes();
             let row = self.world.run_row();
             let within = self
                 .limits
@@ -463,6 +478,13 @@ impl Sim {
                     node,
                 }
             }
+            WorkFor::Merge => {
+                let end = match work.is_stopped {
+                    true => MergeEnd::Stopped,
+                    false => MergeEnd::Step(self.check_merge(&node)),
+                };
+                Input::MergeEnded { node, end }
+            }
             WorkFor::Gate => {
                 let turn = self.count(|event| {
                     matches!(event, Event::GateEnded { node: at, report, .. }
@@ -487,7 +509,9 @@ impl Sim {
     fn start(&mut self, node: &Node, work: Work) {
         let before = self.works.insert(node.clone(), work);
         assert!(before.is_none(), "two work on {node}");
-        self.most_at_once = self.most_at_once.max(self.works.len());
+        let at_work = self.works.values();
+        let at_work = at_work.filter(|work| !matches!(work.for_, WorkFor::Merge));
+        self.most_at_once = self.most_at_once.max(at_work.count());
     }
 
     /// What the loop holds in memory is what is stored.
@@ -539,7 +563,10 @@ impl Sim {
             }
             Effect::CommitIntent { node } => {
                 let (run, token) = (self.world.run, runner.token());
-                let head = Some(self.head.to_string());
+                let head = match self.lane_of(&node) {
+                    Some((lane, repo, _)) => Some(repo.head(lane.lane)),
+                    None => Some(self.head.to_string()),
+                };
                 self.commit(&Command::StartCommit {
                     run,
                     token,
@@ -581,6 +608,45 @@ impl Sim {
                 return Ok(None);
             }
             Effect::MakeCommit { node, settle } => self.make_commit(&node, settle)?,
+            Effect::LaneIntent { node } => {
+                let command = self.choose_lane(runner.token(), node);
+                self.commit(&command)?
+            }
+            Effect::PrepareLane { node } => {
+                self.prepare(&node);
+                self.may_crash()?;
+                Input::LaneEnded {
+                    node,
+                    end: LaneEnd::Prepared,
+                }
+            }
+            Effect::SaveWork { node } => {
+                let (lane, repo, attempts) = self.lane_of(&node).expect("it has one");
+                let is_used = attempts > lane.attempts;
+                let saved = is_used.then(|| repo.save(lane.lane, &lane.from));
+                let saved = saved.flatten();
+                self.may_crash()?;
+                Input::LaneEnded {
+                    node,
+                    end: LaneEnd::Saved(saved),
+                }
+            }
+            Effect::MakeMerge { node } => {
+                self.merge_step(node, |repo, merge| Some(repo.make_merge(&merge.work)))?
+            }
+            Effect::MoveTarget { node } => self.merge_step(node, |repo, merge| {
+                Some(repo.move_target(merge.made.as_ref()?))
+            })?,
+            Effect::CheckMerge { node } => {
+                let work = Work {
+                    for_: WorkFor::Merge,
+                    ends: self.world.now + SignedDuration::from_secs(7),
+                    until: None,
+                    is_stopped: false,
+                };
+                self.start(&node, work);
+                return Ok(None);
+            }
             Effect::WaitUntil(time) => {
                 self.wake = Some(time);
                 return Ok(None);
@@ -649,7 +715,9 @@ impl Sim {
             _ => None,
         });
         let done = done == Some(true);
-        assert!(!done || role == Role::GateFix, "{node} was done before");
+        // What holds others may have been opened again by a new one.
+        let mends = matches!(role, Role::GateFix | Role::Resolve);
+        assert!(!done || mends, "{node} was done before");
         let turn = self.turn(node, role);
         let seconds = self.script.seconds(node, turn);
         let report = self.at_work(node, role, turn);
@@ -668,6 +736,7 @@ impl Sim {
         };
         self.agents.insert(attempt, agent);
         self.start(node, work);
+        self.write_in_lane(node, role);
         self.may_crash()?;
         if self.work_tree.is_some() && self.script.number("writes", node, turn) < 40 {
             self.write_as_agent(attempt);
@@ -804,6 +873,9 @@ impl Sim {
         };
         let intent = self.world.item(at.as_str()).committing.clone();
         let before = intent.expect("the intent is durable").head;
+        if self.repo.is_some() {
+            return self.commit_in_lane(at, before.as_deref(), settle);
+        }
         if settle && before != Some(self.head.to_string()) {
             return Ok(ended(Ok(Some(self.head.to_string()))));
         }
@@ -857,6 +929,14 @@ impl Sim {
             return;
         }
         self.chaos.meddling -= 1;
+        // Who works in place draws what was drawn before there were lanes.
+        if let Some(repo) = &mut self.repo {
+            let value = self.rng.next();
+            if value.is_multiple_of(7) {
+                repo.meddle(value);
+                return;
+            }
+        }
         let run = self.world.run;
         let nodes: Vec<_> = self
             .world
@@ -923,6 +1003,228 @@ impl Sim {
         };
         // Refused or not: both are fine.
         drop(self.world.commit(&command));
+    }
+
+    // Lanes, and the merge queue.
+
+    /// The run is worked on in lanes, by so many workers.
+    #[must_use]
+    pub fn in_lanes(mut self, workers: usize) -> Self {
+        self.options.workers = NonZeroUsize::MIN.saturating_add(workers - 1);
+        self.repo = Some(Repo::new(self.script.0));
+        self
+    }
+
+    fn enter_lanes(&mut self, token: u64) -> Result<(), Crash> {
+        if self.repo.is_none() {
+            return Ok(());
+        }
+        let run = self.world.run;
+        let target = TargetRow {
+            branch: "piton/auth".to_owned(),
+            base: "0".to_owned(),
+            tip: "0".to_owned(),
+            onto: None,
+            path: None,
+            was_there: false,
+        };
+        let target = Box::new(target);
+        self.world.ok(Command::TargetRun { run, token, target });
+        self.may_crash()?;
+        let check = Some(Box::new(Gate {
+            script: "make check".to_owned(),
+            on_fail_prompt: String::new(),
+            runs_max: 1,
+            timeout_s: 60,
+        }));
+        self.world.ok(Command::EnterLanes { run, token, check });
+        self.may_crash()
+    }
+
+    /// The lane of the unit of an item, and the repository; and how many attempts
+    /// there were at the unit.
+    fn lane_of(&mut self, node: &Node) -> Option<(LaneHold, &mut Repo, u32)> {
+        let unit = self.world.item(unit_of(node).as_str());
+        let lane = unit.lane().cloned()?;
+        let below = self.world.tables.unit_items(unit);
+        let attempts = below.map(|item| item.attempts).sum();
+        Some((lane, self.repo.as_mut()?, attempts))
+    }
+
+    /// A step of a unit in git. It may have been taken out of the queue meanwhile.
+    fn merge_step(
+        &mut self,
+        node: Node,
+        step: impl FnOnce(&mut Repo, &MergeRow) -> Option<MergeStep>,
+    ) -> Result<Input, Crash> {
+        let merge = self.world.item(node.as_str()).merge().cloned();
+        let repo = self.repo.as_mut().expect("it is worked on in lanes");
+        let step = merge.and_then(|merge| step(repo, &merge));
+        self.may_crash()?;
+        let end = step.map_or(MergeEnd::Stopped, MergeEnd::Step);
+        Ok(Input::MergeEnded { node, end })
+    }
+
+    /// A free lane. One that its unit had may be held by somebody else.
+    fn choose_lane(&mut self, token: u64, node: Node) -> Command {
+        let held = self.world.run_row().lanes.clone().unwrap_or_default().held;
+        let free = (1..).find(|lane| !held.contains_key(lane)).expect("many");
+        let is_lost = self.rng.percent(20);
+        let (lane, saved) = match self.lane_of(&node) {
+            // What was not worked in may hold anything.
+            Some((hold, repo, attempts)) if is_lost => {
+                let is_used = attempts > hold.attempts;
+                let saved = is_used.then(|| repo.save(hold.lane, &hold.from));
+                (free, saved.flatten())
+            }
+            Some((hold, ..)) => (hold.lane, None),
+            None => (free, None),
+        };
+        Command::TakeLane {
+            run: self.world.run,
+            token,
+            node,
+            lane,
+            saved,
+        }
+    }
+
+    fn prepare(&mut self, node: &Node) {
+        let sees_both = self.world.item(node.as_str()).merge().is_some();
+        let (lane, repo, attempts) = self.lane_of(node).expect("it has one");
+        let keeps = attempts > lane.attempts;
+        repo.prepare(lane.lane, &lane.from, keeps, sees_both);
+    }
+
+    /// What an agent changes in its lane, from its start on.
+    fn write_in_lane(&mut self, node: &Node, role: Role) {
+        if self.repo.is_none() {
+            return;
+        }
+        let value = self.rng.next() % 1_000_000;
+        let shares = self.script.number("shares", node, 0) < 40;
+        if let Some((lane, repo, _)) = self.lane_of(node) {
+            repo.write(lane.lane, node, value, shares, role == Role::Resolve);
+        }
+    }
+
+    fn commit_in_lane(
+        &mut self,
+        at: &Node,
+        before: Option<&str>,
+        settle: bool,
+    ) -> Result<Input, Crash> {
+        let turn =
+            self.count(|event| matches!(event, Event::CommitEnded { node, .. } if node == at));
+        let passes = self.script.commit_passes(at, turn);
+        let (lane, repo, _) = self.lane_of(at).expect("it has a lane");
+        let is_made = settle && before != Some(&repo.head(lane.lane));
+        let result = match passes || is_made {
+            true => Ok(repo.commit_lane(lane.lane, &lane.from)),
+            false => Err("the hook says no".to_owned()),
+        };
+        self.may_crash()?;
+        Ok(Input::CommitEnded {
+            node: at.clone(),
+            result,
+        })
+    }
+
+    fn check_merge(&self, node: &Node) -> MergeStep {
+        let made = self.world.item(node.as_str()).merge();
+        let made = made.and_then(|merge| merge.made.clone());
+        let repo = self.repo.as_ref().expect("it is worked on in lanes");
+        // It may have been taken out of the queue meanwhile.
+        made.map_or(MergeStep::Pass, |made| repo.check_merge(&made))
+    }
+
+    /// What holds of lanes and the target after every step.
+    fn check_lanes(&mut self) {
+        let Some(repo) = &self.repo else { return };
+        let before = std::mem::replace(&mut self.checked, self.world.journal.len());
+        let news = &self.world.journal[before..];
+        if news.is_empty() {
+            return;
+        }
+        let merges = news
+            .iter()
+            .any(|recorded| recorded.event.kind().starts_with("merge-"));
+        let row = self.world.run_row();
+        let Some(lanes) = &row.lanes else { return };
+        let mut holds = 0;
+        for item in self.world.tables.items(row.id) {
+            if let Some(lane) = item.lane() {
+                holds += 1;
+                assert_eq!(lanes.held.get(&lane.lane), Some(&item.node));
+            }
+            let merge = item.merge();
+            let is_queued = merge.is_some_and(|merge| merge.state != MergeState::Returned);
+            assert_eq!(is_queued, lanes.queue.contains(&item.node), "{}", item.node);
+            let has_slot = merge.is_some_and(MergeRow::has_slot);
+            assert_eq!(has_slot, lanes.merging.as_ref() == Some(&item.node));
+            let works = item.attempt.is_some() || item.committing.is_some();
+            let unit = self.world.item(unit_of(&item.node).as_str());
+            assert!(!works || unit.lane().is_some(), "{} has no lane", item.node);
+        }
+        assert_eq!(holds, lanes.held.len(), "two units have one lane");
+        if merges {
+            self.check_merges(repo, news);
+        }
+    }
+
+    /// The target moved only along the merges that are recorded, and what is
+    /// merged is on it.
+    fn check_merges(&self, repo: &Repo, news: &[Recorded]) {
+        let mut passed = BTreeSet::new();
+        let mut merged: BTreeMap<&Node, &MadeMerge> = BTreeMap::new();
+        let mut made: BTreeMap<&Node, &MadeMerge> = BTreeMap::new();
+        for recorded in &self.world.journal {
+            match &recorded.event {
+                Event::MergeStarted {
+                    node, made: start, ..
+                } => {
+                    made.insert(node, start);
+                }
+                Event::MergePassed { node, .. } => {
+                    passed.insert(made[node].commit.parse().expect("a commit"));
+                }
+                Event::MergeEnded {
+                    node,
+                    made: Some(made),
+                    ..
+                } => {
+                    assert!(repo.is_on_target(&made.commit), "{node} is not there");
+                    merged.insert(node, made);
+                }
+                _ => {}
+            }
+        }
+        repo.check_target(&passed);
+        for recorded in news {
+            if let Event::MergeEnded {
+                node,
+                made: Some(_),
+                ..
+            } = &recorded.event
+            {
+                repo.check_merged(node);
+            }
+        }
+        for item in self.world.tables.items(self.world.run) {
+            let evidence = item.evidence.iter().rev();
+            let said = evidence.filter_map(|one| match one {
+                Evidence::Merged { commit, .. } => Some(commit),
+                _ => None,
+            });
+            let said = said
+                .take(1)
+                .next()
+                .filter(|_| item.state == ItemState::Done);
+            if let Some(commit) = said {
+                let merge = merged.get(&item.node).map(|made| &made.commit);
+                assert_eq!(merge, Some(commit), "{}", item.node);
+            }
+        }
     }
 
     // What came of it.
@@ -1028,7 +1330,20 @@ impl Sim {
                 }
             )
         });
-        assert_eq!(commits, self.head as usize, "each commit is noted once");
+        if self.repo.is_none() {
+            assert_eq!(commits, self.head as usize, "each commit is noted once");
+            let is_of_lanes = |event: &Event| {
+                let kind = event.kind();
+                ["lane", "merge", "run-targeted"]
+                    .iter()
+                    .any(|of| kind.starts_with(of))
+            };
+            assert_eq!(
+                self.count(is_of_lanes),
+                0,
+                "what works in place has no lanes"
+            );
+        }
     }
 }
 

@@ -107,6 +107,14 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::ItemPlanned(_)
         | Event::RunStarted { .. }
         | Event::RunTargeted { .. }
+        | Event::LanesEntered { .. }
+        | Event::LaneTaken { .. }
+        | Event::LaneLeft { .. }
+        | Event::MergeQueued { .. }
+        | Event::MergeStarted { .. }
+        | Event::MergePassed { .. }
+        | Event::MergeReturned { .. }
+        | Event::MergeEnded { .. }
         | Event::RunMoved { .. }
         | Event::RunAsked { .. }
         | Event::AttemptStarted { .. }

@@ -30,6 +30,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
                 Role::GateFix => ", mending what its check found".to_owned(),
                 Role::Repair => ", putting the workspace in order first".to_owned(),
                 Role::Verdict => ", asked once more what came of it".to_owned(),
+                Role::Resolve => ", bringing it together with what was merged".to_owned(),
                 Role::Split => ", finding pieces to split it into".to_owned(),
                 Role::IterationHook => {
                     format!(", hook `{}`", hook.as_deref().unwrap_or_default())
@@ -112,6 +113,14 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::LeaseReleased { .. }
         | Event::RunStarted { .. }
         | Event::RunTargeted { .. }
+        | Event::LanesEntered { .. }
+        | Event::LaneTaken { .. }
+        | Event::LaneLeft { .. }
+        | Event::MergeQueued { .. }
+        | Event::MergeStarted { .. }
+        | Event::MergePassed { .. }
+        | Event::MergeReturned { .. }
+        | Event::MergeEnded { .. }
         | Event::RunAsked { .. }
         | Event::AttemptEnded { .. }
         | Event::AttemptJudged { .. }

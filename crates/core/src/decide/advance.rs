@@ -2,6 +2,7 @@
 //! means for the items above it and for those that wait for it.
 
 use super::claims::{evidence, finish_or_ask};
+use super::merges::queue_unit;
 use super::story::{About, Story};
 use crate::decision::DecisionKind;
 use crate::event::Event;
@@ -57,14 +58,15 @@ pub(super) fn after_hook(story: &mut Story<'_>, run: RunId, node: &Node) {
 
 /// All that runs after the work on `node` has run.
 fn after_hooks(story: &mut Story<'_>, run: RunId, node: &Node) {
-    let commits = story
-        .tables
-        .run(run)
-        .is_some_and(|row| row.policy.auto_commit);
-    let Some(item) = story.tables.item(run, node) else {
+    let row = story.tables.run(run);
+    let (Some(row), Some(item)) = (row, story.tables.item(run, node)) else {
         return;
     };
-    if commits && item.is_task() {
+    let is_committed = match row.lanes {
+        Some(_) => item.is_merged_as_one(),
+        None => row.policy.auto_commit && item.is_task(),
+    };
+    if is_committed {
         story.stage(run, node, Stage::Commit);
     } else {
         finish_or_ask(story, run, node);
@@ -88,6 +90,9 @@ pub(super) fn finish_with(
     };
     let mut evidence = evidence(story, &item);
     evidence.extend(decided);
+    if queue_unit(story, &item, &evidence) {
+        return;
+    }
     let task = item.is_task();
     story.move_item(run, node, ItemState::Done, |moved| {
         moved.evidence = evidence;
@@ -111,7 +116,7 @@ pub(super) fn leave_plan(story: &mut Story<'_>, run: RunId, node: &Node) {
     after_finish(story, run, node);
 }
 
-fn after_finish(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn after_finish(story: &mut Story<'_>, run: RunId, node: &Node) {
     credit_whole(story, run, node);
     release_dependents(story, run, node);
     stop_at_breakpoint(story, run, node);

@@ -1,9 +1,13 @@
-//! The branch that the work of a run goes to.
+//! The branch that the work of a run goes to, and who has which lane.
 
-use super::runner::{Held, guard};
+use super::runner::{Held, Taken, guard, may_begin, wrong_item};
 use super::story::Story;
 use crate::event::Event;
-use crate::lane::TargetRow;
+use crate::gate::Gate;
+use crate::id::{Node, RunId};
+use crate::item::{ItemRow, ItemState};
+use crate::lane::{TargetRow, UnitRow, unit_of};
+use crate::merge::MergeState;
 use crate::refusal::Refusal;
 
 /// Records the target of a run, once: its work is on that branch from then on.
@@ -31,6 +35,128 @@ pub(super) fn target_run(
         onto: target.onto.clone(),
         path: target.path.clone(),
         was_there: target.was_there,
+    });
+    Ok(())
+}
+
+/// From now on the run is worked on in lanes, or its merged trees have to pass
+/// another check.
+pub(super) fn enter_lanes(
+    story: &mut Story<'_>,
+    held: Held,
+    check: Option<&Gate>,
+) -> Result<(), Refusal> {
+    guard(story, held)?;
+    let run = held.0;
+    let row = story.run(run)?;
+    if row.target.is_none() {
+        return Err(story.wrong_state(run));
+    }
+    let known = row.lanes.as_ref().map(|lanes| lanes.check.as_deref());
+    if known != Some(check) {
+        let check = check.cloned().map(Box::new);
+        story.tell(Event::LanesEntered { run, check });
+    }
+    Ok(())
+}
+
+/// Refuses to begin anything on an item in lanes whose unit has no lane of this
+/// runner.
+pub(super) fn in_lane(story: &Story<'_>, (run, token): Held, node: &Node) -> Result<(), Refusal> {
+    if story.run(run)?.lanes.is_none() {
+        return Ok(());
+    }
+    let unit = story.item(run, &unit_of(node))?;
+    match unit.lane() {
+        Some(lane) if lane.by == token => Ok(()),
+        Some(_) | None => Err(wrong_item(story.item(run, node)?)),
+    }
+}
+
+/// A unit gets a lane. What is in the one that it had already stays there; in
+/// another one it begins with what was saved, or at the target.
+pub(super) fn take_lane(
+    story: &mut Story<'_>,
+    held: Held,
+    node: &Node,
+    (lane, saved): (u32, Option<&String>),
+) -> Result<(), Refusal> {
+    guard(story, held)?;
+    let (run, token) = held;
+    may_begin(story, run)?;
+    let item = story.item(run, node)?.clone();
+    let row = story.run(run)?;
+    let (Some(lanes), Some(target)) = (&row.lanes, &row.target) else {
+        return Err(story.wrong_state(run));
+    };
+    let is_free = lanes.held.get(&lane).is_none_or(|held| held == node);
+    let is_own = item.lane().is_some_and(|lane| lane.by == token);
+    let had_lane = item.lane().is_some();
+    // One that is over, or has to wait again, still has what is in its lane.
+    let may_begin = !item.state.is_finished() && item.state != ItemState::Pending;
+    let is_open = may_begin || had_lane;
+    let merge = item.merge();
+    let is_queued = merge.is_some_and(|merge| merge.state != MergeState::Returned);
+    if !is_free || is_own || !is_open || is_queued || unit_of(node) != *node {
+        return Err(wrong_item(&item));
+    }
+    let UnitRow {
+        lane: hold,
+        work,
+        since,
+        merge,
+        ..
+    } = item.unit.as_deref().cloned().unwrap_or_default();
+    // An agent that resolves sees all that was merged until now.
+    let goes_on = (had_lane || work.is_some() || saved.is_some()) && merge.is_none();
+    let (from, attempts) = match hold.filter(|hold| hold.lane == lane) {
+        Some(hold) => (hold.from, hold.attempts),
+        None => {
+            let work = saved.cloned().or(work);
+            let from = work.unwrap_or_else(|| target.tip.clone());
+            (from, attempts_at(story, &item))
+        }
+    };
+    let since = if goes_on { since } else { lanes.merges };
+    story.tell(Event::LaneTaken {
+        run,
+        node: node.clone(),
+        fence: item.fence + 1,
+        by: token,
+        lane,
+        from,
+        saved: saved.cloned(),
+        attempts,
+        since,
+    });
+    Ok(())
+}
+
+/// How many attempts there were at a unit and below it.
+fn attempts_at(story: &Story<'_>, unit: &ItemRow) -> u32 {
+    let below = story.tables.unit_items(unit);
+    below.map(|item| item.attempts).fold(0, u32::saturating_add)
+}
+
+/// A unit has its lane no more.
+pub(super) fn leave_lane(
+    story: &mut Story<'_>,
+    held: Held,
+    (node, fence): Taken<'_>,
+    saved: Option<&String>,
+) -> Result<(), Refusal> {
+    guard(story, held)?;
+    let run: RunId = held.0;
+    let item = &story.item(run, node)?.clone();
+    let is_it = item.lane().is_some_and(|lane| lane.fence == fence);
+    let is_busy = story.tables.unit_items(item).any(ItemRow::is_under_way);
+    if !is_it || is_busy {
+        return Err(wrong_item(item));
+    }
+    story.tell(Event::LaneLeft {
+        run,
+        node: node.clone(),
+        saved: saved.cloned(),
     });
     Ok(())
 }

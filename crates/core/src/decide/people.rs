@@ -397,6 +397,9 @@ fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&st
     }
     let again_at = match (item.is_leaf(), item.state, item.stage) {
         (_, ItemState::Failed | ItemState::Blocked, Stage::Commit) => Some(Stage::Commit),
+        (_, ItemState::Failed | ItemState::Blocked | ItemState::Waiting, Stage::Resolve) => {
+            Some(Stage::Resolve)
+        }
         (false, ItemState::Failed | ItemState::Blocked, Stage::Gate | Stage::Fix) => {
             Some(Stage::Gate)
         }

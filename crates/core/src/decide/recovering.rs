@@ -41,7 +41,8 @@ pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Fail
     let again = retry_of_the_plan(story, &item, failed);
     let times = item.recovery.as_ref().map_or(0, |before| before.times);
     // What holds others has no work of its own that could be tried again.
-    let recovery = failed.recovery.filter(|_| item.is_leaf());
+    let has_own_work = item.is_leaf() && item.stage != Stage::Resolve;
+    let recovery = failed.recovery.filter(|_| has_own_work);
     let way = recovery
         .and_then(|recovery| Some((way(&item, recovery)?, recovery)))
         .filter(|(way, _)| {
@@ -78,8 +79,14 @@ pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Fail
                 NextTry::AtOnce => (ItemState::Ready, None),
                 NextTry::After(until) => (ItemState::Waiting, Some(until)),
             };
+            // What was returned by the merge queue is still to be resolved.
+            let stage = if item.stage == Stage::Resolve {
+                Stage::Resolve
+            } else {
+                Stage::Work
+            };
             story.move_item(run, node, to, |moved| {
-                moved.stage = Some(Stage::Work);
+                moved.stage = Some(stage);
                 moved.until = until;
                 moved.retries = Some(item.retries + 1);
                 moved.error = Some(failed.error.to_owned());

@@ -2,6 +2,7 @@
 
 use super::advance::{after_gate, after_hook, after_work, give_up, leave_out};
 use super::claims::{evidence_of_check, finish_or_ask, is_settled_by, judge_attempt, share_check};
+use super::lanes::in_lane;
 use super::people::{ask_again, is_under_way};
 use super::recording::{about, attempt_name, log, log_attempt};
 use super::recovering::{Failed, after_repair, fail, not_split};
@@ -34,7 +35,7 @@ pub(super) type Held = (RunId, u64);
 
 /// Refuses to begin anything in a run that is not running, or of which somebody
 /// has just asked to stop.
-fn may_begin(story: &Story<'_>, run: RunId) -> Result<(), Refusal> {
+pub(super) fn may_begin(story: &Story<'_>, run: RunId) -> Result<(), Refusal> {
     let row = story.run(run)?;
     let stops = row
         .asked
@@ -63,7 +64,11 @@ pub(super) type Taken<'a> = (&'a Node, u64);
 
 /// The item whose work has ended. Refused where somebody has taken it since:
 /// whoever took it decides what becomes of it.
-fn taken(story: &Story<'_>, run: RunId, (node, fence): Taken<'_>) -> Result<ItemRow, Refusal> {
+pub(super) fn taken(
+    story: &Story<'_>,
+    run: RunId,
+    (node, fence): Taken<'_>,
+) -> Result<ItemRow, Refusal> {
     let item = story.item(run, node)?;
     if item.fence == fence {
         Ok(item.clone())
@@ -211,7 +216,7 @@ pub(super) fn interrupt_run(
     Ok(())
 }
 
-fn wrong_item(item: &ItemRow) -> Refusal {
+pub(super) fn wrong_item(item: &ItemRow) -> Refusal {
     Refusal::ItemState {
         node: item.node.clone(),
         state: item.state,
@@ -240,6 +245,7 @@ pub(super) fn start_attempt(
     let run = held.0;
     let role = started.role;
     may_begin(story, run)?;
+    in_lane(story, held, node)?;
     let item = story.item(run, node)?.clone();
     let fits = match (role, item.state, item.stage) {
         (Role::Worker, ItemState::Ready, _) => item.is_leaf(),
@@ -263,6 +269,11 @@ pub(super) fn start_attempt(
             Stage::Verdict,
         ) => item.is_leaf() && item.attempt.is_none() && item.human.is_none(),
         (Role::IterationHook, ItemState::Working, Stage::IterationHooks) => item.attempt.is_none(),
+        (
+            Role::Resolve,
+            ItemState::Ready | ItemState::Working | ItemState::Waiting,
+            Stage::Resolve,
+        ) => item.attempt.is_none() && item.human.is_none(),
         _ => false,
     };
     let policy = &story.run(run)?.policy;
@@ -331,6 +342,7 @@ pub(super) fn start_baseline(
     guard(story, held)?;
     let run = held.0;
     may_begin(story, run)?;
+    in_lane(story, held, node)?;
     let item = story.item(run, node)?.clone();
     let fits = match (item.state, item.stage) {
         (ItemState::Ready, Stage::Work) => true,
@@ -501,10 +513,12 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
             put_back(story, (run, node), stage);
         }
         // The intent to mend stays; the next runner starts another agent.
-        (Outcome::Interrupted, Role::GateFix) => {}
+        (Outcome::Interrupted, Role::GateFix | Role::Resolve) => {}
         (Outcome::Completed, Role::Worker | Role::Verdict) => after_work(story, run, node),
         // The check decides; that there is no verdict stands in the report.
-        (Outcome::Failed, Role::Worker | Role::Verdict | Role::GateFix) if unchecked => {
+        (Outcome::Failed, Role::Worker | Role::Verdict | Role::GateFix | Role::Resolve)
+            if unchecked =>
+        {
             story.stage(run, node, Stage::Gate);
         }
         (Outcome::Failed, Role::Worker) if report.can_be_asked => {
@@ -515,6 +529,7 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
             None => not_split(story, run, node, error),
         },
         (Outcome::Completed, Role::GateFix) => story.stage(run, node, Stage::Gate),
+        (Outcome::Completed, Role::Resolve) => after_work(story, run, node),
         // Whether it helped shows when the item is tried again.
         (
             Outcome::Completed | Outcome::Failed | Outcome::Partial | Outcome::Blocked,
@@ -526,7 +541,7 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
         // An attempt that says that it failed is not overruled by a green check.
         (
             outcome @ (Outcome::Failed | Outcome::Partial | Outcome::Blocked),
-            Role::Worker | Role::Verdict | Role::GateFix,
+            Role::Worker | Role::Verdict | Role::GateFix | Role::Resolve,
         ) => {
             let trouble = report.trouble.map(Trouble::category);
             let failed = Failed {
@@ -557,7 +572,10 @@ fn waits_for_check(
         Outcome::Failed => report.lacks_verdict() && has_gate,
         Outcome::Blocked | Outcome::Partial | Outcome::NeedsHuman | Outcome::Interrupted => false,
     };
-    let is_work = matches!(role, Role::Worker | Role::Verdict | Role::GateFix);
+    let is_work = matches!(
+        role,
+        Role::Worker | Role::Verdict | Role::GateFix | Role::Resolve
+    );
     if !ended_well || !is_work || item.skip_asked {
         return false;
     }
@@ -691,6 +709,7 @@ fn stage_of(role: Role) -> Stage {
         Role::Split => Stage::Split,
         Role::Verdict => Stage::Verdict,
         Role::IterationHook => Stage::IterationHooks,
+        Role::Resolve => Stage::Resolve,
     }
 }
 
@@ -722,6 +741,7 @@ pub(super) fn start_gate(story: &mut Story<'_>, held: Held, node: &Node) -> Resu
     guard(story, held)?;
     let run = held.0;
     may_begin(story, run)?;
+    in_lane(story, held, node)?;
     let item = story.item(run, node)?.clone();
     let open = item.gate_runs.as_ref().is_some_and(|runs| runs.open);
     if item.state != ItemState::Working || item.stage != Stage::Gate || open {
@@ -857,6 +877,7 @@ pub(super) fn start_commit(
     guard(story, held)?;
     let run = held.0;
     may_begin(story, run)?;
+    in_lane(story, held, node)?;
     let item = story.item(run, node)?;
     if item.state != ItemState::Working || item.stage != Stage::Commit || item.committing.is_some()
     {

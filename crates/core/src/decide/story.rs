@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::similar::WordHolders;
-use super::{claims, remembering};
+use super::{claims, merges, remembering};
 
 use crate::attempt::Outcome;
 use crate::command::{Facts, HolderKnown};
@@ -142,6 +142,14 @@ impl<'a> Story<'a> {
             | Event::LeaseReleased { .. }
             | Event::RunStarted { .. }
             | Event::RunTargeted { .. }
+            | Event::LanesEntered { .. }
+            | Event::LaneTaken { .. }
+            | Event::LaneLeft { .. }
+            | Event::MergeQueued { .. }
+            | Event::MergeStarted { .. }
+            | Event::MergePassed { .. }
+            | Event::MergeReturned { .. }
+            | Event::MergeEnded { .. }
             | Event::RunMoved { .. }
             | Event::RunAsked { .. }
             | Event::AttemptStarted { .. }
@@ -247,6 +255,12 @@ impl<'a> Story<'a> {
         );
         let mut moved = ItemMoved::bare(run, node.clone(), row.state, to);
         more(&mut moved);
+        if moved.stage == Some(Stage::Work) || to.is_finished() {
+            merges::drop_merge(self, run, node);
+        }
+        let Some(row) = self.tables.item(run, node) else {
+            return;
+        };
         let (before, is_retry) = (row.clone(), moved.retries.is_some());
         claims::judge_by_move(self, &before, &moved);
         self.tell(Event::ItemMoved(Box::new(moved)));
@@ -257,6 +271,7 @@ impl<'a> Story<'a> {
         let row = self.tables.item(run, node);
         if let Some(row) = row.filter(|row| row.stage != stage).cloned() {
             if stage == Stage::Work {
+                merges::drop_merge(self, run, node);
                 // What comes back below it is done before its check.
                 let why = Some(claims::WENT_BACK);
                 claims::judge_attempt(self, &row, Outcome::Interrupted, why);

@@ -19,6 +19,7 @@ use crate::flags::RunFlags;
 use crate::gate::{Gate, GateReport};
 use crate::iteration_hook::IterationHook;
 use crate::memory::{Memory, MemoryKind};
+use crate::merge::{MadeMerge, MergeReturn};
 use crate::native::Native;
 use crate::observation::Observation;
 use crate::plan::{Past, PlannedItem};
@@ -48,6 +49,40 @@ impl Event {
                 run: _,
                 owner: _,
                 token: _,
+            }
+            | Self::LaneTaken {
+                run: _,
+                node: _,
+                fence: _,
+                by: _,
+                lane: _,
+                from: _,
+                saved: _,
+                attempts: _,
+                since: _,
+            }
+            | Self::LaneLeft {
+                run: _,
+                node: _,
+                saved: _,
+            }
+            | Self::MergeStarted {
+                run: _,
+                node: _,
+                fence: _,
+                made:
+                    MadeMerge {
+                        onto: _,
+                        commit: _,
+                        tree: _,
+                    },
+            }
+            | Self::MergePassed { run: _, node: _ }
+            | Self::MergeEnded {
+                run: _,
+                node: _,
+                made: _,
+                number: _,
             }
             | Self::RunTargeted {
                 run: _,
@@ -87,6 +122,30 @@ impl Event {
                 node: _,
                 by: _,
             } => {}
+            Self::LanesEntered { run: _, check } => a_gate(check.as_deref_mut(), each),
+            Self::MergeQueued {
+                run: _,
+                node: _,
+                work: _,
+                evidence,
+            } => proofs(evidence, each),
+            Self::MergeReturned {
+                run: _,
+                node: _,
+                why,
+            } => match why {
+                MergeReturn::Conflict { files } => {
+                    files.iter_mut().for_each(|file| each(Text::Free(file)));
+                }
+                MergeReturn::Red {
+                    command,
+                    output,
+                    with: _,
+                } => {
+                    each(Text::Free(command));
+                    each(Text::Free(output));
+                }
+            },
             Self::RunStarted {
                 run: _,
                 limits: _,
@@ -671,6 +730,7 @@ fn proofs<'e>(evidence: impl IntoIterator<Item = &'e mut Evidence>, each: Each<'
             Evidence::GatePassed
             | Evidence::Decided { .. }
             | Evidence::Committed { .. }
+            | Evidence::Merged { .. }
             | Evidence::Changed { .. }
             | Evidence::NoneAsked
             | Evidence::Claim

@@ -1,7 +1,7 @@
 //! What is under way, and what the loop does when something ends.
 
 use super::spending::with_live;
-use super::{Doing, Effect, Ending, RunLoop};
+use super::{Doing, Effect, Ending, LaneEnd, MergeEnd, RunLoop};
 use crate::attempt::{Outcome, Report};
 use crate::command::Command;
 use crate::gate::GateReport;
@@ -20,6 +20,8 @@ pub(super) struct UnderWay {
     pub(super) used_up: Option<String>,
     /// It was asked to end because a person leaves its item out.
     pub(super) is_left_out: bool,
+    /// It is a merge, which needs no worker.
+    pub(super) is_merge: bool,
 }
 
 /// How work on an item ended.
@@ -43,6 +45,14 @@ pub(super) enum End {
     CommitStopped {
         node: Node,
     },
+    Lane {
+        node: Node,
+        end: LaneEnd,
+    },
+    Merge {
+        node: Node,
+        end: MergeEnd,
+    },
 }
 
 impl End {
@@ -51,7 +61,9 @@ impl End {
             Self::Agent { node, .. }
             | Self::Gate { node, .. }
             | Self::Commit { node, .. }
-            | Self::CommitStopped { node } => node,
+            | Self::CommitStopped { node }
+            | Self::Lane { node, .. }
+            | Self::Merge { node, .. } => node,
         }
     }
 }
@@ -63,12 +75,23 @@ impl RunLoop {
         if let Effect::StartAgent { node, .. }
         | Effect::SettleAgent { node, .. }
         | Effect::RunGate { node, .. }
-        | Effect::MakeCommit { node, .. } = &effect
+        | Effect::MakeCommit { node, .. }
+        | Effect::PrepareLane { node }
+        | Effect::SaveWork { node }
+        | Effect::MakeMerge { node }
+        | Effect::CheckMerge { node }
+        | Effect::MoveTarget { node } = &effect
         {
             let is_agent = matches!(effect, Effect::StartAgent { .. });
             let work = UnderWay {
                 fence: self.fence(node),
                 live: is_agent.then(Usage::default),
+                is_merge: matches!(
+                    effect,
+                    Effect::MakeMerge { .. }
+                        | Effect::CheckMerge { .. }
+                        | Effect::MoveTarget { .. }
+                ),
                 ..UnderWay::default()
             };
             self.under_way.insert(node.clone(), work);
@@ -150,6 +173,8 @@ impl RunLoop {
                 self.commit(command, None)
             }
             End::CommitStopped { .. } => self.look(),
+            End::Lane { node, end } => self.end_lane(&node, end),
+            End::Merge { node, end } => self.end_merge((node, fence), end),
         }
     }
 

@@ -18,6 +18,7 @@ mod gates;
 mod lanes;
 mod leases;
 mod marks;
+mod merges;
 mod merging;
 mod people;
 mod pointer;

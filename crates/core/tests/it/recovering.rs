@@ -39,6 +39,8 @@ fn left(report: Report, action: RecoveryAction, rule: Rule) -> (World, String) {
         | Stage::Commit
         | Stage::Baseline
         | Stage::Verdict
+        | Stage::Merge
+        | Stage::Resolve
         | Stage::IterationHooks => ", another stage",
     };
     let followed = item.recovery.as_ref().map_or("", |_| ", told");
@@ -359,9 +361,13 @@ fn no_recovery_works_on_an_item_for_ever() {
                 Stage::Split => Role::Split,
                 Stage::Verdict => Role::Verdict,
                 Stage::IterationHooks => Role::IterationHook,
-                Stage::Work | Stage::Gate | Stage::Fix | Stage::Commit | Stage::Baseline => {
-                    Role::Worker
-                }
+                Stage::Resolve => Role::Resolve,
+                Stage::Work
+                | Stage::Gate
+                | Stage::Fix
+                | Stage::Commit
+                | Stage::Baseline
+                | Stage::Merge => Role::Worker,
             };
             let attempt = world.begin_as(token, &at, role);
             made += 1;

@@ -154,6 +154,8 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
         Stage::Work | Stage::Baseline => start(Role::Worker),
         Stage::Fix => start(Role::GateFix),
         Stage::IterationHooks => start(Role::IterationHook),
+        // In place nothing is merged.
+        Stage::Merge | Stage::Resolve => return None,
         Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => Command::EndGate {
             run,
             token,

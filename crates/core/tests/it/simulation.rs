@@ -115,3 +115,19 @@ fn a_run_ends_whatever_people_do_and_wherever_it_crashes() {
         Sim::new(seed, chaos).carried_through().check_end();
     });
 }
+
+/// A run in lanes, among all that can go wrong.
+fn in_lanes(seed: u32) -> Sim {
+    let chaos = Chaos {
+        crashes: seed % 7,
+        signals: seed % 3,
+        meddling: seed % 5 * 4,
+    };
+    let workers = 2 + usize::try_from(seed % 7).expect("few");
+    Sim::new(seed, chaos).in_lanes(workers).carried_through()
+}
+
+#[test]
+fn in_lanes_the_target_gets_all_that_is_done_and_nothing_that_is_red() {
+    for_each_seed(SEEDS, |seed| in_lanes(seed).check_end());
+}

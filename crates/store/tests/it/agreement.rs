@@ -282,6 +282,8 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
         Stage::Work | Stage::Baseline => begin(Role::Worker),
         Stage::Fix => begin(Role::GateFix),
         Stage::IterationHooks => begin(Role::IterationHook),
+        // In place nothing is merged.
+        Stage::Merge | Stage::Resolve => return None,
         Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => Command::EndGate {
             run,
             token,

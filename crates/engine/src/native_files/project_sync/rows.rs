@@ -291,6 +291,14 @@ impl Wanted {
             | Event::LeaseReleased { .. }
             | Event::RunStarted { .. }
             | Event::RunTargeted { .. }
+            | Event::LanesEntered { .. }
+            | Event::LaneTaken { .. }
+            | Event::LaneLeft { .. }
+            | Event::MergeQueued { .. }
+            | Event::MergeStarted { .. }
+            | Event::MergePassed { .. }
+            | Event::MergeReturned { .. }
+            | Event::MergeEnded { .. }
             | Event::RunMoved { .. }
             | Event::RunAsked { .. }
             | Event::AttemptStarted { .. }

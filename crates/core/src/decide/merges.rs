@@ -1,0 +1,182 @@
+//! The merge queue: how the work of a unit gets to the target, or back.
+
+use super::advance::{after_finish, give_up, leave_out};
+use super::claims::judge_attempt;
+use super::recording::{about, log};
+use super::runner::{Held, Taken, guard, may_begin, taken, wrong_item};
+use super::story::Story;
+use crate::attempt::Outcome;
+use crate::entry::EntryType;
+use crate::event::Event;
+use crate::evidence::Evidence;
+use crate::id::{Node, RunId};
+use crate::item::{ItemRow, ItemState, Stage};
+use crate::merge::{MadeMerge, MergeReturn, MergeRow, MergeState, MergeStep, RETURNS_MAX};
+use crate::refusal::Refusal;
+
+/// Puts a unit whose work is committed and proved into the queue, if it is one:
+/// it is done when that is merged.
+pub(super) fn queue_unit(story: &mut Story<'_>, item: &ItemRow, evidence: &[Evidence]) -> bool {
+    let (run, node) = (item.run, &item.node);
+    let in_lanes = story.tables.run(run).is_some_and(|row| row.lanes.is_some());
+    let work = item.unit.as_ref().and_then(|unit| unit.work.clone());
+    let Some(work) = work.filter(|_| in_lanes && item.is_merged_as_one()) else {
+        return false;
+    };
+    judge_attempt(story, item, Outcome::Completed, None);
+    if item.state == ItemState::Working {
+        story.stage(run, node, Stage::Merge);
+    } else {
+        story.move_item(run, node, ItemState::Working, |moved| {
+            moved.stage = Some(Stage::Merge);
+        });
+    }
+    story.tell(Event::MergeQueued {
+        run,
+        node: node.clone(),
+        work,
+        evidence: evidence.to_vec(),
+    });
+    true
+}
+
+/// Takes a unit out of the queue that is worked on again or left out. A merge
+/// that has passed stays: the target may have been moved to it.
+pub(super) fn drop_merge(story: &mut Story<'_>, run: RunId, node: &Node) {
+    let merge = story.tables.item(run, node).and_then(ItemRow::merge);
+    if merge.is_some_and(|merge| merge.state != MergeState::Passed) {
+        end_merge(story, run, node, None);
+    }
+}
+
+fn end_merge(story: &mut Story<'_>, run: RunId, node: &Node, made: Option<MadeMerge>) {
+    let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
+    let number = lanes.map_or(0, |lanes| lanes.merges + 1);
+    let number = made.as_ref().map_or(0, |_| number);
+    story.tell(Event::MergeEnded {
+        run,
+        node: node.clone(),
+        made,
+        number,
+    });
+}
+
+/// Takes a unit a step further. Which step fits which state is the table in
+/// `docs/design/0027-lanes-and-merge-queue.md`.
+pub(super) fn step_merge(
+    story: &mut Story<'_>,
+    held: Held,
+    at: Taken<'_>,
+    step: &MergeStep,
+) -> Result<(), Refusal> {
+    use MergeState::{Checking, Passed, Queued, Returned};
+    guard(story, held)?;
+    let (run, node) = (held.0, at.0);
+    let item = taken(story, run, at)?;
+    let Some(merge) = item.merge().cloned() else {
+        return Err(wrong_item(&item));
+    };
+    match (merge.state, step) {
+        (Queued, MergeStep::Start { made, is_work_tree }) => {
+            return start_merge(story, &item, made, *is_work_tree);
+        }
+        // What a person leaves out takes effect with the next step.
+        (Checking, _) if item.skip_asked => leave_out(story, run, node, None),
+        (Checking, MergeStep::Pass) => story.tell(Event::MergePassed {
+            run,
+            node: node.clone(),
+        }),
+        (Queued | Checking, MergeStep::Return { why }) => {
+            return_unit(story, &item, &merge, why);
+        }
+        (Checking | Passed, MergeStep::Requeue) => story.tell(Event::MergeQueued {
+            run,
+            node: node.clone(),
+            work: merge.work,
+            evidence: Vec::new(),
+        }),
+        // There was nothing to merge.
+        (Queued, MergeStep::End) => {
+            end_merge(story, run, node, None);
+            finish_unit(story, &item, Vec::new());
+        }
+        (Passed, MergeStep::End) => {
+            let evidence = merged(story, run, merge.made.as_ref());
+            end_merge(story, run, node, merge.made);
+            finish_unit(story, &item, evidence);
+        }
+        (Queued, MergeStep::Pass | MergeStep::Requeue)
+        | (Checking, MergeStep::Start { .. } | MergeStep::End)
+        | (Passed, MergeStep::Start { .. } | MergeStep::Pass | MergeStep::Return { .. })
+        | (Returned, _) => return Err(wrong_item(&item)),
+    }
+    Ok(())
+}
+
+/// One unit at a time has the slot. Where nothing is to be checked on the merged
+/// tree, it has passed.
+fn start_merge(
+    story: &mut Story<'_>,
+    item: &ItemRow,
+    made: &MadeMerge,
+    is_work_tree: bool,
+) -> Result<(), Refusal> {
+    let run = item.run;
+    may_begin(story, run)?;
+    let lanes = story.run(run)?.lanes.clone().unwrap_or_default();
+    if lanes.merging.is_some() {
+        return Err(wrong_item(item));
+    }
+    let node = item.node.clone();
+    story.tell(Event::MergeStarted {
+        run,
+        node: node.clone(),
+        fence: item.fence + 1,
+        made: made.clone(),
+    });
+    let is_checked = lanes.check.is_some() || (item.gate.is_some() && !is_work_tree);
+    if !is_checked {
+        story.tell(Event::MergePassed { run, node });
+    }
+    Ok(())
+}
+
+/// An agent sees both sides; after too many returns a person does.
+fn return_unit(story: &mut Story<'_>, item: &ItemRow, merge: &MergeRow, why: &MergeReturn) {
+    let (run, node) = (item.run, &item.node);
+    story.tell(Event::MergeReturned {
+        run,
+        node: node.clone(),
+        why: why.clone(),
+    });
+    story.stage(run, node, Stage::Resolve);
+    if merge.returns + 1 >= RETURNS_MAX {
+        let error = format!("returned {RETURNS_MAX} times: {}", why.reason());
+        let entry = about(story, run, node, EntryType::TaskBlocked, &error);
+        log(story, entry);
+        give_up(story, run, node, ItemState::Failed, &error);
+    }
+}
+
+fn merged(story: &Story<'_>, run: RunId, made: Option<&MadeMerge>) -> Vec<Evidence> {
+    let target = story.tables.run(run).and_then(|row| row.target.as_ref());
+    let merged = target.zip(made).map(|(target, made)| Evidence::Merged {
+        branch: target.branch.clone(),
+        commit: made.commit.clone(),
+        tree: made.tree.clone(),
+    });
+    merged.into_iter().collect()
+}
+
+/// A unit whose work is on the target is done, unless it is worked on again.
+fn finish_unit(story: &mut Story<'_>, item: &ItemRow, evidence: Vec<Evidence>) {
+    if item.state != ItemState::Working || item.stage != Stage::Merge {
+        return;
+    }
+    let task = item.is_task();
+    story.move_item(item.run, &item.node, ItemState::Done, |moved| {
+        moved.evidence = evidence;
+        moved.task = task;
+    });
+    after_finish(story, item.run, &item.node);
+}

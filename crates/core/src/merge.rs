@@ -1,0 +1,125 @@
+//! A unit in the merge queue: its states, and the steps between them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::Node;
+
+/// Where a unit in the merge queue stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MergeState {
+    /// Its work is committed, and waits for its turn.
+    Queued,
+    /// The checks run on the merged tree.
+    Checking,
+    /// They passed: the target is moved to the commit.
+    Passed,
+    /// It conflicts, or is red on the merged tree: an agent sees both sides.
+    Returned,
+}
+
+/// A merge commit that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeMerge {
+    /// The commit of the target that it was made on.
+    pub onto: String,
+    /// The merge commit.
+    pub commit: String,
+    /// Its tree.
+    pub tree: String,
+}
+
+/// What is known of a unit in the merge queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MergeRow {
+    /// Where it stands.
+    pub state: MergeState,
+    /// The commit of its work.
+    pub work: String,
+    /// The merge that is being checked, or has passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<MadeMerge>,
+    /// How often it was returned since a person looked.
+    #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+    pub returns: u32,
+    /// Why it was returned last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<MergeReturn>,
+}
+
+impl MergeRow {
+    /// Whether it has the slot: its merge is being checked, or has passed.
+    #[must_use]
+    pub fn has_slot(&self) -> bool {
+        matches!(self.state, MergeState::Checking | MergeState::Passed)
+    }
+}
+
+/// Why a unit was returned to its agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "cause")]
+pub enum MergeReturn {
+    /// Both sides changed the same.
+    Conflict {
+        /// The files.
+        files: Vec<String>,
+    },
+    /// A check that passed in the lane fails on the merged tree: green alone,
+    /// and red together with other units.
+    Red {
+        /// The check.
+        command: String,
+        /// The last of what it printed.
+        output: String,
+        /// The units that were merged since the work on this one began.
+        with: Vec<Node>,
+    },
+}
+
+impl MergeReturn {
+    /// Why, in one line.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Conflict { files } => {
+                format!("its work conflicts with the target in {}", files.join(", "))
+            }
+            Self::Red { command, with, .. } if with.is_empty() => {
+                format!("`{command}` fails on the merged tree")
+            }
+            Self::Red { command, with, .. } => {
+                let with: Vec<&str> = with.iter().map(Node::as_str).collect();
+                let with = with.join(", ");
+                format!("green alone, and red together with {with}: `{command}` fails")
+            }
+        }
+    }
+}
+
+/// After so many returns a person is asked.
+pub const RETURNS_MAX: u32 = 3;
+
+/// A step of a unit through the merge queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "step")]
+pub enum MergeStep {
+    /// The merge was made: it takes the slot, and is checked next. Where nothing
+    /// is to be checked it has passed.
+    Start {
+        /// What was made.
+        made: MadeMerge,
+        /// The merged tree is that on which the check of the item passed.
+        is_work_tree: bool,
+    },
+    /// All checks passed on the merged tree.
+    Pass,
+    /// It conflicts, or is red.
+    Return {
+        /// Why.
+        why: MergeReturn,
+    },
+    /// The target is elsewhere: it is made anew.
+    Requeue,
+    /// The target was moved to the merge, or there was nothing to merge.
+    End,
+}

@@ -1,0 +1,238 @@
+//! Which unit gets a lane, and which one is merged next.
+//!
+//! An item is begun only in the lane of its unit, and of one unit one item at a
+//! time. Units that have a lane go first. One merge is under way at a time, and
+//! needs no worker.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::ends::UnderWay;
+use super::{Doing, Effect, Ending, LaneEnd, MergeEnd, RunLoop, begun};
+use crate::command::Command;
+use crate::id::Node;
+use crate::item::{ItemRow, Stage};
+use crate::lane::{LanesRow, unit_of};
+use crate::merge::{MergeReturn, MergeState, MergeStep};
+use crate::run::{Request, RunRow, RunState};
+
+impl RunLoop {
+    /// How many workers have something to do.
+    pub(super) fn count_working(&self) -> usize {
+        let works = self.under_way.values();
+        works.filter(|work| !work.is_merge).count()
+    }
+
+    /// Whether the item may be worked on where it is: in the lane of its unit,
+    /// if its run is worked on in lanes.
+    pub(super) fn is_in_lane(&self, item: &ItemRow) -> bool {
+        let in_lanes = self.run().is_some_and(|row| row.lanes.is_some());
+        !in_lanes || self.is_mine(&unit_of(&item.node))
+    }
+
+    /// Whether this runner gave the unit the lane that it has, and it is ready.
+    fn is_mine(&self, unit: &Node) -> bool {
+        let unit = self.tables.item(self.run, unit);
+        let lane = unit.and_then(ItemRow::lane);
+        lane.is_some_and(|lane| {
+            let prepared = unit.and_then(|unit| self.prepared.get(&unit.node));
+            lane.by == self.token && prepared == Some(&lane.fence)
+        })
+    }
+
+    /// Whether units may get lanes: nobody wants the runner to stop.
+    pub(super) fn may_take_lanes(&self) -> bool {
+        let row = self.run();
+        let runs = row.is_some_and(|row| row.state == RunState::Running);
+        let asked = row.and_then(|row| row.asked.as_ref());
+        let stops = asked.is_some_and(|asked| asked.request == Request::Stop);
+        runs && !stops && self.stopping.is_none()
+    }
+
+    pub(super) fn take_lane(&mut self, node: &Node) -> Vec<Effect> {
+        let node = unit_of(node);
+        let prepare = Effect::PrepareLane { node: node.clone() };
+        let lane = self.tables.item(self.run, &node).and_then(ItemRow::lane);
+        if lane.is_some_and(|lane| lane.by == self.token) {
+            return self.start_beside(prepare);
+        }
+        self.doing = Doing::Committing(Some(Box::new(prepare)));
+        vec![Effect::LaneIntent { node }]
+    }
+
+    /// The units at which something is under way.
+    fn busy_units(&self) -> BTreeSet<Node> {
+        self.under_way.keys().map(unit_of).collect()
+    }
+
+    /// Whether the item can be worked on, now or when its time comes. What it
+    /// depends on in another unit has to be merged.
+    fn is_startable(&self, item: &ItemRow) -> bool {
+        let unit = unit_of(&item.node);
+        let is_merged = |on: &Node| {
+            let of = unit_of(on);
+            let row = self.tables.item(self.run, &of);
+            of == unit || row.is_none_or(|row| row.state.is_finished())
+        };
+        let above = item.node.ancestors();
+        let above = above.filter_map(|node| self.tables.item(self.run, &node));
+        let mut line = std::iter::once(item).chain(above);
+        item.is_actionable()
+            && item.stage != Stage::Merge
+            && line.all(|row| row.depends_on.iter().all(is_merged))
+    }
+
+    /// The item to be worked on next: of a unit that has a lane, or of one that
+    /// can get one.
+    pub(super) fn next_in_lanes(&self, lanes: &LanesRow, now: Timestamp) -> Option<&ItemRow> {
+        let busy = self.busy_units();
+        let is_due = |item: &&ItemRow| item.until.is_none_or(|until| until <= now);
+        let held = lanes.held.values().filter(|unit| !busy.contains(*unit));
+        let units = held.filter_map(|unit| self.tables.item(self.run, unit));
+        let mut in_lanes = units.flat_map(|unit| self.tables.unit_items(unit));
+        let next = in_lanes.find(|item| is_due(item) && self.is_startable(item));
+        if next.is_some() {
+            return next;
+        }
+        let is_held = |unit: &Node| lanes.held.values().any(|held| held == unit);
+        let has_room = lanes.held.len() < self.options.workers.get();
+        let tasks = self.run().map_or(0, |row| row.tasks);
+        let tasks = begun(tasks, lanes.held.len() + lanes.queue.len());
+        let max = self.run().and_then(|row| row.limits.tasks_max);
+        let may_begin = has_room && max.is_none_or(|max| tasks < max);
+        let fits = |item: &ItemRow| {
+            let unit = unit_of(&item.node);
+            !busy.contains(&unit) && (may_begin || is_held(&unit)) && self.is_startable(item)
+        };
+        self.tables.next_at(self.run, now, fits)
+    }
+
+    /// Takes its lane from a unit that is over, or that waits for others or for
+    /// people. One that a dead runner left is taken over first.
+    pub(super) fn leave_lanes(&mut self, row: &RunRow) -> Option<Vec<Effect>> {
+        let lanes = row.lanes.as_ref().filter(|_| self.stopping.is_none())?;
+        let busy = self.busy_units();
+        let held = lanes.held.values().filter(|unit| !busy.contains(*unit));
+        let units = held.filter_map(|unit| self.tables.item(self.run, unit));
+        let unit = units.into_iter().find(|unit| {
+            let mut below = self.tables.unit_items(unit);
+            let may_leave = self.is_mine(&unit.node) || self.may_take_lanes();
+            may_leave && !below.any(|item| self.is_startable(item))
+        })?;
+        let node = unit.node.clone();
+        if !self.is_mine(&node) {
+            return Some(self.take_lane(&node));
+        }
+        Some(self.start_beside(Effect::SaveWork { node }))
+    }
+
+    fn leave_lane(&mut self, node: &Node, saved: Option<String>) -> Vec<Effect> {
+        let unit = self.tables.item(self.run, node);
+        let Some(lane) = unit.and_then(ItemRow::lane) else {
+            return self.look();
+        };
+        let command = Command::LeaveLane {
+            run: self.run,
+            token: self.token,
+            node: node.clone(),
+            fence: lane.fence,
+            saved,
+        };
+        self.commit(command, None)
+    }
+
+    pub(super) fn end_lane(&mut self, node: &Node, end: LaneEnd) -> Vec<Effect> {
+        match end {
+            LaneEnd::Saved(saved) => self.leave_lane(node, saved),
+            LaneEnd::Prepared => {
+                let lane = self.tables.item(self.run, node).and_then(ItemRow::lane);
+                let fence = lane.map(|lane| lane.fence);
+                self.prepared
+                    .extend(fence.map(|fence| (node.clone(), fence)));
+                self.look()
+            }
+            LaneEnd::Stopped => self.look(),
+            LaneEnd::Fault(why) => self.end_by_fault(why),
+        }
+    }
+
+    /// The first in the queue is taken a step further, unless one is already.
+    pub(super) fn next_merge(&mut self) -> Option<Vec<Effect>> {
+        let lanes = self.run().and_then(|row| row.lanes.as_deref())?;
+        let is_merge = |work: &UnderWay| work.is_merge;
+        if self.under_way.values().any(is_merge) {
+            return None;
+        }
+        let node = lanes.merging.as_ref().or(lanes.queue.first())?.clone();
+        if self.busy_units().contains(&node) {
+            return None;
+        }
+        let effect = match self.tables.item(self.run, &node)?.merge()?.state {
+            MergeState::Queued => Effect::MakeMerge { node },
+            MergeState::Checking => Effect::CheckMerge { node },
+            MergeState::Passed => Effect::MoveTarget { node },
+            MergeState::Returned => return None,
+        };
+        Some(self.start_beside(effect))
+    }
+
+    pub(super) fn end_merge(&mut self, (node, fence): (Node, u64), end: MergeEnd) -> Vec<Effect> {
+        let step = match end {
+            MergeEnd::Step(step) => self.with_merged_meanwhile(&node, step),
+            MergeEnd::Stopped => return self.look(),
+            MergeEnd::Fault(why) => return self.end_by_fault(why),
+        };
+        let command = Command::StepMerge {
+            run: self.run,
+            token: self.token,
+            node,
+            fence,
+            step,
+        };
+        self.commit(command, None)
+    }
+
+    /// A return that names the units that were merged since the work on this one
+    /// began: with one of them it is red.
+    fn with_merged_meanwhile(&self, node: &Node, step: MergeStep) -> MergeStep {
+        let MergeStep::Return {
+            why: MergeReturn::Red {
+                command, output, ..
+            },
+        } = step
+        else {
+            return step;
+        };
+        let merged = |node: &Node| {
+            let item = self.tables.item(self.run, node);
+            item.and_then(|item| item.unit.as_deref())
+        };
+        let since = merged(node).map_or(0, |unit| unit.since);
+        let units = self.tables.items(self.run);
+        let with = units.filter(|item| {
+            let merged = item.unit.as_ref().map_or(0, |unit| unit.merged);
+            merged > since && item.node != *node
+        });
+        let with = with.map(|item| item.node.clone()).collect();
+        MergeStep::Return {
+            why: MergeReturn::Red {
+                command,
+                output,
+                with,
+            },
+        }
+    }
+
+    /// Something beside the items cannot be done: all that works is ended, and
+    /// the invocation with it.
+    fn end_by_fault(&mut self, why: String) -> Vec<Effect> {
+        self.stopping.get_or_insert_with(|| why.clone());
+        self.fault.get_or_insert(Ending::Fault(why));
+        if self.under_way.is_empty() {
+            return self.look();
+        }
+        self.doing = Doing::Busy;
+        self.stop_all(false)
+    }
+}

@@ -1,0 +1,325 @@
+//! The merge queue: which step fits which state, and what a person's word does
+//! in each of them. The table is that of `docs/design/0027-lanes-and-merge-queue.md`.
+
+use piton_core::lane::TargetRow;
+use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep, RETURNS_MAX};
+use piton_core::{Command, DecisionKind, ItemState, Refusal, Role, RunState, Stage, Verb};
+
+use crate::world::{World, node, skip_item};
+
+const AT: &str = "p/s";
+
+/// A run that is worked on in lanes.
+fn in_lanes(plan: &str) -> (World, u64) {
+    let (mut world, token) = World::running(plan);
+    let run = world.run;
+    let target = Box::new(TargetRow {
+        branch: "piton/auth".to_owned(),
+        base: "base".to_owned(),
+        tip: "base".to_owned(),
+        onto: None,
+        path: None,
+        was_there: false,
+    });
+    world.ok(Command::TargetRun { run, token, target });
+    let check = None;
+    world.ok(Command::EnterLanes { run, token, check });
+    (world, token)
+}
+
+fn take_lane(world: &World, token: u64, at: &str, lane: u32) -> Command {
+    Command::TakeLane {
+        run: world.run,
+        token,
+        node: node(at),
+        lane,
+        saved: None,
+    }
+}
+
+fn step_of(world: &World, token: u64, at: &str, step: MergeStep) -> Command {
+    Command::StepMerge {
+        run: world.run,
+        token,
+        node: node(at),
+        fence: world.fence(at),
+        step,
+    }
+}
+
+#[track_caller]
+fn step(world: &mut World, token: u64, step: MergeStep) {
+    let command = step_of(world, token, AT, step);
+    world.ok(command);
+}
+
+fn start() -> MergeStep {
+    MergeStep::Start {
+        made: MadeMerge {
+            onto: "base".to_owned(),
+            commit: "merge".to_owned(),
+            tree: "tree".to_owned(),
+        },
+        is_work_tree: false,
+    }
+}
+
+fn conflict() -> MergeStep {
+    MergeStep::Return {
+        why: MergeReturn::Conflict {
+            files: vec!["src/lib.rs".to_owned()],
+        },
+    }
+}
+
+fn red() -> MergeStep {
+    MergeStep::Return {
+        why: MergeReturn::Red {
+            command: "make test".to_owned(),
+            output: "1 failed".to_owned(),
+            with: vec![node("p/t")],
+        },
+    }
+}
+
+/// Brings a unit with a check into the queue.
+fn queued() -> (World, u64) {
+    let (mut world, token) = in_lanes("p\n  s gate=3 parallel\n  t");
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    world.complete(token, AT);
+    world.gate(token, AT, true);
+    world.make_commit(token, AT, Ok("work"));
+    (world, token)
+}
+
+/// A unit in that state, by the shortest way.
+fn standing(state: MergeState) -> (World, u64) {
+    let (mut world, token) = queued();
+    let steps = match state {
+        MergeState::Queued => vec![],
+        MergeState::Checking => vec![start()],
+        MergeState::Passed => vec![start(), MergeStep::Pass],
+        MergeState::Returned => vec![conflict()],
+    };
+    for one in steps {
+        step(&mut world, token, one);
+    }
+    assert_eq!(merge_state(&world), Some(state));
+    (world, token)
+}
+
+fn merge_state(world: &World) -> Option<MergeState> {
+    world.item(AT).merge().map(|merge| merge.state)
+}
+
+/// Where a unit stands, in words.
+fn shown(world: &World) -> String {
+    let item = world.item(AT);
+    match merge_state(world) {
+        Some(state) => format!("{state:?}"),
+        None => format!("{} at {:?}", item.state, item.stage),
+    }
+}
+
+const STATES: [MergeState; 4] = [
+    MergeState::Queued,
+    MergeState::Checking,
+    MergeState::Passed,
+    MergeState::Returned,
+];
+
+#[test]
+fn each_step_fits_the_states_of_the_table_and_no_other() {
+    let no = "refused";
+    let table = [
+        // The step, and what it leads to from each of `STATES`.
+        (start(), ["Checking", no, no, no]),
+        (MergeStep::Pass, [no, "Passed", no, no]),
+        (conflict(), ["Returned", "Returned", no, no]),
+        (red(), ["Returned", "Returned", no, no]),
+        (MergeStep::Requeue, [no, "Queued", "Queued", no]),
+        (MergeStep::End, ["done at Merge", no, "done at Merge", no]),
+    ];
+    for (step, expected) in table {
+        for (state, expected) in STATES.into_iter().zip(expected) {
+            let (mut world, token) = standing(state);
+            let command = step_of(&world, token, AT, step.clone());
+            let came_to = match world.commit(&command) {
+                Ok(_) => shown(&world),
+                Err(_) => no.to_owned(),
+            };
+            assert_eq!(came_to, expected, "{step:?} while {state:?}");
+        }
+    }
+}
+
+#[test]
+fn a_late_end_with_an_old_token_is_refused_in_each_state() {
+    for state in STATES {
+        for late in [MergeStep::Pass, red(), MergeStep::Requeue, MergeStep::End] {
+            let (mut world, token) = standing(state);
+            let mut command = step_of(&world, token, AT, late);
+            if let Command::StepMerge { fence, .. } = &mut command {
+                *fence -= 1;
+            }
+            let refusal = world.refused(command);
+            assert!(matches!(refusal, Refusal::ItemState { .. }), "{refusal:?}");
+        }
+    }
+}
+
+#[test]
+fn a_skip_takes_effect_in_every_state_but_passed() {
+    let table = [
+        (MergeState::Queued, "skipped at Merge", None),
+        (MergeState::Checking, "Checking", Some(MergeStep::Pass)),
+        (MergeState::Passed, "Passed", Some(MergeStep::End)),
+        (MergeState::Returned, "skipped at Resolve", None),
+    ];
+    for (state, at_once, then) in table {
+        let (mut world, token) = standing(state);
+        let skip = skip_item(world.run, AT);
+        world.ok(skip);
+        assert_eq!(shown(&world), at_once, "{state:?}");
+        if let Some(then) = then {
+            step(&mut world, token, then);
+        }
+        let is_done = state == MergeState::Passed;
+        let expected = match is_done {
+            true => ItemState::Done,
+            false => ItemState::Skipped,
+        };
+        assert_eq!(world.item(AT).state, expected, "{state:?}");
+        let lanes = world.run_row().lanes.clone().expect("it has lanes");
+        assert_eq!((lanes.merging, lanes.queue), (None, Vec::new()));
+    }
+}
+
+#[test]
+fn a_unit_is_done_when_it_is_merged_and_says_where() {
+    let (mut world, token) = queued();
+    assert_eq!(world.item(AT).state, ItemState::Working);
+    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    assert_eq!((lanes.held.len(), lanes.queue), (0, vec![node(AT)]));
+    for one in [start(), MergeStep::Pass, MergeStep::End] {
+        step(&mut world, token, one);
+    }
+    let evidence = &world.item(AT).evidence;
+    let merged = evidence.iter().any(|one| {
+        matches!(one, piton_core::item::Evidence::Merged { branch, commit, tree }
+            if (branch.as_str(), commit.as_str(), tree.as_str()) == ("piton/auth", "merge", "tree"))
+    });
+    assert!(merged, "{evidence:?}");
+    let target = world.run_row().target.clone().expect("it has a target");
+    assert_eq!(target.tip, "merge");
+}
+
+#[test]
+fn one_merge_at_a_time_is_checked() {
+    let (mut world, token) = standing(MergeState::Checking);
+    let other = "p/t";
+    let lane = take_lane(&world, token, other, 1);
+    world.ok(lane);
+    world.complete(token, other);
+    world.make_commit(token, other, Ok("more"));
+    let second = step_of(&world, token, other, start());
+    let refusal = world.refused(second);
+    assert!(matches!(refusal, Refusal::ItemState { .. }), "{refusal:?}");
+}
+
+#[test]
+fn a_merge_of_which_nothing_is_to_be_checked_has_passed() {
+    let (mut world, token) = queued();
+    let MergeStep::Start { made, .. } = start() else {
+        unreachable!("it is one")
+    };
+    let is_work_tree = true;
+    step(&mut world, token, MergeStep::Start { made, is_work_tree });
+    assert_eq!(merge_state(&world), Some(MergeState::Passed));
+}
+
+#[test]
+fn after_too_many_returns_a_person_is_asked_and_can_send_it_back() {
+    let (mut world, token) = queued();
+    for nth in 1..=RETURNS_MAX {
+        step(&mut world, token, red());
+        if nth == RETURNS_MAX {
+            break;
+        }
+        assert_eq!(world.item(AT).stage, Stage::Resolve);
+        let lane = take_lane(&world, token, AT, 1);
+        world.ok(lane);
+        let attempt = world.begin_as(token, AT, Role::Resolve);
+        let report = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+        world.end(token, AT, attempt, report);
+        world.gate(token, AT, true);
+        world.make_commit(token, AT, Ok("work"));
+    }
+    assert_eq!(world.item(AT).state, ItemState::Failed);
+    let error = world.item(AT).error.clone().expect("it failed");
+    assert!(error.contains("red together with p/t"), "{error}");
+    let row = world
+        .tables
+        .decision(world.question())
+        .expect("it is asked");
+    assert_eq!(row.kind, DecisionKind::BlockedNode);
+    world.decide(Verb::Retry, None);
+    let item = world.item(AT);
+    assert_eq!(
+        (item.state, item.stage),
+        (ItemState::Working, Stage::Resolve)
+    );
+    assert_eq!(item.merge().map(|merge| merge.returns), Some(0));
+    assert_ne!(world.state(), RunState::Blocked);
+}
+
+#[test]
+fn two_units_never_have_one_lane_and_nothing_begins_without_one() {
+    let (mut world, token) = in_lanes("p\n  s parallel\n  t");
+    let run = world.run;
+    let attempt = world.fresh_attempt();
+    let early = crate::world::start_attempt(run, token, attempt, AT, Role::Worker);
+    assert!(matches!(world.refused(early), Refusal::ItemState { .. }));
+    let first = take_lane(&world, token, AT, 1);
+    world.ok(first);
+    for (at, lane) in [("p/t", 1), (AT, 2)] {
+        let command = take_lane(&world, token, at, lane);
+        assert!(matches!(world.refused(command), Refusal::ItemState { .. }));
+    }
+    world.begin(token, AT);
+}
+
+#[test]
+fn what_a_unit_left_in_its_lane_is_where_its_next_one_begins() {
+    let (mut world, token) = in_lanes("p\n  s");
+    let run = world.run;
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    world.fail(token, AT);
+    let fence = world.item(AT).lane().expect("it has one").fence;
+    let leave = |fence| Command::LeaveLane {
+        run,
+        token,
+        node: node(AT),
+        fence,
+        saved: Some("half".to_owned()),
+    };
+    assert!(matches!(
+        world.refused(leave(fence + 1)),
+        Refusal::ItemState { .. }
+    ));
+    world.ok(leave(fence));
+    world.retry(AT);
+    let token = match world.state() {
+        RunState::Running => token,
+        _ => {
+            world.holder_gone = true;
+            world.start()
+        }
+    };
+    let lane = take_lane(&world, token, AT, 4);
+    world.ok(lane);
+    let from = world.item(AT).lane().map(|lane| lane.from.as_str());
+    assert_eq!(from, Some("half"));
+}
