@@ -258,6 +258,10 @@ pub fn needs(command: &Command) -> Needs {
             rows.extend(claimed.iter().map(|node| Need::Line(*run, node.clone())));
             learning(&mut rows, report);
             rows.push(Need::Attempt(*attempt));
+            // What was decided already is not asked again.
+            if !report.requests.is_empty() {
+                rows.push(Need::Decisions(*run));
+            }
             finishing(&mut rows, *run, node);
             logging(&mut rows, *run, node);
         }

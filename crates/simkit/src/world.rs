@@ -449,6 +449,12 @@ impl World {
                 at.map(|row| Row::Attempt(Box::new(row.clone()))).collect()
             }
             Need::Decision(decision) => get(Key::Decision(*decision)).into_iter().collect(),
+            Need::Decisions(run) => {
+                let of_run = self.tables.decisions().filter(|row| row.run == *run);
+                of_run
+                    .map(|row| Row::Decision(Box::new(row.clone())))
+                    .collect()
+            }
             Need::OpenDecisions(Some(run)) => {
                 let open = self.tables.open_decisions(*run);
                 open.map(|row| Row::Decision(Box::new(row.clone())))
@@ -510,7 +516,6 @@ impl World {
             | Need::LeaseExpiry(_)
             | Need::Runs
             | Need::DecisionNumbered(_)
-            | Need::Decisions(_)
             | Need::RecentEntries(_)
             | Need::LastEntry(_)
             | Need::Blockers => panic!("no command asks for {need:?}"),

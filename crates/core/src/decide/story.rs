@@ -430,16 +430,19 @@ impl<'a> Story<'a> {
     }
 
     /// Asks what is to become of a request; none where the same is asked
-    /// already.
+    /// already, or was decided before the item that asks for it was repeated.
     pub(super) fn ask_about_request(
         &mut self,
         (run, node): (RunId, Option<&Node>),
         request: &WorkRequest,
     ) -> Option<DecisionId> {
-        let is_asked = self.tables.open_decisions(run).any(|row| {
-            let asked = row.request.as_ref();
+        let is_known = |row: &&DecisionRow| {
+            let is_of_item = row.verdict.is_none() || row.node.as_ref() == node;
+            let asked = row.request.as_ref().filter(|_| is_of_item);
             asked.is_some_and(|asked| asked.asks_the_same(request))
-        });
+        };
+        let of_run = self.tables.decisions().filter(|row| row.run == run);
+        let is_asked = of_run.filter(is_known).count() > 0;
         if is_asked {
             return None;
         }

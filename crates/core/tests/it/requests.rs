@@ -121,6 +121,35 @@ fn what_is_asked_for_twice_is_asked_about_once() {
 }
 
 #[test]
+fn a_decided_request_is_not_opened_again_by_a_repetition_of_its_node() {
+    #[track_caller]
+    fn check(answer: RequestAnswer) {
+        let (mut world, token) = World::running(PLAN);
+        world.work(token, "build/s1/a", asking(&[asked_bug()]));
+        world.ok(decide(&only(&world), answer));
+        world.retry("build/s1/a");
+        world.work(token, "build/s1/a", asking(&[asked_bug()]));
+        only(&world);
+        // Another item that asks for the same after that is a request of its own.
+        world.work(token, "build/s1/b", asking(&[asked_bug()]));
+        assert_eq!(requests(&world).len(), 2);
+    }
+    check(RequestAnswer::Approve(Box::default()));
+    check(RequestAnswer::Reject);
+    check(RequestAnswer::Backlog);
+}
+
+#[test]
+fn rules_decide_once_what_a_node_asks_for_again() {
+    let (mut world, token) = World::running(PLAN);
+    world.work(token, "build/s1/a", asking(&[bug("high"), bug("high")]));
+    world.retry("build/s1/a");
+    world.work(token, "build/s1/a", asking(&[bug("high")]));
+    only(&world);
+    assert_eq!(children(&world, None).len(), 4, "one item was added");
+}
+
+#[test]
 fn a_failed_attempt_asks_as_well_and_a_retry_closes_nothing() {
     let (mut world, token) = World::running(PLAN);
     let failed = Report {
