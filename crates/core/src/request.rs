@@ -58,7 +58,7 @@ pub struct WorkRequest {
     /// Its name, once in a run; none until it is asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What it is, in one line; empty where the agent wrote none.
+    /// What it is, as the agent wrote it; empty where it wrote none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// Everything that the agent wrote, by key.
@@ -364,6 +364,13 @@ impl WorkRequest {
         all.into_iter().flatten().filter_map(Value::as_str)
     }
 
+    /// The id that a proposed step wants to have, where it is one.
+    #[must_use]
+    pub fn own_id(&self) -> Option<&str> {
+        let id = self.fields.get("id").and_then(Value::as_str)?;
+        is_item_id(id).then_some(id)
+    }
+
     /// The question that a person is asked, in one line.
     #[must_use]
     pub fn question(&self) -> String {
@@ -371,28 +378,45 @@ impl WorkRequest {
             RequestKind::Discovery => "an agent asks for work",
             RequestKind::Step => "an agent proposes a step",
         };
-        let lines = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+        let line = |text: &str| {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            cut(&words.join(" "), QUESTION_CHARS_MAX)
+        };
         match (self.title.trim(), self.prompt()) {
             ("", None) => format!("{what}, without a title and without any words"),
-            ("", Some(prompt)) => format!("{what}, without a title: {}", lines(&prompt)),
-            (title, _) => format!("{what}: {}", lines(title)),
+            ("", Some(prompt)) => format!("{what}, without a title: {}", line(&prompt)),
+            (title, _) => format!("{what}: {}", line(title)),
         }
     }
 
-    /// All that the agent wrote beside the title, one field a line.
+    /// What the agent wrote beside the title, one field a line; what is long is
+    /// cut, and says so.
     #[must_use]
     pub fn details(&self) -> Option<String> {
         let fields = self.fields.iter().filter(|(key, _)| *key != "title");
-        let lines: Vec<String> = fields
-            .map(|(key, value)| match value {
-                Value::String(text) => format!("{key}: {text}"),
-                Value::Null
-                | Value::Bool(_)
-                | Value::Number(_)
-                | Value::Array(_)
-                | Value::Object(_) => format!("{key}: {value}"),
+        let mut lines: Vec<String> = fields
+            .map(|(key, value)| {
+                let value = match value {
+                    Value::String(text) => cut(text, FIELD_CHARS_MAX),
+                    Value::Null
+                    | Value::Bool(_)
+                    | Value::Number(_)
+                    | Value::Array(_)
+                    | Value::Object(_) => cut(&value.to_string(), FIELD_CHARS_MAX),
+                };
+                format!("{}: {value}", cut(key, QUESTION_CHARS_MAX))
             })
             .collect();
+        let left = lines.len().saturating_sub(FIELDS_MAX);
+        lines.truncate(FIELDS_MAX);
+        if left > 0 {
+            lines.push(format!("… (and {left} more fields)"));
+        }
+        let id = self.fields.get("id").filter(|_| self.own_id().is_none());
+        if let Some(id) = id.filter(|_| self.kind == RequestKind::Step) {
+            let id = cut(&id.to_string(), QUESTION_CHARS_MAX);
+            lines.push(format!("{id} is no id of a step: it gets another"));
+        }
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
@@ -413,6 +437,42 @@ impl WorkRequest {
         // Of an id that begins with the time, its end is drawn.
         format!("{prefix}-{:08x}", decision.0.as_u128() & 0xffff_ffff)
     }
+}
+
+/// So much of a title is shown in a question, in characters.
+const QUESTION_CHARS_MAX: usize = 200;
+/// So much of a field is shown beside a question, in characters.
+const FIELD_CHARS_MAX: usize = 4_000;
+/// So many fields are shown beside a question.
+const FIELDS_MAX: usize = 50;
+/// Longest id of an item that is added, in characters.
+const ID_CHARS_MAX: usize = 80;
+
+/// The beginning of a text, which says how much is missing.
+fn cut(text: &str, chars_max: usize) -> String {
+    let text = text.trim();
+    let Some((end, _)) = text.char_indices().nth(chars_max) else {
+        return text.to_owned();
+    };
+    let (shown, rest) = text.split_at(end);
+    format!("{shown} … ({} more characters)", rest.chars().count())
+}
+
+fn is_id_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// Whether an item that is added may be called so.
+#[must_use]
+pub fn is_item_id(text: &str) -> bool {
+    let is_short = text.chars().count() <= ID_CHARS_MAX;
+    is_short && !text.is_empty() && !text.starts_with(['.', '-']) && text.chars().all(is_id_char)
+}
+
+/// The name of a request as a part of an id.
+pub(crate) fn id_part(name: &str) -> String {
+    let chars = name.chars().take(ID_CHARS_MAX / 2);
+    chars.map(|c| if is_id_char(c) { c } else { '-' }).collect()
 }
 
 #[cfg(test)]
@@ -469,5 +529,27 @@ mod tests {
             question,
             "an agent asks for work, without a title and without any words"
         );
+    }
+
+    #[test]
+    fn what_is_shown_of_a_request_is_bounded_and_says_so() {
+        let long = "word ".repeat(4_000);
+        let fields = serde_json::json!({"description": long, "list": [long]});
+        let request = WorkRequest {
+            title: format!("first line\nsecond line {long}"),
+            fields: fields.as_object().cloned().unwrap_or_default(),
+            ..request("high", "bug")
+        };
+        let question = request.question();
+        let begin = "an agent asks for work: first line second line word";
+        assert!(question.starts_with(begin), "{question}");
+        assert!(question.ends_with("more characters)"), "{question}");
+        assert!(question.chars().count() < 300, "{question}");
+        let details = request.details().expect("it has fields");
+        assert!(details.contains("more characters)"), "{details}");
+        assert!(details.chars().count() < 9_000);
+        // What an agent is told that does it is whole.
+        let prompt = request.prompt().expect("it has words");
+        assert!(prompt.contains(long.trim()));
     }
 }

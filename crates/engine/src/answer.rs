@@ -18,6 +18,7 @@ use std::fmt;
 use piton_core::attempt::{HumanNeeded, Outcome, Piece, Report};
 use piton_core::classify::{Category, classify};
 use piton_core::observation::Observation;
+use piton_core::quote;
 use piton_core::request::WorkRequest;
 use piton_core::trouble::Trouble;
 
@@ -42,8 +43,9 @@ pub(crate) const STOPPED_EARLY: &str =
 
 /// Longest text that is kept of a summary or an error, in characters.
 const TEXT_CHARS_MAX: usize = 4_000;
-/// Longest title that is kept of a request, in characters.
-const TITLE_CHARS_MAX: usize = 200;
+/// Longest text that is kept of a request, in characters: longer than what an
+/// agent writes that knows what it does.
+const REQUEST_CHARS_MAX: usize = 64_000;
 /// Longest status that is quoted, in characters.
 const STATUS_CHARS_MAX: usize = 60;
 
@@ -121,12 +123,7 @@ pub fn report(output: &str, ended: &Ended, by: VerdictBy) -> Report {
     let output = strip_ansi(output);
     let report = match account(&output) {
         Account::Block(mut answer, mut notes) => {
-            let left = answer.requests.len().saturating_sub(REQUESTS_MAX);
-            if left > 0 {
-                notes.push(format!(
-                    "asked for more than {REQUESTS_MAX} things: {left} of them stand in the transcript alone"
-                ));
-            }
+            bound_requests(&mut answer.requests, &mut notes);
             if answer.status == Status::Completed {
                 answer.summary = answer.summary.or_else(|| prose_line(&output));
             }
@@ -339,7 +336,7 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
         summary: answer.summary,
         checked: answer.checked,
         pieces: pieces(answer.pieces),
-        requests: bounded_requests(answer.requests),
+        requests: answer.requests,
         usage: serde_json::from_value(answer.usage).unwrap_or_default(),
         ..Report::bare(outcome)
     };
@@ -384,22 +381,37 @@ fn prose_line(output: &str) -> Option<String> {
 /// So many requests of one answer are kept; who writes more has lost its way.
 const REQUESTS_MAX: usize = 100;
 
-fn bounded_requests(said: Vec<WorkRequest>) -> Vec<WorkRequest> {
-    let mut kept = said;
-    kept.truncate(REQUESTS_MAX);
-    for request in &mut kept {
-        request.title = shorten(&request.title, TITLE_CHARS_MAX);
-        request.fields.values_mut().for_each(shorten_value);
+/// Cuts what is too long of the requests, and says of which.
+fn bound_requests(requests: &mut Vec<WorkRequest>, notes: &mut Vec<String>) {
+    let left = requests.len().saturating_sub(REQUESTS_MAX);
+    if left > 0 {
+        notes.push(format!(
+            "asked for more than {REQUESTS_MAX} things: {left} of them stand in the transcript alone"
+        ));
     }
-    kept
+    requests.truncate(REQUESTS_MAX);
+    for request in requests {
+        let whole = (request.title.clone(), request.fields.clone());
+        request.title = quote::shortened(&request.title, REQUEST_CHARS_MAX);
+        request.fields.values_mut().for_each(shorten_value);
+        if whole != (request.title.clone(), request.fields.clone()) {
+            let title = shorten(request.title.lines().next().unwrap_or_default(), 60);
+            notes.push(format!(
+                "the request `{title}` is cut: its texts are longer than {REQUEST_CHARS_MAX} characters, or its lists than {REQUEST_VALUES_MAX}; it stands as a whole in the transcript"
+            ));
+        }
+    }
 }
 
-/// Shortens all texts of a value; of a list what is behind the first hundred.
+/// So many values of a list in a request are kept.
+const REQUEST_VALUES_MAX: usize = 1_000;
+
+/// Shortens all texts and lists of a value.
 fn shorten_value(value: &mut serde_json::Value) {
     match value {
-        serde_json::Value::String(text) => *text = shorten(text, TEXT_CHARS_MAX),
+        serde_json::Value::String(text) => *text = quote::shortened(text, REQUEST_CHARS_MAX),
         serde_json::Value::Array(values) => {
-            values.truncate(100);
+            values.truncate(REQUEST_VALUES_MAX);
             values.iter_mut().for_each(shorten_value);
         }
         serde_json::Value::Object(fields) => fields.values_mut().for_each(shorten_value),
@@ -1152,5 +1164,45 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
             Outcome::Completed,
             Some("fine"),
         );
+    }
+
+    #[test]
+    fn a_request_is_kept_as_it_was_given() {
+        let long = "word ".repeat(4_000).trim().to_owned();
+        let said = serde_json::json!({"status": "completed", "summary": "s",
+            "operatorRequests": [
+                {"title": "one\ntwo", "description": long},
+                {"title": 42, "description": "d"},
+            ],
+        });
+        let report = report(&said.to_string(), &exit(0));
+        let [one, two] = report.requests.as_slice() else {
+            panic!("{:?}", report.requests);
+        };
+        assert_eq!(one.title, "one\ntwo");
+        assert_eq!(one.description(), Some(long.as_str()));
+        assert_eq!(two.title, "42");
+    }
+
+    #[test]
+    fn a_request_that_is_cut_says_so() {
+        let long = "word ".repeat(40_000);
+        let said = serde_json::json!({"status": "completed", "summary": "s",
+            "operatorRequests": [{"title": "t", "description": long}],
+        });
+        let report = report(&said.to_string(), &exit(0));
+        let description = report.requests[0].description().expect("it is there");
+        assert!(description.contains("characters left out"));
+        let notes = report.notes.expect("it is noted");
+        assert!(notes.contains("is cut"), "{notes}");
+    }
+
+    #[test]
+    fn a_bare_verdict_may_ask_for_something_in_each_spelling() {
+        for key in ["operator_requests", "proposed_steps"] {
+            let said =
+                format!(r#"{{"status": "failed", "{key}": [{{"title": "t", "prompt": "p"}}]}}"#);
+            assert_eq!(report(&said, &exit(0)).requests.len(), 1, "{key}");
+        }
     }
 }

@@ -11,7 +11,10 @@ use crate::id::{DecisionId, Node, Place, RunId};
 use crate::item::{ItemRow, ItemState};
 use crate::plan::{Order, Past, PlannedItem, Turn};
 use crate::refusal::Refusal;
-use crate::request::{Injection, Position, RequestAnswer, RequestKind, Ruling, Until, WorkRequest};
+use crate::request::{
+    Injection, Position, RequestAnswer, RequestKind, Ruling, Until, WorkRequest, id_part,
+    is_item_id,
+};
 use crate::run::RunState;
 
 /// Asks what is to become of what the agent at `node` asks for, or does what
@@ -158,15 +161,14 @@ fn answer_at(
 fn completed(story: &Story<'_>, run: RunId, request: &WorkRequest, said: &Injection) -> Injection {
     let proposals = story.tables.run(run);
     let proposals = proposals.and_then(|row| row.policy.proposals.as_ref());
-    let id = request.id.as_deref().unwrap_or_default();
+    let id = id_part(request.id.as_deref().unwrap_or_default());
     let (position, id_prefix) = match request.kind {
         RequestKind::Discovery => (request.position(), format!("fix-{id}")),
         RequestKind::Step => {
             let of_plan = proposals.and_then(|proposals| proposals.insert.clone());
             let of_plan = of_plan.or_else(|| request.position());
-            let own = request.fields.get("id").and_then(serde_json::Value::as_str);
             let position = of_plan.unwrap_or(Position::EndOfPhase(None));
-            (Some(position), own.unwrap_or(id).to_owned())
+            (Some(position), request.own_id().map_or(id, str::to_owned))
         }
     };
     let said = said.clone();
@@ -222,11 +224,18 @@ fn try_add(
     if story.run(run)?.order != Order::InTurn {
         return Err(Unfit("only a sprint takes in new phases".to_owned()));
     }
+    let prefix = injection.id_prefix.as_deref();
+    if let Some(prefix) = prefix.filter(|prefix| !is_item_id(prefix)) {
+        return Err(Unfit(format!(
+            "`{prefix}` is no id: letters, digits, `-`, `_` and `.` make one"
+        )));
+    }
     let current = current.cloned().or_else(|| current_node(story, run));
     let current = current.ok_or_else(|| Unfit("the plan has no items".to_owned()))?;
     let position = injection.position.clone().unwrap_or_default();
     let (parent, mut after) = place_of(story, run, kind, &position, &current)?;
     let now = siblings(story, run, parent.as_ref())?;
+    after = after.map(|after| behind_added(&now, after));
     let roots = match injection.items.is_empty() {
         true => vec![vec![one(kind, injection, request, (&parent, &now))?]],
         false => injection.items.clone(),
@@ -238,6 +247,15 @@ fn try_add(
         after = Some(insert(story, run, parent.as_ref(), after.as_ref(), &items)?);
     }
     Ok(())
+}
+
+/// Behind what was added behind `after` before: what is added at one place stands
+/// in the order in which it was added.
+fn behind_added(siblings: &[ItemRow], after: Node) -> Node {
+    let mut behind = siblings.iter().skip_while(|row| row.node != after);
+    let anchor = behind.next().and_then(|row| row.injected);
+    let added = behind.take_while(|row| row.injected > anchor);
+    added.last().map_or(after, |row| row.node.clone())
 }
 
 /// The item that a prompt makes.

@@ -409,6 +409,90 @@ fn proposed_steps_go_where_the_plan_says_without_a_person() {
 }
 
 #[test]
+fn what_is_added_at_one_place_stands_in_the_order_given() {
+    let steps = [
+        step(&json!({"id": "more", "prompt": "do more"})),
+        step(&json!({"id": "most", "prompt": "do most"})),
+    ];
+    let (mut world, token) = with_proposals(Proposals {
+        insert: Some(Position::AfterCurrent),
+        auto_approve: true,
+    });
+    world.work(token, "build/s1/a", asking(&steps));
+    let found = children(&world, Some("build"));
+    assert_eq!(found, ["s1", "more", "most", "s2"]);
+
+    #[track_caller]
+    fn check(position: &Position, expect: &[&str]) {
+        let (mut world, _) = World::running(PLAN);
+        for prefix in ["x", "y", "z"] {
+            world.ok(Command::Inject {
+                run: world.run,
+                kind: RequestKind::Discovery,
+                injection: Box::new(Injection {
+                    position: Some(position.clone()),
+                    prompt: Some("look".to_owned()),
+                    id_prefix: Some(prefix.to_owned()),
+                    ..Injection::default()
+                }),
+            });
+        }
+        assert_eq!(children(&world, None), expect);
+    }
+    let second = ["build", "x-0", "y-0", "z-0", "release", "end"];
+    check(&Position::AfterCurrent, &second);
+    check(&Position::After("build".to_owned()), &second);
+    check(&Position::EndOfPhase(None), &second);
+    check(&Position::Before("release".to_owned()), &second);
+    let last = ["build", "release", "end", "x-0", "y-0", "z-0"];
+    check(&Position::EndOfWorkflow, &last);
+}
+
+#[test]
+fn a_step_that_calls_itself_by_no_id_gets_another_and_says_so() {
+    for id in ["../up", "a b", "", &"x".repeat(200)] {
+        let new = json!({"id": id, "prompt": "do more"});
+        let (mut world, token) = with_proposals(Proposals {
+            insert: None,
+            auto_approve: true,
+        });
+        world.work(token, "build/s1/a", asking(&[step(&new)]));
+        let row = only(&world);
+        let name = row.request.and_then(|request| request.id).expect("a name");
+        let found = children(&world, Some("build"));
+        assert_eq!(found, ["s1", "s2", name.as_str()]);
+        let details = row.details.expect("what it says");
+        assert!(details.contains("is no id of a step"), "{details}");
+    }
+    // One that is taken is numbered.
+    let taken = json!({"id": "s1", "prompt": "do more"});
+    let (mut world, token) = with_proposals(Proposals {
+        insert: None,
+        auto_approve: true,
+    });
+    world.work(token, "build/s1/a", asking(&[step(&taken)]));
+    assert_eq!(children(&world, Some("build")), ["s1", "s2", "s1-0"]);
+}
+
+#[test]
+fn a_prefix_that_is_no_id_is_refused() {
+    let (mut world, _) = World::running(PLAN);
+    let refused = world.refused(Command::Inject {
+        run: world.run,
+        kind: RequestKind::Discovery,
+        injection: Box::new(Injection {
+            prompt: Some("look".to_owned()),
+            id_prefix: Some("../up".to_owned()),
+            ..Injection::default()
+        }),
+    });
+    assert!(
+        refused.to_string().contains("`../up` is no id"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn a_proposed_step_that_cannot_be_added_waits_for_a_person() {
     let (mut world, token) = with_proposals(Proposals {
         insert: None,
@@ -448,7 +532,7 @@ fn what_is_added_by_hand_is_marked_and_gets_ids_of_its_own() {
     world.ok(inject(world.run));
     world.ok(inject(world.run));
     let roots = children(&world, None);
-    assert_eq!(roots, ["build", "look-1", "look-0", "release", "end"]);
+    assert_eq!(roots, ["build", "look-0", "look-1", "release", "end"]);
     assert!(world.item("look-0").injected.is_some());
 }
 

@@ -32,8 +32,10 @@ const KEYS: &[&str] = &[
     "pieces",
     "operatorRequests",
     "operator-requests",
+    "operator_requests",
     "proposedSteps",
     "proposed-steps",
+    "proposed_steps",
     "usage",
     "evidence",
     "notes",
@@ -497,7 +499,13 @@ fn request(kind: RequestKind, value: &Value) -> WorkRequest {
                 RequestKind::Discovery => &["title"],
                 RequestKind::Step => &["title", "prompt"],
             };
-            let title = field(fields, keys).and_then(text_of);
+            let title = field(fields, keys).and_then(|title| match title {
+                Value::Number(number) => Some(number.to_string()),
+                Value::Bool(word) => Some(word.to_string()),
+                Value::Null | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                    text_of(title)
+                }
+            });
             (title, fields.clone())
         }
         Value::String(text) => (Some(text.clone()), Map::new()),
@@ -506,12 +514,10 @@ fn request(kind: RequestKind, value: &Value) -> WorkRequest {
             (None, [(key, value.clone())].into_iter().collect())
         }
     };
-    let title = title.unwrap_or_default();
-    let title = title.trim().lines().next().unwrap_or_default().to_owned();
     WorkRequest {
         kind,
         id: None,
-        title,
+        title: title.unwrap_or_default().trim().to_owned(),
         fields,
         ruling: None,
     }

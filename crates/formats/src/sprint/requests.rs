@@ -399,7 +399,7 @@ pub(super) fn open_request(kind: RequestKind, entry: &Node) -> Option<WorkReques
     Some(WorkRequest {
         kind,
         id: Some(id),
-        title: title.lines().next().unwrap_or_default().to_owned(),
+        title,
         fields,
         ruling,
     })
