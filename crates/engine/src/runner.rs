@@ -581,6 +581,9 @@ impl Runner<'_, '_> {
     ) -> Result<Vec<Input>, Failure> {
         match effect {
             Effect::Look => {
+                if self.job.aim == Aim::Work {
+                    worktree::refuse_gone(&self.session.project, &self.row)?;
+                }
                 self.look(tell)?;
                 self.ask_for_merge()?;
                 let events = self.news()?;
@@ -1034,11 +1037,14 @@ impl Runner<'_, '_> {
                 result: Ok(None),
             }]);
         };
-        if worktree::is_missing(&self.session.project, &self.row) {
-            let why = "the worktree of the run is gone".to_owned();
+        // A worktree that was made again lacks what is to be committed.
+        let order = self.job.worktree.as_ref().filter(|_| settle);
+        let kept = order.map_or(Ok(()), |order| order.refuse_lost(&self.row.name));
+        let kept = kept.and_then(|()| worktree::refuse_gone(&self.session.project, &self.row));
+        if let Err(gone) = kept {
             return Ok(vec![Input::CommitEnded {
                 node: node.clone(),
-                result: Err(why),
+                result: Err(gone.to_string()),
             }]);
         }
         let item = item.clone();

@@ -90,11 +90,40 @@ impl Project {
     }
 }
 
-/// Whether a run has a worktree of its own, and `project` works elsewhere.
-pub(crate) fn is_missing(project: &Project, row: &RunRow) -> bool {
+/// Refuses to go on with a run whose worktree was taken away.
+///
+/// # Errors
+///
+/// With what is gone, and what makes it again.
+pub(crate) fn refuse_gone(project: &Project, row: &RunRow) -> Result<(), Failure> {
     let target = row.target.as_deref();
     let path = target.and_then(|target| worktree_path(project, target));
-    path.is_some_and(|path| path != project.work_tree)
+    let Some(path) = path.filter(|path| !path.join(".git").exists()) else {
+        return Ok(());
+    };
+    if !path.exists() {
+        return Err(gone(&path, &row.name));
+    }
+    // What is in the folder may still be the work.
+    let what = format!("the worktree {} has lost its `.git` file", path.display());
+    Err(Failure::new("worktree.gone", what).hint(format!(
+        "`git worktree repair {}`, then `piton run {}`",
+        quote(&path.to_string_lossy()),
+        quote(&row.name)
+    )))
+}
+
+/// The worktree of a run that is gone, with what was in it.
+fn gone(path: &Path, run: &str) -> Failure {
+    let path = path.display();
+    Failure::new(
+        "worktree.gone",
+        format!("the worktree {path} of the run is gone, with what was not committed there"),
+    )
+    .hint(format!(
+        "`piton run {}` makes it again at the last commit of its branch",
+        quote(run)
+    ))
 }
 
 /// The folder of the worktree of a run.
@@ -204,6 +233,27 @@ impl WorktreeOrder {
             order.target.was_there = order.found == WorktreeFound::Whole;
         }
         Ok(Some(order))
+    }
+
+    /// Refuses to judge an attempt that worked there before, where its folder was
+    /// gone when this invocation began.
+    ///
+    /// # Errors
+    ///
+    /// With what is gone.
+    pub(crate) fn refuse_lost(&self, run: &str) -> Result<(), Failure> {
+        match self.found {
+            WorktreeFound::Nothing | WorktreeFound::Branch | WorktreeFound::Record
+                if self.is_recorded =>
+            {
+                Err(gone(&self.path, run))
+            }
+            WorktreeFound::Nothing
+            | WorktreeFound::Branch
+            | WorktreeFound::Record
+            | WorktreeFound::Whole
+            | WorktreeFound::Half => Ok(()),
+        }
     }
 
     /// Whether nothing is to be made.

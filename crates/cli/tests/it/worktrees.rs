@@ -356,6 +356,64 @@ fn a_folder_that_is_gone_between_two_runs_is_made_again() {
     assert_eq!(commits(&scratch, BRANCH), "one\ntwo\n");
 }
 
+/// Work that is gone with its folder is no work, whatever its agent says.
+#[test]
+fn an_attempt_whose_worktree_is_removed_under_it_has_failed() {
+    let (removed, unlinked) = ("rm -rf \"$PWD\"", "rm .git");
+    for (taken, lost) in [
+        (removed, "of the run is gone"),
+        (unlinked, "has lost its `.git` file"),
+    ] {
+        for settings in ["", "config: {auto-commit: true}\n"] {
+            let agent = format!(
+                "echo one >made\ntest -e ../../twice || {{ touch ../../twice; {taken}; }}\necho fine"
+            );
+            let phases = "  - {id: one, prompt: do one}\n";
+            let scratch = project_with(", cleanup: never", phases, &agent);
+            let sprint = scratch.read("demo/SPRINT.yaml");
+            scratch.write("demo/SPRINT.yaml", &format!("{sprint}{settings}"));
+            let said = scratch.run(&[]);
+            let what = format!("{taken}, {settings}: {}", said.err);
+            assert_eq!(said.exit, 1, "{what}");
+            let words = format!("the worktree {} {lost}", tree(&scratch).display());
+            assert!(said.err.contains(&words), "{what}");
+            assert!(said.err.contains("[worktree.gone]"), "{what}");
+            assert!(said.err.contains("hint: "), "{what}");
+            assert!(!said.err.contains("git.missing"), "{what}");
+            let status = scratch.json(&["status"]);
+            assert_eq!(status["run"]["state"], "interrupted", "{what}");
+            let shown = scratch.json(&["show", "one"]);
+            assert_eq!(shown["attempts"][0]["outcome"], "failed", "{what}");
+            assert!(!scratch.has("made"), "{what}");
+            if taken == unlinked {
+                continue;
+            }
+            let said = scratch.run(&[]);
+            fine(&said);
+            assert_eq!(scratch.read("trees/demo/made"), "one\n", "{}", said.err);
+        }
+    }
+}
+
+#[test]
+fn work_that_is_gone_with_its_worktree_while_the_runner_is_dead_is_not_done() {
+    let agent = "echo $PITON_ITEM >>made; echo fine";
+    let scratch = project_with(", cleanup: never", TWO, agent);
+    let sprint = scratch.read("demo/SPRINT.yaml");
+    let sprint = format!("{sprint}config: {{auto-commit: true}}\n");
+    scratch.write("demo/SPRINT.yaml", &sprint);
+    dies(&scratch, "run.before-commit");
+    std::fs::remove_dir_all(tree(&scratch)).expect("removed");
+    let said = scratch.run(&[]);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    let words = format!(
+        "the worktree {} of the run is gone",
+        tree(&scratch).display()
+    );
+    assert!(said.err.contains(&words), "{}", said.err);
+    assert_eq!(commits(&scratch, BRANCH), "");
+}
+
 /// What a person does while the runner is dead settles its commit: on the branch,
 /// and never in the main work tree.
 #[test]

@@ -29,6 +29,7 @@ use crate::notice::Notice;
 use crate::process::{self, Exit, Spec, StopReason};
 use crate::recovering::{self, EndedAttempt};
 use crate::spool;
+use crate::worktree;
 
 /// How much of the end of an agent's output is searched for its answer.
 const ANSWER_BYTES: u64 = 4 << 20;
@@ -331,6 +332,10 @@ impl Runner<'_, '_> {
         if let Some(answer) = self.answered(attempt)? {
             answer::settle(&mut report, &answer);
         }
+        fail_if_gone(
+            worktree::refuse_gone(&self.session.project, &self.row),
+            &mut report,
+        );
         self.look_for_screenshot(&node, &mut report);
         let checks = self.checks_of(&node, (attempt, &claimed));
         self.look_after(before, (&checks, &mut report), tell);
@@ -627,6 +632,10 @@ impl Runner<'_, '_> {
         if let Some(answer) = self.answered(attempt)? {
             answer::settle(&mut report, &answer);
         }
+        let order = self.job.worktree.as_ref();
+        let kept = order.map_or(Ok(()), |order| order.refuse_lost(&self.row.name));
+        let kept = kept.and_then(|()| worktree::refuse_gone(&self.session.project, &self.row));
+        fail_if_gone(kept, &mut report);
         report.duration_s = seen_s;
         report.transcript = self.keep_transcript(attempt, &node);
         // What it changed until then is its own; the tree before is recorded
@@ -655,6 +664,19 @@ fn not_started(attempt: AttemptId, node: &Node, why: String) -> Input {
         node: node.clone(),
         report: Box::new(report),
         recovery: None,
+    }
+}
+
+/// An attempt whose worktree is gone has lost what it made, whatever it said. What
+/// it asked is still to be answered.
+fn fail_if_gone(kept: Result<(), Failure>, report: &mut Report) {
+    let Err(failure) = kept else {
+        return;
+    };
+    report.pieces.clear();
+    if matches!(report.outcome, Outcome::Completed | Outcome::Partial) {
+        report.outcome = Outcome::Failed;
+        report.error = Some(told(&failure));
     }
 }
 
