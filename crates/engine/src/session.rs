@@ -16,6 +16,7 @@ use crate::native_files::plan_sync::run_of_file;
 use crate::project::Project;
 use crate::run_lock;
 use crate::verbs::record::unknown::unknown_item;
+use crate::worktree;
 use crate::world::World;
 
 /// A store that does not answer is asked again so often before it is given up.
@@ -296,7 +297,12 @@ impl<'w> Session<'w> {
             return Ok(run);
         }
         for source in self.sources_at(text) {
-            if let Some(run) = runs.iter().rev().find(|run| run.source == source) {
+            let of_source = runs.iter().rfind(|run| run.source == source);
+            let copied = || {
+                let path = self.project.absolute(&source);
+                worktree::run_of_copy(&self.project, runs, &path)
+            };
+            if let Some(run) = of_source.or_else(copied) {
                 return Ok(run);
             }
         }

@@ -90,6 +90,20 @@ impl Project {
     }
 }
 
+/// The last run whose plan has its copy at `path`, in the worktree of the run.
+pub(crate) fn run_of_copy<'r>(
+    project: &Project,
+    runs: &'r [RunRow],
+    path: &Path,
+) -> Option<&'r RunRow> {
+    runs.iter().rfind(|row| {
+        let tree = row.target.as_deref();
+        let tree = tree.and_then(|target| worktree_path(project, target));
+        let inner = tree.and_then(|tree| path.strip_prefix(tree).ok());
+        inner.is_some_and(|inner| inner == Path::new(&row.source))
+    })
+}
+
 /// Refuses to go on with a run whose worktree was taken away.
 ///
 /// # Errors

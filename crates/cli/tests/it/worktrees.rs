@@ -476,6 +476,38 @@ fn what_people_do_in_the_main_work_tree_asks_for_no_merge() {
     }
 }
 
+/// The copy of a sprint on its branch is no other sprint.
+#[test]
+fn a_plan_typed_in_its_own_worktree_goes_on_with_its_run() {
+    for typed in [&["demo"][..], &["demo/SPRINT.yaml"], &[]] {
+        let scratch = project(", cleanup: never");
+        assert_eq!(scratch.run(&["--once"]).exit, 5);
+        let folder = if typed.is_empty() {
+            "trees/demo/demo"
+        } else {
+            TREE
+        };
+        let agent = ["--agent", WORK, "--verdict", "exit-status"];
+        let args = [&["run"], typed, &agent].concat();
+        let said = Running::start(scratch.command_in(folder, &args)).end();
+        let what = format!("{typed:?}: {}", said.err);
+        assert_eq!(said.exit, 0, "{what}");
+        assert!(
+            said.err.contains("going on with run `2026-01-15_demo`"),
+            "{what}"
+        );
+        assert_eq!(commits(&scratch, BRANCH), "one\ntwo\n", "{what}");
+        assert_eq!(scratch.progress("status").as_deref(), Some("completed"));
+        assert!(!scratch.has("trees/demo/demo/PROGRESS.yaml"), "{what}");
+        let kinds = scratch.event_kinds();
+        let planned = kinds.iter().filter(|kind| *kind == "run-planned").count();
+        assert_eq!(planned, 1, "{what}");
+        // So does every other command that takes a plan.
+        let status = Running::start(scratch.command_in(TREE, &["status", "demo"])).end();
+        assert_eq!(status.exit, 0, "{}", status.err);
+    }
+}
+
 #[test]
 fn two_sprints_work_side_by_side_in_their_worktrees() {
     let scratch = project_with(

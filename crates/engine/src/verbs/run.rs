@@ -129,7 +129,7 @@ pub fn run(
     request: &Request,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<Answer, Failure> {
-    let target = find(world, request)?;
+    let target = out_of_worktree(world, find(world, request)?, tell)?;
     let config = Config::load(&target.project)?;
     let world = &world.knowing(&config);
     let remembered = remembered::fill_in(world, request, &target)?;
@@ -545,6 +545,42 @@ fn find(world: &World, request: &Request) -> Result<Found, Failure> {
             format!("{} holds no plan", sprint.shown.display()),
         )
         .hint("a plan is a folder with a SPRINT.yaml, a prd.json, or a task file with criteria")),
+    }
+}
+
+/// The plan that was found, or the one whose copy it is: a run is not begun again
+/// in the worktree in which it is worked on.
+fn out_of_worktree(
+    world: &World,
+    found: Found,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Found, Failure> {
+    let path = match &found.what {
+        What::Sprint(sprint) => &sprint.folder,
+        What::File(file) => &file.file,
+        What::Run(_) => return Ok(found),
+    };
+    if found.project.root.starts_with(&found.project.work_tree) {
+        return Ok(found);
+    }
+    let Some(session) = Session::read(world, &found.project.root)? else {
+        return Ok(found);
+    };
+    let runs = session.runs()?;
+    let Some(row) = worktree::run_of_copy(&session.project, &runs, path) else {
+        return Ok(found);
+    };
+    tell(Notice::Said(&format!(
+        "this worktree is that of run `{0}`: going on with run `{0}`",
+        row.name
+    )));
+    let path = session.project.absolute(&row.source);
+    match path.is_dir() {
+        true => Ok(Found::sprint(world, sprint_path(world, &path)?)),
+        false => Ok(PlanPath::at(world, &path).map_or_else(
+            || Found::run(session.project, row.name.clone()),
+            |file| Found::file(world, file),
+        )),
     }
 }
 
