@@ -157,9 +157,9 @@ impl<'w> Session<'w> {
         let rows = (run != RunId::PROJECT).then(|| self.load(&[Need::Run(run)]));
         let rows = rows.and_then(Result::ok);
         let row = rows.as_ref().and_then(|rows| rows.tables.run(run));
-        match row.filter(|row| row.target.is_some()) {
-            Some(row) => Facts {
-                checkout: git::checked_out(&self.project.of_run(row).work_tree),
+        match row.and_then(|row| worktree::checkout_of_run(&self.project, row)) {
+            Some(checkout) => Facts {
+                checkout: Some(checkout),
                 ..facts
             },
             None => facts,

@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::slice;
 use std::time::Duration;
 
+use piton_core::checkout::Checkout;
 use piton_core::lane::TargetRow;
 use piton_core::{Command, HolderKnown, ItemRow, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_format::{WorktreeCleanup, WorktreeSettings};
@@ -88,6 +89,21 @@ impl Project {
         }
         project
     }
+}
+
+/// What is checked out where a run is worked on: in its worktree, or, where there is
+/// none now, the tip of its branch. None where it is worked on in place, or its
+/// branch is gone: what that had is merged, or given up.
+pub(crate) fn checkout_of_run(project: &Project, row: &RunRow) -> Option<Checkout> {
+    let target = row.target.as_deref()?;
+    let there = worktree_path(project, target);
+    let there = there.and_then(|path| git::checked_out(&path));
+    there.or_else(|| {
+        Some(Checkout {
+            branch: Some(target.branch.clone()),
+            commit: Some(git::tip_of(&project.root, &target.branch)?),
+        })
+    })
 }
 
 /// The last run whose plan has its copy at `path`, in the worktree of the run.

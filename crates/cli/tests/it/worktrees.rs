@@ -508,6 +508,26 @@ fn a_plan_typed_in_its_own_worktree_goes_on_with_its_run() {
     }
 }
 
+/// Without its folder, the branch of a run is at the tip that git knows.
+#[test]
+fn what_a_person_does_without_the_folder_belongs_to_the_branch_of_the_run() {
+    let scratch = project(", cleanup: never");
+    assert_eq!(scratch.run(&["--once"]).exit, 5);
+    let tip = scratch.git(&["rev-parse", BRANCH]);
+    fine(&scratch.piton(&["plan", "clean", "demo"]));
+    assert!(!scratch.has(TREE));
+    let file = scratch.read("demo/PROGRESS.yaml");
+    let file = file.replacen("status: pending", "status: completed", 1);
+    scratch.write("demo/PROGRESS.yaml", &file);
+    fine(&scratch.piton(&["files", "sync"]));
+    let events = scratch.piton(&["journal", "export"]).out;
+    let done = events
+        .lines()
+        .rfind(|line| line.contains("\"item-moved\"") && line.contains("\"done\""));
+    let done = done.expect("two is done");
+    assert!(done.contains(BRANCH) && done.contains(tip.trim()), "{done}");
+}
+
 #[test]
 fn two_sprints_work_side_by_side_in_their_worktrees() {
     let scratch = project_with(
