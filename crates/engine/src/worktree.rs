@@ -302,6 +302,9 @@ impl WorktreeOrder {
     fn find(&self, project: &Project) -> Result<WorktreeFound, Failure> {
         let (branch, path) = (&self.target.branch, &self.path);
         let all = git::worktrees(&project.work_tree)?;
+        if !self.is_recorded {
+            self.refuse_place(project, &all)?;
+        }
         let is_main = |tree: &Worktree| all.first() == Some(tree);
         let of_branch = all.iter().find(|tree| tree.branch.as_ref() == Some(branch));
         let at_path = all.iter().find(|tree| tree.path == *path);
@@ -338,6 +341,40 @@ impl WorktreeOrder {
             )));
         }
         self.find_branch(project)
+    }
+
+    /// Refuses a place at which no worktree is made, whatever is there now. One
+    /// that a person made is used wherever it is.
+    fn refuse_place(&self, project: &Project, all: &[Worktree]) -> Result<(), Failure> {
+        let path = &self.path;
+        let Some((main, linked)) = all.split_first() else {
+            return Ok(());
+        };
+        if linked.iter().any(|tree| tree.path == *path) {
+            return Ok(());
+        }
+        let holds = |folder: &Path| folder.starts_with(path);
+        let of_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+        let what = if holds(&project.root) || holds(&main.path) {
+            Some("which holds the project".to_owned())
+        } else if path.components().any(of_git) {
+            Some("which is a folder of git".to_owned())
+        } else {
+            around(all, path).and_then(|(tree, inner)| {
+                let is_in = |folder: &&Path| !folder.as_os_str().is_empty();
+                let tracked = std::iter::once(inner).chain(inner.parent().filter(is_in));
+                let tracked = tracked.into_iter().find(|path| git::tracks_any(tree, path));
+                let tracked = tracked.filter(|_| !git::ignores_folder(tree, inner));
+                tracked.map(|path| format!("and git tracks files in {}", path.display()))
+            })
+        };
+        match what {
+            Some(what) => Err(self.taken(format!(
+                "`path` under `worktree` in the plan names {}, {what}",
+                path.display()
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// The worktree of the branch, at its place.
@@ -504,6 +541,9 @@ impl WorktreeOrder {
 
     fn make(&self, project: &Project, found: WorktreeFound, by: &By<'_>) -> Result<(), Failure> {
         let (tree, path) = (&project.work_tree, &self.path);
+        if let Some((around, inner)) = around(&git::worktrees(tree)?, path) {
+            git::exclude_worktree(around, inner)?;
+        }
         let branch = &*self.target.branch;
         match found {
             WorktreeFound::Whole => Ok(()),
@@ -526,6 +566,14 @@ impl WorktreeOrder {
             }
         }
     }
+}
+
+/// The work tree in which a folder lies that is another one, or is to be, and where.
+fn around<'t>(all: &'t [Worktree], path: &'t Path) -> Option<(&'t Path, &'t Path)> {
+    let trees = all.iter().map(|tree| tree.path.as_path());
+    let around = trees.filter(|tree| path.starts_with(tree) && path != *tree);
+    let nearest = around.max_by_key(|tree| tree.components().count())?;
+    Some((nearest, path.strip_prefix(nearest).ok()?))
 }
 
 /// The target of a run that has none yet: it begins at what is checked out.
@@ -703,7 +751,13 @@ pub(crate) fn remove(
         }
     }
     fail::point("worktree.before-remove");
-    removed(git::remove_worktree(&project.root, &path)?.err())
+    let stays = git::remove_worktree(&project.root, &path)?.err();
+    if stays.is_none()
+        && let Some((around, inner)) = around(&git::worktrees(&project.root)?, &path)
+    {
+        git::drop_exclusion(around, inner)?;
+    }
+    removed(stays)
 }
 
 /// Whether the worktree of a run that is not worked on is to be removed now.

@@ -103,6 +103,66 @@ fn piton_commits_there_and_checks_run_there() {
     assert!(at("run-targeted") < at("attempt-started"), "{kinds:?}");
 }
 
+/// A place where no worktree can be, and what is said to it.
+#[test]
+fn a_place_that_is_no_place_for_a_worktree_is_refused_in_words() {
+    for (path, words) in [
+        (".", "SPRINT.yaml:"),
+        (".git/x", "SPRINT.yaml:"),
+        (
+            "SCRATCH",
+            "SCRATCH, which holds the project [worktree.taken]",
+        ),
+        ("SCRATCH/.git/x", "SPRINT.yaml:"),
+        (
+            "SCRATCH/src",
+            "and git tracks files in src [worktree.taken]",
+        ),
+        (
+            "SCRATCH/src/x",
+            "and git tracks files in src [worktree.taken]",
+        ),
+        ("src/x", "and git tracks files in src [worktree.taken]"),
+    ] {
+        let scratch = project("");
+        scratch.write("src/main", "");
+        scratch.git(&["add", "src"]);
+        scratch.git(&["commit", "-qm", "src"]);
+        std::fs::remove_dir_all(scratch.path().join("src")).expect("removed");
+        let at = path.replace("SCRATCH", &scratch.path().to_string_lossy());
+        let sprint = scratch.read("demo/SPRINT.yaml").replace(TREE, &at);
+        scratch.write("demo/SPRINT.yaml", &sprint);
+        let said = scratch.run(&[]);
+        let shown = said.shown(&scratch);
+        assert_ne!(said.exit, 0, "{path}: {shown}");
+        assert!(
+            shown.contains(words) && shown.contains("path"),
+            "{path}: {shown}"
+        );
+        assert!(!scratch.has(".piton"), "{path}: {shown}");
+    }
+}
+
+/// Else the next `git add --all` of a person or an agent stages it as a submodule.
+#[test]
+fn a_worktree_inside_of_the_repository_is_excluded_from_it_while_it_is_there() {
+    let scratch = project(", cleanup: never");
+    scratch.write(".gitignore", "");
+    let sprint = scratch.read("demo/SPRINT.yaml");
+    scratch.write("demo/SPRINT.yaml", &sprint.replace(TREE, "'tree [one]'"));
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "-qm", "no longer ignored"]);
+    scratch.write(".git/info/exclude", "# mine\n*.mine");
+    fine(&scratch.run(&[]));
+    assert!(scratch.has("tree [one]/made"));
+    scratch.git(&["add", "--all"]);
+    let staged = scratch.git(&["diff", "--cached", "--name-only"]);
+    assert_eq!(staged, "demo/PROGRESS.yaml\n");
+    fine(&scratch.piton(&["plan", "clean", "demo"]));
+    assert!(!scratch.has("tree [one]"));
+    assert_eq!(scratch.read(".git/info/exclude"), "# mine\n*.mine\n");
+}
+
 /// What is there before a run begins, and what is said to it: none where it runs.
 const FOUND: &[(&str, &str, Option<&str>)] = &[
     ("nothing", "true", None),

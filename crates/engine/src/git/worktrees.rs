@@ -1,8 +1,12 @@
 //! The work trees of a repository: which there are, and one more or less.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::checked_out::{common_dir, git_dir};
 use super::{By, Failure, Said, change, git, last_line, tip_of};
+use crate::failure::unwritable;
 
 /// A work tree of a repository, the main one among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +48,10 @@ pub fn check_branch_name(work_tree: &Path, branch: &str) -> Result<(), Failure> 
             .hint("name another `branch` under `worktree` in the plan"))
     };
     let full = format!("refs/heads/{branch}");
-    if branch.starts_with('-') || !git(work_tree, &["check-ref-format", &full])?.ok {
+    if branch.starts_with('-')
+        || branch == "HEAD"
+        || !git(work_tree, &["check-ref-format", &full])?.ok
+    {
         return refused(format!("`{branch}` is no name of a branch"));
     }
     // A branch is a file, and a file is no folder.
@@ -154,6 +161,90 @@ pub fn remove_worktree(work_tree: &Path, path: &Path) -> Result<Result<(), Strin
     } else {
         Err(last_line(&said))
     })
+}
+
+/// Whether git tracks anything at a path in a work tree, or below it. Not where git
+/// cannot say.
+#[must_use]
+pub fn tracks_any(work_tree: &Path, path: &Path) -> bool {
+    let path = path.to_string_lossy();
+    let args = ["--literal-pathspecs", "ls-files", "--", &path];
+    git(work_tree, &args).is_ok_and(|said| said.ok && !said.out.is_empty())
+}
+
+/// Whether git ignores a folder in a work tree, also one that is not there yet.
+#[must_use]
+pub fn ignores_folder(work_tree: &Path, folder: &Path) -> bool {
+    let folder = format!("{}/", folder.to_string_lossy());
+    let args = ["check-ignore", "--quiet", "--", &folder];
+    git(work_tree, &args).is_ok_and(|said| said.ok)
+}
+
+/// The comment before the pattern of a worktree that piton made.
+const EXCLUDED: &str = "# a worktree of piton";
+
+/// Has git ignore a worktree inside of another one, by `info/exclude` of the
+/// repository: with all files added it would be committed as a submodule.
+///
+/// # Errors
+///
+/// When the file cannot be read or written.
+pub fn exclude_worktree(work_tree: &Path, inner: &Path) -> Result<(), Failure> {
+    let Some(file) = exclude_file(work_tree).filter(|_| !ignores_folder(work_tree, inner)) else {
+        return Ok(());
+    };
+    let mut text = read_excluded(&file)?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(&format!("{EXCLUDED}\n{}\n", pattern_of(inner)));
+    write_excluded(&file, &text)
+}
+
+/// Takes out again what [`exclude_worktree`] wrote, and nothing else.
+///
+/// # Errors
+///
+/// When the file cannot be read or written.
+pub fn drop_exclusion(work_tree: &Path, inner: &Path) -> Result<(), Failure> {
+    let Some(file) = exclude_file(work_tree) else {
+        return Ok(());
+    };
+    let text = read_excluded(&file)?;
+    let written = format!("{EXCLUDED}\n{}\n", pattern_of(inner));
+    match text.contains(&written) {
+        true => write_excluded(&file, &text.replacen(&written, "", 1)),
+        false => Ok(()),
+    }
+}
+
+fn exclude_file(work_tree: &Path) -> Option<PathBuf> {
+    git_dir(work_tree).map(|folder| common_dir(&folder).join("info/exclude"))
+}
+
+fn read_excluded(file: &Path) -> Result<String, Failure> {
+    match fs::read_to_string(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        read => read.map_err(|error| unwritable(file, error)),
+    }
+}
+
+fn write_excluded(file: &Path, text: &str) -> Result<(), Failure> {
+    let folder = file.parent().unwrap_or(file);
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(file, text));
+    written.map_err(|error| unwritable(file, error))
+}
+
+/// A folder as a pattern of git that fits nothing else.
+fn pattern_of(inner: &Path) -> String {
+    let mut pattern = String::from("/");
+    for c in inner.to_string_lossy().chars() {
+        if matches!(c, '*' | '?' | '[' | ']' | '\\' | ' ') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern + "/"
 }
 
 /// Whether the history of `onto` has all of a branch. Not where git cannot say.

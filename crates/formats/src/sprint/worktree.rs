@@ -61,10 +61,33 @@ pub(super) fn check_sprint(root: &Node, report: &mut Report<'_>) {
                 "WORKTREE_EMPTY_PATH",
                 "path",
                 "the path is empty",
-                "name a folder, or leave `path` out for `../{sprint-id}-worktree`",
+                PATH_HINT,
             );
+        } else if let Some(what) = path.and_then(unfit_path) {
+            let message = format!("the path names {what}");
+            worktree.error("WORKTREE_INVALID_PATH", "path", message, PATH_HINT);
         }
     });
+}
+
+const PATH_HINT: &str =
+    "name a folder of its own, or leave `path` out for `../{sprint-id}-worktree`";
+
+/// What a path names that can be no worktree, seen from the folder of the project.
+fn unfit_path(path: &str) -> Option<&'static str> {
+    let mut folders = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if folders.last().is_some_and(|last| *last != "..") => {
+                folders.pop();
+            }
+            part if part.eq_ignore_ascii_case(".git") => return Some("a folder of git"),
+            part => folders.push(part),
+        }
+    }
+    let holds_project = folders.iter().all(|part| *part == "..");
+    holds_project.then_some("a folder that holds the project")
 }
 
 /// Checks the `worktree` of a workflow.
@@ -123,15 +146,18 @@ fn is_branch_name(branch: &str) -> bool {
     let name = without_placeholders(branch);
     let bad_char = |c: char| {
         c.is_whitespace()
+            || c.is_control()
             || matches!(
                 c,
                 '~' | '^' | ':' | '?' | '*' | '[' | ']' | '\\' | '@' | '{' | '}'
             )
     };
+    let bad_part = |part: &str| part.starts_with('.') || part.ends_with(".lock");
     !name.is_empty()
+        && name != "HEAD"
         && !name.starts_with(['/', '-'])
-        && !name.ends_with('/')
-        && !name.ends_with(".lock")
+        && !name.ends_with(['/', '.'])
+        && !name.split('/').any(bad_part)
         && !name.contains("//")
         && !name.contains("..")
         && !name.contains(bad_char)
@@ -285,6 +311,7 @@ mod tests {
         }
         for bad in [
             "", "/a", "a/", "a//b", "-a", "a.lock", "a..b", "a b", "a~1", "a{b", "a@b", "{}",
+            "HEAD", ".a", "a/.b", "a.lock/b", "a.", "a\u{7f}b",
         ] {
             assert!(!is_branch_name(bad), "{bad}");
         }

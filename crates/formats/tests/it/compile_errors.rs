@@ -449,7 +449,21 @@ fn a_worktree_that_cannot_be_made() {
             "branch: a..b",
             "INVALID_BRANCH_NAME SPRINT.yaml:5:35 worktree.branch",
         ),
+        (
+            "branch: HEAD",
+            "INVALID_BRANCH_NAME SPRINT.yaml:5:35 worktree.branch",
+        ),
+        (
+            "branch: a/.b",
+            "INVALID_BRANCH_NAME SPRINT.yaml:5:35 worktree.branch",
+        ),
         ("path: 5", "INVALID_PATH SPRINT.yaml:5:33 worktree.path"),
+        ("path: .", "INVALID_PATH SPRINT.yaml:5:33 worktree.path"),
+        ("path: a/..", "INVALID_PATH SPRINT.yaml:5:33 worktree.path"),
+        (
+            "path: .git/x",
+            "INVALID_PATH SPRINT.yaml:5:33 worktree.path",
+        ),
         ("path: ''", "EMPTY_PATH SPRINT.yaml:5:33 worktree.path"),
         (
             "cleanup: 5",
