@@ -105,6 +105,7 @@ pub const CODES: &[(&str, Exit)] = &[
     ("worktree.dirty", Exit::No),
     ("worktree.failed", Exit::Fault),
     ("worktree.gone", Exit::No),
+    ("worktree.in_use", Exit::No),
     ("worktree.locked", Exit::No),
     ("worktree.taken", Exit::No),
 ];

@@ -371,6 +371,24 @@ pub fn ignored(work_tree: &Path) -> Result<Vec<String>, Failure> {
     Ok(ignored.map(str::to_owned).collect())
 }
 
+/// Each file that git ignores in a work tree.
+///
+/// # Errors
+///
+/// When git cannot be started, or this is no work tree.
+pub fn ignored_files(work_tree: &Path) -> Result<Vec<String>, Failure> {
+    let args = [
+        "ls-files",
+        "-z",
+        "--others",
+        "--ignored",
+        "--exclude-standard",
+    ];
+    let said = git(work_tree, &args)?;
+    let names = said.out.split('\0').filter(|name| !name.is_empty());
+    Ok(names.map(str::to_owned).collect())
+}
+
 fn changes_but(work_tree: &Path, specs: &[String]) -> Result<Vec<String>, Failure> {
     let mut args = vec!["status", "--porcelain", "--untracked-files=all", "--"];
     args.extend(specs.iter().map(String::as_str));

@@ -33,6 +33,9 @@ pub(crate) const KEY: &str = "worktree";
 /// Most files that are named as changed.
 const NAMED_MAX: usize = 5;
 
+/// Most ignored files that are named as they go.
+const IGNORED_NAMED_MAX: usize = 3;
+
 /// Where the work of a run goes, and what to type to look at it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkPlace {
@@ -391,7 +394,7 @@ impl WorktreeOrder {
         if !self.is_recorded {
             let changes = git::changes(&self.path, &[])?;
             if !changes.is_empty() {
-                let (path, changes) = (self.path.display(), named(&changes));
+                let (path, changes) = (self.path.display(), named(&changes, NAMED_MAX));
                 return Err(Failure::new(
                     "worktree.dirty",
                     format!("the worktree {path} has changes that are not committed: {changes}"),
@@ -608,9 +611,9 @@ fn new_target(project: &Project, wanted: WorktreeSettings) -> Result<TargetRow, 
     })
 }
 
-fn named(files: &[String]) -> String {
-    let shown = files[..files.len().min(NAMED_MAX)].join(", ");
-    match files.len().saturating_sub(NAMED_MAX) {
+fn named(files: &[String], max: usize) -> String {
+    let shown = files[..files.len().min(max)].join(", ");
+    match files.len().saturating_sub(max) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
@@ -653,38 +656,45 @@ pub(crate) fn clean_up(
         row.state == RunState::Done && path.is_some()
     });
     for row in done {
-        match remove(session, row, occasion) {
+        match remove(session, row, occasion, tell) {
             // Who works on something else is not told again and again.
-            Ok(Some(removed)) if removed.stays.is_some() && occasion == Occasion::Write => {}
-            Ok(Some(removed)) => removed.tell(tell),
+            Ok(Some(Removal::Stays(_))) if occasion == Occasion::Write => {}
+            Ok(Some(removal)) => removal.tell(tell),
             Ok(None) => {}
             Err(failure) => tell(Notice::Warning(&failure.to_string())),
         }
     }
 }
 
-/// What came of removing a worktree.
+/// A worktree that was removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RemovedWorktree {
     /// The folder.
     pub path: PathBuf,
     /// The branch, which stays.
     pub branch: String,
-    /// Why it is still there; none where it is gone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stays: Option<String>,
+    /// The files that git ignores and that went with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
 }
 
-impl RemovedWorktree {
+/// What came of removing a worktree.
+#[derive(Debug)]
+pub(crate) enum Removal {
+    /// It is gone.
+    Removed(RemovedWorktree),
+    /// It stays, and why.
+    Stays(Failure),
+}
+
+impl Removal {
     fn tell(&self, tell: &mut dyn FnMut(Notice<'_>)) {
-        let (path, branch) = (self.path.display(), &self.branch);
-        match &self.stays {
-            None => tell(Notice::Said(&format!(
-                "removed the worktree {path}; its work is on the branch {branch}"
+        match self {
+            Self::Removed(RemovedWorktree { path, branch, .. }) => tell(Notice::Said(&format!(
+                "removed the worktree {}; its work is on the branch {branch}",
+                path.display()
             ))),
-            Some(why) => tell(Notice::Warning(&format!(
-                "the worktree {path} stays: {why}"
-            ))),
+            Self::Stays(why) => tell(Notice::Warning(&why.to_string())),
         }
     }
 }
@@ -699,7 +709,8 @@ pub(crate) fn remove(
     session: &Session<'_>,
     row: &RunRow,
     occasion: Occasion,
-) -> Result<Option<RemovedWorktree>, Failure> {
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Option<Removal>, Failure> {
     let project = &session.project;
     let Some(target) = row.target.as_deref() else {
         return Ok(None);
@@ -708,56 +719,124 @@ pub(crate) fn remove(
     else {
         return Ok(None);
     };
-    let there = project.of_run(row);
-    let is_free = run_lock::is_free(project, row) && run_lock::runner_in(&there, None).is_none();
-    if !is_free || !is_time(project, row, occasion) {
+    let is_used = in_use(session, row, &path);
+    if !is_time(project, row, occasion) || (is_used.is_some() && occasion != Occasion::Asked) {
         return Ok(None);
     }
-    let removed = |stays: Option<String>| {
-        Ok(Some(RemovedWorktree {
-            path: path.clone(),
-            branch: target.branch.clone(),
-            stays,
-        }))
-    };
-    if session.world.cwd.starts_with(&path) {
-        return removed(Some("it is the present folder".to_owned()));
+    if let Some(why) = is_used {
+        return Ok(Some(Removal::Stays(why)));
     }
-    let here = git::checked_out(&path).and_then(|here| here.branch);
-    if here.as_ref() != Some(&target.branch) {
-        return removed(Some(format!(
-            "`{}` is not checked out there",
-            target.branch
+    if let Some(why) = kept_for(session, &path, target, occasion)? {
+        return Ok(Some(Removal::Stays(why)));
+    }
+    let ignored = git::ignored_files(&path)?;
+    if !ignored.is_empty() {
+        let (files, goes) = match ignored.len() {
+            1 => ("1 file", "goes"),
+            _ => (&*format!("{} files", ignored.len()), "go"),
+        };
+        tell(Notice::Said(&format!(
+            "{files} that git ignores {goes} with the worktree {}: {}",
+            path.display(),
+            named(&ignored, IGNORED_NAMED_MAX)
         )));
-    }
-    let changes = git::changes(&path, &[])?;
-    if !changes.is_empty() {
-        return removed(Some(format!(
-            "it has changes that are not committed: {}",
-            named(&changes)
-        )));
-    }
-    // What git ignores is in no commit, and goes with the folder.
-    if occasion != Occasion::Asked {
-        if target.was_there {
-            return removed(Some("it was there before the run".to_owned()));
-        }
-        let ignored = git::ignored(&path)?;
-        if !ignored.is_empty() {
-            return removed(Some(format!(
-                "it holds files that git ignores: {}",
-                named(&ignored)
-            )));
-        }
     }
     fail::point("worktree.before-remove");
-    let stays = git::remove_worktree(&project.root, &path)?.err();
-    if stays.is_none()
-        && let Some((around, inner)) = around(&git::worktrees(&project.root)?, &path)
-    {
+    if let Err(why) = git::remove_worktree(&project.root, &path)? {
+        return Ok(Some(Removal::Stays(stays(&path, "worktree.failed", &why))));
+    }
+    if let Some((around, inner)) = around(&git::worktrees(&project.root)?, &path) {
         git::drop_exclusion(around, inner)?;
     }
-    removed(stays)
+    Ok(Some(Removal::Removed(RemovedWorktree {
+        path,
+        branch: target.branch.clone(),
+        ignored,
+    })))
+}
+
+/// Why a worktree stays where it is.
+fn stays(path: &Path, code: &'static str, why: &str) -> Failure {
+    let hint = format!(
+        "look at it with `git -C {} status`, and type it again",
+        quote(&path.to_string_lossy())
+    );
+    let path = path.display();
+    Failure::new(code, format!("the worktree {path} stays: {why}")).hint(hint)
+}
+
+/// Who is at work in the worktree of a run, or just there.
+fn in_use(session: &Session<'_>, row: &RunRow, path: &Path) -> Option<Failure> {
+    let stays = |why: &str| stays(path, "worktree.in_use", why);
+    if let Some(other) = run_lock::runner_in(&session.project.of_run(row), None) {
+        let name = quote(&other.run);
+        let why = format!("run `{}` is at work in it", other.run);
+        return Some(stays(&why).hint(format!(
+            "wait for it with `piton status {name} --watch`, or stop it with `piton stop {name}`, and type it again"
+        )));
+    }
+    if !run_lock::is_free(&session.project, row) {
+        let why = "what its last runner started is still at work";
+        return Some(stays(why).hint("see what that is with `piton status`, and type it again"));
+    }
+    session.world.cwd.starts_with(path).then(|| {
+        stays("it is the present folder").hint(format!(
+            "`cd {}`, and type it again",
+            quote(&session.project.root.to_string_lossy())
+        ))
+    })
+}
+
+/// What would be lost with a worktree, or keeps git from removing it.
+fn kept_for(
+    session: &Session<'_>,
+    path: &Path,
+    target: &TargetRow,
+    occasion: Occasion,
+) -> Result<Option<Failure>, Failure> {
+    let quoted = quote(&path.to_string_lossy()).into_owned();
+    let here = git::checked_out(path).and_then(|here| here.branch);
+    if here.as_ref() != Some(&target.branch) {
+        let why = format!("`{}` is not checked out there", target.branch);
+        return Ok(Some(stays(path, "worktree.taken", &why).hint(format!(
+            "end what is under way there, then `git -C {quoted} switch {}`, and type it again",
+            quote(&target.branch)
+        ))));
+    }
+    let all = git::worktrees(&session.project.root)?;
+    let tree = all.into_iter().find(|tree| tree.path == path);
+    if let Some(lock) = tree.and_then(|tree| tree.locked) {
+        let why = match &*lock {
+            "" => "it is locked".to_owned(),
+            lock => format!("it is locked: {lock}"),
+        };
+        return Ok(Some(stays(path, "worktree.locked", &why).hint(format!(
+            "`git worktree unlock {quoted}`, and type it again"
+        ))));
+    }
+    let changes = git::changes(path, &[])?;
+    if !changes.is_empty() {
+        let changes = named(&changes, NAMED_MAX);
+        let why = format!("it has changes that are not committed: {changes}");
+        return Ok(Some(stays(path, "worktree.dirty", &why).hint(format!(
+            "look at it with `git -C {quoted} status`, commit what is to be kept, and type it again"
+        ))));
+    }
+    if occasion == Occasion::Asked {
+        return Ok(None);
+    }
+    if target.was_there {
+        let why = "it was there before the run";
+        return Ok(Some(stays(path, "worktree.taken", why)));
+    }
+    // What git ignores is in no commit, and goes with the folder.
+    let ignored = git::ignored(path)?;
+    if ignored.is_empty() {
+        return Ok(None);
+    }
+    let ignored = named(&ignored, NAMED_MAX);
+    let why = format!("it holds files that git ignores: {ignored}");
+    Ok(Some(stays(path, "worktree.dirty", &why)))
 }
 
 /// Whether the worktree of a run that is not worked on is to be removed now.

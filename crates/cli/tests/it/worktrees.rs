@@ -324,6 +324,68 @@ fn a_worktree_with_changes_stays_and_is_named() {
     assert!(!scratch.has(TREE));
 }
 
+/// What keeps a finished run's worktree, its code, and what to type.
+const STAYS: &[(&str, &str, &str)] = &[
+    (
+        "touch trees/demo/x",
+        "it has changes that are not committed: x [worktree.dirty]",
+        "commit what is to be kept",
+    ),
+    (
+        "git -C trees/demo switch -qc other",
+        "`sprint/demo` is not checked out there [worktree.taken]",
+        "switch sprint/demo`",
+    ),
+    (
+        "git worktree lock --reason 'on a stick' trees/demo",
+        "it is locked: on a stick [worktree.locked]",
+        "git worktree unlock SCRATCH/trees/demo`",
+    ),
+    (
+        "true",
+        "it is the present folder [worktree.in_use]",
+        "`cd SCRATCH`",
+    ),
+];
+
+#[test]
+fn what_keeps_a_worktree_has_its_own_code_and_way_on() {
+    for (done_by, words, way_on) in STAYS {
+        let scratch = project(", cleanup: never");
+        fine(&scratch.run(&[]));
+        scratch.write("do.sh", done_by);
+        let done = scratch.shell("do.sh").status().expect("sh starts");
+        assert!(done.success(), "{done_by}");
+        let folder = if *done_by == "true" { TREE } else { "." };
+        let said = Running::start(scratch.command_in(folder, &["plan", "clean", DEMO])).end();
+        let shown = said.shown(&scratch);
+        assert_eq!(said.exit, 1, "{done_by}: {shown}");
+        assert!(shown.contains(words), "{done_by}: {shown}");
+        assert!(shown.contains(way_on), "{done_by}: {shown}");
+        assert!(!shown.contains("force") && !shown.contains("-f"), "{shown}");
+        assert!(scratch.has(TREE), "{done_by}");
+    }
+}
+
+#[test]
+fn ignored_files_are_counted_and_named_before_they_go() {
+    let scratch = project(", cleanup: never");
+    scratch.write(".gitignore", "/trees/\n*.env\n/built/\n");
+    scratch.git(&["commit", "-qam", "ignore"]);
+    fine(&scratch.run(&[]));
+    for file in ["a.env", "b.env", "built/c", "built/d"] {
+        scratch.write(&format!("{TREE}/{file}"), "");
+    }
+    let said = scratch.piton(&["plan", "clean", "demo"]);
+    fine(&said);
+    let words = format!(
+        "4 files that git ignores go with the worktree {}: a.env, b.env, built/c and 1 more",
+        tree(&scratch).display()
+    );
+    let (named, removed) = (said.err.find(&words), said.err.find("removed the worktree"));
+    assert!(named.is_some() && named < removed, "{}", said.err);
+}
+
 fn dies(scratch: &Scratch, failpoint: &str) {
     let mut command = scratch.command(RUN);
     command.env("PITON_FAILPOINT", failpoint);

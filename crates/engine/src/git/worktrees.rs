@@ -159,8 +159,20 @@ pub fn remove_worktree(work_tree: &Path, path: &Path) -> Result<Result<(), Strin
     Ok(if said.ok {
         Ok(())
     } else {
-        Err(last_line(&said))
+        Err(without_advice(&last_line(&said)))
     })
+}
+
+/// What git says without what it advises: to use force.
+fn without_advice(said: &str) -> String {
+    let parts = said.split_inclusive([',', ';']);
+    let plain = parts.take_while(|part| !part.contains("force") && !part.contains(" -f"));
+    let plain: String = plain.collect();
+    let plain = plain.trim_end_matches([',', ';', ' ']);
+    match plain {
+        "" => "git does not remove it".to_owned(),
+        plain => plain.to_owned(),
+    }
 }
 
 /// Whether git tracks anything at a path in a work tree, or below it. Not where git
@@ -264,6 +276,23 @@ fn failed(what: &str, said: &Said) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_is_advised_to_use_force() {
+        for (said, plain) in [
+            (
+                "fatal: 'x' contains modified or untracked files, use --force to delete it",
+                "fatal: 'x' contains modified or untracked files",
+            ),
+            (
+                "use 'remove -f -f' to override or unlock first",
+                "git does not remove it",
+            ),
+            ("fatal: validation failed", "fatal: validation failed"),
+        ] {
+            assert_eq!(without_advice(said), plain);
+        }
+    }
 
     #[test]
     fn worktrees_are_read_with_branch_and_lock() {

@@ -7,8 +7,7 @@ use crate::failure::Failure;
 use crate::run_lock;
 use crate::runner;
 use crate::session::{Session, no_runs};
-use crate::shell::quote;
-use crate::worktree::{self, Occasion, RemovedWorktree};
+use crate::worktree::{self, Occasion, Removal, RemovedWorktree};
 use crate::world::World;
 
 /// Removes the worktree of a run that is not worked on; none where it has none.
@@ -36,19 +35,9 @@ pub fn clean(
     // What a dead runner left may still work there.
     let grace = Config::load(&session.project)?.agent.limits().grace;
     runner::clear_up(&session, row.id, grace, told)?;
-    let Some(removed) = worktree::remove(&session, &row, Occasion::Asked)? else {
-        return Ok(None);
-    };
-    let Some(why) = &removed.stays else {
-        return Ok(Some(removed));
-    };
-    let path = removed.path.to_string_lossy();
-    Err(Failure::new(
-        "worktree.dirty",
-        format!("the worktree {path} stays: {why}"),
-    )
-    .hint(format!(
-        "look at it with `git -C {} status`, commit what is to be kept, and type it again",
-        quote(&path)
-    )))
+    match worktree::remove(&session, &row, Occasion::Asked, told)? {
+        Some(Removal::Removed(removed)) => Ok(Some(removed)),
+        Some(Removal::Stays(why)) => Err(why),
+        None => Ok(None),
+    }
 }
