@@ -51,9 +51,16 @@ pub struct WorkPlace {
     pub log: String,
     /// What to type to see what they change.
     pub diff: String,
-    /// What to type to land the work, on the branch that it began on.
+    /// What to type to land the work, on the branch that it began on; none where
+    /// nothing is committed that is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<String>,
+    /// Whether what was committed is on that branch.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
+    /// The files in the worktree whose changes are not committed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncommitted: Vec<String>,
 }
 
 impl WorkPlace {
@@ -62,18 +69,25 @@ impl WorkPlace {
     pub fn of_run(project: &Project, row: &RunRow) -> Option<Self> {
         let target = row.target.as_deref()?;
         // A branch that is gone was merged, or given up.
-        git::tip_of(&project.root, &target.branch)?;
+        let tip = git::tip_of(&project.root, &target.branch)?;
         let branch = quote(&target.branch);
         let is_there = |name: &&String| git::tip_of(&project.root, name).is_some();
         let onto = target.onto.as_ref().filter(is_there);
         let from = quote(onto.unwrap_or(&target.base));
+        let has_commits = tip != target.base;
+        let is_on = |onto: &String| git::is_merged(&project.root, &target.branch, onto);
+        let merged = has_commits && onto.is_some_and(is_on);
         let merge = onto.map(|_| format!("git merge {branch}"));
+        let path = worktree_path(project, target).filter(|path| path.join(".git").exists());
+        let changes = path.as_deref().map(|path| git::changes(path, &[]));
         Some(Self {
-            path: worktree_path(project, target).filter(|path| path.is_dir()),
+            path,
+            merged,
+            uncommitted: changes.and_then(Result::ok).unwrap_or_default(),
             onto: onto.cloned(),
             log: format!("git log {from}..{branch}"),
             diff: format!("git diff {from}...{branch}"),
-            merge,
+            merge: merge.filter(|_| has_commits && !merged),
             branch: target.branch.clone(),
         })
     }

@@ -386,6 +386,48 @@ fn ignored_files_are_counted_and_named_before_they_go() {
     assert!(named.is_some() && named < removed, "{}", said.err);
 }
 
+#[test]
+fn only_what_is_committed_and_not_merged_is_said_to_be_landed() {
+    let scratch = project_with(
+        ", cleanup: never",
+        TWO,
+        "echo $PITON_ITEM >>made; echo fine",
+    );
+    let said = scratch.run(&[]);
+    fine(&said);
+    assert!(
+        !said.err.contains("land it"),
+        "nothing is committed: {}",
+        said.err
+    );
+    let words = format!(
+        "not committed there: made; commit it with `git -C {} commit`",
+        tree(&scratch).display()
+    );
+    assert!(said.err.contains(&words), "{}", said.err);
+    scratch.git(&["-C", TREE, "add", "made"]);
+    scratch.git(&["-C", TREE, "commit", "-qm", "made"]);
+    let shown = scratch.piton(&["status"]).out;
+    assert!(shown.contains("land it on main with `git merge"), "{shown}");
+    assert!(!shown.contains("not committed there"), "{shown}");
+    scratch.write("trees/demo/more", "");
+    let shown = scratch.piton(&["status"]).out;
+    assert!(shown.contains("not committed there: more"), "{shown}");
+    assert!(shown.contains("land it on main with `git merge"), "{shown}");
+    scratch.git(&["merge", "-q", BRANCH]);
+    let shown = scratch.piton(&["status"]).out;
+    assert!(
+        shown.contains("its commits are merged into main"),
+        "{shown}"
+    );
+    assert!(!shown.contains("land it"), "{shown}");
+    let place = &scratch.json(&["status"])["run"]["place"];
+    assert_eq!(
+        (&place["merged"], &place["merge"]),
+        (&true.into(), &serde_json::Value::Null)
+    );
+}
+
 fn dies(scratch: &Scratch, failpoint: &str) {
     let mut command = scratch.command(RUN);
     command.env("PITON_FAILPOINT", failpoint);
