@@ -40,7 +40,7 @@ pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 pub use self::user_name::user_name;
 pub use self::worktrees::{
-    HALF_MADE, NewWorktree, Worktree, add_worktree, check_branch_name, drop_exclusion,
+    HALF_MADE, NewWorktree, Worktree, add_worktree, check_branch_name, commit_has, drop_exclusion,
     exclude_worktree, finish_worktree, ignores_folder, is_merged, remove_worktree, tracks_any,
     worktrees,
 };

@@ -303,6 +303,42 @@ impl WorktreeOrder {
         }
     }
 
+    /// Refuses an agent whose program, by its path in the work tree, is not in the
+    /// worktree, or will not be.
+    ///
+    /// # Errors
+    ///
+    /// With the program that is missing.
+    pub(crate) fn refuse_without(&self, program: &str) -> Result<(), Failure> {
+        let (has, place) = match self.found {
+            WorktreeFound::Whole => (
+                self.path.join(program).exists(),
+                format!("the worktree {}", self.path.display()),
+            ),
+            WorktreeFound::Nothing => (
+                git::commit_has(&self.from, &self.target.base, program),
+                "the commit at which the worktree begins".to_owned(),
+            ),
+            WorktreeFound::Branch | WorktreeFound::Half | WorktreeFound::Record => (
+                git::commit_has(&self.from, &self.target.branch, program),
+                format!("the branch {}", self.target.branch),
+            ),
+        };
+        if has {
+            return Ok(());
+        }
+        let whole = self.from.join(program);
+        let whole: PathBuf = whole.components().collect();
+        Err(Failure::new(
+            "agent.cannot_start",
+            format!("the agent cannot be started: `{program}` is not in {place}"),
+        )
+        .hint(format!(
+            "commit it there, or name it by its whole path: `--agent {}`; nothing was started",
+            quote(&whole.to_string_lossy())
+        )))
+    }
+
     /// Whether nothing is to be made.
     pub(crate) fn is_whole(&self) -> bool {
         self.found == WorktreeFound::Whole

@@ -428,6 +428,32 @@ fn only_what_is_committed_and_not_merged_is_said_to_be_landed() {
     );
 }
 
+#[test]
+fn an_agent_that_will_not_be_in_the_worktree_is_refused_before_that_is_made() {
+    let scratch = project(", cleanup: never");
+    scratch.write("x.sh", "#!/bin/sh\necho fine");
+    let made = scratch.path().join("x.sh");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&made, mode).expect("it is there");
+    let typed =
+        |agent: &str| scratch.piton(&["run", "demo", "--agent", agent, "--verdict", "exit-status"]);
+    let said = typed("./x.sh --fast");
+    assert_eq!(said.exit, 7, "{}", said.err);
+    let words = "`./x.sh` is not in the commit at which the worktree begins [agent.cannot_start]";
+    assert!(said.err.contains(words), "{}", said.err);
+    let way_on = format!("--agent {}`", made.display());
+    assert!(said.err.contains(&way_on), "{}", said.err);
+    assert!(!scratch.has(TREE), "{}", said.err);
+    assert_eq!(scratch.git(&["branch", "--list", BRANCH]), "");
+    assert!(
+        !scratch
+            .event_kinds()
+            .iter()
+            .any(|kind| kind == "run-planned")
+    );
+    fine(&typed(&made.to_string_lossy()));
+}
+
 fn dies(scratch: &Scratch, failpoint: &str) {
     let mut command = scratch.command(RUN);
     command.env("PITON_FAILPOINT", failpoint);

@@ -5,9 +5,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use super::{Agent, Order};
+use super::{Agent, Launch, Order};
 use crate::failure::Failure;
 use crate::process::Program;
 use crate::shell;
@@ -37,18 +37,37 @@ pub fn check_program(
         path: own_path.map(|(_, path)| path.as_str()).or(at.path),
         ..at
     };
-    let program = match &launch.program {
-        Program::Shell(command) => shell::plain_program(command).map(str::to_owned),
-        Program::Args { program, .. } => agent
-            .program()
-            .or_else(|| Some(program.to_str()?.to_owned())),
-    };
+    let program = program_of(agent, &launch);
     match program.and_then(|program| why_missing(&program, at)) {
         Some(why) => Err(
             Failure::new("agent.cannot_start", format!("the agent cannot be started: {why}"))
                 .hint("name a program that is there: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; nothing was started"),
         ),
         None => Ok(()),
+    }
+}
+
+/// The program of an agent that its command line names by a path below the folder
+/// in which it is started; none where that cannot be seen.
+///
+/// # Errors
+///
+/// When the agent cannot be started for `order`.
+pub fn program_below(agent: &dyn Agent, order: &Order<'_>) -> Result<Option<String>, Failure> {
+    let program = program_of(agent, &agent.launch(order)?);
+    let is_below = |path: &Path| {
+        path.components()
+            .all(|part| matches!(part, Component::CurDir | Component::Normal(_)))
+    };
+    Ok(program.filter(|program| program.contains('/') && is_below(Path::new(program))))
+}
+
+fn program_of(agent: &dyn Agent, launch: &Launch) -> Option<String> {
+    match &launch.program {
+        Program::Shell(command) => shell::plain_program(command).map(str::to_owned),
+        Program::Args { program, .. } => agent
+            .program()
+            .or_else(|| Some(program.to_str()?.to_owned())),
     }
 }
 

@@ -184,6 +184,14 @@ pub fn tracks_any(work_tree: &Path, path: &Path) -> bool {
     git(work_tree, &args).is_ok_and(|said| said.ok && !said.out.is_empty())
 }
 
+/// Whether a commit has something at a path below the root of a work tree. So it is
+/// where git cannot say.
+#[must_use]
+pub fn commit_has(work_tree: &Path, commit: &str, path: &str) -> bool {
+    let name = format!("{commit}:./{path}");
+    git(work_tree, &["cat-file", "-e", &name]).map_or(true, |said| said.ok)
+}
+
 /// Whether git ignores a folder in a work tree, also one that is not there yet.
 #[must_use]
 pub fn ignores_folder(work_tree: &Path, folder: &Path) -> bool {

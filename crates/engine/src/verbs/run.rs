@@ -222,6 +222,12 @@ fn work(
     };
     let items = session.load(&[Need::Tree(prepared.run())])?.tables;
     let worktree = prepared.worktree(&session.project, request, Some(&items))?;
+    let order = start_order(request.model.as_deref());
+    if let Some(worktree) = &worktree
+        && let Some(program) = agents::program_below(&*program, &order)?
+    {
+        worktree.refuse_without(&program)?;
+    }
     let main = session.project.clone();
     let project = worktree
         .as_ref()
@@ -828,16 +834,20 @@ fn check_program(
     model: Option<&str>,
     program: &dyn Agent,
 ) -> Result<(), Failure> {
-    let order = Order {
-        model,
-        is_root: rustix::process::geteuid().is_root(),
-        ..Order::default()
-    };
     let at = Whereabouts {
         folder: &project.work_tree,
         path: world.var("PATH"),
     };
-    agents::check_program(program, &order, at)
+    agents::check_program(program, &start_order(model), at)
+}
+
+/// How an agent is started, as far as that is known before there is an item.
+fn start_order(model: Option<&str>) -> Order<'_> {
+    Order {
+        model,
+        is_root: rustix::process::geteuid().is_root(),
+        ..Order::default()
+    }
 }
 
 fn is_on_path(world: &World, name: &str) -> bool {
