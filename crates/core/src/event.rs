@@ -32,6 +32,23 @@ use crate::run::{Pause, Request, RunState};
 pub use edited::{Change, ItemChanged, ItemsPlaced, RunChanged};
 pub(crate) use texts::Text;
 
+/// What an entry blocked before it was revised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockedBefore {
+    /// It was no blocker.
+    Nothing,
+    /// This task.
+    Task {
+        /// Its spec.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spec: Option<String>,
+        /// Its id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task_id: Option<String>,
+    },
+}
+
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "body")]
@@ -481,6 +498,10 @@ pub enum Event {
         position: u64,
         /// What it says now.
         entry: Box<Entry>,
+        /// What it blocked until then, where it blocks something else now, or
+        /// nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        blocked_before: Option<BlockedBefore>,
     },
     /// Somebody changed an attempt in a file.
     AttemptRevised(Box<ToldAttempt>),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::attempt::{Report, ToldAttempt};
-use crate::command::{Command, Found, TakenFile, Word};
+use crate::command::{Command, Found, KnownThings, TakenFile, Word};
 use crate::decision::Verb;
 use crate::extract::learnings;
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
@@ -456,6 +456,10 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
         .any(is_memory)
     {
         rows.push(Need::Memories(None));
+    }
+    if taken.known == KnownThings::Take {
+        // What an entry blocked before it was edited.
+        rows.push(Need::Blockers);
     }
     for found in &taken.found {
         match found {

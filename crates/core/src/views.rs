@@ -12,7 +12,7 @@ use crate::attempt::{AttemptRow, Conversation, Outcome, Report, Role, Spend, Tol
 use crate::classify::Category;
 use crate::decision::{DecisionRow, Verdict};
 use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
-use crate::event::{Event, ItemMoved, ItemPlanned, RunPlanned};
+use crate::event::{BlockedBefore, Event, ItemMoved, ItemPlanned, RunPlanned};
 use crate::evidence::{BaselineResult, Claims, TreeChange};
 use crate::face::FaceRow;
 use crate::flags::RunFlags;
@@ -76,11 +76,25 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
             );
             keys
         }
-        Event::EntryRevised { position, entry } => {
-            let blocked = (entry.kind == EntryType::TaskBlocked)
-                .then(|| Key::Blocker(entry.spec.clone(), entry.task_id.clone()));
+        Event::EntryRevised {
+            position,
+            entry,
+            blocked_before,
+        } => {
+            let is_about_blocker = entry.kind == EntryType::TaskBlocked
+                || (entry.kind == EntryType::TaskCompleted && blocked_before.is_some());
+            let now =
+                is_about_blocker.then(|| Key::Blocker(entry.spec.clone(), entry.task_id.clone()));
+            let before = match blocked_before {
+                Some(BlockedBefore::Task { spec, task_id }) => {
+                    Some(Key::Blocker(spec.clone(), task_id.clone()))
+                }
+                Some(BlockedBefore::Nothing) | None => None,
+            };
+            let before = before.filter(|before| now.as_ref() != Some(before));
             std::iter::once(Key::Entry(*position))
-                .chain(blocked)
+                .chain(now)
+                .chain(before)
                 .collect()
         }
         Event::AttemptRevised(told) => vec![Key::Attempt(told.attempt)],
@@ -195,8 +209,13 @@ pub fn apply(key: &Key, before: Option<Row>, event: &Event, stamp: &Stamp) -> Op
             decision_row(before, event, stamp).map(|row| Row::Decision(Box::new(row)))
         }
         Key::Entry(_) => entry_row(before, event, stamp).map(|row| Row::Entry(Box::new(row))),
-        Key::Blocker(..) => {
-            blocker_row(before, event, stamp).map(|row| Row::Blocker(Box::new(row)))
+        Key::Blocker(spec, task_id) => {
+            let row = if matches!(event, Event::EntryRevised { .. }) {
+                revised_blocker_row((spec, task_id), before, event, stamp)
+            } else {
+                blocker_row(before, event, stamp)
+            };
+            row.map(|row| Row::Blocker(Box::new(row)))
         }
         Key::Memory(_) => memory_row(before, event, stamp).map(|row| Row::Memory(Box::new(row))),
         Key::Name(space, name) => {
@@ -1279,21 +1298,80 @@ fn entry_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<EntryR
     })
 }
 
-fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<BlockerRow> {
-    if let Event::EntryRevised { position, .. } = event {
-        let Some(Row::Blocker(mut row)) = before else {
-            return None;
-        };
-        let at = row
-            .entries
-            .iter()
-            .position(|kept| kept.position == *position);
-        if let Some(kept) = at.and_then(|at| row.entries.get_mut(at)) {
-            let was = Row::Entry(Box::new(kept.clone()));
-            *kept = entry_row(Some(was), event, stamp)?;
-        }
-        return Some(*row);
+/// The blocker of a task after one of its entries says something else: other words,
+/// another task, or nothing that blocks.
+fn revised_blocker_row(
+    (spec, task_id): (&Option<String>, &Option<String>),
+    before: Option<Row>,
+    event: &Event,
+    stamp: &Stamp,
+) -> Option<BlockerRow> {
+    let Event::EntryRevised {
+        position,
+        entry,
+        blocked_before,
+    } = event
+    else {
+        return None;
+    };
+    let is_this = (&entry.spec, &entry.task_id) == (spec, task_id);
+    if is_this && entry.kind == EntryType::TaskCompleted {
+        return None;
     }
+    let blocks_this = is_this && entry.kind == EntryType::TaskBlocked;
+    let mut row = match before {
+        Some(Row::Blocker(row)) => *row,
+        Some(_) | None => BlockerRow {
+            spec: spec.clone(),
+            task_id: task_id.clone(),
+            entries: Vec::new(),
+            older: 0,
+        },
+    };
+    let at = row
+        .entries
+        .iter()
+        .position(|kept| kept.position == *position);
+    match at {
+        Some(at) if blocks_this => {
+            let was = Row::Entry(Box::new(row.entries[at].clone()));
+            row.entries[at] = entry_row(Some(was), event, stamp)?;
+        }
+        Some(at) => {
+            row.entries.remove(at);
+        }
+        // One that blocked this task before, and is not kept here, is too old.
+        None if blocks_this && blocked_before.is_some() => {
+            let said = entry.at.as_deref().and_then(|at| at.parse().ok());
+            let after = row
+                .entries
+                .partition_point(|kept| kept.position < *position);
+            row.entries.insert(
+                after,
+                EntryRow {
+                    id: stamp.id,
+                    position: *position,
+                    timestamp: said.unwrap_or(stamp.time),
+                    checkout: stamp.checkout.clone(),
+                    entry: (**entry).clone(),
+                },
+            );
+            keep_last(&mut row);
+        }
+        None => {}
+    }
+    (!row.entries.is_empty()).then_some(row)
+}
+
+/// Leaves out the oldest entry of a blocker that has too many.
+fn keep_last(row: &mut BlockerRow) {
+    if row.entries.len() > BLOCKERS_KEPT {
+        row.entries.remove(0);
+        row.older += 1;
+    }
+}
+
+fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<BlockerRow> {
     let entry = entry_row(None, event, stamp)?;
     if entry.entry.kind == EntryType::TaskCompleted {
         return None;
@@ -1308,10 +1386,7 @@ fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Bloc
         },
     };
     row.entries.push(entry);
-    if row.entries.len() > BLOCKERS_KEPT {
-        row.entries.remove(0);
-        row.older += 1;
-    }
+    keep_last(&mut row);
     Some(row)
 }
 

@@ -501,6 +501,11 @@ impl World {
                 all.filter_map(|row| get(Key::Memory(row.id.clone())))
                     .collect()
             }
+            Need::Blockers => {
+                let all = self.tables.blockers();
+                all.filter_map(|row| get(Key::Blocker(row.spec.clone(), row.task_id.clone())))
+                    .collect()
+            }
             Need::MemoriesNear(tokens) => {
                 let near = TableIndex::of(&self.tables).near(tokens);
                 let near = near.into_iter().map(Key::Memory);
@@ -517,8 +522,7 @@ impl World {
             | Need::Runs
             | Need::DecisionNumbered(_)
             | Need::RecentEntries(_)
-            | Need::LastEntry(_)
-            | Need::Blockers => panic!("no command asks for {need:?}"),
+            | Need::LastEntry(_) => panic!("no command asks for {need:?}"),
         }
     }
 

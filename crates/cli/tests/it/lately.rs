@@ -126,3 +126,46 @@ fn other_words_of_a_blocker_in_the_log_are_those_of_the_unresolved_one() {
     assert!(!said.contains("the port is taken"), "{said}");
     assert_eq!(scratch.piton(&["journal", "verify"]).exit, 0);
 }
+
+/// The list of blockers follows what a person makes of an entry.
+#[test]
+fn a_blocker_whose_task_or_type_is_edited_in_the_log_is_one_of_that_task_or_none() {
+    let scratch = Scratch::new();
+    let file = ".agent-os/progress/progress.json";
+    scratch.write(file, "");
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    for task in ["t1", "t0"] {
+        let said = scratch.piton(&["log", "task_blocked", "--task", task, "--notes", "no port"]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+    }
+    let blocked = || {
+        let recent = scratch.json(&["recent", "--blockers"]);
+        let rows = recent["unresolved_blockers"].as_array().cloned();
+        let tasks = rows.unwrap_or_default().into_iter();
+        let mut tasks: Vec<String> = tasks
+            .map(|row| row["task_id"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        tasks.sort();
+        tasks
+    };
+    let edit = |from: &str, to: &str| {
+        let text = scratch.read(file);
+        assert!(text.contains(from), "{text}");
+        scratch.write(file, &text.replacen(from, to, 1));
+        let said = scratch.piton(&["files", "sync"]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert_eq!(scratch.piton(&["journal", "verify"]).exit, 0);
+    };
+    assert_eq!(blocked(), ["t0", "t1"]);
+    edit("\"t1\"", "\"t2\"");
+    assert_eq!(blocked(), ["t0", "t2"]);
+    edit("\"task_blocked\"", "\"milestone_reached\"");
+    assert_eq!(blocked(), ["t0"]);
+    edit("\"milestone_reached\"", "\"task_blocked\"");
+    assert_eq!(blocked(), ["t0", "t2"]);
+    // Two entries of one task that is blocked.
+    edit("\"t2\"", "\"t0\"");
+    assert_eq!(blocked(), ["t0", "t0"]);
+    edit("\"task_blocked\"", "\"task_completed\"");
+    assert_eq!(blocked(), [""; 0]);
+}

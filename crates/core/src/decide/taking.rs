@@ -16,7 +16,7 @@ use crate::attempt::{AttemptRow, ToldAttempt};
 use crate::command::{Found, KnownThings, TakenFile};
 use crate::decision::Way;
 use crate::entry::{BlockerRow, Entry, EntryRow, EntryType};
-use crate::event::Event;
+use crate::event::{BlockedBefore, Event};
 use crate::memory::{Memory, MemoryKind, MemoryRow};
 use crate::name::{Named, Space, free};
 use crate::refusal::Refusal;
@@ -283,10 +283,14 @@ fn take_entry(
         match known {
             KnownThings::Ask => changed.push(differences(name, entry, &row.entry)),
             KnownThings::Keep => {}
-            KnownThings::Take => story.tell(Event::EntryRevised {
-                position,
-                entry: Box::new(entry.clone()),
-            }),
+            KnownThings::Take => {
+                let blocked_before = blocked_before(&row.entry, entry);
+                story.tell(Event::EntryRevised {
+                    position,
+                    entry: Box::new(entry.clone()),
+                    blocked_before,
+                });
+            }
         }
         return;
     }
@@ -297,6 +301,21 @@ fn take_entry(
         };
         tell_entry(story, entry);
     }
+}
+
+/// What an entry blocked, where that is not what it blocks now.
+fn blocked_before(was: &Entry, now: &Entry) -> Option<BlockedBefore> {
+    let blocked = |entry: &Entry| {
+        if entry.kind != EntryType::TaskBlocked {
+            return BlockedBefore::Nothing;
+        }
+        BlockedBefore::Task {
+            spec: entry.spec.clone(),
+            task_id: entry.task_id.clone(),
+        }
+    };
+    let is_other = was.kind != now.kind || blocked(was) != blocked(now);
+    is_other.then(|| blocked(was))
 }
 
 /// A file that tells how the very thing was resolved that blocks a task tells

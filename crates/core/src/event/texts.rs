@@ -292,7 +292,12 @@ impl Event {
             }
             Self::EntryLogged(entry) => entry_logged(entry, each),
             Self::AttemptTold(told) | Self::AttemptRevised(told) => attempt_told(told, each),
-            Self::EntryRevised { position: _, entry } => entry_logged(entry, each),
+            Self::EntryRevised {
+                position: _,
+                entry,
+                // Names, as in `BlockerResolved`.
+                blocked_before: _,
+            } => entry_logged(entry, each),
             Self::MemoryAdded(memory) | Self::MemoryRevised(memory) => remembered(memory, each),
             Self::MemoryRetired {
                 id: _,
