@@ -24,7 +24,7 @@ use crate::process::{self, Call, Output, StartError, Stop};
 use crate::world::pause;
 
 pub(crate) use self::checked_out::git_dir;
-pub use self::checked_out::{branch_has_been_at, checked_out, has_remotes, tip_of};
+pub use self::checked_out::{branch_has_been_at, branch_tips, checked_out, has_remotes, tip_of};
 pub use self::detached::{
     WorktreeState, add_detached_worktree, adopt_detached_worktree, drop_locks,
     lock_detached_worktree, remove_detached_worktree, restore, worktree_state,
@@ -562,11 +562,11 @@ pub fn committed_text(work_tree: &Path, file: &str) -> Option<String> {
 /// git cannot say.
 #[must_use]
 pub fn has_other_version(work_tree: &Path, file: &str) -> bool {
-    let branches = checked_out::branches(work_tree);
+    let branches = branch_tips(work_tree);
     if branches.len() < 2 {
         return false;
     }
-    let names = std::iter::once("HEAD").chain(branches.iter().map(String::as_str));
+    let names = std::iter::once("HEAD").chain(branches.keys().map(String::as_str));
     let names: String = names.map(|name| format!("{name}:{file}\n")).collect();
     let args = ["cat-file", "--batch-check=%(objectname)"].map(OsString::from);
     let output = process::output(&Call {

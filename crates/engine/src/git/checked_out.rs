@@ -1,7 +1,7 @@
 //! What is checked out, read from the files of a repository: git is not started,
 //! because every writing command asks.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,29 +60,33 @@ pub fn tip_of(work_tree: &Path, branch: &str) -> Option<String> {
     commit_of(&git_dir(work_tree)?, &format!("refs/heads/{branch}"))
 }
 
-/// The names of all branches, each with `refs/heads/` before it.
-pub(super) fn branches(work_tree: &Path) -> BTreeSet<String> {
+/// All branches, each with `refs/heads/` before its name, and their last commits.
+#[must_use]
+pub fn branch_tips(work_tree: &Path) -> BTreeMap<String, String> {
     let Some(common) = git_dir(work_tree).map(|folder| common_dir(&folder)) else {
-        return BTreeSet::new();
+        return BTreeMap::new();
     };
     let packed = fs::read_to_string(common.join("packed-refs")).unwrap_or_default();
-    let names = packed.lines().filter_map(|line| line.split_once(' '));
-    let names = names.map(|(_, name)| name.to_owned());
-    let mut branches: BTreeSet<String> = names
-        .filter(|name| name.starts_with("refs/heads/"))
+    let packed = packed.lines().filter_map(|line| line.split_once(' '));
+    let mut tips: BTreeMap<String, String> = packed
+        .filter(|(_, name)| name.starts_with("refs/heads/"))
+        .map(|(commit, name)| (name.to_owned(), commit.to_owned()))
         .collect();
     let mut folders = vec![PathBuf::from("refs/heads")];
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(common.join(&folder));
         for entry in entries.into_iter().flatten().flatten() {
             let path = folder.join(entry.file_name());
-            match entry.file_type().is_ok_and(|found| found.is_dir()) {
-                true => folders.push(path),
-                false => branches.extend(path.to_str().map(str::to_owned)),
+            if entry.file_type().is_ok_and(|found| found.is_dir()) {
+                folders.push(path);
+            } else if let Some(name) = path.to_str() {
+                // One that is packed meanwhile has its commit there.
+                let commit = fs::read_to_string(entry.path()).unwrap_or_default();
+                tips.insert(name.to_owned(), commit.trim().to_owned());
             }
         }
     }
-    branches
+    tips
 }
 
 /// The folder in which git keeps what belongs to a work tree: its `.git`, or what

@@ -70,8 +70,9 @@ pub(super) fn is_in_the_way(
     let Some(inside) = project.in_work_tree(path) else {
         return Ok(false);
     };
-    // Git's index is large, and is read once for each commit as well.
-    file.has_other_version(|| {
+    let tips = git::branch_tips(&project.work_tree);
+    // Git's index is large, and is read as seldom as git is started.
+    file.has_other_version(&tips, || {
         git::has_other_version(&project.work_tree, &inside) && project.is_tracked(path)
     })
 }
@@ -98,4 +99,56 @@ fn went_along(project: &Project, path: &str, file: &SyncedFile, now: &[u8]) -> b
     git::is_clean(work_tree, inside)
         && !git::has_changed_since(work_tree, since, inside)
         && (is_set_back(project, since) || git::has_ever_said(work_tree, inside, lost.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use super::*;
+    use crate::native_files::synced_file::Flush;
+
+    #[expect(clippy::disallowed_methods, reason = "a repository is made for a test")]
+    fn git(folder: &Path, args: &[&str]) {
+        let who = ["-c", "user.name=ada", "-c", "user.email=ada@example.org"];
+        let mut git = Command::new("git");
+        let status = git.args(who).args(args).current_dir(folder);
+        assert!(status.status().expect("git starts").success(), "{args:?}");
+    }
+
+    #[test]
+    fn a_branch_that_comes_to_have_another_version_is_seen_without_a_new_commit_here() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = fs::canonicalize(folder.path()).expect("it is there");
+        git(&root, &["init", "-q", "-b", "main"]);
+        fs::write(root.join("plan.md"), "one").expect("written");
+        git(&root, &["add", "plan.md"]);
+        git(&root, &["commit", "-qm", "one"]);
+        let home = root.join(".piton");
+        fs::create_dir_all(&home).expect("made");
+        let project = Project {
+            work_tree: root.clone(),
+            root: root.clone(),
+            in_git: true,
+            home,
+        };
+        let target = root.join("plan.md");
+        let file = SyncedFile::open(&project.home, "run", &target, Flush::Stamp);
+        let mut file = file.expect("opened");
+        let mut is_in_the_way = || is_in_the_way(&project, "plan.md", &mut file).expect("kept");
+        assert!(!is_in_the_way());
+        let tree = root.join("tree");
+        let tree = tree.to_str().expect("UTF-8");
+        git(&root, &["worktree", "add", "-q", "-b", "other", tree]);
+        assert!(!is_in_the_way(), "it has the same");
+        fs::write(root.join("tree/plan.md"), "two").expect("written");
+        git(&root.join("tree"), &["commit", "-qam", "two"]);
+        assert!(is_in_the_way());
+        git(&root, &["pack-refs", "--all"]);
+        assert!(is_in_the_way());
+        git(&root, &["worktree", "remove", tree]);
+        git(&root, &["branch", "-qD", "other"]);
+        assert!(!is_in_the_way());
+    }
 }

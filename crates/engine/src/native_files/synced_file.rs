@@ -86,8 +86,8 @@ pub struct Stamp {
     /// What was recorded on branches that do not have the file, and no file shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub homeless: Option<Homeless>,
-    /// Whether a branch had another version of the file, or none, when this commit was
-    /// checked out.
+    /// Whether a branch had another version of the file, or none, when this hash was that
+    /// of what was checked out and of the tips of all branches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<(String, bool)>,
 }
@@ -1048,24 +1048,29 @@ impl SyncedFile {
     }
 
     /// Whether a branch has another version of the file, or none: asked once for each
-    /// commit that is checked out.
+    /// commit that is checked out, and again when a branch has come, gone or moved.
     ///
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn has_other_version(&mut self, ask: impl FnOnce() -> bool) -> io::Result<bool> {
+    pub fn has_other_version(
+        &mut self,
+        tips: &BTreeMap<String, String>,
+        ask: impl FnOnce() -> bool,
+    ) -> io::Result<bool> {
         let commit = self.head().commit;
         if commit.is_empty() {
             return Ok(false);
         }
+        let at_tips = sha256(format!("{commit} {tips:?}").as_bytes());
         if let Some((at, has_other)) = &self.stamp.others
-            && *at == commit
+            && *at == at_tips
         {
             return Ok(*has_other);
         }
         let has_other = ask();
         self.put_stamp(Stamp {
-            others: Some((commit, has_other)),
+            others: Some((at_tips, has_other)),
             ..self.stamp.clone()
         })?;
         Ok(has_other)
