@@ -37,7 +37,7 @@ use super::sync::{
     self, Fault, Holds, Looked, NativeFile, Standing, asks, commit, facts, is_absent,
     is_alive_at_work, is_at_work, settle,
 };
-use super::synced_file::{Flush, Homeless, Look, Present, Put, SyncedFile, is_last_version};
+use super::synced_file::{Flush, Look, Present, Put, SyncedFile, UnshownRows, is_last_version};
 use crate::failure::Failure;
 use crate::history::{has_grown_from, is_set_back};
 use crate::session::Session;
@@ -312,7 +312,7 @@ impl Version {
 struct MergedSince {
     rows: Vec<Fresh>,
     /// What is not merged yet.
-    left: Option<Homeless>,
+    left: Option<UnshownRows>,
 }
 
 /// A version that was asked about while an attempt was open, by its hash: who
@@ -803,11 +803,11 @@ impl ProjectSync<'_, '_> {
     fn show(&self, synced: &mut SyncedFile, news: &mut Vec<News>) -> Result<Put, Fault> {
         let missing = synced.present()? == Present::Missing;
         if missing && is_absent(self, synced)? {
-            self.note_homeless(synced)?;
+            self.note_unshown_rows(synced)?;
             return Ok(Put::Done);
         }
         // What is not written now is looked for again.
-        let waits = synced.stamp().homeless.is_some() && self.gives_way(synced)?;
+        let waits = synced.stamp().unshown.is_some() && self.gives_way(synced)?;
         let merged = match waits {
             true => None,
             false => self.merged_since(synced)?,
@@ -817,7 +817,7 @@ impl ProjectSync<'_, '_> {
         };
         let put = self.show_rows(synced, rows, news)?;
         if put == Put::Done {
-            synced.note_homeless(left)?;
+            synced.note_unshown_rows(left)?;
         }
         Ok(put)
     }
@@ -842,9 +842,9 @@ impl ProjectSync<'_, '_> {
             behind = self.of_branch(behind);
         }
         if is_elsewhere && !positions.is_empty() {
-            let homeless = self.of_no_branch()?;
+            let unshown = self.of_no_branch()?;
             behind.rows.retain(|row| !row.is_of_no_branch());
-            behind.rows.extend(homeless);
+            behind.rows.extend(unshown);
         }
         if positions.is_empty() && self.file.archive.is_some() {
             behind = self.without_archived(behind)?;
@@ -887,36 +887,36 @@ impl ProjectSync<'_, '_> {
 
     /// Notes that what is recorded on this branch, which does not have the file, is
     /// in none.
-    fn note_homeless(&self, synced: &mut SyncedFile) -> Result<(), Fault> {
+    fn note_unshown_rows(&self, synced: &mut SyncedFile) -> Result<(), Fault> {
         let project = &self.session.project;
         let here = git::checked_out(&project.work_tree);
         let Some((branch, commit)) = here.and_then(|here| here.branch.zip(here.commit)) else {
             return Ok(());
         };
         let stamp = synced.stamp();
-        let mut homeless = stamp.homeless.clone().unwrap_or_else(|| Homeless {
+        let mut unshown = stamp.unshown.clone().unwrap_or_else(|| UnshownRows {
             from: stamp.positions.clone(),
             branches: BTreeMap::new(),
         });
-        homeless.branches.entry(branch).or_insert_with(|| {
+        unshown.branches.entry(branch).or_insert_with(|| {
             match stamp.commit == commit || is_set_back(project, &stamp.commit) {
                 true => commit,
                 false => String::new(),
             }
         });
-        Ok(synced.note_homeless(Some(homeless))?)
+        Ok(synced.note_unshown_rows(Some(unshown))?)
     }
 
     /// The rows of branches that did not have the file and are merged by now; none
     /// where nothing was merged.
     fn merged_since(&self, synced: &SyncedFile) -> Result<Option<MergedSince>, Fault> {
-        let Some(homeless) = &synced.stamp().homeless else {
+        let Some(unshown) = &synced.stamp().unshown else {
             return Ok(None);
         };
         let project = &self.session.project;
         let here = git::checked_out(&project.work_tree).filter(|_| !synced.is_on_same_commit());
         let Some(here) = here else { return Ok(None) };
-        let mut rows = behind(self.session, &homeless.from, self.file)?.rows;
+        let mut rows = behind(self.session, &unshown.from, self.file)?.rows;
         let is_merged = |(branch, bare): &(String, String)| {
             let mut of_branch = rows.iter().filter(|row| row.branch() == Some(branch));
             let last = || of_branch.next_back()?.checkout()?.commit.clone();
@@ -924,7 +924,7 @@ impl ProjectSync<'_, '_> {
             let has_come = |tip: String| tip != *bare && has_grown_from(project, &tip);
             here.branch.as_ref() == Some(branch) || tip.is_some_and(has_come)
         };
-        let branches = homeless.branches.clone().into_iter();
+        let branches = unshown.branches.clone().into_iter();
         let (merged, left): (BTreeMap<_, _>, BTreeMap<_, _>) = branches.partition(is_merged);
         if merged.is_empty() {
             return Ok(None);
@@ -933,9 +933,9 @@ impl ProjectSync<'_, '_> {
             row.branch()
                 .is_some_and(|branch| merged.contains_key(branch))
         });
-        let left = (!left.is_empty()).then(|| Homeless {
+        let left = (!left.is_empty()).then(|| UnshownRows {
             branches: left,
-            ..homeless.clone()
+            ..unshown.clone()
         });
         Ok(Some(MergedSince { rows, left }))
     }

@@ -84,8 +84,8 @@ pub struct Stamp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
     /// What was recorded on branches that do not have the file, and no file shows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub homeless: Option<Homeless>,
+    #[serde(default, rename = "homeless", skip_serializing_if = "Option::is_none")]
+    pub unshown: Option<UnshownRows>,
     /// Whether a branch had another version of the file, or none, when this hash was that
     /// of what was checked out and of the tips of all branches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ pub struct Stamp {
 
 /// Rows of branches that do not have the file: they come when these are merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Homeless {
+pub struct UnshownRows {
     /// Behind so many events of each stream they begin.
     pub from: BTreeMap<String, u64>,
     /// The branches, each with the commit at which it has nothing yet that the branch
@@ -538,7 +538,7 @@ impl SyncedFile {
             own: vec![own_name(&hash).to_owned()],
             absent_on: String::new(),
             held,
-            homeless: self.stamp.homeless.clone(),
+            unshown: self.stamp.unshown.clone(),
             others: self.stamp.others.clone(),
             head: head.hash,
             commit: head.commit,
@@ -822,7 +822,7 @@ impl SyncedFile {
             after,
             absent_on: String::new(),
             held,
-            homeless: old.homeless.clone(),
+            unshown: old.unshown.clone(),
             others: old.others.clone(),
             head: head.hash,
             commit: head.commit,
@@ -1081,9 +1081,9 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn note_homeless(&mut self, homeless: Option<Homeless>) -> io::Result<()> {
+    pub fn note_unshown_rows(&mut self, unshown: Option<UnshownRows>) -> io::Result<()> {
         self.put_stamp(Stamp {
-            homeless,
+            unshown,
             ..self.stamp.clone()
         })
     }

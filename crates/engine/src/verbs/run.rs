@@ -980,7 +980,7 @@ impl Fresh {
     }
 }
 
-/// What the mirror is about to take the place of is kept beside it, unless
+/// What the shown plan is about to take the place of is kept beside it, unless
 /// writing it anew loses nothing, and noted as a file that may be replaced.
 ///
 /// This comes before the run is recorded: a crash between the two leaves a
