@@ -1,7 +1,6 @@
 //! The few things that piton asks of git, by starting the user's own.
 
 mod checked_out;
-mod detached;
 mod index;
 mod merging;
 mod reached;
@@ -25,10 +24,6 @@ use crate::world::pause;
 
 pub(crate) use self::checked_out::git_dir;
 pub use self::checked_out::{branch_has_been_at, branch_tips, checked_out, has_remotes, tip_of};
-pub use self::detached::{
-    WorktreeState, add_detached_worktree, adopt_detached_worktree, drop_locks,
-    lock_detached_worktree, remove_detached_worktree, restore, worktree_state,
-};
 pub use self::index::is_tracked;
 pub use self::merging::{MergeOrder, MergeTry, begin_merge, merge, with_markers};
 pub use self::reached::{Whereabouts, Work, reached};
@@ -40,9 +35,10 @@ pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 pub use self::user_name::user_name;
 pub use self::worktrees::{
-    HALF_MADE, NewWorktree, Worktree, add_worktree, check_branch_name, commit_has, drop_exclusion,
-    exclude_worktree, finish_worktree, ignores_folder, is_merged, remove_worktree, tracks_any,
-    worktrees,
+    HALF_MADE, NewWorktree, Worktree, WorktreeState, add_detached_worktree, add_worktree,
+    adopt_detached_worktree, check_branch_name, commit_has, drop_exclusion, drop_locks,
+    exclude_worktree, finish_worktree, ignores_folder, is_merged, lock_detached_worktree,
+    remove_detached_worktree, remove_worktree, restore, tracks_any, worktree_state, worktrees,
 };
 
 /// Long enough for hooks that run a whole test suite.
