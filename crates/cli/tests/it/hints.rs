@@ -445,6 +445,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("store.newer", "needs a store of a later version"),
     ("usage", "names the option or the form that was meant"),
     ("worktree.failed", "needs a git that fails"),
+    ("worktree.in_use", "says to leave the present folder"),
 ];
 
 #[test]
