@@ -31,8 +31,8 @@ pub enum Notice<'a> {
     Problems(&'a Findings),
     /// An event of the run, with the rows as it left them.
     Event(&'a Recorded, &'a Tables),
-    /// An agent or a gate works.
-    Working(&'a Working<'a>),
+    /// Agents, gates and gits that work, one at least.
+    Working(&'a [Working<'a>]),
     /// Waiting: for a time, or for a person.
     Waiting(Option<Timestamp>),
 }

@@ -2,6 +2,8 @@
 //! is wrong with the workspace and who waits for the item, put before the rules
 //! of the core.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use piton_core::attempt::Report;
 use piton_core::memory::MemoryKind;
@@ -38,18 +40,19 @@ pub struct EndedAttempt<'a> {
     pub output: &'a str,
 }
 
-/// What to do after an attempt that did not complete, as of a time. A git that
-/// cannot be asked is no fault: then nothing is known of the workspace.
+/// What to do after an attempt that did not complete, and was made in a work tree,
+/// as of a time. A git that cannot be asked is no fault: then nothing is known of
+/// the workspace.
 ///
 /// # Errors
 ///
 /// When the store cannot be read.
 pub fn recover(
     session: &Session<'_>,
-    ended: &EndedAttempt<'_>,
+    (ended, work_tree): (&EndedAttempt<'_>, &Path),
     now: Timestamp,
 ) -> Result<Recovery, Failure> {
-    let workspace = git::unfinished(session.world, &session.project.work_tree).unwrap_or_default();
+    let workspace = git::unfinished(session.world, work_tree).unwrap_or_default();
     Ok(recover_in(&session.store, ended, &workspace, now)?)
 }
 

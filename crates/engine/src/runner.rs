@@ -15,6 +15,7 @@ mod merging;
 mod other_runs;
 mod screenshots;
 mod seen;
+mod site;
 mod spending;
 mod verdict;
 mod work;
@@ -28,6 +29,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Outcome, Report};
+use piton_core::checkout::Checkout;
 use piton_core::evidence::Claims;
 use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
@@ -46,18 +48,19 @@ use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 use self::agent::AgentOver;
 use self::clock::RunClock;
 use self::other_runs::OtherRuns;
-use self::work::{Asked, Handle, Purpose, Work, WorkNumber, Works};
+use self::site::{Site, Sites};
+use self::work::{Asked, CallEnd, Purpose, Work, WorkNumber, Works};
 use crate::agents::Agent;
 use crate::agents::prices::Prices;
 use crate::config::{Config, VerdictBy};
 use crate::fail;
 use crate::failure::Failure;
-use crate::git::{self, By};
+use crate::git;
 use crate::native_files::News;
 use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::project_sync::{self, Waiting};
 use crate::notice::{Notice, Working};
-use crate::process::{self, Exit, Stop};
+use crate::process::{self, Exit};
 use crate::project::Project;
 use crate::prompt::Templates;
 use crate::session::Session;
@@ -128,7 +131,7 @@ pub struct Job {
 enum Message {
     Grew(WorkNumber, u64),
     Exited(WorkNumber, Exit),
-    Committed(WorkNumber, Result<Result<Option<String>, String>, Failure>),
+    Called(WorkNumber, CallEnd),
     Signal(&'static str),
 }
 
@@ -166,19 +169,13 @@ struct Runner<'s, 'w> {
     tick_at: Timestamp,
     beat: Timestamp,
     stop_reason: Option<String>,
-    /// Whether the work tree is looked at before and after an attempt.
-    looks_at_tree: bool,
-    /// What the work tree is looked at with, in git.
-    trees: Option<Rc<git::Trees>>,
-    /// A look at the work tree failed, and that was told.
+    /// Where the works are done.
+    sites: Sites,
+    /// A look at a work tree failed, and that was told.
     look_missed: bool,
     /// What is known of the attempts that are about to start, by their items.
     starting: BTreeMap<Node, Starting>,
-    /// The last look at the work tree, until something else happens to it.
-    looked: Option<seen::Looked>,
-    /// The last attempt that this runner ended.
-    last_attempt: Option<AttemptId>,
-    /// An agent works or is about to: no file comes into its way to another branch.
+    /// An agent works in the work tree of the run, or is about to: no file comes into its way to another branch.
     agents_time: bool,
     /// What attempts made, until what piton wrote of them is committed as well.
     progress: committing::Progress,
@@ -299,12 +296,9 @@ fn start(
         tick_at: beat,
         beat,
         stop_reason: None,
-        looks_at_tree: true,
-        trees: None,
+        sites: Sites::new(Site::of(session.project.clone())),
         look_missed: false,
         starting: BTreeMap::new(),
-        looked: None,
-        last_attempt: None,
         agents_time: true,
         progress: committing::Progress::default(),
         has_committed: false,
@@ -447,9 +441,9 @@ fn own_files(project: &Project, face: &str, source: &str) -> Vec<git::Own> {
         .collect()
 }
 
-/// What a git is found by that makes a commit for this run.
-fn commit_mark(run: RunId) -> String {
-    process::own_mark(&format!("commit-{run}"))
+/// What a git is found by that makes the commit of an item.
+fn commit_mark(run: RunId, node: &Node) -> String {
+    process::own_mark(&format!("commit-{run}-{node}"))
 }
 
 fn owner() -> String {
@@ -458,11 +452,15 @@ fn owner() -> String {
 }
 
 fn facts(session: &Session<'_>) -> Facts {
+    facts_at(session, git::checked_out(&session.project.work_tree))
+}
+
+fn facts_at(session: &Session<'_>, checkout: Option<Checkout>) -> Facts {
     Facts {
         actor: Actor::Runner(owner()),
         decision: DecisionId(session.world.id()),
         holder: HolderKnown::Nothing,
-        checkout: git::checked_out(&session.project.work_tree),
+        checkout,
     }
 }
 
@@ -485,6 +483,17 @@ fn open_mirror(
 }
 
 impl Runner<'_, '_> {
+    /// What the run has, as git says: the branch and the commit that its work goes
+    /// onto.
+    fn here(&self) -> Option<Checkout> {
+        git::checked_out(self.sites.of_run.tree())
+    }
+
+    /// What the commands of this runner bring with them.
+    fn facts(&self) -> Facts {
+        facts_at(self.session, self.here())
+    }
+
     /// What a dead runner of this run left running is ended before anything else.
     fn end_survivors(&self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
         let grace = self.job.agent_limits.grace;
@@ -501,7 +510,7 @@ impl Runner<'_, '_> {
         }
         while !self.works.is_empty() {
             match self.receiver.recv() {
-                Ok(Message::Exited(number, _) | Message::Committed(number, _)) => {
+                Ok(Message::Exited(number, _) | Message::Called(number, _)) => {
                     self.works.take(number);
                 }
                 Ok(Message::Grew(..) | Message::Signal(_)) => {}
@@ -616,7 +625,7 @@ impl Runner<'_, '_> {
             }]),
             Effect::RunGate { node, number } => self.start_gate(&node, number, tell),
             Effect::CommitIntent { node } => {
-                let head = git::head(&self.session.project.work_tree)?;
+                let head = git::head(self.sites.at(&node).tree())?;
                 let command = Command::StartCommit {
                     run: self.row.id,
                     token: self.lp.token(),
@@ -628,7 +637,7 @@ impl Runner<'_, '_> {
             Effect::MakeCommit { node, settle } => {
                 // A hook may take its time.
                 self.follow(tell);
-                self.make_commit(&node, settle)
+                Ok(self.make_commit(&node, settle))
             }
             Effect::StopWork { node, kill } => {
                 let why = self.why_stopped(&node);
@@ -641,9 +650,9 @@ impl Runner<'_, '_> {
             }
             Effect::WaitUntil(until) => {
                 tracing::info!(%until, "waits");
-                self.looked = None;
+                self.sites.forget_looks();
                 self.wake = Some(until);
-                self.agents_time = false;
+                self.end_agents_time();
                 self.write_mirror(true, tell);
                 self.commit_progress(tell);
                 tell(Notice::Waiting(Some(until)));
@@ -651,8 +660,8 @@ impl Runner<'_, '_> {
             }
             Effect::WaitForPerson => {
                 tracing::info!("waits for a person");
-                self.looked = None;
-                self.agents_time = false;
+                self.sites.forget_looks();
+                self.end_agents_time();
                 self.write_mirror(true, tell);
                 self.commit_progress(tell);
                 tell(Notice::Waiting(None));
@@ -714,7 +723,7 @@ impl Runner<'_, '_> {
 
     fn commit(&mut self, command: &Command) -> Result<Vec<Input>, Failure> {
         // Others may have written in between: their events come first.
-        let committed = match self.session.commit(command, &facts(self.session)) {
+        let committed = match self.session.commit(command, &self.facts()) {
             Ok(committed) => committed,
             Err(CommitError::Refused(refusal)) => return Ok(vec![Input::Refused(refusal)]),
             Err(other) => return Err(other.into()),
@@ -759,7 +768,7 @@ impl Runner<'_, '_> {
         }
         if !ids.is_empty() {
             let command = Command::DoubtMemories(ids);
-            self.session.commit(&command, &facts(self.session)).ok();
+            self.session.commit(&command, &self.facts()).ok();
         }
     }
 
@@ -846,15 +855,19 @@ impl Runner<'_, '_> {
             // What has just happened is shown when the loop knows it.
             self.follow(tell);
         }
+        let mirror = self.mirror.as_ref();
+        let working = self.works.iter().map(|(_, work)| Working {
+            node: &work.node,
+            since: work.since,
+            now,
+            printed: work.printed,
+            asked: mirror.and_then(|mirror| mirror.file_asked_about(self.lp.tables())),
+        });
+        let working: Vec<Working<'_>> = working.collect();
+        if !working.is_empty() {
+            tell(Notice::Working(&working));
+        }
         for (_, work) in self.works.iter() {
-            let mirror = self.mirror.as_ref();
-            tell(Notice::Working(&Working {
-                node: &work.node,
-                since: work.since,
-                now,
-                printed: work.printed,
-                asked: mirror.and_then(|mirror| mirror.file_asked_about(self.lp.tables())),
-            }));
             if work.deadline.is_some_and(|deadline| now >= deadline) && work.asked.is_none() {
                 let node = work.node.clone();
                 inputs.push(Input::TimeBoxOver { node });
@@ -869,6 +882,12 @@ impl Runner<'_, '_> {
             inputs.push(Input::Time);
         }
         Ok(inputs)
+    }
+
+    /// Files come into the way of nobody where no agent works in the work tree of
+    /// the run.
+    fn end_agents_time(&mut self) {
+        self.agents_time = self.works.has_agent_in(&self.sites.of_run);
     }
 
     /// Says that the runner lives. A lease is no fact: one that cannot be
@@ -914,15 +933,15 @@ impl Runner<'_, '_> {
                 // it before the attempt has an outcome.
                 let mut inputs = match &work.for_ {
                     Purpose::Agent { attempt, .. } => {
-                        self.last_attempt = Some(*attempt);
-                        self.agents_time = false;
+                        work.site.last_attempt.set(Some(*attempt));
+                        self.end_agents_time();
                         fail::point("run.agent-ended");
                         self.look_at_other_plans(tell)?;
                         self.look_at_faces(tell);
-                        self.last_edits(tell)?
+                        self.last_edits(&work, tell)?
                     }
-                    Purpose::Gate(_) => self.last_edits(tell)?,
-                    Purpose::Commit => Vec::new(),
+                    Purpose::Gate(_) => self.last_edits(&work, tell)?,
+                    Purpose::Calls => Vec::new(),
                 };
                 inputs.push(match work.for_ {
                     Purpose::Agent {
@@ -934,6 +953,7 @@ impl Runner<'_, '_> {
                             attempt,
                             claimed: claimed_in(&inputs),
                             node: work.node,
+                            site: work.site,
                             exit: &exit,
                             asked: work.asked,
                             before,
@@ -946,40 +966,48 @@ impl Runner<'_, '_> {
                         let exit = (&exit, work.asked.is_some());
                         self.gate_ended((work.node, &gate), exit, took, tell)?
                     }
-                    // Its end comes as that of a commit.
-                    Purpose::Commit => return Ok(Vec::new()),
+                    // Their end comes as such.
+                    Purpose::Calls => return Ok(Vec::new()),
                 });
                 Ok(inputs)
             }
-            Message::Committed(number, result) => {
+            Message::Called(number, end) => {
                 let Some(work) = self.works.take(number) else {
                     return Ok(Vec::new());
                 };
-                let mut inputs = self.last_edits(tell)?;
-                inputs.push(match result {
-                    Ok(Err(_)) | Err(_) if work.asked.is_some() => {
-                        Input::CommitStopped { node: work.node }
+                match end {
+                    CallEnd::Commit(result) => {
+                        let mut inputs = self.last_edits(&work, tell)?;
+                        inputs.push(match result {
+                            Ok(Err(_)) | Err(_) if work.asked.is_some() => {
+                                Input::CommitStopped { node: work.node }
+                            }
+                            result => Input::CommitEnded {
+                                node: work.node,
+                                result: result?,
+                            },
+                        });
+                        Ok(inputs)
                     }
-                    result => Input::CommitEnded {
-                        node: work.node,
-                        result: result?,
-                    },
-                });
-                Ok(inputs)
+                }
             }
         }
     }
 
     /// Takes in what stands in the file when an agent, or what it may have
     /// written, has ended.
-    fn last_edits(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
+    fn last_edits(
+        &mut self,
+        ended: &Work,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Vec<Input>, Failure> {
+        let is_last = self.works.is_empty();
         if let Some(mirror) = &mut self.mirror {
-            mirror.waits_for_git = false;
+            mirror.waits_for_git = !is_last;
         }
-        let looked = self.look(tell);
+        let looked = self.look_beside(ended.writer, tell);
         if let Some(mirror) = &mut self.mirror {
             mirror.waits_for_git = true;
-            mirror.at_work = None;
         }
         looked?;
         let events = self.news()?;
@@ -1019,87 +1047,46 @@ impl Runner<'_, '_> {
         Ok(())
     }
 
-    /// What runs now may be an agent's: so may be what stands in the file when
-    /// it ends.
-    fn note_at_work(&mut self, item: &ItemRow) {
-        if let Some(mirror) = &mut self.mirror {
-            mirror.at_work = item.unchecked.or(self.last_attempt);
-        }
-    }
-
-    /// Commits, beside the runner: a hook may take its time, and the runner
-    /// hears of everything else meanwhile.
-    fn make_commit(&mut self, node: &Node, settle: bool) -> Result<Vec<Input>, Failure> {
-        let work_tree = self.session.project.work_tree.clone();
+    /// Commits, beside the runner: a hook may take its time.
+    fn make_commit(&mut self, node: &Node, settle: bool) -> Vec<Input> {
+        let ended = |result| {
+            let node = node.clone();
+            vec![Input::CommitEnded { node, result }]
+        };
         let Some(item) = self.lp.tables().item(self.row.id, node) else {
-            return Ok(vec![Input::CommitEnded {
-                node: node.clone(),
-                result: Ok(None),
-            }]);
+            return ended(Ok(None));
         };
         // A worktree that was made again lacks what is to be committed.
         let order = self.job.worktree.as_ref().filter(|_| settle);
         let kept = order.map_or(Ok(()), |order| order.refuse_lost(&self.row.name));
         let kept = kept.and_then(|()| worktree::refuse_gone(&self.session.project, &self.row));
         if let Err(gone) = kept {
-            return Ok(vec![Input::CommitEnded {
-                node: node.clone(),
-                result: Err(gone.to_string()),
-            }]);
+            return ended(Err(gone.to_string()));
         }
-        let item = item.clone();
-        self.note_at_work(&item);
+        let site = self.sites.at(node);
+        let (work_tree, left_out) = (site.tree().to_owned(), site.left_out.clone());
         let message = format!("{}: {}", self.sprint_id, item.id);
-        let before = item
-            .committing
-            .as_ref()
-            .and_then(|intent| intent.head.clone());
+        let before = item.committing.as_ref();
+        let before = before.and_then(|intent| intent.head.clone());
         let own = own_files(&self.session.project, &self.row.face, &self.row.source);
-        let mark = commit_mark(self.row.id);
-        self.looked = None;
-        let stop = Stop::default();
-        let number = self.works.next_number();
-        let work = Work {
-            node: node.clone(),
-            since: self.now(),
-            printed: 0,
-            deadline: None,
-            for_: Purpose::Commit,
-            asked: None,
-            no_progress: None,
-            tree: None,
-            handle: Handle::Calls(stop.clone()),
-        };
-        self.works.insert(number, work);
-        let sender = self.sender.clone();
-        std::thread::spawn(move || {
-            let made = if settle {
-                git::made(&work_tree, &message, before.as_deref())
-            } else {
-                Ok(None)
+        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
+            let made = match settle {
+                true => git::made(&work_tree, &message, before.as_deref()),
+                false => Ok(None),
             };
-            let result = match made {
+            CallEnd::Commit(match made {
                 Ok(Some(commit)) => Ok(Ok(Some(commit))),
                 Ok(None) => {
                     fail::point("run.before-commit");
-                    let made = git::commit(
-                        &work_tree,
-                        &message,
-                        &own,
-                        &By {
-                            mark: &mark,
-                            stop: &stop,
-                        },
-                    );
+                    let files = (&*own, &*left_out);
+                    let made = git::commit_without(&work_tree, &message, files, by);
                     fail::point("run.after-commit");
                     made
                 }
                 Err(failure) => Err(failure),
-            };
-            // The runner that would hear it may be gone already.
-            sender.send(Message::Committed(number, result)).ok();
+            })
         });
-        Ok(Vec::new())
+        Vec::new()
     }
 
     /// Writes the native file if its time has come: before the runner waits
@@ -1111,9 +1098,19 @@ impl Runner<'_, '_> {
     /// Takes in what somebody wrote into the native file. What follows from it
     /// comes with the news.
     fn look(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+        self.look_beside(None, tell)
+    }
+
+    /// The same, while what this attempt wrote may have been at work as well.
+    fn look_beside(
+        &mut self,
+        writer: Option<AttemptId>,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<(), Failure> {
         let Some(mirror) = &mut self.mirror else {
             return Ok(());
         };
+        mirror.at_work = writer.max(self.works.last_writer());
         let token = Some(self.lp.token());
         let looked = match mirror.look(self.session, self.lp.tables(), token) {
             Ok(looked) => {
@@ -1181,7 +1178,7 @@ impl Runner<'_, '_> {
         let run = self.row.id;
         // Looks hold temporary folders, and a run that is given back has none.
         self.starting.clear();
-        (self.looked, self.trees) = (None, None);
+        self.sites.close();
         // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {
             // Before the lease is given back: one that stays says that
@@ -1192,7 +1189,7 @@ impl Runner<'_, '_> {
                 run,
                 token: self.lp.token(),
             };
-            match self.session.commit(&release, &facts(self.session)) {
+            match self.session.commit(&release, &self.facts()) {
                 Ok(_) | Err(CommitError::Refused(_)) => {}
                 Err(other) => return Err(other.into()),
             }
@@ -1233,7 +1230,7 @@ impl Runner<'_, '_> {
     fn last_look(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
         // What happened since may be what a file waited for.
         self.waiting.clear();
-        self.agents_time = false;
+        self.end_agents_time();
         self.look(tell)?;
         let run = self.row.id;
         let position = self.session.store.position(&StreamId::run(run))?;

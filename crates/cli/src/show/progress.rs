@@ -361,19 +361,18 @@ pub(crate) fn wait(from: Timestamp, to: Timestamp) -> String {
     }
 }
 
-/// The live line of a node that is being worked on.
-pub(crate) fn working(working: &Working<'_>) -> String {
-    let printed = match working.printed {
-        0 => String::new(),
-        printed => format!(", {} printed", piton_core::amount::size(printed)),
+/// The live line of the nodes that are being worked on.
+pub(crate) fn working(all: &[Working<'_>]) -> String {
+    let one = |working: &Working<'_>| {
+        let printed = match working.printed {
+            0 => String::new(),
+            printed => format!(", {} printed", piton_core::amount::size(printed)),
+        };
+        let since = seconds(working.since, working.now);
+        format!("  {} {since}{printed}", working.node)
     };
-    let asked = working
-        .asked
-        .map(|file| format!("; 1 question about {file} waits: `piton inbox`"));
-    format!(
-        "  {} {}{printed}{}",
-        working.node,
-        seconds(working.since, working.now),
-        asked.unwrap_or_default()
-    )
+    let nodes: String = all.iter().map(one).collect();
+    let asked = all.iter().find_map(|working| working.asked);
+    let asked = asked.map(|file| format!("; 1 question about {file} waits: `piton inbox`"));
+    nodes + &asked.unwrap_or_default()
 }

@@ -1,6 +1,7 @@
 //! Agents: started, ended, and what came of them.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use jiff::Timestamp;
 use piton_core::attempt::{Conversation, Outcome, ProcessEnd, Report, Transcript};
@@ -17,6 +18,7 @@ use tempfile::NamedTempFile;
 use super::feed::{Feed, SessionSource};
 use super::left_behind::{plain, transcripts};
 use super::seen::Before;
+use super::site::Site;
 use super::work::{Asked, Purpose, Work, WorkNumber};
 use super::{Runner, unseen};
 use crate::agents::session_file::Part;
@@ -43,6 +45,7 @@ pub(super) struct AgentOver<'e> {
     /// The items that it claimed at last, of which the loop does not know yet.
     pub(super) claimed: Vec<Node>,
     pub(super) node: Node,
+    pub(super) site: Rc<Site>,
     pub(super) exit: &'e Exit,
     /// Why it was asked to stop, if it was.
     pub(super) asked: Option<Asked>,
@@ -60,7 +63,8 @@ impl Runner<'_, '_> {
         until: Option<Timestamp>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
-        self.agents_time = true;
+        let site = self.sites.at(node);
+        self.agents_time |= self.sites.is_of_run(&site);
         self.follow(tell);
         let Some(item) = self.lp.tables().item(self.row.id, node).cloned() else {
             return Ok(Vec::new());
@@ -96,7 +100,7 @@ impl Runner<'_, '_> {
         env.extend(launch.env);
         let spec = Spec {
             program: launch.program,
-            cwd: self.session.project.work_tree.clone(),
+            cwd: site.tree().to_owned(),
             env,
             stdin: self.prompt(&item, role, ongoing.is_some())?,
             output,
@@ -225,7 +229,11 @@ impl Runner<'_, '_> {
         let Some(why) = self.standstill(number, bounds, now) else {
             return Vec::new();
         };
-        let tree = self.look_at_tree(tell).and_then(|looked| looked.tree());
+        let Some(site) = self.works.get(number).map(|work| Rc::clone(&work.site)) else {
+            return Vec::new();
+        };
+        let tree = self.look_at_tree(&site, tell);
+        let tree = tree.and_then(|looked| looked.tree());
         let Some(work) = self.works.get_mut(number) else {
             return Vec::new();
         };
@@ -269,7 +277,7 @@ impl Runner<'_, '_> {
     /// What an agent or a gate finds in its environment.
     pub(super) fn environment(&self, item: &ItemRow, mark: &str) -> Vec<(String, String)> {
         let model = self.lp.model(item).unwrap_or_default();
-        [
+        let own = [
             ("PITON_RUN", self.row.name.as_str()),
             ("PITON_ITEM", item.node.as_str()),
             ("PITON_ATTEMPT", mark),
@@ -279,8 +287,9 @@ impl Runner<'_, '_> {
                 &self.session.project.root.to_string_lossy(),
             ),
         ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .to_vec()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let there = self.sites.at(&item.node);
+        there.env.iter().cloned().chain(own).collect()
     }
 
     pub(super) fn agent_ended(
@@ -292,6 +301,7 @@ impl Runner<'_, '_> {
             attempt,
             claimed,
             node,
+            site,
             exit,
             asked,
             before,
@@ -336,9 +346,9 @@ impl Runner<'_, '_> {
             worktree::refuse_gone(&self.session.project, &self.row),
             &mut report,
         );
-        self.look_for_screenshot(&node, &mut report);
+        self.look_for_screenshot(&node, &site, &mut report);
         let checks = self.checks_of(&node, (attempt, &claimed));
-        self.look_after(before, (&checks, &mut report), tell);
+        self.look_after((&site, before), (&checks, &mut report), tell);
         self.verify_blocker(attempt, &node, &mut report);
         self.without_rules(&node, &mut report);
         self.follow_up(attempt, &node, &text, &mut report);
@@ -463,7 +473,8 @@ impl Runner<'_, '_> {
         ended: &EndedAttempt<'_>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Option<Box<Recovery>> {
-        match recovering::recover(self.session, ended, self.now()) {
+        let site = self.sites.at(ended.node);
+        match recovering::recover(self.session, (ended, site.tree()), self.now()) {
             Ok(recovery) => Some(Box::new(recovery)),
             Err(failure) => {
                 let said = format!("what to do about {} is not known: {failure}", ended.node);
@@ -585,7 +596,8 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
         self.look_at_other_plans(tell)?;
-        self.last_attempt = Some(attempt);
+        let site = self.sites.at(&node);
+        site.last_attempt.set(Some(attempt));
         let mut report = unseen();
         let output = self.output_of(attempt)?;
         let seen_s = self.seen_for(attempt, &output);
@@ -640,8 +652,8 @@ impl Runner<'_, '_> {
         report.transcript = self.keep_transcript(attempt, &node);
         // What it changed until then is its own; the tree before is recorded
         // with its start.
-        self.looked = None;
-        report.tree_after = self.tree_to_check(tell);
+        site.forget_look();
+        report.tree_after = self.tree_to_check(&site, tell);
         self.job.config.requests.rule_on(&mut report);
         Ok(Input::AgentEnded {
             attempt,

@@ -6,6 +6,7 @@
 //! branch.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use piton_core::{Event, ItemState, Need, Node, Recorded};
 
@@ -55,8 +56,7 @@ impl Runner<'_, '_> {
     /// Notes the item of the last attempt where its commit is what is checked
     /// out: a runner that died had not committed what it wrote of it.
     pub(super) fn note_last_commit(&mut self) {
-        let work_tree = &self.session.project.work_tree;
-        let Some(head) = git::checked_out(work_tree).and_then(|here| here.commit) else {
+        let Some(head) = self.here().and_then(|here| here.commit) else {
             return;
         };
         // Should it not be known, the files stay as they are in the work tree.
@@ -79,7 +79,10 @@ impl Runner<'_, '_> {
     /// Commits what piton wrote of the items whose attempts made commits. What
     /// cannot be committed stays in the work tree, as all that is not committed.
     pub(super) fn commit_progress(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
-        self.agents_time = false;
+        self.end_agents_time();
+        if self.works.has_any_in(&self.sites.of_run) {
+            return;
+        }
         // An agent that commits nothing changes no branch: its files are not to wait
         // until the run is over.
         let waits = self.mirror.as_ref().is_some_and(PlanSync::is_in_the_way);
@@ -101,8 +104,7 @@ impl Runner<'_, '_> {
     }
 
     fn commit_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
-        let project = &self.session.project;
-        let branch = git::checked_out(&project.work_tree).and_then(|here| here.branch);
+        let branch = self.here().and_then(|here| here.branch);
         // What is committed on no branch is lost with the next switch.
         if branch.is_none() || !self.job.config.git.commit_progress || self.commits_hang {
             return;
@@ -112,16 +114,16 @@ impl Runner<'_, '_> {
             return;
         }
         // A mark goes where its work goes.
-        let work_tree = &self.session.project.work_tree;
-        if let Some(left) = git::first_change(work_tree, &self.progress.files) {
+        let site = Rc::clone(&self.sites.of_run);
+        if let Some(left) = git::first_change(site.tree(), &self.progress.files) {
             let files = files.join(", ");
             let what = format!("{left} is not committed, and {files} stays with it");
             return self.tell_missed(&what, tell);
         }
         let message = self.progress_message();
-        self.looked = None;
+        site.forget_look();
         fail::point("progress.before-commit");
-        match git::commit_files(&self.session.project.work_tree, &message, &files) {
+        match git::commit_files(site.tree(), &message, &files) {
             Ok(()) => {
                 fail::point("progress.after-commit");
                 self.has_committed = true;
@@ -164,7 +166,7 @@ impl Runner<'_, '_> {
         }
         let mut files: Vec<String> = own.into_iter().flat_map(|(paths, _)| paths).collect();
         files.extend(self.own_plan(tell));
-        let project = &self.session.project;
+        let project = &self.sites.of_run.project;
         files
             .iter()
             .filter_map(|file| project.in_work_tree(file))
@@ -176,7 +178,7 @@ impl Runner<'_, '_> {
         let mirror = self.mirror.as_ref()?;
         let path = mirror.path().to_owned();
         let is_kept = mirror.was_written() && mirror.file_asked_about(self.lp.tables()).is_none();
-        let project = &self.session.project;
+        let project = &self.sites.of_run.project;
         if !is_kept || !project.is_tracked(&path) {
             return None;
         }

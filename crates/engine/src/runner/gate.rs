@@ -53,7 +53,7 @@ impl Runner<'_, '_> {
         if when == Baseline::Always {
             return BaselineAnswer::Run;
         }
-        let tree = self.tree_to_check(tell);
+        let tree = self.tree_to_check(&self.sites.at(node), tell);
         let mut slow = false;
         for known in self.results_of(&script) {
             if tree.is_some() && known.tree == tree {
@@ -104,6 +104,7 @@ impl Runner<'_, '_> {
         let Some(gate) = item.gate_to_pass().cloned() else {
             return Ok(Vec::new());
         };
+        let site = self.sites.at(node);
         let mark = self.session.world.id().to_string();
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
         let mut env = self.environment(&item, &mark);
@@ -112,7 +113,7 @@ impl Runner<'_, '_> {
         env.push(("ATTEMPT_NUMBER".to_owned(), number.to_string()));
         let spec = Spec {
             program: Program::Shell(gate.script.clone()),
-            cwd: self.session.project.work_tree.clone(),
+            cwd: site.tree().to_owned(),
             env,
             stdin: String::new(),
             output: self.spool.output(&mark).map_err(fault)?,
@@ -124,10 +125,7 @@ impl Runner<'_, '_> {
             },
             mark: mark.clone(),
         };
-        let tree = self.tree_to_check(tell);
-        // The check may write into the work tree, and into the plan.
-        self.looked = None;
-        self.note_at_work(&item);
+        let tree = self.tree_to_check(&site, tell);
         fail::point("gate.before-start");
         let purpose = Purpose::Gate(GateAtWork {
             mark,

@@ -135,18 +135,22 @@ impl Runner<'_, '_> {
                 .into_iter()
                 .map(|one| (one.node.to_string(), one.seen.clone()))
                 .collect(),
-            files_left: if has_left { self.files_left() } else { None },
+            files_left: if has_left {
+                self.files_left(&item.node)
+            } else {
+                None
+            },
         })
     }
 
     /// How many files have changes that are not committed; none where nobody can
     /// say.
-    fn files_left(&self) -> Option<usize> {
-        let project = &self.session.project;
-        if !project.in_git {
+    fn files_left(&self, node: &Node) -> Option<usize> {
+        let site = self.sites.at(node);
+        if !site.project.in_git {
             return None;
         }
-        let changes = git::changes(&project.work_tree, &self.not_the_agents());
+        let changes = git::changes(site.tree(), &self.not_the_agents());
         changes.ok().map(|changes| changes.len())
     }
 
@@ -230,9 +234,10 @@ impl Runner<'_, '_> {
         else {
             return Ok(command);
         };
+        let site = self.sites.at(node);
         if *role == Role::IterationHook {
             // Its node is marked when its hooks have run.
-            let before = self.look_before(tell);
+            let before = self.look_before(&site, tell);
             self.starting.insert(
                 node.clone(),
                 Starting {
@@ -243,7 +248,7 @@ impl Runner<'_, '_> {
             return Ok(command);
         }
         self.commit_progress(tell);
-        let before = self.look_before(tell);
+        let before = self.look_before(&site, tell);
         *tree = before.as_ref().and_then(|before| before.tree());
         let rule_texts = preparing::rule_texts(self.session)?;
         let request = PrepareRequest {

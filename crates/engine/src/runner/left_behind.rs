@@ -60,13 +60,13 @@ pub(super) fn end_survivors(
     let left = spool
         .list()
         .map_err(|error| unwritable(spool.folder(), error))?;
-    let committing = tables.tree(run).any(|item| item.committing.is_some());
-    if left.is_empty() && !committing {
+    let items = tables.tree(run).filter(|item| item.committing.is_some());
+    // A git that still works would make its commit after it was looked for.
+    let mut marks: Vec<String> = items.map(|item| commit_mark(run, &item.node)).collect();
+    if left.is_empty() && marks.is_empty() {
         return Ok(());
     }
-    let mut marks: Vec<String> = left.iter().map(|spooled| spooled.attempt.clone()).collect();
-    // A git that still works would make its commit after it was looked for.
-    marks.extend(committing.then(|| commit_mark(run)));
+    marks.extend(left.iter().map(|spooled| spooled.attempt.clone()));
     let recorded: Vec<process::Identity> = left
         .iter()
         .filter_map(|spooled| spooled.id.clone())

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use piton_core::checkout::Checkout;
 use piton_core::command::{MergeNeeded, MergedWork};
-use piton_core::{Command, DecisionRow, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables};
+use piton_core::{
+    Command, DecisionRow, Facts, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables,
+};
 use piton_store::CommitError;
 
 use super::other_runs::OtherRuns;
@@ -26,7 +28,8 @@ impl Runner<'_, '_> {
     pub(super) fn ask_for_merge(&mut self) -> Result<(), Failure> {
         let (session, run) = (self.session, self.row.id);
         let looking = Looking {
-            project: session.project.clone(),
+            project: self.sites.of_run.project.clone(),
+            here: self.here(),
             run,
             tables: self.lp.tables(),
             others: &self.other_runs,
@@ -34,7 +37,8 @@ impl Runner<'_, '_> {
         let Some(needs) = looking.new_needs(self.mirror.as_mut()) else {
             return Ok(());
         };
-        tell(session, run, Some(self.lp.token()), needs)
+        let facts = self.facts();
+        tell((session, &facts), run, Some(self.lp.token()), needs)
     }
 }
 
@@ -54,14 +58,16 @@ pub(crate) fn let_go_after_merge(session: &Session<'_>, row: &RunRow) -> Result<
     }
     // Without its file, what git knows of the commits has to do.
     let mut mirror = PlanSync::open(session, row, &tables).ok().flatten();
+    let project = session.project.of_run(row);
     let looking = Looking {
-        project: session.project.of_run(row),
+        here: git::checked_out(&project.work_tree),
+        project,
         run: row.id,
         tables: &tables,
         others: &OtherRuns::load(session, row)?,
     };
     match looking.new_needs(mirror.as_mut()) {
-        Some(needs) => tell(session, row.id, None, needs).map(|()| true),
+        Some(needs) => tell((session, &facts(session)), row.id, None, needs).map(|()| true),
         None => Ok(false),
     }
 }
@@ -73,7 +79,7 @@ struct Needs {
 }
 
 fn tell(
-    session: &Session<'_>,
+    (session, facts): (&Session<'_>, &Facts),
     run: RunId,
     token: Option<u64>,
     Needs { items, merged }: Needs,
@@ -84,7 +90,7 @@ fn tell(
         items,
         merged,
     };
-    match session.commit(&command, &facts(session)) {
+    match session.commit(&command, facts) {
         // Why it was refused, the loop finds out with its next command.
         Ok(_) | Err(CommitError::Refused(_)) => Ok(()),
         Err(other) => Err(other.into()),
@@ -100,6 +106,8 @@ fn asked(tables: &Tables, run: RunId) -> BTreeSet<&Node> {
 /// A look at which items of a run have to wait for a merge.
 struct Looking<'l> {
     project: Project,
+    /// What the run has, as git says.
+    here: Option<Checkout>,
     run: RunId,
     tables: &'l Tables,
     others: &'l OtherRuns,
@@ -110,7 +118,7 @@ impl Looking<'_> {
     /// Whoever was answered is not held up again.
     fn new_needs(&self, mirror: Option<&mut PlanSync>) -> Option<Needs> {
         let (tables, run) = (self.tables, self.run);
-        let here = git::checked_out(&self.project.work_tree)?;
+        let here = self.here.clone()?;
         let asked = asked(tables, run);
         let is_there = |row: &ItemRow| history::is_of_other_branch(row, &here);
         let own = tables.items(run).any(is_there);

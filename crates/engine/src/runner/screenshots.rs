@@ -10,13 +10,14 @@ use piton_formats::registry::plan_format;
 use piton_formats::screenshots::Image;
 
 use super::Runner;
+use super::site::Site;
 
 /// So many bytes tell what a picture is.
 const MAGIC: u64 = 12;
 
 impl Runner<'_, '_> {
     /// Adds to a report the pictures that the plan asks for, or that there are none.
-    pub(super) fn look_for_screenshot(&self, node: &Node, report: &mut Report) {
+    pub(super) fn look_for_screenshot(&self, node: &Node, site: &Site, report: &mut Report) {
         let item = self.lp.tables().item(self.row.id, node);
         let native = item.and_then(|item| item.native.as_ref());
         let asked = native.and_then(|native| {
@@ -26,7 +27,7 @@ impl Runner<'_, '_> {
         let Some(asked) = asked else {
             return;
         };
-        let project = &self.session.project;
+        let project = &site.project;
         for picture in pictures_called(&project.work_tree.join(asked)) {
             let picture = project.relative(&picture);
             if !report.screenshots.contains(&picture) {

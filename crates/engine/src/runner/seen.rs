@@ -11,6 +11,7 @@ use piton_core::attempt::Report;
 use piton_core::weakening::ProofChange;
 use piton_core::{AttemptId, Need, Node};
 
+use super::site::Site;
 use super::{Runner, own_files};
 use crate::file_stamps::FileStamps;
 use crate::git::{Changed, Missed, Moment, Own, ProofSources, Trees};
@@ -69,41 +70,57 @@ impl Before {
     }
 }
 
+impl Looked {
+    /// The hash of what the work tree held.
+    pub(super) fn tree(&self) -> Option<String> {
+        self.at.tree()
+    }
+}
+
 impl Runner<'_, '_> {
-    /// Looks at the work tree before an agent is started.
-    pub(super) fn look_before(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<Box<Before>> {
+    /// Looks at the work tree of a site before an agent is started there.
+    pub(super) fn look_before(
+        &mut self,
+        site: &Site,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Option<Box<Before>> {
         let now = self.session.world.uptime();
-        let known = self.looked.take();
+        let known = site.take_look();
         let recent =
             known.filter(|looked| now < looked.since + LOOK_AGE_MAX && looked.at.is_untouched());
         if let Some(looked) = recent {
             return Some(looked.at);
         }
-        match self.see_tree(tell)? {
+        match self.see_tree(site, tell)? {
             Ok(at) => Some(at),
             Err(Missed::Late) => Some(Box::new(Before::Late)),
             Err(Missed::Unknown | Missed::TooMany) => None,
         }
     }
 
-    /// What the work tree holds now; none where it cannot be seen.
-    pub(super) fn look_at_tree(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<Box<Before>> {
-        self.see_tree(tell)?.ok()
+    /// What the work tree of a site holds now; none where it cannot be seen.
+    pub(super) fn look_at_tree(
+        &mut self,
+        site: &Site,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Option<Box<Before>> {
+        self.see_tree(site, tell)?.ok()
     }
 
     /// Looks at the work tree, and tells why it cannot be seen; none where nobody
     /// looks any more.
     fn see_tree(
         &mut self,
+        site: &Site,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Option<Result<Box<Before>, Missed>> {
-        if !self.looks_at_tree {
+        if !site.is_looked_at.get() {
             return None;
         }
-        let (world, project) = (self.session.world, &self.session.project);
+        let (world, project) = (self.session.world, &site.project);
         let own = self.not_the_agents();
         let seen = match project.in_git {
-            true => self.open_trees(&own).and_then(|trees| {
+            true => self.open_trees(site, &own).and_then(|trees| {
                 let moment = trees.now(world)?;
                 Ok(Before::Git { trees, moment })
             }),
@@ -111,35 +128,34 @@ impl Runner<'_, '_> {
                 .map(|stamps| Before::Files { stamps, own }),
         };
         if let Err(missed) = seen {
-            self.missed(missed, tell);
+            self.missed(site, missed, tell);
         }
         Some(seen.map(Box::new))
     }
 
     /// What looks at the work tree: the same as the last time where it serves.
-    fn open_trees(&mut self, own: &[Own]) -> Result<Rc<Trees>, Missed> {
-        let kept = self
-            .trees
-            .take()
-            .filter(|trees| trees.is_of(own) && trees.has_room());
+    fn open_trees(&self, site: &Site, own: &[Own]) -> Result<Rc<Trees>, Missed> {
+        let kept = site.trees.take();
+        let kept = kept.filter(|trees| trees.is_of(own) && trees.has_room());
         let trees = kept.map_or_else(
             || {
                 let (world, folder) = (self.session.world, self.spool.folder());
-                let opened = Trees::open(world, folder, &self.session.project.work_tree, own);
+                let opened = Trees::open(world, folder, site.tree(), own);
                 // Where there is no git now, there is none before the next attempt.
-                self.looks_at_tree = !matches!(opened, Err(Missed::Unknown));
+                let is_git = !matches!(opened, Err(Missed::Unknown));
+                site.is_looked_at.set(is_git);
                 opened.map(Rc::new)
             },
             Ok,
         )?;
-        self.trees = Some(Rc::clone(&trees));
+        site.trees.replace(Some(Rc::clone(&trees)));
         Ok(trees)
     }
 
     /// Looks again when it is over, and notes what changed.
     pub(super) fn look_after(
         &mut self,
-        before: Option<Box<Before>>,
+        (site, before): (&Site, Option<Box<Before>>),
         (checks, report): (&[String], &mut Report),
         tell: &mut dyn FnMut(Notice<'_>),
     ) {
@@ -151,8 +167,8 @@ impl Runner<'_, '_> {
             // That was told when the attempt started.
             Before::Late => Err(Missed::Late),
             before @ (Before::Git { .. } | Before::Files { .. }) => self
-                .changes_since(before, checks)
-                .inspect_err(|missed| self.missed(*missed, tell)),
+                .changes_since(site, before, checks)
+                .inspect_err(|missed| self.missed(site, *missed, tell)),
         };
         let After { at, changed, proof } = match seen {
             Ok(after) => after,
@@ -168,11 +184,16 @@ impl Runner<'_, '_> {
         report.commits = report.commits.take().or(changed.commits);
         report.diff = changed.diff;
         report.tree_after = at.tree();
-        self.keep_look(at);
+        self.keep_look(site, at);
     }
 
     /// What the work tree holds now, and what changed since.
-    fn changes_since(&self, before: Before, checks: &[String]) -> Result<After, Missed> {
+    fn changes_since(
+        &self,
+        site: &Site,
+        before: Before,
+        checks: &[String],
+    ) -> Result<After, Missed> {
         let world = self.session.world;
         match before {
             Before::Git { trees, moment } => {
@@ -196,8 +217,7 @@ impl Runner<'_, '_> {
                 })
             }
             Before::Files { stamps, own } => {
-                let work_tree = &self.session.project.work_tree;
-                let after = FileStamps::look(world, work_tree, &own)?;
+                let after = FileStamps::look(world, site.tree(), &own)?;
                 let changed = Changed {
                     files: Some(after.changed_since(&stamps)),
                     ..Changed::default()
@@ -235,33 +255,37 @@ impl Runner<'_, '_> {
         gates.map(|gate| gate.script.clone()).collect()
     }
 
-    /// The tree on which a check runs now: the one that the last attempt left,
-    /// unless something came between.
-    pub(super) fn tree_to_check(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<String> {
-        if self.looked.is_none()
-            && let Some(at) = self.look_at_tree(tell)
+    /// The tree on which a check runs now: the one that the last attempt left
+    /// there, unless something came between.
+    pub(super) fn tree_to_check(
+        &mut self,
+        site: &Site,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Option<String> {
+        if !site.has_look()
+            && let Some(at) = self.look_at_tree(site, tell)
         {
-            self.keep_look(at);
+            self.keep_look(site, at);
         }
-        self.looked.as_ref()?.at.tree()
+        site.tree_seen()
     }
 
-    /// Keeps a look for what comes next, until something else happens.
-    fn keep_look(&mut self, at: Box<Before>) {
+    /// Keeps a look for what comes next, until something else happens there.
+    fn keep_look(&self, site: &Site, at: Box<Before>) {
         let since = self.session.world.uptime();
-        self.looked = Some(Looked { at, since });
+        site.keep(Looked { at, since });
     }
 
     /// Tells why the work tree was not seen. What looked may be half-written.
-    fn missed(&mut self, missed: Missed, tell: &mut dyn FnMut(Notice<'_>)) {
-        self.trees = None;
+    fn missed(&mut self, site: &Site, missed: Missed, tell: &mut dyn FnMut(Notice<'_>)) {
+        site.trees.take();
         let was_told = std::mem::replace(&mut self.look_missed, true);
         match missed {
             Missed::Late => tell(Notice::Warning(
                 "the look at the work tree took too long and was skipped: what this attempt changes is not known, and an item without a check that was seen to fail is done by its agent's word alone",
             )),
             Missed::TooMany => {
-                self.looks_at_tree = false;
+                site.is_looked_at.set(false);
                 tell(Notice::Warning(
                     "there are too many files to look at outside of git: what attempts change is not known in this run, and an item without a check that was seen to fail is done by its agent's word alone",
                 ));
@@ -300,9 +324,10 @@ impl Runner<'_, '_> {
         if let Some(item) = self.lp.tables().item(self.row.id, node) {
             env.extend(self.environment(item, &attempt.to_string()));
         }
+        let site = self.sites.at(node);
         let place = Place {
             env: &env,
-            work_tree: &self.session.project.work_tree,
+            work_tree: site.tree(),
         };
         verify::settle(report, &place);
     }

@@ -1,6 +1,7 @@
 //! What works at the moment: agents, gates and commits.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::mpsc::Sender;
 
 use jiff::Timestamp;
@@ -8,9 +9,11 @@ use piton_core::{AttemptId, Node};
 
 use super::feed::Feed;
 use super::seen::Before;
+use super::site::Site;
 use super::{Message, Runner};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
+use crate::git::By;
 use crate::process::{self, ProcessEvent, Running, Spec, StartError, Stop};
 
 /// What tells one work from every other of a runner. An item may be taken again
@@ -74,11 +77,36 @@ impl Works {
     pub(super) fn is_empty(&self) -> bool {
         self.at_work.is_empty()
     }
+
+    /// Whether anything works in a work tree.
+    pub(super) fn has_any_in(&self, site: &Rc<Site>) -> bool {
+        let mut works = self.at_work.values();
+        works.any(|work| Rc::ptr_eq(&work.site, site))
+    }
+
+    /// Whether an agent works in a work tree.
+    pub(super) fn has_agent_in(&self, site: &Rc<Site>) -> bool {
+        let is_agent = |work: &Work| matches!(work.for_, Purpose::Agent { .. });
+        let mut works = self.at_work.values();
+        works.any(|work| is_agent(work) && Rc::ptr_eq(&work.site, site))
+    }
+
+    /// The last attempt whose writing is at work beside agents: in a check of its
+    /// run, or in the hook of a commit.
+    pub(super) fn last_writer(&self) -> Option<AttemptId> {
+        let works = self.at_work.values();
+        works.filter_map(|work| work.writer).max()
+    }
 }
 
 /// A work at the moment.
 pub(super) struct Work {
     pub(super) node: Node,
+    /// Where it works.
+    pub(super) site: Rc<Site>,
+    /// Whose writing it runs: what stands in a file when it ends may be that
+    /// attempt's. None for an agent, whose own attempt is open.
+    pub(super) writer: Option<AttemptId>,
     pub(super) since: Timestamp,
     pub(super) printed: u64,
     /// When it is to be stopped because the time box is over.
@@ -103,7 +131,8 @@ pub(super) enum Purpose {
         feed: Option<Box<Feed>>,
     },
     Gate(GateAtWork),
-    Commit,
+    /// Calls of git, whose [`CallEnd`] says what for.
+    Calls,
 }
 
 /// A gate that runs.
@@ -134,7 +163,30 @@ pub(super) enum Handle {
     Calls(Stop),
 }
 
+/// What calls of git came to that were made beside the runner.
+pub(super) enum CallEnd {
+    /// The commit of an item: what was made, or why git or a hook refused it.
+    Commit(Result<Result<Option<String>, String>, Failure>),
+}
+
 impl Work {
+    /// A work that begins now.
+    pub(super) fn new(node: Node, site: Rc<Site>, since: Timestamp, handle: Handle) -> Self {
+        Self {
+            node,
+            site,
+            writer: None,
+            since,
+            printed: 0,
+            deadline: None,
+            for_: Purpose::Calls,
+            asked: None,
+            no_progress: None,
+            tree: None,
+            handle,
+        }
+    }
+
     /// Why the agent that works leads nowhere, if it does.
     pub(super) fn stuck(&self) -> Option<Asked> {
         let Purpose::Agent {
@@ -172,6 +224,9 @@ impl Runner<'_, '_> {
         let mark = spec.mark.clone();
         tracing::info!(%node, mark, program = ?spec.program, cwd = %spec.cwd.display(), "starts");
         let number = self.works.next_number();
+        let site = self.sites.at(node);
+        // What was seen there may change from now on.
+        site.forget_look();
         let running = match process::start(spec, told(number, self.sender.clone())) {
             Ok(running) => running,
             Err(error) => {
@@ -180,16 +235,15 @@ impl Runner<'_, '_> {
             }
         };
         let id = running.id().clone();
+        let writer = match &for_ {
+            Purpose::Agent { .. } => None,
+            Purpose::Gate(_) | Purpose::Calls => self.writer_at(node, &site),
+        };
         let work = Work {
-            node: node.clone(),
-            since: self.now(),
-            printed: 0,
+            writer,
             deadline,
             for_,
-            asked: None,
-            no_progress: None,
-            tree: None,
-            handle: Handle::Process(running),
+            ..Work::new(node.clone(), site, self.now(), Handle::Process(running))
         };
         self.works.insert(number, work);
         fail::point("run.started");
@@ -198,6 +252,42 @@ impl Runner<'_, '_> {
             .map_err(|error| unwritable(self.spool.folder(), error))?;
         fail::point("run.recorded");
         Ok(Ok(()))
+    }
+
+    /// Makes calls of git beside the runner, which hears of everything else
+    /// meanwhile, and notes them as what works on `node`. What they came to comes
+    /// as a message.
+    pub(super) fn begin_calls(
+        &mut self,
+        node: &Node,
+        mark: String,
+        calls: impl FnOnce(&By<'_>) -> CallEnd + Send + 'static,
+    ) {
+        let site = self.sites.at(node);
+        site.forget_look();
+        let stop = Stop::default();
+        let number = self.works.next_number();
+        let writer = self.writer_at(node, &site);
+        let handle = Handle::Calls(stop.clone());
+        let work = Work {
+            writer,
+            ..Work::new(node.clone(), site, self.now(), handle)
+        };
+        self.works.insert(number, work);
+        let sender = self.sender.clone();
+        std::thread::spawn(move || {
+            let (mark, stop) = (&*mark, &stop);
+            let end = calls(&By { mark, stop });
+            // The runner that would hear it may be gone already.
+            sender.send(Message::Called(number, end)).ok();
+        });
+    }
+
+    /// The attempt whose writing a check or a commit of an item runs.
+    fn writer_at(&self, node: &Node, site: &Site) -> Option<AttemptId> {
+        let item = self.lp.tables().item(self.row.id, node);
+        let unchecked = item.and_then(|item| item.unchecked);
+        unchecked.or(site.last_attempt.get())
     }
 }
 
@@ -217,20 +307,19 @@ fn told(number: WorkNumber, sender: Sender<Message>) -> impl FnMut(ProcessEvent)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::Project;
 
-    fn commit(works: &mut Works, node: &Node) -> WorkNumber {
+    fn calls(works: &mut Works, node: &Node) -> WorkNumber {
         let number = works.next_number();
-        let work = Work {
-            node: node.clone(),
-            since: Timestamp::UNIX_EPOCH,
-            printed: 0,
-            deadline: None,
-            for_: Purpose::Commit,
-            asked: None,
-            no_progress: None,
-            tree: None,
-            handle: Handle::Calls(Stop::default()),
+        let project = Project {
+            root: "/p".into(),
+            home: "/p/.piton".into(),
+            work_tree: "/p".into(),
+            in_git: false,
         };
+        let site = Rc::new(Site::of(project));
+        let handle = Handle::Calls(Stop::default());
+        let work = Work::new(node.clone(), site, Timestamp::UNIX_EPOCH, handle);
         works.insert(number, work);
         number
     }
@@ -238,9 +327,9 @@ mod tests {
     #[test]
     fn a_late_end_of_a_former_work_of_an_item_ends_nothing() {
         let (mut works, node) = (Works::default(), Node::named("a"));
-        let former = commit(&mut works, &node);
+        let former = calls(&mut works, &node);
         assert!(works.take(former).is_some());
-        commit(&mut works, &node);
+        calls(&mut works, &node);
         assert!(works.take(former).is_none());
         assert!(works.at(&node).is_some());
     }
@@ -249,7 +338,7 @@ mod tests {
     fn works_of_two_items_are_told_apart() {
         let mut works = Works::default();
         let nodes = ["a", "b"].map(Node::named);
-        let numbers = nodes.each_ref().map(|node| commit(&mut works, node));
+        let numbers = nodes.each_ref().map(|node| calls(&mut works, node));
         let asked = Asked::Wanted("stop".to_owned());
         works.at_mut(&nodes[1]).expect("it works").asked = Some(asked);
         assert_eq!(works.take(numbers[0]).expect("it works").asked, None);

@@ -83,9 +83,10 @@ pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<Recov
         report: &report,
         output: &output,
     };
+    let work_tree = &*session.project.work_tree;
     Ok(Recovered {
         item: meant.node.as_str().to_owned(),
-        recovery: recover_attempt(&session, &ended, world.now())?,
+        recovery: recover_attempt(&session, (&ended, work_tree), world.now())?,
     })
 }
 

@@ -1,0 +1,129 @@
+//! Where works are done: in the work tree of the run, or in one beside it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use piton_core::{AttemptId, Node};
+
+use super::seen::Looked;
+use crate::git::Trees;
+use crate::project::Project;
+
+/// A work tree in which works are done, and what is known of it. Each work holds
+/// its own from its start to its end.
+pub(super) struct Site {
+    /// The project with this work tree.
+    pub(super) project: Project,
+    /// What agents and checks find in their environment here, beside what all find.
+    pub(super) env: Vec<(String, String)>,
+    /// Files that stay out of commits here beside those of piton, by their paths in
+    /// the work tree.
+    pub(super) left_out: Vec<String>,
+    /// Whether the work tree is looked at before and after an attempt.
+    pub(super) is_looked_at: Cell<bool>,
+    /// What it is looked at with, in git.
+    pub(super) trees: RefCell<Option<Rc<Trees>>>,
+    /// The last look at it, until something else happens here.
+    looked: RefCell<Option<Looked>>,
+    /// The last attempt that this runner ended here.
+    pub(super) last_attempt: Cell<Option<AttemptId>>,
+}
+
+impl Site {
+    /// The work tree of a project.
+    pub(super) fn of(project: Project) -> Self {
+        Self {
+            project,
+            env: Vec::new(),
+            left_out: Vec::new(),
+            is_looked_at: Cell::new(true),
+            trees: RefCell::default(),
+            looked: RefCell::default(),
+            last_attempt: Cell::new(None),
+        }
+    }
+
+    /// The work tree.
+    pub(super) fn tree(&self) -> &Path {
+        &self.project.work_tree
+    }
+
+    /// Keeps a look for what comes next here.
+    pub(super) fn keep(&self, looked: Looked) {
+        self.looked.replace(Some(looked));
+    }
+
+    /// Takes out the last look.
+    pub(super) fn take_look(&self) -> Option<Looked> {
+        self.looked.take()
+    }
+
+    /// Whether there is a look that stands for what the work tree holds now.
+    pub(super) fn has_look(&self) -> bool {
+        self.looked.borrow().is_some()
+    }
+
+    /// The hash of what the work tree held at the last look.
+    pub(super) fn tree_seen(&self) -> Option<String> {
+        self.looked.borrow().as_ref()?.tree()
+    }
+
+    /// Something happens here: the last look stands for nothing any more.
+    pub(super) fn forget_look(&self) {
+        self.looked.take();
+    }
+}
+
+/// The sites of a run.
+pub(super) struct Sites {
+    /// That of the run: of all that has none of its own, and of what is asked about
+    /// the run as a whole.
+    pub(super) of_run: Rc<Site>,
+    of_items: BTreeMap<Node, Rc<Site>>,
+}
+
+impl Sites {
+    pub(super) fn new(of_run: Site) -> Self {
+        Self {
+            of_run: Rc::new(of_run),
+            of_items: BTreeMap::new(),
+        }
+    }
+
+    /// Lets an item be worked on elsewhere, with all below it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "no run has two sites yet"))]
+    pub(super) fn assign(&mut self, node: Node, site: Site) {
+        self.of_items.insert(node, Rc::new(site));
+    }
+
+    /// Where an item is worked on.
+    pub(super) fn at(&self, node: &Node) -> Rc<Site> {
+        let mut line = std::iter::once(node.clone()).chain(node.ancestors());
+        let own = line.find_map(|node| self.of_items.get(&node));
+        Rc::clone(own.unwrap_or(&self.of_run))
+    }
+
+    /// Whether a site is that of the run.
+    pub(super) fn is_of_run(&self, site: &Rc<Site>) -> bool {
+        Rc::ptr_eq(site, &self.of_run)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Rc<Site>> {
+        std::iter::once(&self.of_run).chain(self.of_items.values())
+    }
+
+    /// Time passes without a work: people may change any of them.
+    pub(super) fn forget_looks(&self) {
+        self.all().for_each(|site| site.forget_look());
+    }
+
+    /// Lets go of all that holds temporary folders.
+    pub(super) fn close(&self) {
+        for site in self.all() {
+            site.forget_look();
+            site.trees.take();
+        }
+    }
+}
