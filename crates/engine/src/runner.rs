@@ -17,6 +17,8 @@ mod screenshots;
 mod seen;
 mod site;
 mod spending;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod work;
 
@@ -123,6 +125,8 @@ pub struct Job {
     pub wait: bool,
     /// End after one node.
     pub once: bool,
+    /// How many items are worked on at once.
+    pub workers: NonZeroUsize,
     /// The worktree in which it is worked on, where it has one of its own: the work
     /// tree of the session, as soon as this is carried out.
     pub worktree: Option<WorktreeOrder>,
@@ -204,18 +208,25 @@ pub fn work(
     process::adopt_orphans();
     let (sender, receiver) = mpsc::channel();
     let signals = Signals::listen(sender.clone())?;
-    let result = start(session, job, sender, receiver, tell);
+    let opened = open(session, job, (sender, receiver), tell);
+    let result = opened.and_then(|mut runner| {
+        let result = runner.end_survivors(tell).and_then(|()| runner.drive(tell));
+        if let Err(failure) = &result {
+            runner.abandon(failure);
+        }
+        result
+    });
     drop(signals);
     result
 }
 
-fn start(
-    session: &Session<'_>,
+/// Takes the run, and what works on it.
+fn open<'s, 'w>(
+    session: &'s Session<'w>,
     job: Job,
-    sender: Sender<Message>,
-    receiver: Receiver<Message>,
+    (sender, receiver): (Sender<Message>, Receiver<Message>),
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<RunRow, Failure> {
+) -> Result<Runner<'s, 'w>, Failure> {
     let run = job.run;
     let rows = session.load(&[Need::Run(run)])?;
     let row = known(rows.tables.run(run))?;
@@ -259,7 +270,7 @@ fn start(
         model: job.model.clone(),
         wait: job.wait,
         once: job.once,
-        workers: NonZeroUsize::MIN,
+        workers: job.workers,
     };
     let lp = RunLoop::new(run, token, options, tables);
     let mut mirror = open_mirror(session, &row, lp.tables(), tell);
@@ -312,11 +323,7 @@ fn start(
     for recorded in ours.filter(|recorded| recorded.record.stream == own) {
         tell(Notice::Event(recorded, runner.lp.tables()));
     }
-    let result = runner.end_survivors(tell).and_then(|()| runner.drive(tell));
-    if let Err(failure) = &result {
-        runner.abandon(failure);
-    }
-    result
+    Ok(runner)
 }
 
 /// The token with which a run was taken.

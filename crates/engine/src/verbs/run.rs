@@ -10,6 +10,7 @@ mod takeover;
 mod unknown_keys;
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -289,6 +290,7 @@ fn work(
         ),
         wait: request.wait,
         once: request.once,
+        workers: NonZeroUsize::MIN,
         worktree,
     };
     let row = runner::work(&session, job, tell)?;
