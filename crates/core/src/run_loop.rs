@@ -37,6 +37,7 @@ use crate::evidence::{Baseline, BaselineResult};
 use crate::id::{AttemptId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::journal::Recorded;
+use crate::lane::unit_of;
 use crate::merge::{MergeState, MergeStep};
 use crate::name::Space;
 use crate::recover::{Recovery, started_from};
@@ -816,6 +817,11 @@ impl RunLoop {
             return Some(self.under_way(Effect::SettleAgent { attempt, node }));
         }
         while let Some(node) = self.left_open.pop() {
+            if self.busy_units().contains(&unit_of(&node)) {
+                // Its lane is being made ready.
+                self.left_open.push(node);
+                return Some(self.wait_for_end());
+            }
             let Some(item) = self.tables.item(self.run, &node) else {
                 continue;
             };

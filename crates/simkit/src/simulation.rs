@@ -7,7 +7,7 @@
 
 use piton_core::gate::{Gate, GateReport};
 use piton_core::lane::{LaneHold, TargetRow, unit_of};
-use piton_core::merge::{MadeMerge, MergeRow, MergeState, MergeStep};
+use piton_core::merge::{MadeMerge, MergeRow, MergeState};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -199,8 +199,8 @@ struct Work {
 enum WorkFor {
     Agent(AttemptId),
     Gate,
-    /// The checks of a merged tree.
-    Merge,
+    /// What is done about a lane or a merge.
+    Git(Effect),
 }
 
 impl Work {
@@ -478,13 +478,7 @@ impl Sim {
                     node,
                 }
             }
-            WorkFor::Merge => {
-                let end = match work.is_stopped {
-                    true => MergeEnd::Stopped,
-                    false => MergeEnd::Step(self.check_merge(&node)),
-                };
-                Input::MergeEnded { node, end }
-            }
+            WorkFor::Git(effect) => self.git_ends(node, effect, work.is_stopped),
             WorkFor::Gate => {
                 let turn = self.count(|event| {
                     matches!(event, Event::GateEnded { node: at, report, .. }
@@ -510,7 +504,7 @@ impl Sim {
         let before = self.works.insert(node.clone(), work);
         assert!(before.is_none(), "two work on {node}");
         let at_work = self.works.values();
-        let at_work = at_work.filter(|work| !matches!(work.for_, WorkFor::Merge));
+        let at_work = at_work.filter(|work| !matches!(work.for_, WorkFor::Git(_)));
         self.most_at_once = self.most_at_once.max(at_work.count());
     }
 
@@ -612,35 +606,16 @@ impl Sim {
                 let command = self.choose_lane(runner.token(), node);
                 self.commit(&command)?
             }
-            Effect::PrepareLane { node } => {
-                self.prepare(&node);
-                self.may_crash()?;
-                Input::LaneEnded {
-                    node,
-                    end: LaneEnd::Prepared,
-                }
-            }
-            Effect::SaveWork { node } => {
-                let (lane, repo, attempts) = self.lane_of(&node).expect("it has one");
-                let is_used = attempts > lane.attempts;
-                let saved = is_used.then(|| repo.save(lane.lane, &lane.from));
-                let saved = saved.flatten();
-                self.may_crash()?;
-                Input::LaneEnded {
-                    node,
-                    end: LaneEnd::Saved(saved),
-                }
-            }
-            Effect::MakeMerge { node } => {
-                self.merge_step(node, |repo, merge| Some(repo.make_merge(&merge.work)))?
-            }
-            Effect::MoveTarget { node } => self.merge_step(node, |repo, merge| {
-                Some(repo.move_target(merge.made.as_ref()?))
-            })?,
-            Effect::CheckMerge { node } => {
+            Effect::PrepareLane { ref node }
+            | Effect::SaveWork { ref node }
+            | Effect::MakeMerge { ref node }
+            | Effect::CheckMerge { ref node }
+            | Effect::MoveTarget { ref node } => {
+                let node = node.clone();
+                let took = SignedDuration::from_secs(i64::from(self.rng.small(7)));
                 let work = Work {
-                    for_: WorkFor::Merge,
-                    ends: self.world.now + SignedDuration::from_secs(7),
+                    ends: self.world.now + took,
+                    for_: WorkFor::Git(effect),
                     until: None,
                     is_stopped: false,
                 };
@@ -1051,18 +1026,37 @@ impl Sim {
         Some((lane, self.repo.as_mut()?, attempts))
     }
 
-    /// A step of a unit in git. It may have been taken out of the queue meanwhile.
-    fn merge_step(
-        &mut self,
-        node: Node,
-        step: impl FnOnce(&mut Repo, &MergeRow) -> Option<MergeStep>,
-    ) -> Result<Input, Crash> {
+    /// What is done about a lane or a merge is over.
+    fn git_ends(&mut self, node: Node, effect: Effect, is_stopped: bool) -> Input {
+        let in_lane = matches!(effect, Effect::PrepareLane { .. } | Effect::SaveWork { .. });
+        if in_lane {
+            let end = match (is_stopped, effect) {
+                (true, _) => LaneEnd::Stopped,
+                (false, Effect::PrepareLane { .. }) => {
+                    self.prepare(&node);
+                    LaneEnd::Prepared
+                }
+                (false, _) => LaneEnd::Saved(self.save(&node)),
+            };
+            return Input::LaneEnded { node, end };
+        }
         let merge = self.world.item(node.as_str()).merge().cloned();
+        // It may have been taken out of the queue meanwhile.
+        let merge = merge.filter(|_| !is_stopped);
         let repo = self.repo.as_mut().expect("it is worked on in lanes");
-        let step = merge.and_then(|merge| step(repo, &merge));
-        self.may_crash()?;
+        let step = merge.and_then(|merge| match effect {
+            Effect::MakeMerge { .. } => Some(repo.make_merge(&merge.work)),
+            Effect::CheckMerge { .. } => Some(repo.check_merge(merge.made.as_ref()?)),
+            _ => Some(repo.move_target(merge.made.as_ref()?)),
+        });
         let end = step.map_or(MergeEnd::Stopped, MergeEnd::Step);
-        Ok(Input::MergeEnded { node, end })
+        Input::MergeEnded { node, end }
+    }
+
+    fn save(&mut self, node: &Node) -> Option<String> {
+        let (lane, repo, attempts) = self.lane_of(node).expect("it has one");
+        let is_used = attempts > lane.attempts;
+        is_used.then(|| repo.save(lane.lane, &lane.from)).flatten()
     }
 
     /// A free lane. One that its unit had may be held by somebody else.
@@ -1128,14 +1122,6 @@ impl Sim {
             node: at.clone(),
             result,
         })
-    }
-
-    fn check_merge(&self, node: &Node) -> MergeStep {
-        let made = self.world.item(node.as_str()).merge();
-        let made = made.and_then(|merge| merge.made.clone());
-        let repo = self.repo.as_ref().expect("it is worked on in lanes");
-        // It may have been taken out of the queue meanwhile.
-        made.map_or(MergeStep::Pass, |made| repo.check_merge(&made))
     }
 
     /// What holds of lanes and the target after every step.

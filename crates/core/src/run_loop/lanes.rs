@@ -62,7 +62,7 @@ impl RunLoop {
     }
 
     /// The units at which something is under way.
-    fn busy_units(&self) -> BTreeSet<Node> {
+    pub(super) fn busy_units(&self) -> BTreeSet<Node> {
         self.under_way.keys().map(unit_of).collect()
     }
 
