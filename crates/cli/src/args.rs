@@ -11,6 +11,7 @@ mod record;
 mod sessions;
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -261,6 +262,7 @@ const RUN_EXAMPLES: &str = "Examples:
   piton run . --agent ./agent.sh --dry-run
   piton run prd.json --agent claude
   piton run RALPH_TASK.md --agent ./agent.sh
+  piton run prd.json --agent claude --workers 4
 
 The agent is any shell command: it reads its prompt on stdin. Without --agent a
 run goes on with the one it had, a new one uses `use` under [agent] in .piton/config.toml.
@@ -284,6 +286,10 @@ pub(crate) struct RunArgs {
     /// The model for nodes whose plan names none
     #[arg(long)]
     pub(crate) model: Option<String>,
+    /// Work on so many items at once, each in a lane: a git worktree of its own. What is done is
+    /// merged on the branch piton/RUN, and `piton land` brings it to yours
+    #[arg(long, value_name = "N")]
+    pub(crate) workers: Option<NonZeroU32>,
     /// Start at most so many agents
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_iterations: Option<u32>,

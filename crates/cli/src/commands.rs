@@ -193,6 +193,7 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
         workflows: args.workflows,
         verdict: args.verdict.map(VerdictBy::from),
         model: args.model,
+        workers: args.workers,
         limits: Limits {
             iterations_max: args.max_iterations,
             tasks_max: None,

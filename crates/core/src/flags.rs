@@ -3,6 +3,8 @@
 //! Opaque to the rules: what holds in an invocation stands in its limits and
 //! claims. Which flags are kept, and what wins: `docs/design/0019-control.md`.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use crate::policy::Limits;
@@ -23,6 +25,9 @@ pub struct RunFlags {
     /// The folder of the workflows, relative to the project where it lies in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflows: Option<String>,
+    /// How many items are worked on at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<NonZeroU32>,
     /// Settings of the plan that are passed over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
@@ -57,6 +62,7 @@ impl RunFlags {
             model: given.model.clone().or_else(|| of_agent(&self.model)),
             verdict: given.verdict.clone().or_else(|| of_agent(&self.verdict)),
             workflows: given.workflows.clone().or_else(|| self.workflows.clone()),
+            workers: given.workers.or(self.workers),
             ignore,
             limits: self.limits.overridden_by(&given.limits),
         }

@@ -1,6 +1,7 @@
 //! `.piton/config.toml`: what a project says of how it is run. All optional.
 
 mod agents;
+mod merge;
 mod requests;
 mod workspace;
 
@@ -23,6 +24,7 @@ use serde::Deserialize;
 use crate::failure::{Failure, unreadable};
 use crate::project::Project;
 
+pub use self::merge::MergeConfig;
 pub use self::requests::RequestsConfig;
 
 pub use self::agents::{
@@ -55,6 +57,10 @@ pub struct Config {
     pub git: GitConfig,
     /// What becomes of what agents ask for beside their work.
     pub requests: RequestsConfig,
+    /// Where several agents work at once.
+    pub workspace: WorkspaceConfig,
+    /// What their work has to pass together.
+    pub merge: MergeConfig,
 }
 
 /// The table `[git]`.
@@ -394,6 +400,8 @@ impl Config {
             table.check(name)?;
         }
         config.prices.check()?;
+        config.workspace.check()?;
+        config.merge.check()?;
         config.claims.check_command()?;
         Ok(config)
     }

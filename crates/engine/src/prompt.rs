@@ -214,6 +214,19 @@ pub fn gate_fix(templates: &Templates, of: &Ingredients<'_>) -> String {
     whole(templates, of, &role)
 }
 
+/// The prompt of an agent that is to bring its work together with what was merged.
+#[must_use]
+pub fn resolve(templates: &Templates, of: &Ingredients<'_>) -> String {
+    let role = RoleParts {
+        task: parts::resolve_task(of),
+        check: Some(parts::check(of, templates.result_reporting.is_none())),
+        rules: parts::rules(templates, of),
+        report: reporting::of_work(templates, of),
+        is_work: true,
+    };
+    whole(templates, of, &role)
+}
+
 /// The prompt of an agent that is to put the workspace in order.
 #[must_use]
 pub fn repair(templates: &Templates, of: &Ingredients<'_>) -> String {

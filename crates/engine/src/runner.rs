@@ -10,20 +10,20 @@ mod feed;
 mod gate;
 mod ingredients;
 mod iteration_hook;
+mod lanes;
 mod left_behind;
 mod merging;
 mod other_runs;
+mod queue;
 mod screenshots;
 mod seen;
 mod site;
 mod spending;
-#[cfg(test)]
-mod tests;
 mod verdict;
 mod work;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -37,7 +37,7 @@ use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
 use piton_core::prepare::Prepared;
 use piton_core::run::Request;
-use piton_core::run_loop::{Effect, Ending, Input, LaneEnd, MergeEnd, Options, RunLoop};
+use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, DecisionRow, Event, Facts, HolderKnown, ItemRow,
     ItemState, Need, Node, Recorded, RunId, RunRow, RunState, StreamId, Tables,
@@ -49,6 +49,7 @@ use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
 use self::agent::AgentOver;
 use self::clock::RunClock;
+use self::lanes::RunLanes;
 use self::other_runs::OtherRuns;
 use self::site::{Site, Sites};
 use self::work::{Asked, CallEnd, Purpose, Work, WorkNumber, Works};
@@ -72,8 +73,6 @@ use crate::worktree::{self, WorktreeOrder};
 pub use self::left_behind::{clear_up, clear_up_locked, settle};
 pub(crate) use self::merging::let_go_after_merge;
 
-/// Why a run that is worked on in lanes cannot go on here.
-const NO_LANES: &str = "this run is worked on in lanes, which this version cannot make";
 /// How often the runner looks for events of others while it waits.
 const TICK: SignedDuration = SignedDuration::from_millis(150);
 /// How often it says that it lives, in the lease and in the native file.
@@ -125,11 +124,11 @@ pub struct Job {
     pub wait: bool,
     /// End after one node.
     pub once: bool,
-    /// How many items are worked on at once.
-    pub workers: NonZeroUsize,
     /// The worktree in which it is worked on, where it has one of its own: the work
     /// tree of the session, as soon as this is carried out.
     pub worktree: Option<WorktreeOrder>,
+    /// How many items are worked on at once; more than one, each in a lane.
+    pub workers: NonZeroU32,
 }
 
 enum Message {
@@ -191,6 +190,12 @@ struct Runner<'s, 'w> {
     commits_hang: bool,
     /// Somebody was told already that a budget does not count everything.
     budget_warned: bool,
+    /// The lanes of the run, where it is worked on in lanes.
+    lanes: Option<RunLanes>,
+    /// The merge whose tree is that on which the check of its item passed.
+    checked_in_lane: Option<String>,
+    /// Why a lane or a merge cannot be made.
+    fault: Option<Failure>,
 }
 
 /// Works on a run whose lock is held, until it is done, waits or is stopped.
@@ -234,6 +239,10 @@ fn open<'s, 'w>(
     if job.aim == Aim::Work && is_whole() {
         refuse_dirty(session, &row)?;
     }
+    let in_lanes = row.lanes.is_some() || (job.workers > NonZeroU32::MIN && job.aim == Aim::Work);
+    if in_lanes && row.target.is_none() {
+        lanes::refuse(session, &row)?;
+    }
     let limits = row.policy.limits.overridden_by(&job.limits);
     let facts = Facts {
         holder: HolderKnown::Excluded,
@@ -261,6 +270,17 @@ fn open<'s, 'w>(
             return Err(failure);
         }
     }
+    let mut lanes = None;
+    if in_lanes {
+        let token = token_of(&started.events);
+        match lanes::enter(session, &job, (run, token)) {
+            Ok(entered) => lanes = Some(entered),
+            Err(failure) => {
+                give_back(session, (run, token), &failure);
+                return Err(failure);
+            }
+        }
+    }
     let (tables, seen) = picture(session, run)?;
     let row = known(tables.run(run))?;
     let token = row.fence;
@@ -270,7 +290,7 @@ fn open<'s, 'w>(
         model: job.model.clone(),
         wait: job.wait,
         once: job.once,
-        workers: job.workers,
+        workers: NonZeroUsize::try_from(job.workers).unwrap_or(NonZeroUsize::MIN),
     };
     let lp = RunLoop::new(run, token, options, tables);
     let mut mirror = open_mirror(session, &row, lp.tables(), tell);
@@ -316,6 +336,9 @@ fn open<'s, 'w>(
         commit_missed: false,
         commits_hang: false,
         budget_warned: false,
+        lanes,
+        checked_in_lane: None,
+        fault: None,
     };
     runner.note_last_commit();
     let own = StreamId::run(run);
@@ -493,6 +516,12 @@ impl Runner<'_, '_> {
     /// What the run has, as git says: the branch and the commit that its work goes
     /// onto.
     fn here(&self) -> Option<Checkout> {
+        if let Some(target) = self.target().filter(|_| self.lanes.is_some()) {
+            return Some(Checkout {
+                branch: Some(target.branch),
+                commit: Some(target.tip),
+            });
+        }
         git::checked_out(self.sites.of_run.tree())
     }
 
@@ -586,6 +615,7 @@ impl Runner<'_, '_> {
                 self.clock.saw(self.session.world, last.record.stamp.time);
             }
             effects.extend(self.lp.step(self.now(), input));
+            self.note_lanes(&events);
             self.announce(&events, tell);
         }
     }
@@ -675,22 +705,12 @@ impl Runner<'_, '_> {
                 Ok(Vec::new())
             }
             Effect::Finish(_) => Ok(Vec::new()),
-            // No runner enters lanes yet.
-            Effect::LaneIntent { .. } => Ok(vec![Input::Stop {
-                reason: NO_LANES.to_owned(),
-            }]),
-            Effect::PrepareLane { node } | Effect::SaveWork { node } => {
-                Ok(vec![Input::LaneEnded {
-                    node,
-                    end: LaneEnd::Fault(NO_LANES.to_owned()),
-                }])
-            }
-            Effect::MakeMerge { node }
-            | Effect::CheckMerge { node }
-            | Effect::MoveTarget { node } => Ok(vec![Input::MergeEnded {
-                node,
-                end: MergeEnd::Fault(NO_LANES.to_owned()),
-            }]),
+            Effect::LaneIntent { node } => self.choose_lane(&node),
+            Effect::PrepareLane { node } => Ok(self.prepare_lane(&node)),
+            Effect::SaveWork { node } => Ok(self.save_work(&node)),
+            Effect::MakeMerge { node } => self.make_merge(&node),
+            Effect::CheckMerge { node } => self.check_merge(&node),
+            Effect::MoveTarget { node } => Ok(self.move_target(&node)),
         }
     }
 
@@ -948,7 +968,9 @@ impl Runner<'_, '_> {
                         self.last_edits(&work, tell)?
                     }
                     Purpose::Gate(_) => self.last_edits(&work, tell)?,
-                    Purpose::Calls => Vec::new(),
+                    Purpose::MergeCheck(check) => return self.merge_checked(&work, check, &exit),
+                    // Their end comes as such.
+                    Purpose::Calls => return Ok(Vec::new()),
                 };
                 inputs.push(match work.for_ {
                     Purpose::Agent {
@@ -973,32 +995,43 @@ impl Runner<'_, '_> {
                         let exit = (&exit, work.asked.is_some());
                         self.gate_ended((work.node, &gate), exit, took, tell)?
                     }
-                    // Their end comes as such.
-                    Purpose::Calls => return Ok(Vec::new()),
+                    Purpose::MergeCheck(_) | Purpose::Calls => return Ok(Vec::new()),
                 });
                 Ok(inputs)
             }
-            Message::Called(number, end) => {
-                let Some(work) = self.works.take(number) else {
-                    return Ok(Vec::new());
-                };
-                match end {
-                    CallEnd::Commit(result) => {
-                        let mut inputs = self.last_edits(&work, tell)?;
-                        inputs.push(match result {
-                            Ok(Err(_)) | Err(_) if work.asked.is_some() => {
-                                Input::CommitStopped { node: work.node }
-                            }
-                            result => Input::CommitEnded {
-                                node: work.node,
-                                result: result?,
-                            },
-                        });
-                        Ok(inputs)
-                    }
-                }
-            }
+            Message::Called(number, end) => match self.works.take(number) {
+                Some(work) => self.called(work, end, tell),
+                None => Ok(Vec::new()),
+            },
         }
+    }
+
+    /// Calls of git are over.
+    fn called(
+        &mut self,
+        work: Work,
+        end: CallEnd,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Vec<Input>, Failure> {
+        let result = match end {
+            CallEnd::Commit(result) => result,
+            CallEnd::Checkable(prepared) => return self.merge_checkable(work.node, prepared),
+            CallEnd::Prepared(prepared) => {
+                return Ok(vec![self.lane_prepared(work.node, prepared, tell)]);
+            }
+            CallEnd::Saved(saved) => return Ok(vec![self.work_saved(work.node, saved)]),
+            CallEnd::Merged(tried) => return Ok(vec![self.merge_made(work.node, tried, tell)]),
+            CallEnd::Moved(step) => return Ok(vec![self.target_moved(work.node, step)]),
+        };
+        let mut inputs = self.last_edits(&work, tell)?;
+        inputs.push(match result {
+            Ok(Err(_)) | Err(_) if work.asked.is_some() => Input::CommitStopped { node: work.node },
+            result => Input::CommitEnded {
+                node: work.node,
+                result: result?,
+            },
+        });
+        Ok(inputs)
     }
 
     /// Takes in what stands in the file when an agent, or what it may have
@@ -1072,6 +1105,7 @@ impl Runner<'_, '_> {
         }
         let site = self.sites.at(node);
         let (work_tree, left_out) = (site.tree().to_owned(), site.left_out.clone());
+        let keeping = self.keeping(node);
         let message = format!("{}: {}", self.sprint_id, item.id);
         let before = item.committing.as_ref();
         let before = before.and_then(|intent| intent.head.clone());
@@ -1081,7 +1115,7 @@ impl Runner<'_, '_> {
                 true => git::made(&work_tree, &message, before.as_deref()),
                 false => Ok(None),
             };
-            CallEnd::Commit(match made {
+            let made = match made {
                 Ok(Some(commit)) => Ok(Ok(Some(commit))),
                 Ok(None) => {
                     fail::point("run.before-commit");
@@ -1091,6 +1125,10 @@ impl Runner<'_, '_> {
                     made
                 }
                 Err(failure) => Err(failure),
+            };
+            CallEnd::Commit(match keeping {
+                Some(keeping) => keeping.carry_out(&work_tree, made, by),
+                None => made,
             })
         });
         Vec::new()
@@ -1186,6 +1224,7 @@ impl Runner<'_, '_> {
         // Looks hold temporary folders, and a run that is given back has none.
         self.starting.clear();
         self.sites.close();
+        self.drop_merged_refs();
         // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {
             // Before the lease is given back: one that stays says that
@@ -1214,7 +1253,10 @@ impl Runner<'_, '_> {
                 return Err(Failure::new("agent.cannot_start", format!("the agent cannot be started: {error}"))
                     .hint("see that the command works in a shell, then run again: nothing was counted against the node"));
             }
-            Ending::Fault(error) => return Err(Failure::new("run.state", error)),
+            Ending::Fault(error) => {
+                let known = self.fault.take();
+                return Err(known.unwrap_or_else(|| Failure::new("run.state", error)));
+            }
             Ending::TurnedAway(trouble, error) => {
                 let redactor = self.session.world.redactor();
                 let error = redactor.redact(&error).into_owned();

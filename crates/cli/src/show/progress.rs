@@ -92,6 +92,18 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
             let short: String = commit.chars().take(10).collect();
             Some(format!("  {DIM}{node} committed as {short}{DIM:#}"))
         }
+        Event::MergeReturned { node, why, .. } => Some(format!(
+            "{YELLOW}!{YELLOW:#} {node} goes back to an agent: {}",
+            why.reason()
+        )),
+        Event::MergeEnded {
+            node,
+            made: Some(made),
+            ..
+        } => {
+            let short: String = made.commit.chars().take(10).collect();
+            Some(format!("  {DIM}{node} merged as {short}{DIM:#}"))
+        }
         Event::ItemMoved(moved) => {
             let item = tables.item(moved.run, &moved.node);
             let leaf = item.is_none_or(piton_core::ItemRow::is_leaf);
@@ -119,7 +131,6 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::MergeQueued { .. }
         | Event::MergeStarted { .. }
         | Event::MergePassed { .. }
-        | Event::MergeReturned { .. }
         | Event::MergeEnded { .. }
         | Event::RunAsked { .. }
         | Event::AttemptEnded { .. }

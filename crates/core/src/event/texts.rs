@@ -407,6 +407,7 @@ fn run_flags(flags: &mut RunFlags, each: Each<'_>) {
         agent,
         model: _,
         verdict: _,
+        workers: _,
         workflows: _,
         ignore: _,
         limits: _,

@@ -137,6 +137,14 @@ impl Pool {
         first + PORTS_A_LANE * (lane - 1)
     }
 
+    /// The worktree of a lane, whoever has it.
+    #[must_use]
+    pub fn tree_of(&self, number: u32) -> PathBuf {
+        let folder = self.lane_folder(number);
+        let named = folder.join(format!("{}-{number}", self.name));
+        worktree_in(&folder, number).unwrap_or(named)
+    }
+
     fn lane_folder(&self, number: u32) -> PathBuf {
         self.folder.join(number.to_string())
     }
@@ -162,10 +170,9 @@ impl Pool {
                 continue;
             }
             write_holder(&file).map_err(at(&path))?;
-            let named = folder.join(format!("{}-{number}", self.name));
             return Ok(Some(Lane {
                 number,
-                tree: worktree_in(&folder, number).unwrap_or(named),
+                tree: self.tree_of(number),
                 folder,
                 _lock: file,
             }));

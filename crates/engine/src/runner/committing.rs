@@ -104,6 +104,10 @@ impl Runner<'_, '_> {
     }
 
     fn commit_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
+        // Nothing is committed in the main work tree while the work is elsewhere.
+        if self.lanes.is_some() {
+            return;
+        }
         let branch = self.here().and_then(|here| here.branch);
         // What is committed on no branch is lost with the next switch.
         if branch.is_none() || !self.job.config.git.commit_progress || self.commits_hang {

@@ -27,7 +27,7 @@ use crate::spool;
 /// How much of a gate's output is kept, in characters.
 const OUTPUT_CHARS_MAX: usize = 10_000;
 /// A gate that prints more is stopped.
-const OUTPUT_BYTES_MAX: u64 = 256 << 20;
+pub(super) const OUTPUT_BYTES_MAX: u64 = 256 << 20;
 
 /// A check that took longer the last time is not run before the first attempt.
 const BASELINE_S_MAX: u64 = 60;
@@ -153,13 +153,6 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
         fail::point("gate.ended");
-        let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
-        let output = self.spool.output(&gate.mark).map_err(fault)?;
-        let text = output_of_check(&output);
-        // Before it is cut: half a secret is not known for one.
-        let text = self.session.world.redactor().redact(&text).into_owned();
-        self.spool.remove(&gate.mark).map_err(fault)?;
-        fail::point("gate.spool-removed");
         let mut tree = gate.tree.clone();
         if Rule::CheckNeedsChange.is_off(self.session.world) {
             // One that nobody has seen before: it always looks changed.
@@ -168,7 +161,7 @@ impl Runner<'_, '_> {
         let report = GateReport {
             tree,
             took_s: u64::try_from(took.as_secs()).unwrap_or(0),
-            ..report(&text, exit, asked, gate.timeout_s)
+            ..self.report_of_check(&gate.mark, exit, asked, gate.timeout_s)?
         };
         let recovery = self.recovery_of_check(&node, &report, tell);
         Ok(Input::GateEnded {
@@ -176,6 +169,24 @@ impl Runner<'_, '_> {
             report,
             recovery,
         })
+    }
+
+    /// What came of a check, whose output is not kept any longer.
+    pub(super) fn report_of_check(
+        &self,
+        mark: &str,
+        exit: &Exit,
+        asked: bool,
+        timeout_s: u64,
+    ) -> Result<GateReport, Failure> {
+        let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
+        let output = self.spool.output(mark).map_err(fault)?;
+        let text = output_of_check(&output);
+        // Before it is cut: half a secret is not known for one.
+        let text = self.session.world.redactor().redact(&text).into_owned();
+        self.spool.remove(mark).map_err(fault)?;
+        fail::point("gate.spool-removed");
+        Ok(report(&text, exit, asked, timeout_s))
     }
 
     /// What to do now, when the runs of a check are used up.

@@ -72,8 +72,8 @@ impl Runner<'_, '_> {
             ..Ingredients::bare(&self.sprint_id, item)
         };
         Ok(match role {
-            // No runner enters lanes yet, where work is merged.
-            Role::Worker | Role::Resolve => prompt::worker(&self.templates, &ingredients),
+            Role::Worker => prompt::worker(&self.templates, &ingredients),
+            Role::Resolve => prompt::resolve(&self.templates, &ingredients),
             Role::GateFix => prompt::gate_fix(&self.templates, &ingredients),
             Role::Repair => prompt::repair(&self.templates, &ingredients),
             Role::Split => prompt::split(&self.templates, &ingredients),

@@ -1,7 +1,7 @@
 //! What a dead runner left: agents that still work, files that nobody needs.
 
 use std::fs;
-use std::num::NonZeroUsize;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -263,7 +263,7 @@ fn settling_job(run: RunId, config: &Config, attempt: Option<&AttemptRow>) -> Re
         flags: RunFlags::default(),
         wait: false,
         once: false,
-        workers: NonZeroUsize::MIN,
         worktree: None,
+        workers: NonZeroU32::MIN,
     })
 }

@@ -93,9 +93,13 @@ impl Sites {
     }
 
     /// Lets an item be worked on elsewhere, with all below it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no run has two sites yet"))]
     pub(super) fn assign(&mut self, node: Node, site: Site) {
         self.of_items.insert(node, Rc::new(site));
+    }
+
+    /// The item is not worked on there any more.
+    pub(super) fn leave(&mut self, node: &Node) {
+        self.of_items.remove(node);
     }
 
     /// Where an item is worked on.

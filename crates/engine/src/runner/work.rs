@@ -5,15 +5,18 @@ use std::rc::Rc;
 use std::sync::mpsc::Sender;
 
 use jiff::Timestamp;
+use piton_core::merge::MergeStep;
 use piton_core::{AttemptId, Node};
 
 use super::feed::Feed;
+use super::queue::{MergeCheck, Tried};
 use super::seen::Before;
 use super::site::Site;
 use super::{Message, Runner};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::git::By;
+use crate::lanes::Prepared;
 use crate::process::{self, ProcessEvent, Running, Spec, StartError, Stop};
 
 /// What tells one work from every other of a runner. An item may be taken again
@@ -133,6 +136,8 @@ pub(super) enum Purpose {
     Gate(GateAtWork),
     /// Calls of git, whose [`CallEnd`] says what for.
     Calls,
+    /// A check of a merged tree.
+    MergeCheck(Box<MergeCheck>),
 }
 
 /// A gate that runs.
@@ -167,6 +172,16 @@ pub(super) enum Handle {
 pub(super) enum CallEnd {
     /// The commit of an item: what was made, or why git or a hook refused it.
     Commit(Result<Result<Option<String>, String>, Failure>),
+    /// A lane that is made ready.
+    Prepared(Result<Prepared, Failure>),
+    /// A commit of what was in a lane; none where nothing was.
+    Saved(Result<Option<String>, Failure>),
+    /// A merge that was tried.
+    Merged(Result<Box<Tried>, Failure>),
+    /// A merged tree that can be checked.
+    Checkable(Result<Option<Prepared>, Failure>),
+    /// The target that was to be moved.
+    Moved(Result<MergeStep, Failure>),
 }
 
 impl Work {
@@ -237,7 +252,9 @@ impl Runner<'_, '_> {
         let id = running.id().clone();
         let writer = match &for_ {
             Purpose::Agent { .. } => None,
-            Purpose::Gate(_) | Purpose::Calls => self.writer_at(node, &site),
+            Purpose::Gate(_) | Purpose::MergeCheck(_) | Purpose::Calls => {
+                self.writer_at(node, &site)
+            }
         };
         let work = Work {
             writer,

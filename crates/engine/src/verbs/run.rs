@@ -10,7 +10,7 @@ mod takeover;
 mod unknown_keys;
 
 use std::fs;
-use std::num::NonZeroUsize;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -64,6 +64,8 @@ pub struct Request {
     pub verdict: Option<VerdictBy>,
     /// The model for nodes whose plan names none.
     pub model: Option<String>,
+    /// How many items are worked on at once; more than one, each in a lane.
+    pub workers: Option<NonZeroU32>,
     /// The limits of this invocation, before those of the plan.
     pub limits: Limits,
     /// Stay and go on when a person has decided.
@@ -290,8 +292,8 @@ fn work(
         ),
         wait: request.wait,
         once: request.once,
-        workers: NonZeroUsize::MIN,
         worktree,
+        workers: request.workers.unwrap_or(NonZeroU32::MIN),
     };
     let row = runner::work(&session, job, tell)?;
     drop(lock);

@@ -94,6 +94,7 @@ pub(super) fn fill_in(
                 stop_on_failure: request.limits.stop_on_failure,
                 ..now.limits
             },
+            workers: now.workers,
             ignore: now.ignore,
             ..request.clone()
         },
@@ -126,6 +127,7 @@ pub(super) fn flags_of_request(world: &World, request: &Request, project: &Proje
         model: request.model.clone(),
         verdict: request.verdict.map(|by| by.as_str().to_owned()),
         workflows: workflows.map(|folder| project.relative(&folder)),
+        workers: request.workers,
         ignore: request.ignore.clone(),
         // How an invocation ends is no limit of the next.
         limits: Limits {
@@ -181,6 +183,8 @@ fn typed_of_difference(given: &RunFlags, now: &RunFlags) -> Vec<String> {
         given.workflows.clone(),
         now.workflows.clone(),
     );
+    let workers = |flags: &RunFlags| flags.workers.map(|workers| workers.to_string());
+    flag("--workers", workers(given), workers(now));
     let (was, is) = (&given.limits, &now.limits);
     let count = |value: Option<u32>| value.map(|value| value.to_string());
     let seconds = |value: Option<u64>| value.map(|value| format!("{value}s"));

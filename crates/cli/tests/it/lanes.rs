@@ -1,0 +1,283 @@
+//! Several workers on one run: each in a lane, and their work merged one after another.
+
+use std::fmt::Write as _;
+
+use crate::harness::{Running, Said, Scratch};
+
+/// The branch that the work of `prd.json` goes to.
+const TARGET: &str = "piton/prd";
+
+const DONE: &str = "echo '{\"status\": \"completed\", \"summary\": \"did it\"}'\n";
+
+/// A repository with an agent, and a list that git does not track.
+fn project(agent: &str, stories: u32) -> Scratch {
+    let scratch = Scratch::new();
+    scratch.agent(&format!("cat >/dev/null\n{agent}\n{DONE}"));
+    scratch.write("shared", "begin\n");
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "-qm", "begin"]);
+    scratch.write("prd.json", &list(stories, ""));
+    scratch
+}
+
+/// A list of stories, each with these keys besides.
+fn list(stories: u32, more: &str) -> String {
+    let mut items = Vec::new();
+    for number in 1..=stories {
+        let mut item = String::new();
+        let id = format!("US-{number:03}");
+        write!(
+            item,
+            r#"  {{"id": "{id}", "title": "Story {number}", {more}"passes": false}}"#
+        )
+        .expect("a string takes everything");
+        items.push(item);
+    }
+    format!(
+        "{{\"project\": \"side\", \"userStories\": [\n{}\n]}}\n",
+        items.join(",\n")
+    )
+}
+
+fn arguments(workers: &'static str) -> [&'static str; 6] {
+    [
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--workers",
+        workers,
+    ]
+}
+
+fn run(scratch: &Scratch, workers: &'static str) -> Said {
+    scratch.piton(&arguments(workers))
+}
+
+#[track_caller]
+fn fine(said: &Said) {
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+}
+
+/// A file as the target has it.
+fn on_target(scratch: &Scratch, file: &str) -> String {
+    scratch.git(&["show", &format!("{TARGET}:{file}")])
+}
+
+/// The merges on the target, oldest first.
+fn merges(scratch: &Scratch) -> Vec<String> {
+    let range = format!("main..{TARGET}");
+    let args = ["log", "--first-parent", "--reverse", "--format=%s", &range];
+    let said = scratch.git(&args);
+    said.lines().map(str::to_owned).collect()
+}
+
+/// Every item is done, and what each wrote is on the target.
+#[track_caller]
+fn all_done(scratch: &Scratch, stories: u32) {
+    let status = scratch.json(&["status"]);
+    assert_eq!(status["run"]["state"], "done", "{status}");
+    assert_eq!(merges(scratch).len(), stories as usize);
+    for number in 1..=stories {
+        let file = format!("US-{number:03}.txt");
+        assert!(!on_target(scratch, &file).is_empty(), "{file}");
+    }
+    let list = scratch.read("prd.json");
+    assert_eq!(list.matches("\"passes\": true").count(), stories as usize);
+}
+
+/// The main work tree is as it was when the run began.
+#[track_caller]
+fn main_is_untouched(scratch: &Scratch) {
+    assert_eq!(scratch.git(&["log", "--format=%s", "main"]), "begin\n");
+    let changed = scratch.git(&["status", "--porcelain"]);
+    assert_eq!(changed, "?? prd.json\n");
+    assert_eq!(scratch.git(&["branch", "--show-current"]), "main\n");
+}
+
+/// Waits for the other agent before it goes on.
+const BARRIER: &str = "touch $PITON_PROJECT/.piton/at-$PITON_ITEM
+until [ -e $PITON_PROJECT/.piton/at-US-001 ] && [ -e $PITON_PROJECT/.piton/at-US-002 ]
+do sleep 0.05; done
+echo $PITON_LANE $PITON_PORT_BASE >$PITON_ITEM.txt";
+
+#[test]
+fn two_agents_work_at_once_and_their_work_is_merged() {
+    let scratch = project(BARRIER, 2);
+    let said = run(&scratch, "2");
+    fine(&said);
+    all_done(&scratch, 2);
+    main_is_untouched(&scratch);
+    // A lane each, with ports of its own.
+    let lanes = ["US-001.txt", "US-002.txt"].map(|file| on_target(&scratch, file));
+    assert_ne!(lanes[0], lanes[1]);
+    let kinds = scratch.event_kinds();
+    let at = |kind: &str| kinds.iter().position(|known| known == kind);
+    assert!(at("run-targeted") < at("lane-taken"), "{kinds:?}");
+    assert!(at("merge-started") < at("merge-ended"), "{kinds:?}");
+    // Of the refs of the run only the target is left.
+    let refs = scratch.git(&["for-each-ref", "--format=%(refname)"]);
+    assert_eq!(refs, "refs/heads/main\nrefs/heads/piton/prd\n");
+    let shown = scratch.json(&["show", "US-001"]);
+    let commit = scratch.git(&["log", "--format=%H", "--grep=merge US-001", TARGET]);
+    assert!(shown.to_string().contains(commit.trim()), "{shown}");
+}
+
+/// Both write the same line; who is to resolve takes both.
+const SAME: &str = "if grep -q '^<<<<<<<' shared
+then grep -v '^[<=>|]\\{7\\}' shared >.both; sort -u .both >shared; rm .both
+else echo $PITON_ITEM >shared
+fi
+echo made >$PITON_ITEM.txt";
+
+#[test]
+fn what_conflicts_is_returned_to_an_agent_that_sees_both_sides() {
+    let agent = format!("{BARRIER}\n{SAME}");
+    let scratch = project(&agent, 2);
+    let said = run(&scratch, "2");
+    fine(&said);
+    all_done(&scratch, 2);
+    assert_eq!(on_target(&scratch, "shared"), "US-001\nUS-002\n");
+    let kinds = scratch.event_kinds();
+    assert!(
+        kinds.iter().any(|kind| kind == "merge-returned"),
+        "{kinds:?}"
+    );
+    main_is_untouched(&scratch);
+}
+
+/// Each is fine by itself, and the two are not.
+const RED: &str = "if [ -e US-001.txt ] && [ -e US-002.txt ]
+then touch mended
+fi
+echo made >$PITON_ITEM.txt";
+
+#[test]
+fn what_is_green_alone_and_red_together_is_found_and_named() {
+    let agent = format!("{BARRIER}\n{RED}");
+    let scratch = project(&agent, 2);
+    scratch.write(
+        ".piton/config.toml",
+        "[merge]\ncheck = 'test ! -e US-001.txt || test ! -e US-002.txt || test -e mended'\n",
+    );
+    let said = run(&scratch, "2");
+    fine(&said);
+    all_done(&scratch, 2);
+    on_target(&scratch, "mended");
+    assert!(
+        said.err
+            .contains("green alone, and red together with US-00"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn with_one_worker_it_is_worked_on_in_place() {
+    let scratch = project("echo made >$PITON_ITEM.txt", 2);
+    fine(&run(&scratch, "1"));
+    assert!(scratch.has("US-001.txt") && scratch.has("US-002.txt"));
+    let kinds = scratch.event_kinds();
+    let of_lanes = ["lane", "merge", "run-targeted"];
+    let is_of_lanes = |kind: &String| of_lanes.iter().any(|of| kind.starts_with(of));
+    assert!(!kinds.iter().any(is_of_lanes), "{kinds:?}");
+}
+
+/// Where lanes cannot begin.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "echo changed >shared",
+        "several workers begin at the commit that is checked out, and these have changes that are in none: shared [git.dirty]",
+    ),
+    (
+        "echo more >other",
+        "several workers begin at the commit that is checked out, and these have changes that are in none: other [git.dirty]",
+    ),
+    (
+        "git add prd.json; git commit -qm plan; echo >>prd.json",
+        "these have changes that are in none: prd.json [git.dirty]",
+    ),
+];
+
+#[test]
+fn lanes_that_cannot_begin_are_refused_in_words_and_nothing_is_begun() {
+    for (made, words) in REFUSED {
+        let scratch = project("true", 2);
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", made]).current_dir(scratch.path());
+        assert!(shell.status().expect("a shell").success());
+        let said = run(&scratch, "2");
+        assert_eq!(said.exit, 1, "{made}: {}", said.err);
+        assert!(said.err.contains(words), "{made}: {}", said.err);
+        assert_eq!(scratch.git(&["branch", "--list", "piton/*"]), "");
+    }
+}
+
+#[test]
+fn several_workers_are_refused_outside_of_git_and_without_a_commit() {
+    let scratch = Scratch::outside_git();
+    scratch.agent("true").write("prd.json", &list(2, ""));
+    let said = run(&scratch, "2");
+    assert_eq!(said.exit, 7, "{}", said.err);
+    assert!(said.err.contains("[git.missing]"), "{}", said.err);
+    let scratch = Scratch::new();
+    scratch.agent("true").write("prd.json", &list(2, ""));
+    let said = run(&scratch, "2");
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert!(said.err.contains("[git.no_commit]"), "{}", said.err);
+}
+
+#[test]
+fn a_setup_that_fails_counts_against_no_item() {
+    let scratch = project("echo $DB >$PITON_ITEM.txt", 2);
+    scratch.write(
+        ".piton/config.toml",
+        "[workspace]\nsetup = 'echo no database; exit 3'\n",
+    );
+    let said = run(&scratch, "2");
+    assert_eq!(said.exit, 7, "{}", said.err);
+    assert!(said.err.contains("no database"), "{}", said.err);
+    assert!(
+        said.err.contains("[workspace.setup_failed]"),
+        "{}",
+        said.err
+    );
+    scratch.write(
+        ".piton/config.toml",
+        "[workspace]\nsetup = 'echo DB=shop_$PITON_LANE >$PITON_LANE_ENV'\n",
+    );
+    fine(&run(&scratch, "2"));
+    all_done(&scratch, 2);
+    assert!(on_target(&scratch, "US-001.txt").starts_with("shop_"));
+}
+
+/// So many times the runner is killed, each a little later.
+const KILLS: u64 = 12;
+
+#[test]
+fn a_runner_that_is_killed_again_and_again_loses_and_doubles_nothing() {
+    const STORIES: u32 = 12;
+    // Each third writes what each third writes.
+    let agent = "if grep -q '^<<<<<<<' shared
+then grep -v '^[<=>|]\\{7\\}' shared >.both; sort -u .both >shared; rm .both
+else case $PITON_ITEM in *3|*6|*9|*12) grep -q $PITON_ITEM shared || echo $PITON_ITEM >>shared;; esac
+fi
+sleep 0.2
+echo made >$PITON_ITEM.txt";
+    let scratch = project(agent, STORIES);
+    for kill in 0..KILLS {
+        let running = Running::start(scratch.command(&arguments("3")));
+        std::thread::sleep(std::time::Duration::from_millis(150 + kill * 67 % 600));
+        running.kill();
+    }
+    fine(&run(&scratch, "3"));
+    all_done(&scratch, STORIES);
+    main_is_untouched(&scratch);
+    let shared = on_target(&scratch, "shared");
+    for number in (3..=STORIES).step_by(3) {
+        let item = format!("US-{number:03}");
+        assert_eq!(shared.matches(&item).count(), 1, "{shared}");
+    }
+    let verified = scratch.piton(&["journal", "verify"]);
+    fine(&verified);
+}

@@ -1,0 +1,60 @@
+//! The table `[merge]`: what the work of several agents has to pass together.
+
+use piton_core::amount::parse_duration;
+use piton_core::gate::Gate;
+use serde::Deserialize;
+
+/// The table `[merge]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct MergeConfig {
+    /// The command that each merged tree has to pass, beside the check of its item.
+    pub check: Option<String>,
+    /// How long it may take, as a duration.
+    pub check_timeout: String,
+}
+
+impl Default for MergeConfig {
+    fn default() -> Self {
+        Self {
+            check: None,
+            check_timeout: "10m".to_owned(),
+        }
+    }
+}
+
+impl MergeConfig {
+    /// What is wrong with it, if something is.
+    ///
+    /// # Errors
+    ///
+    /// A value that cannot be.
+    pub fn check(&self) -> Result<(), String> {
+        let timeout = parse_duration(&self.check_timeout);
+        timeout.map_err(|error| format!("merge.check-timeout: {error}"))?;
+        Ok(())
+    }
+
+    /// The check of a run.
+    #[must_use]
+    pub fn gate(&self) -> Option<Gate> {
+        Some(Gate {
+            script: self.check.clone()?,
+            on_fail_prompt: String::new(),
+            runs_max: 1,
+            timeout_s: parse_duration(&self.check_timeout).unwrap_or(600),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_cannot_be_is_named_by_its_key() {
+        let config: MergeConfig = toml::from_str("check-timeout = \"soon\"").expect("TOML");
+        let said = config.check().expect_err("no duration");
+        assert!(said.starts_with("merge.check-timeout: "), "{said}");
+    }
+}

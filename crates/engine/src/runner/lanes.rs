@@ -1,0 +1,656 @@
+//! The lanes of a run: which unit is worked on where, and what is done about that.
+//!
+//! Git is called beside the runner's thread, since a checkout or a `setup` takes
+//! its time. What follows from it is decided by `piton_core::run_loop`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use piton_core::lane::{LaneHold, TargetRow, unit_of};
+use piton_core::run_loop::{Input, LaneEnd};
+use piton_core::{Command, Event, ItemRow, Need, Node, Recorded, RunId, RunRow, RunState};
+use piton_formats::plan_file::PlanFile;
+
+use super::site::Site;
+use super::work::CallEnd;
+use super::{Job, Runner, commit_mark, facts, known, own_files};
+use crate::fail;
+use crate::failure::Failure;
+use crate::git::{self, By, RefMove, RefStep};
+use crate::lanes::{Lane, LaneFault, LaneOrder, LaneStart, LaneTaking, LaneUse, Pool, Prepared};
+use crate::native_files::exchange::sha256;
+use crate::notice::Notice;
+use crate::process::Stop;
+use crate::project::Project;
+use crate::session::Session;
+
+/// What a runner has of the lanes of its run.
+pub(super) struct RunLanes {
+    pub(super) pool: Pool,
+    /// The lanes of units, by the units.
+    units: BTreeMap<Node, HeldLane>,
+    /// The one in which merges are made and checked.
+    pub(super) merges: Option<HeldLane>,
+}
+
+/// A lane that this process holds.
+#[derive(Clone)]
+pub(super) struct HeldLane {
+    pub(super) lane: Arc<Lane>,
+    /// What came of making it ready.
+    pub(super) prepared: Option<Arc<Prepared>>,
+}
+
+impl HeldLane {
+    pub(super) fn new(lane: Lane) -> Self {
+        Self {
+            lane: Arc::new(lane),
+            prepared: None,
+        }
+    }
+
+    /// Files that are in no commit, by their paths in the worktree.
+    pub(super) fn included(&self) -> Vec<String> {
+        let prepared = self.prepared.as_ref();
+        prepared.map_or_else(Vec::new, |prepared| prepared.included.clone())
+    }
+}
+
+impl RunLanes {
+    pub(super) fn new(pool: Pool) -> Self {
+        Self {
+            pool,
+            units: BTreeMap::new(),
+            merges: None,
+        }
+    }
+
+    /// The lane of the unit that an item belongs to.
+    pub(super) fn of(&self, node: &Node) -> Option<&HeldLane> {
+        self.units.get(&unit_of(node))
+    }
+}
+
+/// The first git that makes a merge in its objects alone.
+const GIT_MIN: (u32, u32) = (2, 38);
+
+/// Refuses lanes where they cannot be: they begin at the commit that is checked out.
+pub(super) fn refuse(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+    let project = &session.project;
+    let in_turn = "or work on one item after another with `--workers 1`";
+    if !project.in_git {
+        return Err(Failure::new(
+            "git.missing",
+            "several workers need a git worktree each, and the project is in no git repository",
+        )
+        .hint(format!(
+            "make one with `git init` and a first commit, {in_turn}"
+        )));
+    }
+    if git::head(&project.work_tree)?.is_none() {
+        return Err(Failure::new(
+            "git.no_commit",
+            "several workers begin at a commit, and the repository has none yet",
+        )
+        .hint(format!("make a first commit, {in_turn}")));
+    }
+    let version = git::git_version(&project.work_tree)?;
+    if version.is_some_and(|version| version < GIT_MIN) {
+        let (major, minor) = GIT_MIN;
+        return Err(Failure::new(
+            "git.missing",
+            format!("several workers need git {major}.{minor} or later"),
+        )
+        .hint(format!("install a later git, {in_turn}")));
+    }
+    let own = own_files(project, &row.face, &row.source);
+    let mut changes = git::changes(&project.work_tree, &own)?;
+    // What git does not track is no part of any commit, and piton keeps it live.
+    let plan = PlanFile::path(row).map(|path| project.absolute(&path));
+    let plan = plan.and_then(|plan| {
+        plan.strip_prefix(&project.work_tree)
+            .ok()?
+            .to_str()
+            .map(str::to_owned)
+    });
+    let own_untracked: Vec<String> = plan
+        .into_iter()
+        .filter(|plan| git::is_tracked(&project.work_tree, plan) == Some(false))
+        .collect();
+    changes.retain(|change| !own_untracked.contains(change));
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let shown = changes[..changes.len().min(5)].join(", ");
+    let more = match changes.len().saturating_sub(5) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Err(Failure::new(
+        "git.dirty",
+        format!("several workers begin at the commit that is checked out, and these have changes that are in none: {shown}{more}"),
+    )
+    .hint("commit them or put them aside with `git stash --include-untracked`, then run again"))
+}
+
+/// Begins to work on a run in lanes, or goes on with it: its branch, which is made
+/// where it is not there yet, and the pool.
+pub(super) fn enter(
+    session: &Session<'_>,
+    job: &Job,
+    (run, token): (RunId, u64),
+) -> Result<RunLanes, Failure> {
+    let project = &session.project;
+    let rows = session.load(&[Need::Run(run)])?;
+    let row = known(rows.tables.run(run))?;
+    let target = match row.target.as_deref() {
+        Some(target) => target.clone(),
+        None => {
+            let target = new_target(session, &row)?;
+            let known = Box::new(target.clone());
+            let command = Command::TargetRun {
+                run,
+                token,
+                target: known,
+            };
+            session.commit(&command, &facts(session))?;
+            target
+        }
+    };
+    fail::point("lane.targeted");
+    let name = format!("refs/heads/{}", target.branch);
+    if target.tip == target.base && git::ref_at(&project.work_tree, &name)?.is_none() {
+        let step = RefStep {
+            from: None,
+            to: Some(&target.base),
+        };
+        let (mark, stop) = (commit_mark(run, &Node::named("target")), Stop::default());
+        let by = By {
+            mark: &mark,
+            stop: &stop,
+        };
+        git::move_ref(&project.work_tree, &name, step, &by)?;
+    }
+    let check = job.config.merge.gate().map(Box::new);
+    let command = Command::EnterLanes { run, token, check };
+    session.commit(&command, &facts(session))?;
+    let pool = Pool::open(project, &job.config.workspace).map_err(failure_of)?;
+    Ok(RunLanes::new(pool))
+}
+
+/// The target of a run that has none yet.
+fn new_target(session: &Session<'_>, row: &RunRow) -> Result<TargetRow, Failure> {
+    let main = &session.project.work_tree;
+    let here = git::checked_out(main).and_then(|here| here.branch);
+    let base = git::head(main)?.ok_or_else(|| {
+        Failure::new("git.no_commit", "the repository has no commit to begin at")
+            .hint("make a first commit, then run again")
+    })?;
+    let named = format!("piton/{}", ref_name(&row.name));
+    let mut branch = named.clone();
+    for nth in 2.. {
+        if git::ref_at(main, &format!("refs/heads/{branch}"))?.is_none() {
+            break;
+        }
+        branch = format!("{named}-{nth}");
+    }
+    Ok(TargetRow {
+        branch,
+        tip: base.clone(),
+        base,
+        onto: here,
+        path: None,
+        was_there: false,
+    })
+}
+
+impl Runner<'_, '_> {
+    /// The lane in which an item is worked on; none where that is the place of the
+    /// run.
+    pub(super) fn lane_of(&self, node: &Node) -> Option<&HeldLane> {
+        self.lanes.as_ref()?.of(node)
+    }
+
+    /// Lets go of lanes that units have no more.
+    pub(super) fn note_lanes(&mut self, events: &[Recorded]) {
+        let Some(lanes) = &mut self.lanes else {
+            return;
+        };
+        for recorded in events {
+            if let Event::LaneLeft { node, .. } | Event::MergeQueued { node, .. } = &recorded.event
+            {
+                lanes.units.remove(node);
+                self.sites.leave(node);
+            }
+        }
+    }
+
+    /// Under what the commit of an item in a lane is kept.
+    pub(super) fn keeping(&self, node: &Node) -> Option<Keeping> {
+        self.lane_of(node)?;
+        let unit = unit_of(node);
+        let (hold, _) = self.hold_of(&unit)?;
+        Some(Keeping {
+            main: self.session.project.work_tree.clone(),
+            name: unit_ref(&self.row.name, &unit),
+            from: hold.from,
+        })
+    }
+
+    /// The lane that the journal gives to a unit, and whether its unit was worked
+    /// on in it: what is in it is work then.
+    fn hold_of(&self, unit: &Node) -> Option<(LaneHold, bool)> {
+        let tables = self.lp.tables();
+        let item = tables.item(self.row.id, unit)?;
+        let hold = item.lane()?.clone();
+        let attempts: u32 = tables.unit_items(item).map(|item| item.attempts).sum();
+        let is_used = attempts > hold.attempts;
+        Some((hold, is_used))
+    }
+
+    /// Chooses a lane for a unit: the one that it has by the journal, or a free one.
+    pub(super) fn choose_lane(&mut self, node: &Node) -> Result<Vec<Input>, Failure> {
+        let hold = self.hold_of(node);
+        let (lane, saved) = match self.choose_for(node, hold) {
+            Ok(chosen) => chosen,
+            Err(failure) => return Ok(vec![self.lane_fault(node, failure)]),
+        };
+        let number = lane.number;
+        if let Some(lanes) = &mut self.lanes {
+            lanes.units.insert(node.clone(), HeldLane::new(lane));
+        }
+        fail::point("lane.chosen");
+        let command = Command::TakeLane {
+            run: self.row.id,
+            token: self.lp.token(),
+            node: node.clone(),
+            lane: number,
+            saved,
+        };
+        self.commit(&command)
+    }
+
+    fn choose_for(
+        &self,
+        node: &Node,
+        hold: Option<(LaneHold, bool)>,
+    ) -> Result<(Lane, Option<String>), Failure> {
+        let Some(lanes) = &self.lanes else {
+            return Err(Failure::new("run.state", "this run has no lanes here"));
+        };
+        let Some((hold, is_used)) = hold else {
+            return Ok((self.take_free(&lanes.pool)?, None));
+        };
+        if let Some(lane) = lanes.pool.retake(hold.lane).map_err(failure_of)? {
+            return Ok((lane, None));
+        }
+        // A process that was stopped still has it: what is in it is saved from here.
+        let lane = self.take_free(&lanes.pool)?;
+        let tree = lanes.pool.tree_of(hold.lane);
+        if !is_used {
+            return Ok((lane, None));
+        }
+        let order = self.save_order(node, &hold, (&tree, &[]));
+        let stop = Stop::default();
+        let saved = order.carry_out(&By {
+            mark: &commit_mark(self.row.id, node),
+            stop: &stop,
+        })?;
+        Ok((lane, saved))
+    }
+
+    /// The free lane with the lowest number: no unit of any run has it.
+    pub(super) fn take_free(&self, pool: &Pool) -> Result<Lane, Failure> {
+        let held = self.lp.run().and_then(|row| row.lanes.as_ref());
+        let held = held.map(|lanes| lanes.held.clone()).unwrap_or_default();
+        let is_free = |number: u32, used: Option<&LaneUse>| {
+            let other = used.is_some_and(|used| self.is_of_other(number, &used.taken));
+            !held.contains_key(&number) && !other
+        };
+        pool.take(is_free).map_err(failure_of)
+    }
+
+    /// Whether a unit of another run has a lane, by the journal.
+    fn is_of_other(&self, number: u32, taken: &LaneTaking) -> bool {
+        let Ok(run) = taken.run.parse::<RunId>() else {
+            return false;
+        };
+        if run == self.row.id {
+            return false;
+        }
+        // A lane that cannot be asked about is left alone.
+        let Ok(rows) = self.session.load(&[Need::Run(run)]) else {
+            return true;
+        };
+        let row = rows
+            .tables
+            .run(run)
+            .filter(|row| row.state != RunState::Done);
+        let lanes = row.and_then(|row| row.lanes.as_ref());
+        lanes.is_some_and(|lanes| lanes.held.contains_key(&number))
+    }
+
+    /// Makes the lane of a unit ready, beside the runner.
+    pub(super) fn prepare_lane(&mut self, node: &Node) -> Vec<Input> {
+        let held = self.lane_of(node).cloned();
+        let Some(((hold, is_used), held)) = self.hold_of(node).zip(held) else {
+            let end = LaneEnd::Stopped;
+            return vec![Input::LaneEnded {
+                node: node.clone(),
+                end,
+            }];
+        };
+        let (Some(lanes), Some(target)) = (&self.lanes, self.target()) else {
+            return Vec::new();
+        };
+        let (pool, tip) = (lanes.pool.clone(), target.tip);
+        let item = self.lp.tables().item(self.row.id, node);
+        let is_returned = item.is_some_and(|item| item.merge().is_some());
+        let taken = self.taking(node, hold.fence);
+        let redactor = self.session.world.redactor();
+        let plans = self.plan_paths();
+        let start = match is_used {
+            true => LaneStart::AsLeft,
+            false => LaneStart::Clean,
+        };
+        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
+            let order = LaneOrder {
+                taken: &taken,
+                from: &hold.from,
+                start,
+                marks: &[],
+                recorded: &[],
+                by,
+                redactor: &redactor,
+            };
+            let prepared = pool.prepare(&held.lane, &order);
+            let with_both = prepared.and_then(|prepared| {
+                if is_returned && start == LaneStart::Clean {
+                    git::begin_merge(&held.lane.tree, &tip, &plans, by)?;
+                    fail::point("lane.both-sides");
+                }
+                Ok(prepared)
+            });
+            CallEnd::Prepared(with_both.map_err(failure_of))
+        });
+        Vec::new()
+    }
+
+    pub(super) fn lane_prepared(
+        &mut self,
+        node: Node,
+        prepared: Result<Prepared, Failure>,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Input {
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(failure) => return self.lane_fault(&node, failure),
+        };
+        for warning in &prepared.warnings {
+            tell(Notice::Warning(warning));
+        }
+        let lanes = self.lanes.as_mut();
+        if let Some(held) = lanes.and_then(|lanes| lanes.units.get_mut(&node)) {
+            let project = Project {
+                work_tree: held.lane.tree.clone(),
+                ..self.session.project.clone()
+            };
+            let mut site = Site::of(project);
+            site.env.clone_from(&prepared.env);
+            site.left_out.clone_from(&prepared.included);
+            held.prepared = Some(Arc::new(prepared));
+            self.sites.assign(node.clone(), site);
+        }
+        let end = LaneEnd::Prepared;
+        Input::LaneEnded { node, end }
+    }
+
+    /// Keeps in a commit what is in the lane of a unit, beside the runner.
+    pub(super) fn save_work(&mut self, node: &Node) -> Vec<Input> {
+        let nothing = |saved| Input::LaneEnded {
+            node: node.clone(),
+            end: LaneEnd::Saved(saved),
+        };
+        let held = self.lane_of(node).cloned();
+        let Some(((hold, is_used), held)) = self.hold_of(node).zip(held) else {
+            return vec![nothing(None)];
+        };
+        if !is_used {
+            return vec![nothing(None)];
+        }
+        let order = self.save_order(node, &hold, (&held.lane.tree, &held.included()));
+        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
+            CallEnd::Saved(order.carry_out(by))
+        });
+        Vec::new()
+    }
+
+    pub(super) fn work_saved(
+        &mut self,
+        node: Node,
+        saved: Result<Option<String>, Failure>,
+    ) -> Input {
+        match saved {
+            Ok(saved) => Input::LaneEnded {
+                node,
+                end: LaneEnd::Saved(saved),
+            },
+            Err(failure) => self.lane_fault(&node, failure),
+        }
+    }
+
+    fn save_order(
+        &self,
+        node: &Node,
+        hold: &LaneHold,
+        (tree, included): (&Path, &[String]),
+    ) -> SaveOrder {
+        SaveOrder {
+            main: self.session.project.work_tree.clone(),
+            tree: tree.to_owned(),
+            from: hold.from.clone(),
+            own: self.not_the_agents(),
+            without: included.to_vec(),
+            message: format!("{}: work on {}", self.sprint_id, node),
+            keep_as: unit_ref(&self.row.name, node),
+        }
+    }
+
+    /// A lane or a merge cannot be made: the invocation ends with the failure.
+    fn lane_fault(&mut self, node: &Node, failure: Failure) -> Input {
+        let end = match failure.code {
+            STOPPED => LaneEnd::Stopped,
+            _ => LaneEnd::Fault(failure.message.clone()),
+        };
+        self.fault.get_or_insert(failure);
+        Input::LaneEnded {
+            node: node.clone(),
+            end,
+        }
+    }
+
+    /// Who takes a lane, as it is noted beside it.
+    pub(super) fn taking(&self, unit: &Node, token: u64) -> LaneTaking {
+        LaneTaking {
+            run: self.row.id.to_string(),
+            unit: unit.to_string(),
+            token,
+        }
+    }
+
+    /// The branch that the work goes to, as the loop knows it.
+    pub(super) fn target(&self) -> Option<TargetRow> {
+        self.lp.run()?.target.as_deref().cloned()
+    }
+
+    /// The files that piton writes itself and that no lane has a say in, by their
+    /// paths in the work tree: that of the plan, and those of the project.
+    pub(super) fn plan_paths(&self) -> Vec<String> {
+        let project = &self.session.project;
+        let plan = PlanFile::path(&self.row).map(|path| project.absolute(&path));
+        let rows = self.session.load(&[Need::Faces]);
+        let faces: Vec<PathBuf> = rows.map_or_else(
+            |_| Vec::new(),
+            |rows| {
+                let on = rows.tables.faces().filter(|row| row.on);
+                on.map(|row| project.root.join(&row.path)).collect()
+            },
+        );
+        let inner = |path: &PathBuf| {
+            let inner = path.strip_prefix(&project.work_tree).ok()?;
+            inner.to_str().map(str::to_owned)
+        };
+        plan.iter().chain(&faces).filter_map(inner).collect()
+    }
+
+    /// Takes away the refs of work that is on the target.
+    pub(super) fn drop_merged_refs(&self) {
+        let tables = self.lp.tables();
+        let merged = |item: &&ItemRow| {
+            let unit = item.unit.as_deref();
+            unit.is_some_and(|unit| unit.merged > 0 && unit.work.is_none() && unit.merge.is_none())
+        };
+        let main = &self.session.project.work_tree;
+        let stop = Stop::default();
+        if self.lanes.is_none() {
+            return;
+        }
+        for item in tables.items(self.row.id).filter(merged) {
+            let name = unit_ref(&self.row.name, &item.node);
+            let mark = commit_mark(self.row.id, &item.node);
+            // What stays is in nobody's way.
+            if let Ok(Some(at)) = git::ref_at(main, &name) {
+                let step = RefStep {
+                    from: Some(&at),
+                    to: None,
+                };
+                let by = By {
+                    mark: &mark,
+                    stop: &stop,
+                };
+                git::move_ref(main, &name, step, &by).ok();
+            }
+        }
+    }
+}
+
+/// Under what a commit in a lane is kept.
+pub(super) struct Keeping {
+    main: PathBuf,
+    name: String,
+    /// Where the work in the lane began.
+    from: String,
+}
+
+impl Keeping {
+    /// Keeps what was committed; what the agent committed itself counts as well.
+    pub(super) fn carry_out(
+        self,
+        tree: &Path,
+        made: Result<Result<Option<String>, String>, Failure>,
+        by: &By<'_>,
+    ) -> Result<Result<Option<String>, String>, Failure> {
+        let made = match made? {
+            Ok(Some(commit)) => Some(commit),
+            Ok(None) => git::head(tree)?.filter(|head| *head != self.from),
+            Err(refused) => return Ok(Err(refused)),
+        };
+        if let Some(commit) = &made {
+            keep(&self.main, &self.name, commit, by)?;
+        }
+        fail::point("lane.kept");
+        Ok(Ok(made))
+    }
+}
+
+/// What keeps the work in a lane.
+pub(super) struct SaveOrder {
+    main: PathBuf,
+    tree: PathBuf,
+    from: String,
+    own: Vec<git::Own>,
+    without: Vec<String>,
+    message: String,
+    keep_as: String,
+}
+
+impl SaveOrder {
+    fn carry_out(&self, by: &By<'_>) -> Result<Option<String>, Failure> {
+        let but = (&*self.own, &*self.without);
+        let saved = git::save_work(&self.tree, &self.from, but, &self.message, by)?;
+        fail::point("lane.saved");
+        if let Some(commit) = &saved {
+            keep(&self.main, &self.keep_as, commit, by)?;
+        }
+        Ok(saved)
+    }
+}
+
+/// Keeps a commit under a name, wherever that was.
+pub(super) fn keep(main: &Path, name: &str, commit: &str, by: &By<'_>) -> Result<(), Failure> {
+    let mut from = git::ref_at(main, name)?;
+    loop {
+        let step = RefStep {
+            from: from.as_deref(),
+            to: Some(commit),
+        };
+        match git::move_ref(main, name, step, by)? {
+            RefMove::Moved => return Ok(()),
+            RefMove::Elsewhere(at) => from = at,
+        }
+    }
+}
+
+/// The ref under which the work of a unit is kept: unique, and legible.
+pub(super) fn unit_ref(run: &str, node: &Node) -> String {
+    let hash = sha256(node.as_str().as_bytes());
+    let name = ref_name(node.as_str());
+    format!("refs/piton/{}/{name}-{}", ref_name(run), &hash[..8])
+}
+
+/// A name with `-` for what git refuses in a part of a ref.
+pub(super) fn ref_name(name: &str) -> String {
+    let plain = |c: char| match c.is_alphanumeric() || matches!(c, '_' | '-' | '.') {
+        true => c,
+        false => '-',
+    };
+    let name: String = name.chars().map(plain).collect();
+    let name = name.replace("..", "-");
+    let name = name.trim_matches(['.', '-']);
+    let name = name.strip_suffix(".lock").unwrap_or(name);
+    match name {
+        "" => "run".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// The code of a failure that is none: it was asked to stop.
+const STOPPED: &str = "run.stopped";
+
+/// What a person is told where a lane could not be had.
+pub(super) fn failure_of(fault: LaneFault) -> Failure {
+    let said = fault.to_string();
+    match fault {
+        LaneFault::Git(failure) => failure,
+        LaneFault::Stopped => Failure::new(STOPPED, said),
+        LaneFault::File { path, source } => crate::failure::unwritable(&path, source),
+        LaneFault::NotOurs { .. } => Failure::new("lane.not_ours", said)
+            .hint("move what is in it somewhere else, then run again"),
+        LaneFault::Dirty { path, .. } => Failure::new("lane.dirty", said).hint(format!(
+            "look at it with `git -C {} status`",
+            crate::shell::quote(&path.display().to_string())
+        )),
+        LaneFault::Script { script, lines, .. } => {
+            let printed = lines.join("\n");
+            let said = match printed.is_empty() {
+                true => said,
+                false => format!("{said}; it printed:\n{printed}"),
+            };
+            Failure::new("workspace.setup_failed", said).hint(format!(
+                "mend `{}` in the table [workspace] of .piton/config.toml, then run again",
+                script.as_str()
+            ))
+        }
+    }
+}

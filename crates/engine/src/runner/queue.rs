@@ -1,0 +1,382 @@
+//! The merge queue: how the work of a unit gets to the target of the run.
+//!
+//! One merge is under way at a time. It is made in git's objects, checked in a lane
+//! of its own, and then the target is moved to it by compare-and-swap.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use piton_core::gate::Gate;
+use piton_core::merge::{MadeMerge, MergeReturn, MergeStep};
+use piton_core::run_loop::{Input, MergeEnd};
+use piton_core::{ItemRow, Node};
+
+use super::lanes::{HeldLane, failure_of};
+use super::work::{CallEnd, Purpose, Work};
+use super::{Runner, commit_mark, gate};
+use crate::fail;
+use crate::failure::{Failure, unwritable};
+use crate::git::{self, MergeOrder, MergeTry, RefMove, RefStep};
+use crate::lanes::{LaneOrder, LaneStart, Pool, Prepared};
+use crate::notice::Notice;
+use crate::process::{Exit, Limits, Program, Spec};
+
+/// A merge that was tried, and on what.
+pub(super) struct Tried {
+    onto: String,
+    outcome: MergeTry,
+    /// What came of making the lane of the queue ready, where it was not.
+    prepared: Option<Prepared>,
+}
+
+/// The checks of a merged tree.
+pub(super) struct MergeCheck {
+    mark: String,
+    gate: Gate,
+    /// Those that follow.
+    left: VecDeque<Gate>,
+}
+
+fn ended(node: Node, end: MergeEnd) -> Vec<Input> {
+    vec![Input::MergeEnded { node, end }]
+}
+
+impl Runner<'_, '_> {
+    /// Makes a merge of the work of a unit and the target, beside the runner.
+    pub(super) fn make_merge(&mut self, node: &Node) -> Result<Vec<Input>, Failure> {
+        let Some((item, merge)) = self.queued(node) else {
+            return Ok(ended(node.clone(), MergeEnd::Stopped));
+        };
+        let Some(target) = self.target() else {
+            return Ok(ended(node.clone(), MergeEnd::Stopped));
+        };
+        let merge_lane = match self.merge_lane() {
+            Ok(lane) => lane,
+            Err(failure) => return Ok(vec![self.merge_fault(node.clone(), failure)]),
+        };
+        let Some((pool, held)) = merge_lane else {
+            return Ok(ended(node.clone(), MergeEnd::Stopped));
+        };
+        let main = self.session.project.work_tree.clone();
+        let taken = self.taking(&Node::named("merge-queue"), self.lp.token());
+        let redactor = self.session.world.redactor();
+        let message = format!("{}: merge {}", self.sprint_id, item.id);
+        let plan_paths = self.plan_paths();
+        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
+            let tried = || {
+                let onto = git::ref_at(&main, &format!("refs/heads/{}", target.branch))?;
+                let onto = match onto {
+                    Some(at) if git::is_built_on(&main, &at, &target.tip)? => at,
+                    elsewhere => return Err(moved(&target.branch, &target.tip, elsewhere)),
+                };
+                let prepared = match held.prepared {
+                    Some(_) => None,
+                    None => {
+                        let order = LaneOrder {
+                            taken: &taken,
+                            from: &onto,
+                            start: LaneStart::Clean,
+                            marks: &[],
+                            recorded: &[],
+                            by,
+                            redactor: &redactor,
+                        };
+                        Some(pool.prepare(&held.lane, &order).map_err(failure_of)?)
+                    }
+                };
+                let order = MergeOrder {
+                    onto: &onto,
+                    work: &merge.work,
+                    plan_paths: &plan_paths,
+                    put: &[],
+                    message: &message,
+                };
+                let outcome = git::merge(&held.lane.tree, &order, by)?;
+                fail::point("merge.made");
+                Ok(Tried {
+                    onto,
+                    outcome,
+                    prepared,
+                })
+            };
+            CallEnd::Merged(tried().map(Box::new))
+        });
+        Ok(Vec::new())
+    }
+
+    pub(super) fn merge_made(
+        &mut self,
+        node: Node,
+        tried: Result<Box<Tried>, Failure>,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Input {
+        let tried = match tried {
+            Ok(tried) => *tried,
+            Err(failure) => return self.merge_fault(node, failure),
+        };
+        if let Some(prepared) = tried.prepared {
+            for warning in &prepared.warnings {
+                tell(Notice::Warning(warning));
+            }
+            let lanes = self.lanes.as_mut();
+            if let Some(held) = lanes.and_then(|lanes| lanes.merges.as_mut()) {
+                held.prepared = Some(Arc::new(prepared));
+            }
+        }
+        let step = match tried.outcome {
+            MergeTry::Nothing => MergeStep::End,
+            MergeTry::Conflict { files } => MergeStep::Return {
+                why: MergeReturn::Conflict { files },
+            },
+            MergeTry::Made {
+                commit,
+                tree,
+                is_work_tree,
+            } => {
+                self.checked_in_lane = is_work_tree.then(|| commit.clone());
+                MergeStep::Start {
+                    made: MadeMerge {
+                        onto: tried.onto,
+                        commit,
+                        tree,
+                    },
+                    is_work_tree,
+                }
+            }
+        };
+        let end = MergeEnd::Step(step);
+        Input::MergeEnded { node, end }
+    }
+
+    /// Puts the merged tree into the lane of the queue, beside the runner; its
+    /// checks follow.
+    pub(super) fn check_merge(&mut self, node: &Node) -> Result<Vec<Input>, Failure> {
+        let made = self.queued(node).and_then(|(_, merge)| merge.made);
+        let merge_lane = match self.merge_lane() {
+            Ok(lane) => lane,
+            Err(failure) => return Ok(vec![self.merge_fault(node.clone(), failure)]),
+        };
+        let Some((made, (pool, held))) = made.zip(merge_lane) else {
+            return Ok(ended(node.clone(), MergeEnd::Stopped));
+        };
+        let taken = self.taking(&Node::named("merge-queue"), self.lp.token());
+        let redactor = self.session.world.redactor();
+        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
+            let order = LaneOrder {
+                taken: &taken,
+                from: &made.commit,
+                start: LaneStart::Clean,
+                marks: &[],
+                recorded: &[],
+                by,
+                redactor: &redactor,
+            };
+            let prepared = match held.prepared {
+                Some(_) => git::restore(&held.lane.tree, &made.commit, by).map(|()| None),
+                None => pool
+                    .prepare(&held.lane, &order)
+                    .map(Some)
+                    .map_err(failure_of),
+            };
+            CallEnd::Checkable(prepared)
+        });
+        Ok(Vec::new())
+    }
+
+    pub(super) fn merge_checkable(
+        &mut self,
+        node: Node,
+        prepared: Result<Option<Prepared>, Failure>,
+    ) -> Result<Vec<Input>, Failure> {
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(failure) => return Ok(vec![self.merge_fault(node, failure)]),
+        };
+        let lanes = self.lanes.as_mut();
+        if let Some((held, prepared)) = lanes.and_then(|lanes| lanes.merges.as_mut()).zip(prepared)
+        {
+            held.prepared = Some(Arc::new(prepared));
+        }
+        let Some((item, merge)) = self.queued(&node) else {
+            return Ok(ended(node, MergeEnd::Stopped));
+        };
+        let made = merge.made.map(|made| made.commit);
+        let passed_in_lane = made.is_some() && made == self.checked_in_lane;
+        let own = item.gate_to_pass().filter(|_| !passed_in_lane).cloned();
+        let lanes = self.lp.run().and_then(|row| row.lanes.as_ref());
+        let of_run = lanes.and_then(|lanes| lanes.check.as_deref()).cloned();
+        let gates = own.into_iter().chain(of_run).collect();
+        self.check_next(&node, gates)
+    }
+
+    /// Starts the next check of a merged tree.
+    fn check_next(
+        &mut self,
+        node: &Node,
+        mut gates: VecDeque<Gate>,
+    ) -> Result<Vec<Input>, Failure> {
+        let Some(gate) = gates.pop_front() else {
+            let end = MergeEnd::Step(MergeStep::Pass);
+            return Ok(ended(node.clone(), end));
+        };
+        let lanes = self.lanes.as_ref();
+        let held = lanes.and_then(|lanes| lanes.merges.clone());
+        let item = self.lp.tables().item(self.row.id, node).cloned();
+        let Some((held, item)) = held.zip(item) else {
+            return Ok(ended(node.clone(), MergeEnd::Stopped));
+        };
+        let mark = self.session.world.id().to_string();
+        let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
+        let mut env = self.environment(&item, &mark);
+        env.push(("SPRINT_ID".to_owned(), self.sprint_id.clone()));
+        env.push(("PHASE_ID".to_owned(), item.id.clone()));
+        env.extend(held.prepared.iter().flat_map(|ready| ready.env.clone()));
+        let spec = Spec {
+            program: Program::Shell(gate.script.clone()),
+            cwd: held.lane.tree.clone(),
+            env,
+            stdin: String::new(),
+            output: self.spool.output(&mark).map_err(fault)?,
+            limits: Limits {
+                wall: Some(Duration::from_secs(gate.timeout_s)),
+                idle: None,
+                output_bytes_max: Some(gate::OUTPUT_BYTES_MAX),
+                ..self.job.agent_limits
+            },
+            mark: mark.clone(),
+        };
+        let script = gate.script.clone();
+        let purpose = Purpose::MergeCheck(Box::new(MergeCheck {
+            mark,
+            gate,
+            left: gates,
+        }));
+        Ok(match self.begin(spec, node, None, purpose)? {
+            Ok(()) => Vec::new(),
+            Err(error) => {
+                let output = format!("the script cannot be started: {error}");
+                ended(node.clone(), red(script, output))
+            }
+        })
+    }
+
+    pub(super) fn merge_checked(
+        &mut self,
+        work: &Work,
+        check: &MergeCheck,
+        exit: &Exit,
+    ) -> Result<Vec<Input>, Failure> {
+        let node = work.node.clone();
+        let report = self.report_of_check(
+            &check.mark,
+            exit,
+            work.asked.is_some(),
+            check.gate.timeout_s,
+        )?;
+        if report.interrupted {
+            return Ok(ended(node, MergeEnd::Stopped));
+        }
+        if !report.passed {
+            let script = check.gate.script.clone();
+            let output = match report.error {
+                Some(error) => format!("{}\n{error}", report.output),
+                None => report.output,
+            };
+            return Ok(ended(node, red(script, output)));
+        }
+        self.check_next(&node, check.left.clone())
+    }
+
+    /// Moves the target to a merge that passed, beside the runner.
+    pub(super) fn move_target(&mut self, node: &Node) -> Vec<Input> {
+        let made = self.queued(node).and_then(|(_, merge)| merge.made);
+        let Some((made, target)) = made.zip(self.target()) else {
+            return ended(node.clone(), MergeEnd::Stopped);
+        };
+        let main = self.session.project.work_tree.clone();
+        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
+            let name = format!("refs/heads/{}", target.branch);
+            let step = RefStep {
+                from: Some(&made.onto),
+                to: Some(&made.commit),
+            };
+            fail::point("merge.before-move");
+            let moved = git::move_ref(&main, &name, step, by).and_then(|moved| {
+                fail::point("merge.moved");
+                Ok(match moved {
+                    RefMove::Moved => MergeStep::End,
+                    RefMove::Elsewhere(Some(at)) if git::is_built_on(&main, &at, &made.commit)? => {
+                        MergeStep::End
+                    }
+                    RefMove::Elsewhere(_) => MergeStep::Requeue,
+                })
+            });
+            CallEnd::Moved(moved)
+        });
+        Vec::new()
+    }
+
+    pub(super) fn target_moved(&mut self, node: Node, step: Result<MergeStep, Failure>) -> Input {
+        match step {
+            Ok(step) => Input::MergeEnded {
+                node,
+                end: MergeEnd::Step(step),
+            },
+            Err(failure) => self.merge_fault(node, failure),
+        }
+    }
+
+    /// The lane in which merges are made, taken when the first is.
+    fn merge_lane(&mut self) -> Result<Option<(Pool, HeldLane)>, Failure> {
+        let Some(lanes) = &self.lanes else {
+            return Ok(None);
+        };
+        let held = match &lanes.merges {
+            Some(held) => held.clone(),
+            None => HeldLane::new(self.take_free(&lanes.pool)?),
+        };
+        let Some(lanes) = &mut self.lanes else {
+            return Ok(None);
+        };
+        lanes.merges = Some(held.clone());
+        Ok(Some((lanes.pool.clone(), held)))
+    }
+
+    fn queued(&self, node: &Node) -> Option<(ItemRow, piton_core::merge::MergeRow)> {
+        let item = self.lp.tables().item(self.row.id, node)?;
+        Some((item.clone(), item.merge()?.clone()))
+    }
+
+    fn merge_fault(&mut self, node: Node, failure: Failure) -> Input {
+        let end = MergeEnd::Fault(failure.message.clone());
+        self.fault.get_or_insert(failure);
+        Input::MergeEnded { node, end }
+    }
+}
+
+fn red(command: String, output: String) -> MergeEnd {
+    let with = Vec::new();
+    MergeEnd::Step(MergeStep::Return {
+        why: MergeReturn::Red {
+            command,
+            output,
+            with,
+        },
+    })
+}
+
+/// Another hand set the branch of a run back, or took it away.
+fn moved(branch: &str, tip: &str, at: Option<String>) -> Failure {
+    let (said, next) = match at {
+        Some(at) => (
+            format!("the branch {branch} is at {at}, which lacks what was merged up to {tip}"),
+            format!("bring the two together with `git switch {branch}` and `git merge {tip}`"),
+        ),
+        None => (
+            format!("the branch {branch} is gone; what was merged is in {tip}"),
+            format!("make it again with `git branch {branch} {tip}`"),
+        ),
+    };
+    Failure::new("target.moved", said).hint(format!("{next}, then run again"))
+}
