@@ -112,8 +112,9 @@ pub enum ReportBy {
 pub struct OwnWorktree {
     /// Its folder.
     pub path: String,
-    /// The branch that is checked out there.
-    pub branch: String,
+    /// The branch that is checked out there; none in a lane, whose work is merged
+    /// afterwards.
+    pub branch: Option<String>,
     /// The folder of the project, which is another work tree.
     pub main: String,
 }

@@ -37,7 +37,7 @@ use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
 use piton_core::prepare::Prepared;
 use piton_core::run::Request;
-use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
+use piton_core::run_loop::{Effect, Ending, Input, LaneEnd, MergeEnd, Options, RunLoop};
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, DecisionRow, Event, Facts, HolderKnown, ItemRow,
     ItemState, Need, Node, Recorded, RunId, RunRow, RunState, StreamId, Tables,
@@ -1013,8 +1013,20 @@ impl Runner<'_, '_> {
         end: CallEnd,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
+        // What was asked to stop has failed for that.
+        let is_stopped = work.asked.is_some();
         let result = match end {
             CallEnd::Commit(result) => result,
+            CallEnd::Prepared(Err(_)) | CallEnd::Saved(Err(_)) if is_stopped => {
+                let (node, end) = (work.node, LaneEnd::Stopped);
+                return Ok(vec![Input::LaneEnded { node, end }]);
+            }
+            CallEnd::Merged(Err(_)) | CallEnd::Checkable(Err(_)) | CallEnd::Moved(Err(_))
+                if is_stopped =>
+            {
+                let (node, end) = (work.node, MergeEnd::Stopped);
+                return Ok(vec![Input::MergeEnded { node, end }]);
+            }
             CallEnd::Checkable(prepared) => return self.merge_checkable(work.node, prepared),
             CallEnd::Prepared(prepared) => {
                 return Ok(vec![self.lane_prepared(work.node, prepared, tell)]);
@@ -1022,6 +1034,10 @@ impl Runner<'_, '_> {
             CallEnd::Saved(saved) => return Ok(vec![self.work_saved(work.node, saved)]),
             CallEnd::Merged(tried) => return Ok(vec![self.merge_made(work.node, tried, tell)]),
             CallEnd::Moved(step) => return Ok(vec![self.target_moved(work.node, step)]),
+            CallEnd::Panicked => {
+                let what = format!("what piton does in git for {} broke down", work.node);
+                return Err(Failure::new("store.fault", what).hint("run again to go on"));
+            }
         };
         let mut inputs = self.last_edits(&work, tell)?;
         inputs.push(match result {

@@ -146,6 +146,22 @@ fn what_conflicts_is_returned_to_an_agent_that_sees_both_sides() {
     main_is_untouched(&scratch);
 }
 
+#[test]
+fn a_conflict_that_is_left_between_the_markers_is_not_resolved() {
+    // Who resolves for the first time leaves both sides as git put them.
+    let agent = format!(
+        "{BARRIER}\nif [ ! -e $PITON_PROJECT/.piton/seen ] && grep -q '^<<<<<<<' shared\nthen touch $PITON_PROJECT/.piton/seen; echo made >$PITON_ITEM.txt\nelse {SAME}\nfi"
+    );
+    let scratch = project(&agent, 2);
+    let said = run(&scratch, "2");
+    fine(&said);
+    all_done(&scratch, 2);
+    assert_eq!(on_target(&scratch, "shared"), "US-001\nUS-002\n");
+    let shown = ["US-001", "US-002"].map(|item| scratch.json(&["show", item]).to_string());
+    let words = "both sides still stand between git's markers in shared";
+    assert!(shown.concat().contains(words), "{shown:?}");
+}
+
 /// Each is fine by itself, and the two are not.
 const RED: &str = "if [ -e US-001.txt ] && [ -e US-002.txt ]
 then touch mended

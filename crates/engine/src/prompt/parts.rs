@@ -52,8 +52,18 @@ fn notes(of: &Ingredients<'_>, section: Section) -> String {
 /// Where the agent works. The paths of the plan may be those of the main work tree.
 pub(super) fn worktree(place: &OwnWorktree) -> String {
     let OwnWorktree { path, branch, main } = place;
+    let (at, stay) = match branch {
+        Some(branch) => (
+            format!("a worktree of git with the branch `{branch}`"),
+            ", and stay on this branch",
+        ),
+        None => (
+            "a worktree of git for you alone, at no branch: others work in theirs at the same time, and what you do is merged afterwards".to_owned(),
+            ", and make no branch",
+        ),
+    };
     format!(
-        "## Where you work\n\nYou are in `{path}`, a worktree of git with the branch `{branch}`. Read and change the files here, by paths relative to this folder, and stay on this branch. `{main}` is another work tree of the same repository: leave its files alone."
+        "## Where you work\n\nYou are in `{path}`, {at}. Read and change the files here, by paths relative to this folder{stay}. `{main}` is another work tree of the same repository: leave its files alone."
     )
 }
 

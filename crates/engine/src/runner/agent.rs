@@ -351,6 +351,7 @@ impl Runner<'_, '_> {
         self.look_after((&site, before), (&checks, &mut report), tell);
         self.verify_blocker(attempt, &node, &mut report);
         self.without_rules(&node, &mut report);
+        self.look_for_markers(&node, site.tree(), &mut report);
         self.follow_up(attempt, &node, &text, &mut report);
         if no_progress {
             self.offer_an_end(attempt, &mut report);

@@ -63,7 +63,7 @@ impl Runner<'_, '_> {
                 About::default()
             },
             later_check: self.later_check(item),
-            worktree: self.own_worktree(),
+            worktree: self.own_worktree(&item.node),
             commit_by: self.commit_by(),
             report_by: self.report_by(),
             pieces: self.pieces_of(item),
@@ -187,19 +187,27 @@ impl Runner<'_, '_> {
         })
     }
 
-    fn own_worktree(&self) -> Option<OwnWorktree> {
+    fn own_worktree(&self, node: &Node) -> Option<OwnWorktree> {
         let project = &self.session.project;
+        if let Some(held) = self.lane_of(node) {
+            return Some(OwnWorktree {
+                path: held.lane.tree.display().to_string(),
+                branch: None,
+                main: project.root.display().to_string(),
+            });
+        }
         let target = self.row.target.as_deref()?;
         target.path.as_ref()?;
         Some(OwnWorktree {
             path: project.work_tree.display().to_string(),
-            branch: target.branch.clone(),
+            branch: Some(target.branch.clone()),
             main: project.root.display().to_string(),
         })
     }
 
     fn commit_by(&self) -> CommitBy {
-        let by_piton = self.lp.run().is_some_and(|row| row.policy.auto_commit);
+        let row = self.lp.run();
+        let by_piton = row.is_some_and(|row| row.policy.auto_commit || row.lanes.is_some());
         match (self.session.project.in_git, by_piton) {
             (_, true) => CommitBy::Piton,
             (true, false) => CommitBy::Agent,

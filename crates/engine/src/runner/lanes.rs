@@ -457,12 +457,9 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// A lane or a merge cannot be made: the invocation ends with the failure.
-    fn lane_fault(&mut self, node: &Node, failure: Failure) -> Input {
-        let end = match failure.code {
-            STOPPED => LaneEnd::Stopped,
-            _ => LaneEnd::Fault(failure.message.clone()),
-        };
+    /// A lane cannot be had: the invocation ends with the failure.
+    pub(super) fn lane_fault(&mut self, node: &Node, failure: Failure) -> Input {
+        let end = LaneEnd::Fault(failure.message.clone());
         self.fault.get_or_insert(failure);
         Input::LaneEnded {
             node: node.clone(),
@@ -625,15 +622,12 @@ pub(super) fn ref_name(name: &str) -> String {
     }
 }
 
-/// The code of a failure that is none: it was asked to stop.
-const STOPPED: &str = "run.stopped";
-
 /// What a person is told where a lane could not be had.
 pub(super) fn failure_of(fault: LaneFault) -> Failure {
     let said = fault.to_string();
     match fault {
         LaneFault::Git(failure) => failure,
-        LaneFault::Stopped => Failure::new(STOPPED, said),
+        LaneFault::Stopped => Failure::new("run.state", said),
         LaneFault::File { path, source } => crate::failure::unwritable(&path, source),
         LaneFault::NotOurs { .. } => Failure::new("lane.not_ours", said)
             .hint("move what is in it somewhere else, then run again"),

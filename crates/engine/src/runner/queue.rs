@@ -4,9 +4,12 @@
 //! of its own, and then the target is moved to it by compare-and-swap.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use piton_core::attempt::{Outcome, Report};
+use piton_core::classify::Category;
 use piton_core::gate::Gate;
 use piton_core::merge::{MadeMerge, MergeReturn, MergeStep};
 use piton_core::run_loop::{Input, MergeEnd};
@@ -325,6 +328,29 @@ impl Runner<'_, '_> {
             },
             Err(failure) => self.merge_fault(node, failure),
         }
+    }
+
+    /// An agent that was to bring two sides together, and left both in a file, has
+    /// not done it.
+    pub(super) fn look_for_markers(&self, node: &Node, tree: &Path, report: &mut Report) {
+        let item = self.lp.tables().item(self.row.id, node);
+        let why = item.and_then(|item| item.merge()?.why.as_ref());
+        let Some(MergeReturn::Conflict { files }) = why else {
+            return;
+        };
+        if report.outcome != Outcome::Completed {
+            return;
+        }
+        let left = git::with_markers(tree, files);
+        if left.is_empty() {
+            return;
+        }
+        report.outcome = Outcome::Failed;
+        report.category = Some(Category::Validation);
+        report.error = Some(format!(
+            "both sides still stand between git's markers in {}",
+            left.join(", ")
+        ));
     }
 
     /// The lane in which merges are made, taken when the first is.

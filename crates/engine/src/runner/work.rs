@@ -1,6 +1,7 @@
 //! What works at the moment: agents, gates and commits.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
 
@@ -182,6 +183,8 @@ pub(super) enum CallEnd {
     Checkable(Result<Option<Prepared>, Failure>),
     /// The target that was to be moved.
     Moved(Result<MergeStep, Failure>),
+    /// Nothing: a mistake of piton's ended them.
+    Panicked,
 }
 
 impl Work {
@@ -294,7 +297,9 @@ impl Runner<'_, '_> {
         let sender = self.sender.clone();
         std::thread::spawn(move || {
             let (mark, stop) = (&*mark, &stop);
-            let end = calls(&By { mark, stop });
+            let calls = AssertUnwindSafe(|| calls(&By { mark, stop }));
+            // The runner waits for an end, whatever that is.
+            let end = catch_unwind(calls).unwrap_or(CallEnd::Panicked);
             // The runner that would hear it may be gone already.
             sender.send(Message::Called(number, end)).ok();
         });
