@@ -26,13 +26,23 @@ mod taking;
 
 use crate::command::{Command, Facts};
 use crate::event::Event;
-use crate::id::{RunId, StreamId};
+use crate::id::{Node, RunId, StreamId};
 use crate::journal::Draft;
 use crate::needs::{Rows, sees_whole_tree};
 use crate::refusal::Refusal;
+use crate::tables::Tables;
 use story::Story;
 
 pub use editing::edits_left;
+
+/// The rows as they will be when the work of a unit in the queue is on the target:
+/// its merge commit holds the plan file that shows them.
+#[must_use]
+pub fn once_merged(rows: &Rows, (run, node): (RunId, &Node), facts: &Facts) -> Tables {
+    let mut story = Story::new(rows, facts, StreamId::run(run));
+    merges::merge_now(&mut story, run, node);
+    story.tables
+}
 
 /// What `command` leads to.
 ///

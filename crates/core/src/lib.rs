@@ -90,7 +90,7 @@ mod word;
 pub use actor::Actor;
 pub use attempt::{AttemptRow, Outcome, Role};
 pub use command::{Command, Facts, HolderKnown};
-pub use decide::{decide, edits_left};
+pub use decide::{decide, edits_left, once_merged};
 pub use decision::{DecisionKind, DecisionRow, Verb, Way};
 pub use edit::Edit;
 pub use event::Event;

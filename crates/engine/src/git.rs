@@ -25,7 +25,7 @@ use crate::world::pause;
 pub(crate) use self::checked_out::git_dir;
 pub use self::checked_out::{branch_has_been_at, branch_tips, checked_out, has_remotes, tip_of};
 pub use self::index::is_tracked;
-pub use self::merging::{MergeOrder, MergeTry, begin_merge, merge, with_markers};
+pub use self::merging::{MergeOrder, MergeTry, begin_merge, merge, stored_text, with_markers};
 pub use self::reached::{Whereabouts, Work, reached};
 pub use self::refs::{
     RefMove, RefStep, files_committed, git_version, is_built_on, merged_since, move_ref, ref_at,

@@ -189,6 +189,40 @@ fn what_is_green_alone_and_red_together_is_found_and_named() {
 }
 
 #[test]
+fn in_a_plan_that_git_tracks_the_mark_is_part_of_the_merge() {
+    // An agent that ticks all of the list in its lane has no say in it there.
+    let agent = format!("{BARRIER}\nsed -i 's/false/true/' prd.json");
+    let scratch = project(&agent, 2);
+    scratch.git(&["add", "prd.json"]);
+    scratch.git(&["commit", "-qm", "plan"]);
+    let before = scratch.read("prd.json");
+    fine(&run(&scratch, "2"));
+    let ticked = |at: &str| {
+        let text = scratch.git(&["show", &format!("{at}:prd.json")]);
+        text.matches("\"passes\": true").count()
+    };
+    assert_eq!(
+        [ticked("main"), ticked("piton/prd~1"), ticked(TARGET)],
+        [0, 1, 2]
+    );
+    let changed = |at: &str| {
+        let range = format!("{at}~1..{at}");
+        scratch.git(&["diff", "--name-only", &range])
+    };
+    assert_eq!(
+        changed("piton/prd").lines().count(),
+        2,
+        "{}",
+        changed("piton/prd")
+    );
+    assert_eq!(scratch.read("prd.json"), before, "in the main work tree");
+    assert_eq!(scratch.git(&["status", "--porcelain"]), "");
+    let status = scratch.json(&["status"]);
+    assert_eq!(status["run"]["nodes"][0]["done_on"], TARGET, "{status}");
+    assert_eq!(status["run"]["decisions"], serde_json::json!([]));
+}
+
+#[test]
 fn with_one_worker_it_is_worked_on_in_place() {
     let scratch = project("echo made >$PITON_ITEM.txt", 2);
     fine(&run(&scratch, "1"));
@@ -219,9 +253,7 @@ const REFUSED: &[(&str, &str)] = &[
 fn lanes_that_cannot_begin_are_refused_in_words_and_nothing_is_begun() {
     for (made, words) in REFUSED {
         let scratch = project("true", 2);
-        let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", made]).current_dir(scratch.path());
-        assert!(shell.status().expect("a shell").success());
+        shell(&scratch, made);
         let said = run(&scratch, "2");
         assert_eq!(said.exit, 1, "{made}: {}", said.err);
         assert!(said.err.contains(words), "{made}: {}", said.err);
@@ -265,6 +297,78 @@ fn a_setup_that_fails_counts_against_no_item() {
     fine(&run(&scratch, "2"));
     all_done(&scratch, 2);
     assert!(on_target(&scratch, "US-001.txt").starts_with("shop_"));
+}
+
+/// A target that another hand took away or set back, and what puts it right.
+const MOVED: &[(&str, &str)] = &[
+    ("git branch -q -D piton/prd", "the branch piton/prd is gone"),
+    (
+        "git branch -q -f piton/prd main",
+        "lacks what was merged up to",
+    ),
+];
+
+#[test]
+fn a_target_that_was_moved_stops_the_queue_and_the_hint_puts_it_right() {
+    for (made, words) in MOVED {
+        let agent = format!(
+            "if [ $PITON_ITEM = US-002 ] && [ ! -e $PITON_PROJECT/.piton/go ]\nthen echo '{{\"status\": \"blocked\", \"error\": \"no\"}}'; exit; fi\necho made >$PITON_ITEM.txt"
+        );
+        let scratch = project(&agent, 2);
+        assert_ne!(run(&scratch, "2").exit, 0);
+        assert_eq!(merges(&scratch), ["prd: merge US-001"]);
+        shell(&scratch, made);
+        scratch.write(".piton/go", "");
+        fine(&scratch.piton(&["plan", "retry", "US-002"]));
+        let said = run(&scratch, "2");
+        assert_eq!(said.exit, 1, "{}", said.err);
+        assert!(said.err.contains(words), "{words}: {}", said.err);
+        assert!(said.err.contains("[target.moved]"), "{}", said.err);
+        let hint = said.err.lines().find(|line| line.starts_with("hint:"));
+        let typed = hint.expect("a hint").split('`').skip(1).step_by(2);
+        for command in typed {
+            shell(&scratch, command);
+        }
+        scratch.git(&["switch", "-q", "main"]);
+        fine(&run(&scratch, "2"));
+        on_target(&scratch, "US-001.txt");
+        on_target(&scratch, "US-002.txt");
+    }
+}
+
+#[track_caller]
+fn shell(scratch: &Scratch, script: &str) {
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", script]).current_dir(scratch.path());
+    assert!(shell.status().expect("a shell").success(), "{script}");
+}
+
+/// What leaves a run at work in lanes, and how that ends.
+#[test]
+fn a_pause_a_stop_and_a_skip_leave_nothing_half_done() {
+    let agent = "touch $PITON_PROJECT/.piton/at-$PITON_ITEM
+until [ -e $PITON_PROJECT/.piton/go ]; do sleep 0.05; done
+echo made >$PITON_ITEM.txt";
+    let scratch = project(agent, 3);
+    let running = Running::start(scratch.command(&arguments("2")));
+    let at = |item: &str| scratch.has(&format!(".piton/at-{item}"));
+    scratch.until("two work", || at("US-001") && at("US-002"));
+    fine(&scratch.piton(&["plan", "skip", "US-001"]));
+    // The lane of what is left out is free for the third.
+    scratch.until("the third works", || at("US-003"));
+    running.signal(rustix::process::Signal::INT);
+    let said = running.end();
+    assert_eq!(said.exit, 130, "{}", said.err);
+    main_is_untouched(&scratch);
+    scratch.write(".piton/go", "");
+    fine(&run(&scratch, "2"));
+    let merged = merges(&scratch);
+    assert_eq!(merged.len(), 2, "{merged:?}");
+    assert!(
+        !merged.iter().any(|line| line.contains("US-001")),
+        "{merged:?}"
+    );
+    main_is_untouched(&scratch);
 }
 
 /// So many times the runner is killed, each a little later.

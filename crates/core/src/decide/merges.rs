@@ -168,6 +168,15 @@ fn merged(story: &Story<'_>, run: RunId, made: Option<&MadeMerge>) -> Vec<Eviden
     merged.into_iter().collect()
 }
 
+/// Takes a unit through the queue as if its work were on the target.
+pub(super) fn merge_now(story: &mut Story<'_>, run: RunId, node: &Node) {
+    let Some(item) = story.tables.item(run, node).cloned() else {
+        return;
+    };
+    end_merge(story, run, node, None);
+    finish_unit(story, &item, Vec::new());
+}
+
 /// A unit whose work is on the target is done, unless it is worked on again.
 fn finish_unit(story: &mut Story<'_>, item: &ItemRow, evidence: Vec<Evidence>) {
     if item.state != ItemState::Working || item.stage != Stage::Merge {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::{By, More, Said, failed, order};
 use crate::failure::Failure;
-use crate::process::Output;
+use crate::process::{Output, Stop};
 
 /// Long enough for a merge of very many files, also with a driver of the user's.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -81,6 +81,31 @@ pub fn merge(lane: &Path, wish: &MergeOrder<'_>, by: &By<'_>) -> Result<MergeTry
         tree,
         is_work_tree,
     })
+}
+
+/// A file as a commit stores it, by its path in the work tree; none where it has
+/// none, or no text.
+///
+/// # Errors
+///
+/// When git cannot be started.
+pub fn stored_text(work_tree: &Path, commit: &str, path: &str) -> Result<Option<String>, Failure> {
+    let stop = Stop::default();
+    let by = By {
+        mark: "",
+        stop: &stop,
+    };
+    let git = Plumbing {
+        lane: work_tree,
+        by: &by,
+    };
+    let args = ["cat-file", "blob", &format!("{commit}:{path}")];
+    let output = git.run(&args, &More::default())?;
+    let text = output
+        .exit
+        .success()
+        .then(|| String::from_utf8(output.stdout));
+    Ok(text.and_then(Result::ok))
 }
 
 /// Begins to merge `onto` into what is checked out in a lane, and leaves the

@@ -11,9 +11,11 @@ use std::time::Duration;
 use piton_core::attempt::{Outcome, Report};
 use piton_core::classify::Category;
 use piton_core::gate::Gate;
+use piton_core::lane::TargetRow;
 use piton_core::merge::{MadeMerge, MergeReturn, MergeStep};
 use piton_core::run_loop::{Input, MergeEnd};
-use piton_core::{ItemRow, Node};
+use piton_core::{ItemRow, Node, Rows, once_merged};
+use piton_formats::plan_file::PlanFile;
 
 use super::lanes::{HeldLane, failure_of};
 use super::work::{CallEnd, Purpose, Work};
@@ -31,6 +33,19 @@ pub(super) struct Tried {
     outcome: MergeTry,
     /// What came of making the lane of the queue ready, where it was not.
     prepared: Option<Prepared>,
+}
+
+/// A plan file with the mark of a unit, made of the version at a commit.
+struct Shown {
+    at: String,
+    path: String,
+    text: String,
+}
+
+impl Shown {
+    fn into_file(self) -> (String, Vec<u8>) {
+        (self.path, self.text.into_bytes())
+    }
 }
 
 /// The checks of a merged tree.
@@ -66,6 +81,10 @@ impl Runner<'_, '_> {
         let redactor = self.session.world.redactor();
         let message = format!("{}: merge {}", self.sprint_id, item.id);
         let plan_paths = self.plan_paths();
+        let shown = match self.with_mark(node, &target) {
+            Ok(shown) => shown,
+            Err(failure) => return Ok(vec![self.merge_fault(node.clone(), failure)]),
+        };
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
             let tried = || {
                 let onto = git::ref_at(&main, &format!("refs/heads/{}", target.branch))?;
@@ -88,11 +107,14 @@ impl Runner<'_, '_> {
                         Some(pool.prepare(&held.lane, &order).map_err(failure_of)?)
                     }
                 };
+                // Shown in the text of another commit it is in none of this one.
+                let put = shown.filter(|shown| shown.at == onto);
+                let put: Vec<(String, Vec<u8>)> = put.into_iter().map(Shown::into_file).collect();
                 let order = MergeOrder {
                     onto: &onto,
                     work: &merge.work,
                     plan_paths: &plan_paths,
-                    put: &[],
+                    put: &put,
                     message: &message,
                 };
                 let outcome = git::merge(&held.lane.tree, &order, by)?;
@@ -351,6 +373,39 @@ impl Runner<'_, '_> {
             "both sides still stand between git's markers in {}",
             left.join(", ")
         ));
+    }
+
+    /// The plan file with the mark of a unit, where git tracks that file: it is part
+    /// of the merge.
+    fn with_mark(&self, node: &Node, target: &TargetRow) -> Result<Option<Shown>, Failure> {
+        let (project, run) = (&self.session.project, self.row.id);
+        let path = PlanFile::path(&self.row);
+        let Some(path) = path.filter(|path| project.is_tracked(path)) else {
+            return Ok(None);
+        };
+        let main = &project.work_tree;
+        let inner = project.in_work_tree(&path);
+        let at = git::ref_at(main, &format!("refs/heads/{}", target.branch))?;
+        let Some((inner, at)) = inner.zip(at) else {
+            return Ok(None);
+        };
+        let Some(present) = git::stored_text(main, &at, &inner)? else {
+            return Ok(None);
+        };
+        let rows = Rows {
+            tables: self.lp.tables().clone(),
+            ..self.session.load(&[])?
+        };
+        let tables = once_merged(&rows, (run, node), &self.facts());
+        let plan = PlanFile::of(&tables, run);
+        // What cannot be shown in that version of the file is shown when it can.
+        let text = plan.and_then(|mut plan| plan.show(Some(&present), &tables, rows.now).ok()?);
+        let text = text.filter(|text| *text != present);
+        Ok(text.map(|text| Shown {
+            at,
+            path: inner,
+            text,
+        }))
     }
 
     /// The lane in which merges are made, taken when the first is.
