@@ -555,6 +555,9 @@ fn show_outcome(outcome: &Outcome, output: &mut Output) -> Exit {
         (RunState::Interrupted, false) => "may go on".to_owned(),
         (state, _) => format!("is {state}"),
     };
+    for added in &outcome.added {
+        output.note(&format!("added `{added}` to the plan"));
+    }
     output.note(&format!("run `{}` {state}", outcome.run));
     for warning in &outcome.warnings {
         output.warning(warning);
@@ -605,6 +608,17 @@ fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
             (false, _) => "closed without an answer".to_owned(),
         };
         output.note(&format!("{}: {told}", decided.question));
+    }
+    if let Some(decided) = &decided.request {
+        let what = match (decided.verb, decided.until) {
+            (Verb::Reject, _) => "rejected; it is not done".to_owned(),
+            (Verb::Backlog, _) => "kept in BACKLOG.yaml beside the plan".to_owned(),
+            (Verb::Defer, Some(until)) => format!("put off until {until}"),
+            (verb, _) => format!("decided: {verb}"),
+        };
+        if decided.verb != Verb::Approve {
+            output.note(&format!("{}: {what}", decided.request));
+        }
     }
     match &decided.run {
         Some(outcome) => show_outcome(outcome, output),
@@ -746,6 +760,13 @@ fn add_steps(
     if output.json {
         output.json(&added);
         return Ok(Exit::Done);
+    }
+    if added.known > 0 {
+        let (steps, are) = (
+            count(added.known, "step"),
+            if added.known == 1 { "is" } else { "are" },
+        );
+        output.note(&format!("{steps} {are} there already"));
     }
     let steps = count(added.steps, "step");
     output.note(&format!("added {steps} to {}", added.file));

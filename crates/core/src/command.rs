@@ -347,8 +347,8 @@ pub enum Command {
         /// At which level they go that name no place: that of what an agent asks
         /// for, or that of a step.
         kind: RequestKind,
-        /// What, and where.
-        injection: Box<Injection>,
+        /// What, and where: all of it or nothing.
+        injections: Vec<Injection>,
     },
     /// Ask a person something that holds nothing up. What is asked already, in
     /// the same words about the same item, is not asked again.

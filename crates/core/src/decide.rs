@@ -247,8 +247,8 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         Command::Inject {
             run,
             kind,
-            injection,
-        } => requests::inject(it, *run, *kind, injection)?,
+            injections,
+        } => requests::inject(it, *run, *kind, injections)?,
         Command::TakeEdits {
             run,
             token,

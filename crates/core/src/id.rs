@@ -122,6 +122,16 @@ impl fmt::Display for StreamId {
 pub struct Node(String);
 
 impl Node {
+    /// The ids on its path, as people write them: `a > b > c`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let parts = self.0.split('/');
+        let parts: Vec<String> = parts
+            .map(|part| part.replace("%2F", "/").replace("%25", "%"))
+            .collect();
+        parts.join(" > ")
+    }
+
     /// The node of a child named `id` below `parent`, as its `nth` (from 1)
     /// sibling of that id.
     #[must_use]

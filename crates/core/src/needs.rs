@@ -9,6 +9,7 @@ use crate::extract::learnings;
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::{Memory, MemoryKind};
 use crate::name::{FreeNumbers, Naming, Space, slug};
+use crate::plan::Order;
 use crate::recall::Document;
 use crate::standing::Standings;
 use crate::tables::Tables;
@@ -197,8 +198,11 @@ pub fn needs(command: &Command) -> Needs {
         Command::PlanRun(plan) => {
             rows.push(Need::RunNamed(plan.name.clone()));
             rows.push(Need::NextDecision);
-            // Something may have been put off until now.
+            // Something may have been put off until now, in a run of this kind.
             rows.push(Need::OpenDecisions(None));
+            if plan.order == Order::InTurn {
+                rows.push(Need::Runs);
+            }
         }
         Command::StartRun { run, .. } => {
             rows.push(Need::EntryNames);

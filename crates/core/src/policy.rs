@@ -183,6 +183,19 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// The settings without those keys of the plan that a run ignores.
+    #[must_use]
+    pub fn without(mut self, ignored: &[String]) -> Self {
+        let is_ignored = |key: &str| ignored.iter().any(|ignored| ignored == key);
+        if is_ignored("per-iteration-hooks") {
+            self.iteration_hooks.clear();
+        }
+        if is_ignored("orchestration") {
+            self.proposals = None;
+        }
+        self
+    }
+
     /// Whether steps that agents propose need no person.
     #[must_use]
     pub fn approves_steps(&self) -> bool {

@@ -449,6 +449,10 @@ impl World {
                 at.map(|row| Row::Attempt(Box::new(row.clone()))).collect()
             }
             Need::Decision(decision) => get(Key::Decision(*decision)).into_iter().collect(),
+            Need::Runs => {
+                let runs = self.tables.runs();
+                runs.map(|row| Row::Run(Box::new(row.clone()))).collect()
+            }
             Need::Decisions(run) => {
                 let of_run = self.tables.decisions().filter(|row| row.run == *run);
                 of_run
@@ -519,7 +523,6 @@ impl World {
             | Need::Standings(_)
             | Need::Entry(_)
             | Need::LeaseExpiry(_)
-            | Need::Runs
             | Need::DecisionNumbered(_)
             | Need::RecentEntries(_)
             | Need::LastEntry(_) => panic!("no command asks for {need:?}"),

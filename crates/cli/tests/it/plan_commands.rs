@@ -79,7 +79,7 @@ fn a_place_that_is_not_there_and_a_workflow_that_is_not_there_are_refused() {
     assert_eq!(scratch.run(&["--once"]).exit, 5);
     let before = scratch.read("demo/PROGRESS.yaml");
     let said = scratch.piton(&["plan", "inject", "look", "--after", "nowhere"]);
-    assert_eq!(said.exit, 1, "{}", said.err);
+    assert_eq!(said.exit, 2, "{}", said.err);
     assert!(said.err.contains("nowhere"), "{}", said.err);
     let said = scratch.piton(&["plan", "inject", "--workflow", "nowhere"]);
     assert_eq!(said.exit, 1, "{}", said.err);
@@ -126,6 +126,95 @@ fn steps_of_a_file_and_issues_are_imported() {
         assert_eq!(said.exit, 2, "{bad}: {}", said.err);
     }
     assert_eq!(scratch.read("demo/SPRINT.yaml"), text);
+}
+
+#[test]
+fn what_is_imported_twice_is_there_once() {
+    let scratch = with_steps();
+    assert_eq!(scratch.run(&["--once"]).exit, 5);
+    scratch.write(
+        "more.yaml",
+        "steps:\n  - prompt: second\n  - {id: x, prompt: third}\n",
+    );
+    let import = ["plan", "import", "more.yaml", "--sprint", "demo"];
+    assert_eq!(scratch.piton(&import).exit, 0);
+    let sprint = scratch.read("demo/SPRINT.yaml");
+    let added = || {
+        scratch
+            .read("demo/PROGRESS.yaml")
+            .matches("injected: true")
+            .count()
+    };
+    let before = added();
+    assert!(before > 0);
+    let said = scratch.piton(&import);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.err.contains("2 steps are there already"),
+        "{}",
+        said.err
+    );
+    assert_eq!(scratch.read("demo/SPRINT.yaml"), sprint);
+    assert_eq!(added(), before);
+    // Another step of the same id is refused.
+    let other = ["plan", "add-step", "other", "--id", "x", "--sprint", "demo"];
+    let said = scratch.piton(&other);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    assert!(said.err.contains("a step `x` already"), "{}", said.err);
+    assert_eq!(scratch.read("demo/SPRINT.yaml"), sprint);
+}
+
+#[test]
+fn a_step_that_the_run_has_before_the_file_is_not_added_to_it_again() {
+    let scratch = with_steps();
+    assert_eq!(scratch.run(&["--once"]).exit, 5);
+    let before = scratch.read("demo/SPRINT.yaml");
+    let add = ["plan", "add-step", "second", "--sprint", "demo"];
+    assert_eq!(scratch.piton(&add).exit, 0);
+    let added = || {
+        scratch
+            .read("demo/PROGRESS.yaml")
+            .matches("injected: true")
+            .count()
+    };
+    let in_run = added();
+    assert!(in_run > 0);
+    // As after a crash between the two.
+    scratch.write("demo/SPRINT.yaml", &before);
+    let said = scratch.piton(&add);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(added(), in_run);
+    assert!(
+        scratch
+            .read("demo/SPRINT.yaml")
+            .contains("- prompt: second")
+    );
+}
+
+#[test]
+fn a_secret_in_a_gate_of_what_is_injected_is_refused() {
+    let scratch = with_steps();
+    scratch.write(
+        ".claude/workflows/leaky.yaml",
+        "name: leaky\nschema-version: \"2.0\"\nphases:\n  - id: p\n    prompt: p\n    gate: {script: 'curl -H ghp_0123456789abcdefghijABCDEFGHIJ012345 x', on-fail: {prompt: mend it}}\n",
+    );
+    assert_eq!(scratch.run(&["--once"]).exit, 5);
+    let said = scratch.piton(&["plan", "inject", "--workflow", "leaky"]);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert!(said.err.contains("plan.secret"), "{}", said.err);
+}
+
+#[test]
+fn what_is_injected_is_named_and_a_place_that_is_not_there_is_explained() {
+    let scratch = with_steps();
+    assert_eq!(scratch.run(&["--once"]).exit, 5);
+    let said = scratch.piton(&["plan", "inject", "look", "--id-prefix", "look"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(said.err.contains("added `look-0`"), "{}", said.err);
+    let said = scratch.piton(&["plan", "inject", "look", "--after", "buld"]);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    assert!(said.err.contains("item.unknown"), "{}", said.err);
+    assert!(said.err.contains("`build`"), "{}", said.err);
 }
 
 #[test]

@@ -246,3 +246,57 @@ fn the_backlog_is_the_list_of_people_and_is_added_to() {
     );
     assert_eq!(scratch.read("demo/BACKLOG.yaml"), "items: 5\n");
 }
+
+#[test]
+fn an_entry_that_is_taken_out_of_the_queue_is_rejected() {
+    let scratch = project(&asks_for(MEDIUM), BY_HAND);
+    assert_eq!(scratch.run(&["--once"]).exit, 5);
+    let text = scratch.read("demo/PROGRESS.yaml");
+    let at = text.find("operator-queue:").expect("it stands in the file");
+    let before = &text[..at];
+    scratch.write(
+        "demo/PROGRESS.yaml",
+        &format!("{before}operator-queue: []\n"),
+    );
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(scratch.piton(&["inbox"]).out, "");
+    let text = scratch.read("demo/PROGRESS.yaml");
+    let part = "rejection-reason: its entry was taken out of the file";
+    assert!(text.contains(part), "{text}");
+}
+
+#[test]
+fn an_answer_in_words_is_shown_as_one() {
+    let scratch = project(&asks_for(MEDIUM), BY_HAND);
+    assert_eq!(scratch.run(&["--once"]).exit, 5);
+    let said = scratch.piton(&["decide", "d1", "answer", "--why", "leave it"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let text = scratch.read("demo/PROGRESS.yaml");
+    for part in [
+        "status: answered",
+        "decision: answer",
+        "reasoning: leave it",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let said = scratch.piton(&["files", "check", "demo/PROGRESS.yaml"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+}
+
+#[test]
+fn a_decision_about_a_request_says_what_it_did() {
+    #[track_caller]
+    fn check(typed: &[&str], expect: &str) {
+        let scratch = project(&asks_for(MEDIUM), BY_HAND);
+        assert_eq!(scratch.run(&["--once"]).exit, 5);
+        let typed = [&["decide", "d1"], typed].concat();
+        let said = scratch.piton(&typed);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert!(said.err.contains(expect), "{}", said.err);
+    }
+    check(&["approve"], "added `fix-req-");
+    check(&["reject"], "rejected; it is not done");
+    check(&["defer"], "put off until end-of-phase");
+    check(&["backlog"], "kept in BACKLOG.yaml");
+}

@@ -335,11 +335,13 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             Ok(())
         }
         Edit::SetPolicy(policy) => {
-            if story.run(run)?.policy != **policy {
+            let row = story.run(run)?;
+            let policy = (**policy).clone().without(&row.flags.ignore);
+            if row.policy != policy {
                 story.tell(Event::RunChanged(Box::new(RunChanged {
                     run,
                     native: None,
-                    policy: Some((**policy).clone()),
+                    policy: Some(policy),
                 })));
                 leave_hooks(story, run);
             }
@@ -349,7 +351,7 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             requests::open_all(story, run, std::slice::from_ref(&**request));
             Ok(())
         }
-        Edit::AnswerRequest { id, answer, why } => Ok(requests::answer_named(
+        Edit::AnswerRequest { id, answer, why } => Ok(requests::decide_named(
             story,
             run,
             id,

@@ -591,7 +591,7 @@ pub(super) fn decide_open(
     }
     if row.kind == DecisionKind::Request {
         return match RequestAnswer::of_verb(verb) {
-            Some(answer) => requests::answer(story, &row, &answer, why),
+            Some(answer) => requests::decide_open(story, &row, &answer, why),
             None => answer_question(story, &row, verb, why),
         };
     }

@@ -57,7 +57,7 @@ pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal
         ask_for_a_look(story, plan.run, &node);
     }
     requests::open_all(story, plan.run, &plan.requests);
-    requests::ask_in_next(story, plan.run, &plan.name);
+    requests::ask_in_next(story, plan);
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::evidence::ClaimOverrides;
 use crate::id::{DecisionId, Node, Place, RunId};
 use crate::item::{ItemRow, ItemState};
-use crate::plan::{Order, Past, PlannedItem, Turn};
+use crate::plan::{Order, Past, Plan, PlannedItem, Turn};
 use crate::refusal::Refusal;
 use crate::request::{
     Injection, Position, RequestAnswer, RequestKind, Ruling, Until, WorkRequest, id_part,
@@ -50,7 +50,7 @@ fn open_one(story: &mut Story<'_>, at: (RunId, Option<&Node>), request: &WorkReq
     };
     // What cannot be added as the plan stands is left to a person.
     let mut trial = story.clone();
-    if answer_at(&mut trial, &row, at.1, &ruling.answer, Some(&ruling.why)).is_ok() {
+    if decide_at(&mut trial, &row, at.1, &ruling.answer, Some(&ruling.why)).is_ok() {
         *story = trial;
     }
 }
@@ -73,24 +73,36 @@ pub(super) fn decide(
     said: &RequestAnswer,
     why: Option<&str>,
 ) -> Result<(), Refusal> {
-    let row = open_question(story, id, said.verb())?;
+    // What has no words of its own is done in those that a person gives.
+    let is_worded = match said {
+        RequestAnswer::Approve(injection) => {
+            injection.prompt.is_some() || !injection.items.is_empty()
+        }
+        RequestAnswer::Reject | RequestAnswer::Defer(_) | RequestAnswer::Backlog => false,
+    };
+    let is_request = |row: &DecisionRow| row.request.is_some() && row.verdict.is_none();
+    let worded = story.tables.decision(id).filter(|row| is_request(row));
+    let row = match worded.filter(|_| is_worded) {
+        Some(row) => row.clone(),
+        None => open_question(story, id, said.verb())?,
+    };
     let why = why.map(str::trim).filter(|why| !why.is_empty());
-    answer(story, &row, said, why)
+    decide_open(story, &row, said, why)
 }
 
 /// A person says what becomes of a request.
-pub(super) fn answer(
+pub(super) fn decide_open(
     story: &mut Story<'_>,
     row: &DecisionRow,
     said: &RequestAnswer,
     why: Option<&str>,
 ) -> Result<(), Refusal> {
     bury_runner(story, row.run)?;
-    answer_at(story, row, None, said, why)
+    decide_at(story, row, None, said, why)
 }
 
 /// The file of the plan says what becomes of a request.
-pub(super) fn answer_named(
+pub(super) fn decide_named(
     story: &mut Story<'_>,
     run: RunId,
     id: &str,
@@ -107,10 +119,10 @@ pub(super) fn answer_named(
     if matches!(said, RequestAnswer::Defer(until) if is_put_off == Some(*until)) {
         return Ok(());
     }
-    answer_at(story, &row, None, said, why)
+    decide_at(story, &row, None, said, why)
 }
 
-fn answer_at(
+fn decide_at(
     story: &mut Story<'_>,
     row: &DecisionRow,
     current: Option<&Node>,
@@ -186,17 +198,20 @@ pub(super) fn inject(
     story: &mut Story<'_>,
     run: RunId,
     kind: RequestKind,
-    injection: &Injection,
+    injections: &[Injection],
 ) -> Result<(), Refusal> {
     bury_runner(story, run)?;
-    let nobody = WorkRequest {
+    let unasked = WorkRequest {
         kind,
         id: None,
         title: String::new(),
         fields: serde_json::Map::new(),
         ruling: None,
     };
-    add(story, (run, None), kind, injection, &nobody)
+    for injection in injections {
+        add(story, (run, None), kind, injection, &unasked)?;
+    }
+    Ok(())
 }
 
 fn add(
@@ -206,6 +221,13 @@ fn add(
     injection: &Injection,
     request: &WorkRequest,
 ) -> Result<(), Refusal> {
+    // A place that is not there is another refusal than one that takes nothing.
+    let place = injection.position.as_ref();
+    if let Some(name) = place.and_then(Position::named)
+        && story.run(run)?.order == Order::InTurn
+    {
+        item_named(story, run, name)?;
+    }
     let added = try_add(story, (run, current), kind, injection, request);
     added.map_err(|Unfit(why)| Refusal::Unfit {
         file: "what is to be added".to_owned(),
@@ -359,7 +381,7 @@ fn place_of(
 }
 
 /// The item of this path, or of this id: the highest, then the first.
-fn item_named(story: &Story<'_>, run: RunId, name: &str) -> Result<Node, Unfit> {
+fn item_named(story: &Story<'_>, run: RunId, name: &str) -> Result<Node, Refusal> {
     let by_path = Node::named(name);
     if story.tables.item(run, &by_path).is_some() {
         return Ok(by_path);
@@ -368,7 +390,7 @@ fn item_named(story: &Story<'_>, run: RunId, name: &str) -> Result<Node, Unfit> 
     let found = named.min_by_key(|row| row.place.depth());
     found
         .map(|row| row.node.clone())
-        .ok_or_else(|| Refusal::NoSuchItem(by_path).into())
+        .ok_or(Refusal::NoSuchItem(by_path))
 }
 
 /// Asks again about what was put off, where the time for it has come.
@@ -405,19 +427,42 @@ pub(super) fn ask_deferred(story: &mut Story<'_>, run: RunId) {
 }
 
 /// What was put off until the next sprint is asked about in the run that is
-/// planned now.
-pub(super) fn ask_in_next(story: &mut Story<'_>, run: RunId, name: &str) {
+/// planned now, where that is one of the same format.
+pub(super) fn ask_in_next(story: &mut Story<'_>, plan: &Plan) {
+    if plan.order != Order::InTurn {
+        return;
+    }
     let is_due = |row: &&DecisionRow| {
         let deferred = row.deferred.as_ref();
-        row.verdict.is_none() && deferred.is_some_and(|off| off.until == Until::NextSprint)
+        let is_put_off = deferred.is_some_and(|off| off.until == Until::NextSprint);
+        let of = story.tables.run(row.run);
+        let is_alike = of.is_some_and(|of| of.order == plan.order && of.face == plan.face);
+        row.verdict.is_none() && is_put_off && is_alike
     };
     let due: Vec<DecisionRow> = story.tables.decisions().filter(is_due).cloned().collect();
     for row in due {
         debug_assert_eq!(row.kind, DecisionKind::Request);
-        let why = format!("it is asked about in run `{name}`");
+        let why = format!("it is asked about in run `{}`", plan.name);
         story.tell_unless_made(row.id, Verb::Settled, Some(&why));
         if let Some(request) = &row.request {
-            story.ask_about_request((run, None), request);
+            let mut request = (**request).clone();
+            note_origin(&mut request, &row);
+            story.ask_about_request((plan.run, None), &request);
         }
     }
+}
+
+/// Notes in a request where and when it was made, which its next decision does
+/// not tell.
+fn note_origin(request: &mut WorkRequest, row: &DecisionRow) {
+    let (place, time) = match request.kind {
+        RequestKind::Discovery => ("discovered-in", "created-at"),
+        RequestKind::Step => ("proposedBy", "proposedAt"),
+    };
+    if let Some(node) = &row.node {
+        let place = request.fields.entry(place.to_owned());
+        place.or_insert_with(|| node.in_words().into());
+    }
+    let time = request.fields.entry(time.to_owned());
+    time.or_insert_with(|| format!("{:.3}", row.opened_at).into());
 }

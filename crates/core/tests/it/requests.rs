@@ -10,7 +10,7 @@ use piton_core::run::RunState;
 use piton_core::{Command, DecisionKind, DecisionRow, Event, Refusal, RunId, Verb};
 use serde_json::{Value, json};
 
-use crate::world::{World, node, plan, tried_once};
+use crate::world::{World, node, plan, start_run, tried_once};
 
 const PLAN: &str = "build\n  s1\n    a\n    b\n  s2\nrelease\nend";
 
@@ -181,7 +181,13 @@ fn a_request_without_a_title_is_asked_about_and_says_so() {
     // There is nothing that an agent could be told.
     let refused = world.refused(decide(&row, RequestAnswer::Approve(Box::default())));
     assert!(matches!(refused, Refusal::WrongVerb { .. }), "{refused}");
-    world.ok(decide(&row, RequestAnswer::Reject));
+    // In the words of a person it can be done.
+    let injection = Injection {
+        prompt: Some("look at the login".to_owned()),
+        ..Injection::default()
+    };
+    world.ok(decide(&row, RequestAnswer::Approve(Box::new(injection))));
+    assert_eq!(children(&world, None).len(), 4);
 }
 
 #[test]
@@ -253,7 +259,7 @@ fn a_place_that_is_not_there_is_refused_and_the_request_stays_open() {
     world.work(token, "build/s1/a", asking(&[asked_bug()]));
     let row = only(&world);
     let refused = world.refused(approve_at(&row, Position::After("nowhere".to_owned())));
-    assert!(matches!(refused, Refusal::Unfit { .. }), "{refused}");
+    assert!(matches!(refused, Refusal::NoSuchItem(_)), "{refused}");
     assert_eq!(only(&world).verdict, None);
 }
 
@@ -357,6 +363,72 @@ fn what_is_put_off_to_the_next_sprint_is_asked_about_in_its_run() {
         .as_ref()
         .and_then(|request| request.id.clone());
     assert_eq!(again, id, "it keeps its name");
+    let request = rows[1].request.as_ref().expect("what is asked for");
+    assert_eq!(request.fields["discovered-in"], "a");
+    assert_eq!(request.fields["created-at"], "1970-01-12T13:46:40.000Z");
+}
+
+#[test]
+fn a_plan_of_another_kind_is_no_next_sprint() {
+    #[track_caller]
+    fn check(change: impl Fn(&mut piton_core::plan::Plan)) {
+        let (mut world, token) = World::running("a");
+        world.work(token, "a", asking(&[asked_bug()]));
+        world.ok(decide(
+            &only(&world),
+            RequestAnswer::Defer(Until::NextSprint),
+        ));
+        let mut planned = plan(RunId(uuid::Uuid::from_u128(77)), "c");
+        planned.name = "next".to_owned();
+        change(&mut planned);
+        world.ok(Command::PlanRun(Box::new(planned)));
+        assert_eq!(only(&world).verdict, None);
+    }
+    check(|plan| plan.order = piton_core::plan::Order::Any);
+    check(|plan| plan.face = "ralph-json".to_owned());
+}
+
+#[test]
+fn settings_that_are_ignored_stay_so_when_the_file_is_edited() {
+    let mut world = World::planned(PLAN);
+    let flags = piton_core::flags::RunFlags {
+        ignore: vec!["orchestration".to_owned()],
+        ..piton_core::flags::RunFlags::default()
+    };
+    let start = match start_run(world.run, piton_core::policy::Limits::default()) {
+        Command::StartRun {
+            run,
+            owner,
+            limits,
+            claims,
+            settles,
+            ..
+        } => Command::StartRun {
+            run,
+            owner,
+            limits,
+            claims,
+            flags: Box::new(flags),
+            settles,
+        },
+        other => other,
+    };
+    world.ok(start);
+    let policy = piton_core::policy::Policy {
+        proposals: Some(Proposals {
+            insert: None,
+            auto_approve: true,
+        }),
+        ..tried_once()
+    };
+    world.ok(Command::TakeEdits {
+        run: world.run,
+        token: None,
+        file: "PROGRESS.yaml".to_owned(),
+        edits: vec![piton_core::Edit::SetPolicy(Box::new(policy))],
+        word: piton_core::command::Word::File,
+    });
+    assert_eq!(world.run_row().policy.proposals, None);
 }
 
 #[test]
@@ -429,12 +501,12 @@ fn what_is_added_at_one_place_stands_in_the_order_given() {
             world.ok(Command::Inject {
                 run: world.run,
                 kind: RequestKind::Discovery,
-                injection: Box::new(Injection {
+                injections: vec![Injection {
                     position: Some(position.clone()),
                     prompt: Some("look".to_owned()),
                     id_prefix: Some(prefix.to_owned()),
                     ..Injection::default()
-                }),
+                }],
             });
         }
         assert_eq!(children(&world, None), expect);
@@ -480,11 +552,11 @@ fn a_prefix_that_is_no_id_is_refused() {
     let refused = world.refused(Command::Inject {
         run: world.run,
         kind: RequestKind::Discovery,
-        injection: Box::new(Injection {
+        injections: vec![Injection {
             prompt: Some("look".to_owned()),
             id_prefix: Some("../up".to_owned()),
             ..Injection::default()
-        }),
+        }],
     });
     assert!(
         refused.to_string().contains("`../up` is no id"),
@@ -523,11 +595,11 @@ fn what_is_added_by_hand_is_marked_and_gets_ids_of_its_own() {
     let inject = |run| Command::Inject {
         run,
         kind: RequestKind::Discovery,
-        injection: Box::new(Injection {
+        injections: vec![Injection {
             prompt: Some("look again".to_owned()),
             id_prefix: Some("look".to_owned()),
             ..Injection::default()
-        }),
+        }],
     };
     world.ok(inject(world.run));
     world.ok(inject(world.run));

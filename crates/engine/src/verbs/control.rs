@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use piton_core::{Command, ItemState, Need, RunId, RunRow, StreamId};
+use piton_core::{Command, Event, ItemState, Need, Node, RunId, RunRow, StreamId};
 use piton_formats::plan_file::PlanFile;
-use piton_store::Store as _;
+use piton_store::{Committed, Store as _};
 use serde::Serialize;
 
 use super::compile::sprint_path;
@@ -52,7 +52,10 @@ pub struct Outcome {
     /// The same in a sentence.
     #[serde(skip)]
     pub hint: Option<String>,
-    /// What somebody should look at.
+    /// What was added to its plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<String>,
+    /// What a person should look at.
     pub warnings: Vec<String>,
 }
 
@@ -195,22 +198,41 @@ pub fn node(
 
 /// Carries out what a person wants of the items of a run. What a dead runner
 /// left under way there is settled first, so that it takes effect at once; a
-/// living runner is told, as ever.
+/// living runner is told, as ever. Returns what was added to the plan.
 pub(super) fn steer(
     session: &Session<'_>,
     command: &Command,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<(), Failure> {
+) -> Result<Vec<String>, Failure> {
     // Held until the command is stored: no runner begins anything in between.
     let lock = match command.run().filter(|run| *run != RunId::PROJECT) {
         Some(run) => runner::settle(session, run, tell)?,
         None => None,
     };
     if lock.is_some() && is_met(session, command)? {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    session.tell(command)?;
-    Ok(())
+    Ok(added_by(&session.tell(command)?))
+}
+
+/// The highest of the items that a command added to a plan.
+fn added_by(committed: &Committed) -> Vec<String> {
+    let added = committed
+        .events
+        .iter()
+        .filter_map(|stored| match &stored.event {
+            Event::ItemPlanned(planned) if planned.item.injected.is_some() => {
+                Some(&planned.item.node)
+            }
+            _ => None,
+        });
+    let added: Vec<&Node> = added.collect();
+    let is_highest = |node: &&&Node| node.parent().is_none_or(|above| !added.contains(&&above));
+    added
+        .iter()
+        .filter(is_highest)
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// Whether what is wanted has come with what was settled: that an item is left
@@ -300,6 +322,7 @@ pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome,
     let way_on = state_of_run(&row, standing.state);
     Ok(Outcome {
         warnings,
+        added: Vec::new(),
         asked: standing.asked.is_some(),
         hint: way_on.hint.filter(|_| next.is_some()),
         next,

@@ -88,7 +88,8 @@ pub(super) fn open_questions(
 }
 
 /// All that is not decided. What is asked in a run that a later one of its plan
-/// has taken the place of waits for nobody, until it is worked on again.
+/// has taken the place of waits for no person, until it is worked on again; what
+/// agents asked for beside their work there is still to be decided.
 fn all_open(session: &Session<'_>, runs: &[RunRow]) -> Result<Vec<DecisionRow>, Failure> {
     let rows = session.load(&[Need::OpenDecisions(None)])?;
     let is_replaced = |id| {
@@ -96,7 +97,8 @@ fn all_open(session: &Session<'_>, runs: &[RunRow]) -> Result<Vec<DecisionRow>, 
         row.is_some_and(|row| replaced_by(runs, row).is_some())
     };
     let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
-    Ok(open.filter(|row| !is_replaced(row.run)).cloned().collect())
+    let waits = |row: &&DecisionRow| row.kind == DecisionKind::Request || !is_replaced(row.run);
+    Ok(open.filter(waits).cloned().collect())
 }
 
 /// The open questions of a project, the oldest first.
@@ -244,6 +246,9 @@ pub struct Decided {
     /// What was decided about what somebody asked by the way.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub question: Option<DecidedQuestion>,
+    /// What became of what an agent asked for.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub request: Option<DecidedRequest>,
     /// How the run stands that it was about.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub run: Option<Outcome>,
@@ -275,6 +280,20 @@ pub struct DecidedQuestion {
     pub node: Option<String>,
     /// What was said.
     pub verb: Verb,
+}
+
+/// What became of what an agent asked for.
+#[derive(Clone, Debug, Serialize)]
+pub struct DecidedRequest {
+    /// What to type for the decision.
+    pub id: String,
+    /// What was asked for.
+    pub request: String,
+    /// What was said.
+    pub verb: Verb,
+    /// Until when it is put off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
 }
 
 /// What was decided about a file.
@@ -354,6 +373,13 @@ pub fn decide(
         may_be_decided(&row, verb)?;
         kept = native_files::decide(&session, &row, verb, why.as_deref())?;
     }
+    let mut added = Vec::new();
+    let put_off = match &answer {
+        Some(RequestAnswer::Defer(until)) => Some(*until),
+        Some(RequestAnswer::Approve(_) | RequestAnswer::Reject | RequestAnswer::Backlog) | None => {
+            None
+        }
+    };
     // Keeping the file may have settled it.
     if !is_decided(&session, &row)? {
         let (decision, run) = (row.id, row.run);
@@ -375,11 +401,18 @@ pub fn decide(
         if row.kind == DecisionKind::Question {
             session.tell(&command)?;
         } else {
-            steer(&session, &command, told)?;
+            added = steer(&session, &command, told)?;
         }
     }
     follow_faces(&session, told);
     let way = row.way(verb);
+    let is_request = row.kind == DecisionKind::Request && verb != Verb::Answer;
+    let request = is_request.then(|| DecidedRequest {
+        id: shown_id(&row),
+        request: row.question.clone(),
+        verb,
+        until: put_off,
+    });
     let file = row.file.map(|file| DecidedFile {
         id: format!("d{}", row.number),
         file,
@@ -416,11 +449,12 @@ pub fn decide(
     } else {
         None
     };
-    if row.run == RunId::PROJECT || question.is_some() {
+    if row.run == RunId::PROJECT || row.kind == DecisionKind::Question {
         return Ok(Decided {
             file,
             memory,
             question,
+            request: None,
             run: None,
         });
     }
@@ -431,6 +465,7 @@ pub fn decide(
         .cloned()
         .ok_or_else(no_runs)?;
     let mut outcome = outcome(&session, &run)?;
+    outcome.added = added;
     if row.kind == DecisionKind::AgentEdit && verb == Verb::KeepPiton {
         outcome
             .warnings
@@ -440,6 +475,7 @@ pub fn decide(
         file,
         memory,
         question,
+        request,
         run: Some(outcome),
     })
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use piton_core::plan::{Order, PlannedItem};
 use piton_core::request::{Injection, Position, RequestKind};
-use piton_core::{Command, Need, RunId, RunRow, RunState};
+use piton_core::{Command, Need, Node as NodePath, RunId, RunRow, RunState, Tables};
 use piton_formats::sprint::{Children, PhaseNode, Progress, import};
 use piton_formats::tree::Node;
 use piton_formats::yaml;
@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::Told;
 use super::compile::{SprintPath, check_text, read_bounded, replace_definition, sprint_path};
 use super::control::{Outcome, outcome, steer};
+use super::run::support::refuse_secrets_of;
 use crate::failure::{Failure, Findings, unwritable};
 use crate::project::Project;
 use crate::session::{Session, no_runs};
@@ -62,8 +63,13 @@ pub fn inject(world: &World, addition: Addition, told: &mut Told<'_>) -> Result<
         }
         None => injection.prompt = addition.prompt,
     }
-    add(&session, row.id, RequestKind::Discovery, injection, told)?;
-    outcome_of(&session, row.id)
+    add(
+        &session,
+        row.id,
+        RequestKind::Discovery,
+        vec![injection],
+        told,
+    )
 }
 
 fn open(world: &World) -> Result<Session<'_>, Failure> {
@@ -79,16 +85,64 @@ fn add(
     session: &Session<'_>,
     run: RunId,
     kind: RequestKind,
-    injection: Injection,
+    injections: Vec<Injection>,
     told: &mut Told<'_>,
-) -> Result<(), Failure> {
-    let injection = Box::new(injection);
+) -> Result<Outcome, Failure> {
+    let redactor = session.world.redactor();
+    for items in injections.iter().flat_map(|injection| &injection.items) {
+        refuse_secrets_of(items, &redactor, told)?;
+    }
+    let places = injections.iter().filter_map(|one| one.position.as_ref());
+    let place = places.filter_map(Position::named).next().map(str::to_owned);
     let command = Command::Inject {
         run,
         kind,
-        injection,
+        injections,
     };
-    steer(session, &command, told)
+    let added = match steer(session, &command, told) {
+        Ok(added) => added,
+        Err(failure) if failure.code == "item.unknown" => {
+            return Err(no_such_place(session, run, &place.unwrap_or_default())?);
+        }
+        Err(failure) => return Err(failure),
+    };
+    let mut outcome = outcome_of(session, run)?;
+    outcome.added = added;
+    Ok(outcome)
+}
+
+/// That there is no phase and no step of this name, with those that there are.
+fn no_such_place(session: &Session<'_>, run: RunId, name: &str) -> Result<Failure, Failure> {
+    let rows = session.load(&[Need::Tree(run)])?;
+    let mut known: Vec<&str> = rows.tables.tree(run).map(|row| row.id.as_str()).collect();
+    known.sort_by_key(|known| edits_between(known, name));
+    known.dedup();
+    known.truncate(3);
+    let known: Vec<String> = known.iter().map(|id| format!("`{id}`")).collect();
+    Ok(Failure::new(
+        "item.unknown",
+        format!("there is no phase or step `{name}` in the plan"),
+    )
+    .hint(format!(
+        "the nearest are {}; see all with `piton status`",
+        known.join(", ")
+    )))
+}
+
+/// By how many letters one name differs from another.
+fn edits_between(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, letter) in one.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = index + 1;
+        for at in 0..other.len() {
+            let replaced = corner + usize::from(letter != other[at]);
+            corner = row[at + 1];
+            row[at + 1] = replaced.min(row[at] + 1).min(corner + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
 }
 
 fn refuse_other_plans(row: &RunRow) -> Result<(), Failure> {
@@ -190,6 +244,8 @@ pub struct AddedSteps {
     pub file: String,
     /// How many steps it has more.
     pub steps: usize,
+    /// How many it had already.
+    pub known: usize,
     /// The run that has them as well, where the sprint is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<Outcome>,
@@ -201,8 +257,8 @@ pub struct AddedSteps {
 ///
 /// # Errors
 ///
-/// When there is no such sprint, the steps make a mistake of it, or the run
-/// does not take them. Nothing is written then.
+/// When there is no such sprint, it has another step of that id, the steps make
+/// a mistake of it, or the run does not take them. Nothing is written then.
 pub fn add_steps(
     world: &World,
     target: &StepTarget,
@@ -216,9 +272,13 @@ pub fn add_steps(
     if steps.is_empty() {
         return Err(Failure::new("usage", "there is no step to add"));
     }
-    let before = read_bounded(&sprint.file)
-        .map_err(|why| Failure::new("plan.none", format!("{} {why}", sprint.file.display())))?;
-    let after = with_steps(&before, target.collection.as_deref(), steps)?;
+    let read = || {
+        read_bounded(&sprint.file)
+            .map_err(|why| Failure::new("plan.none", format!("{} {why}", sprint.file.display())))
+    };
+    let grown = |text: &str| with_steps(text, target.collection.as_deref(), steps);
+    let mut before = read()?;
+    let (mut after, mut new) = grown(&before)?;
     let compile = |text: &str| {
         let text = Ok(text.to_owned());
         check_text(world, &sprint, text, target.workflows.as_deref(), false)
@@ -230,25 +290,60 @@ pub fn add_steps(
     let known = compile(&before).progress;
     let run = match run_of(world, &sprint)? {
         Some((session, row)) if row.state != RunState::Done => {
-            for (phase, items) in new_steps(known.as_ref(), &progress) {
-                let injection = Injection {
-                    position: Some(Position::EndOfPhase(Some(phase))),
-                    items,
-                    ..Injection::default()
-                };
-                add(&session, row.id, RequestKind::Step, injection, told)?;
+            let rows = session.load(&[Need::Tree(row.id)])?;
+            let mut injections = Vec::new();
+            for (phase, mut items) in new_steps(known.as_ref(), &progress) {
+                // The run has them already where the file was not written before.
+                items.retain(|step| !has_step(&rows.tables, row.id, &phase, step));
+                if !items.is_empty() {
+                    injections.push(Injection {
+                        position: Some(Position::EndOfPhase(Some(phase))),
+                        items,
+                        ..Injection::default()
+                    });
+                }
             }
-            Some(outcome_of(&session, row.id)?)
+            Some(match injections.is_empty() {
+                true => outcome_of(&session, row.id)?,
+                false => add(&session, row.id, RequestKind::Step, injections, told)?,
+            })
         }
         Some(_) | None => None,
     };
-    replace_definition(&sprint.file, after.as_bytes())?;
+    // What came into the file in the meantime stays in it.
+    loop {
+        let now = read()?;
+        if now == before {
+            break;
+        }
+        before = now;
+        (after, new) = grown(&before)?;
+    }
+    if after != before {
+        replace_definition(&sprint.file, after.as_bytes())?;
+    }
     let folder = quote(&sprint.shown.to_string_lossy()).into_owned();
     Ok(AddedSteps {
         file: sprint.shown.join("SPRINT.yaml").display().to_string(),
-        steps: steps.len(),
+        steps: new,
+        known: steps.len() - new,
         run,
         next: format!("piton run {folder}"),
+    })
+}
+
+/// Whether the phase of a run has this step, as one that was added.
+fn has_step(tables: &Tables, run: RunId, phase: &str, step: &[PlannedItem]) -> bool {
+    let Some(top) = step.first() else {
+        return false;
+    };
+    let phase = NodePath::child(None, phase, 1);
+    let mut known = tables.tree(run).filter(|row| {
+        row.injected.is_some() && row.id == top.id && row.node.parent().as_ref() == Some(&phase)
+    });
+    known.any(|row| {
+        let prompts = tables.subtree(run, &row.place).map(|row| &row.prompt);
+        prompts.eq(step.iter().map(|item| &item.prompt))
     })
 }
 
@@ -328,8 +423,13 @@ fn new_steps(
     grown.filter(|(_, added)| !added.is_empty()).collect()
 }
 
-/// The text of a definition with more steps in a collection.
-fn with_steps(text: &str, collection: Option<&str>, steps: &[NewStep]) -> Result<String, Failure> {
+/// The text of a definition with more steps in a collection, and how many of
+/// them it did not have.
+fn with_steps(
+    text: &str,
+    collection: Option<&str>,
+    steps: &[NewStep],
+) -> Result<(String, usize), Failure> {
     let unfit = |why: String| Failure::new("usage", why);
     let parsed = yaml::parse(text);
     let root = parsed.root.filter(|_| parsed.faults.is_empty());
@@ -358,7 +458,40 @@ fn with_steps(text: &str, collection: Option<&str>, steps: &[NewStep]) -> Result
             );
         }
     };
-    let new = steps.iter().map(|step| {
+    let there = all.iter().find(|(key, _)| *key == name);
+    let there = there
+        .and_then(|(_, node)| node.as_seq())
+        .unwrap_or_default();
+    let of = |node: &Node, key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+    let mut seen: Vec<(Option<String>, Option<String>)> = there
+        .iter()
+        .map(|node| (of(node, "id"), of(node, "prompt")))
+        .collect();
+    let mut fresh = Vec::new();
+    for step in steps {
+        let named = seen
+            .iter()
+            .find(|(id, _)| step.id.is_some() && *id == step.id);
+        let is_known = match (&step.id, named) {
+            (Some(id), Some((_, prompt))) if prompt.as_ref() != Some(&step.prompt) => {
+                return Err(unfit(format!("the sprint has a step `{id}` already"))
+                    .hint("give this one another id, or none"));
+            }
+            (Some(_), named) => named.is_some(),
+            (None, _) => seen
+                .iter()
+                .any(|(_, prompt)| prompt.as_ref() == Some(&step.prompt)),
+        };
+        if !is_known {
+            seen.push((step.id.clone(), Some(step.prompt.clone())));
+            fresh.push(step);
+        }
+    }
+    if fresh.is_empty() {
+        return Ok((text.to_owned(), 0));
+    }
+    let count = fresh.len();
+    let new = fresh.iter().map(|step| {
         let text = |text: &Option<String>| text.as_deref().map(Node::string);
         Node::map(
             [
@@ -389,6 +522,7 @@ fn with_steps(text: &str, collection: Option<&str>, steps: &[NewStep]) -> Result
     keys.push(("collections".to_owned(), Node::map(all)));
     let wanted = Node::map(keys);
     yaml::patch(text, &wanted)
+        .map(|text| (text, count))
         .map_err(|_| unfit("the sprint cannot be changed in place".to_owned()))
 }
 

@@ -117,7 +117,7 @@ fn request_node(row: &DecisionRow, request: &WorkRequest) -> Node {
             push("decision", decision_node("defer", why, more));
             push("deferred-until", string(until));
         }
-        // What was answered in words is not done either.
+        (Verb::Answer, _) => push("decision", decision_node("answer", why, [])),
         (_, _) => {
             let more = [("rejectionReason", why.map(Node::string))];
             push("decision", decision_node("reject", why, more));
@@ -138,7 +138,11 @@ pub(super) fn created_at(row: &DecisionRow, request: &WorkRequest) -> String {
 /// Where it was discovered: `a > b > c`.
 pub(super) fn discovered_in(row: &DecisionRow, request: &WorkRequest) -> String {
     let own = request.fields.get("discovered-in").and_then(Value::as_str);
-    let node = row.node.as_ref().map(path_of).unwrap_or_default();
+    let node = row
+        .node
+        .as_ref()
+        .map(piton_core::Node::in_words)
+        .unwrap_or_default();
     own.map_or(node, str::to_owned)
 }
 
@@ -185,10 +189,11 @@ fn status(row: &DecisionRow) -> &'static str {
         Some(Verb::Approve) => "approved",
         Some(Verb::Backlog) => "backlog",
         Some(Verb::Settled) => "deferred",
+        // The original knows no answer in words, and leaves alone what is not pending.
+        Some(Verb::Answer) => "answered",
         Some(
             Verb::Reject
             | Verb::Defer
-            | Verb::Answer
             | Verb::Retry
             | Verb::Skip
             | Verb::KeepFile
@@ -202,7 +207,7 @@ fn step_node(row: &DecisionRow, request: &WorkRequest) -> Node {
     let own = |key: &str| request.fields.get(key).and_then(Value::as_str);
     let by = match (own("proposedBy"), &row.node) {
         (Some(text), _) => text.to_owned(),
-        (None, Some(node)) => path_of(node),
+        (None, Some(node)) => node.in_words(),
         (None, None) => String::new(),
     };
     let at = own("proposedAt").map(str::to_owned);
@@ -243,16 +248,7 @@ fn node_of(value: &Value) -> Node {
     }
 }
 
-/// A node as requests name where they were discovered: `a > b > c`.
-fn path_of(node: &piton_core::Node) -> String {
-    let parts = node.as_str().split('/');
-    let parts: Vec<String> = parts
-        .map(|part| part.replace("%2F", "/").replace("%25", "%"))
-        .collect();
-    parts.join(" > ")
-}
-
-/// What somebody changed in a queue.
+/// What a person or an agent changed in a queue.
 #[derive(Default)]
 pub(super) struct QueueChanges {
     pub(super) edits: Vec<Edit>,
@@ -262,7 +258,7 @@ pub(super) struct QueueChanges {
     pub(super) ignored: Vec<String>,
 }
 
-/// What somebody changed in a queue since piton wrote it.
+/// What changed in a queue since piton wrote it.
 pub(super) fn changes(
     shown: Shown<'_>,
     kind: RequestKind,
@@ -299,6 +295,21 @@ pub(super) fn changes(
                 why,
             }),
             None => found.ignored.push(id.clone()),
+        }
+    }
+    // Whose entry is taken out before it was decided is not to be done. It comes
+    // back as a rejected one, which says so.
+    for entry in base {
+        let id =
+            id_of(entry).filter(|id| !theirs.iter().any(|their| id_of(their).as_ref() == Some(id)));
+        let Some(id) = id else { continue };
+        let is_open = |row: &&DecisionRow| row.verdict.is_none();
+        if known.get(id.as_str()).copied().filter(is_open).is_some() {
+            found.edits.push(Edit::AnswerRequest {
+                id,
+                answer: RequestAnswer::Reject,
+                why: Some("its entry was taken out of the file".to_owned()),
+            });
         }
     }
     let is_gone = |node: &&Node| {

@@ -39,16 +39,7 @@ pub(super) fn plan(
     };
     warn_sequential(&progress, tell);
     let mut plan = import(&progress, run, &progress.sprint_id, source);
-    if request
-        .ignore
-        .iter()
-        .any(|key| key == "per-iteration-hooks")
-    {
-        plan.policy.iteration_hooks.clear();
-    }
-    if request.ignore.iter().any(|key| key == "orchestration") {
-        plan.policy.proposals = None;
-    }
+    plan.policy = plan.policy.without(&request.ignore);
     Ok((plan, taken_over))
 }
 
