@@ -674,6 +674,11 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
                 output.json(&made);
             } else {
                 output.note(&format!("wrote {}", made.file));
+                if let Some(missing) = &made.missing {
+                    output.warning(&format!(
+                        "its workflow is not there: steps can be added when {missing} is written"
+                    ));
+                }
                 output.hint(&format!("add to it with `{}`", made.next));
             }
             Ok(Exit::Done)

@@ -236,6 +236,17 @@ fn a_step_that_makes_a_mistake_of_the_sprint_is_refused() {
 }
 
 #[test]
+fn a_new_sprint_without_its_workflow_says_so() {
+    let scratch = with_steps();
+    let said = scratch.piton(&["plan", "new", "--sprint", "auth", "--workflow", "main"]);
+    assert!(!said.err.contains("is not there"), "{}", said.err);
+    let said = scratch.piton(&["plan", "new", "--sprint", "other", "--workflow", "lost"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let part = "steps can be added when .claude/workflows/lost.yaml is written";
+    assert!(said.err.contains(part), "{}", said.err);
+}
+
+#[test]
 fn a_new_sprint_takes_steps_and_runs() {
     let scratch = with_steps().with_fixed_clock();
     let said = scratch.piton(&["plan", "new", "--sprint", "auth", "--workflow", "main"]);

@@ -217,15 +217,13 @@ pub(super) fn steer(
 
 /// The highest of the items that a command added to a plan.
 fn added_by(committed: &Committed) -> Vec<String> {
-    let added = committed
-        .events
-        .iter()
-        .filter_map(|stored| match &stored.event {
-            Event::ItemPlanned(planned) if planned.item.injected.is_some() => {
-                Some(&planned.item.node)
-            }
-            _ => None,
-        });
+    let added = committed.events.iter().filter_map(|stored| {
+        let Event::ItemPlanned(planned) = &stored.event else {
+            return None;
+        };
+        let item = &planned.item;
+        item.injected.map(|_| &item.node)
+    });
     let added: Vec<&Node> = added.collect();
     let is_highest = |node: &&&Node| node.parent().is_none_or(|above| !added.contains(&&above));
     added

@@ -581,6 +581,9 @@ pub fn read_steps(name: &str, text: &str) -> Result<Vec<NewStep>, Failure> {
 pub struct CreatedSprint {
     /// Its definition.
     pub file: String,
+    /// The file of its workflow, where there is none yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
     /// What to do next.
     pub next: String,
 }
@@ -644,9 +647,16 @@ pub fn new_sprint(
     );
     let file = folder.join("SPRINT.yaml");
     fs::write(&file, text).map_err(fault)?;
-    let shown = file.strip_prefix(&world.cwd).unwrap_or(&file);
+    let shown = |path: &Path| {
+        let path = path.strip_prefix(&world.cwd).unwrap_or(path);
+        path.display().to_string()
+    };
+    let workflows = all.with_file_name("workflows");
+    let named = |ending: &str| workflows.join(format!("{workflow}.{ending}"));
+    let is_missing = !named("yaml").exists() && !named("yml").exists();
     Ok(CreatedSprint {
-        file: shown.display().to_string(),
+        file: shown(&file),
+        missing: is_missing.then(|| shown(&named("yaml"))),
         next: "piton plan add-step 'WHAT IS TO BE DONE'".to_owned(),
     })
 }
