@@ -96,8 +96,11 @@ impl MergeReturn {
     }
 }
 
-/// After so many returns a person is asked.
+/// After so many returns a person is asked, where nothing was merged since the work
+/// last saw both sides: an agent had all there is to see.
 pub const RETURNS_MAX: u32 = 3;
+/// And after so many, whatever was merged meanwhile.
+pub const RETURNS_MAX_IN_ALL: u32 = 16;
 
 /// A step of a unit through the merge queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

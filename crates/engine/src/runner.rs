@@ -340,6 +340,7 @@ fn open<'s, 'w>(
         checked_in_lane: None,
         fault: None,
     };
+    runner.find_held_lanes();
     runner.note_last_commit();
     let own = StreamId::run(run);
     let ours = started.events.iter();

@@ -11,7 +11,9 @@ use crate::event::Event;
 use crate::evidence::Evidence;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
-use crate::merge::{MadeMerge, MergeReturn, MergeRow, MergeState, MergeStep, RETURNS_MAX};
+use crate::merge::{
+    MadeMerge, MergeReturn, MergeRow, MergeState, MergeStep, RETURNS_MAX, RETURNS_MAX_IN_ALL,
+};
 use crate::refusal::Refusal;
 
 /// Puts a unit whose work is committed and proved into the queue, if it is one:
@@ -150,8 +152,16 @@ fn return_unit(story: &mut Story<'_>, item: &ItemRow, merge: &MergeRow, why: &Me
         why: why.clone(),
     });
     story.stage(run, node, Stage::Resolve);
-    if merge.returns + 1 >= RETURNS_MAX {
-        let error = format!("returned {RETURNS_MAX} times: {}", why.reason());
+    let returns = merge.returns + 1;
+    let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
+    let merges = lanes.map_or(0, |lanes| lanes.merges);
+    let saw_all = item.unit.as_ref().is_some_and(|unit| unit.since >= merges);
+    let max = match saw_all {
+        true => RETURNS_MAX,
+        false => RETURNS_MAX_IN_ALL,
+    };
+    if returns >= max {
+        let error = format!("returned {returns} times: {}", why.reason());
         let entry = about(story, run, node, EntryType::TaskBlocked, &error);
         log(story, entry);
         give_up(story, run, node, ItemState::Failed, &error);

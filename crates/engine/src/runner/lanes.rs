@@ -212,6 +212,24 @@ impl Runner<'_, '_> {
         self.lanes.as_ref()?.of(node)
     }
 
+    /// Notes where the units are that a former runner left in their lanes: what
+    /// came of their attempts is looked for there.
+    pub(super) fn find_held_lanes(&mut self) {
+        let Some(lanes) = &self.lanes else {
+            return;
+        };
+        let row = self.lp.run().and_then(|row| row.lanes.as_ref());
+        for (number, node) in row.iter().flat_map(|lanes| &lanes.held) {
+            let project = Project {
+                work_tree: lanes.pool.tree_of(*number),
+                ..self.session.project.clone()
+            };
+            if project.work_tree.is_dir() {
+                self.sites.assign(node.clone(), Site::of(project));
+            }
+        }
+    }
+
     /// Lets go of lanes that units have no more.
     pub(super) fn note_lanes(&mut self, events: &[Recorded]) {
         let Some(lanes) = &mut self.lanes else {
