@@ -60,16 +60,26 @@ pub const POINTS: &[&str] = &[
     // What was written of an item whose agent commits.
     "progress.before-commit",
     "progress.after-commit",
-    // A lane: taken, made ready, removed.
+    // The branch of a run in lanes.
+    "target.recorded",
+    // A lane: taken, made ready, left, removed.
+    "unit.lane-chosen",
     "lane.registered",
     "lane.lent",
     "lane.added",
     "lane.cleaned",
     "lane.included",
     "lane.set-up",
+    "unit.both-sides",
+    "unit.kept",
+    "unit.saved",
     "lane.torn-down",
     "lane.unlocked",
     "lane.removed",
+    // A merge.
+    "merge.made",
+    "merge.before-move",
+    "merge.moved",
     // The end.
     "run.over",
     "run.released",

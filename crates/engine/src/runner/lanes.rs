@@ -158,7 +158,7 @@ pub(super) fn enter(
             target
         }
     };
-    fail::point("lane.targeted");
+    fail::point("target.recorded");
     let name = format!("refs/heads/{}", target.branch);
     if target.tip == target.base && git::ref_at(&project.work_tree, &name)?.is_none() {
         let step = RefStep {
@@ -278,7 +278,7 @@ impl Runner<'_, '_> {
         if let Some(lanes) = &mut self.lanes {
             lanes.units.insert(node.clone(), HeldLane::new(lane));
         }
-        fail::point("lane.chosen");
+        fail::point("unit.lane-chosen");
         let command = Command::TakeLane {
             run: self.row.id,
             token: self.lp.token(),
@@ -386,7 +386,7 @@ impl Runner<'_, '_> {
             let with_both = prepared.and_then(|prepared| {
                 if is_returned && start == LaneStart::Clean {
                     git::begin_merge(&held.lane.tree, &tip, &plans, by)?;
-                    fail::point("lane.both-sides");
+                    fail::point("unit.both-sides");
                 }
                 Ok(prepared)
             });
@@ -574,7 +574,7 @@ impl Keeping {
         if let Some(commit) = &made {
             keep(&self.main, &self.name, commit, by)?;
         }
-        fail::point("lane.kept");
+        fail::point("unit.kept");
         Ok(Ok(made))
     }
 }
@@ -594,7 +594,7 @@ impl SaveOrder {
     fn carry_out(&self, by: &By<'_>) -> Result<Option<String>, Failure> {
         let but = (&*self.own, &*self.without);
         let saved = git::save_work(&self.tree, &self.from, but, &self.message, by)?;
-        fail::point("lane.saved");
+        fail::point("unit.saved");
         if let Some(commit) = &saved {
             keep(&self.main, &self.keep_as, commit, by)?;
         }

@@ -22,8 +22,8 @@ const WITH_OTHERS: &[&str] = &[
     "progress.",
     "worktree.",
 ];
-/// Failpoints of the pool of lanes, which the tests of the engine try.
-const OF_LANES: &[&str] = &["lane."];
+/// Failpoints of lanes, see `lanes` and the tests of the engine.
+const OF_LANES: &[&str] = &["lane.", "merge.", "target.", "unit."];
 /// Failpoints that only a run with `auto-commit` comes to.
 const WITH_COMMITS: &[&str] = &["run.before-commit", "run.after-commit", "git.staged"];
 /// Failpoints that only a run comes to that takes over what is there.
