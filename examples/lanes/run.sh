@@ -51,8 +51,8 @@ show 'piton run sprints/site --agent ./agent.sh --workers 3'
 status=0
 "$PITON" run sprints/site --agent ./agent.sh --workers 3 || status=$?
 
-show 'git log --graph --oneline'
-git --no-pager log --graph --oneline
+show 'git log --graph --oneline --all'
+git --no-pager log --graph --oneline --all
 
 show 'cat index.txt'
 cat index.txt

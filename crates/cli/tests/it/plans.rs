@@ -48,7 +48,8 @@ fn state(scratch: &Scratch, run: &str, node: &str) -> String {
     found["state"].as_str().expect("a word").to_owned()
 }
 
-fn example(name: &str) -> Vec<String> {
+/// What an example prints, run twice; `words` are what is to be watched for.
+fn example(name: &str, words: &str) -> Vec<String> {
     let scratch = Scratch::outside_git();
     let script = format!(
         "{}/../../examples/{name}/run.sh",
@@ -62,7 +63,7 @@ fn example(name: &str) -> Vec<String> {
                 .env("TMPDIR", scratch.path());
             let said = Running::start(command).end();
             assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
-            assert!(said.err.contains("! check of "), "{}", said.err);
+            assert!(said.err.contains(words), "{}", said.err);
             assert!(said.err.contains("is done"), "{}", said.err);
             said.out
         })
@@ -71,14 +72,24 @@ fn example(name: &str) -> Vec<String> {
 
 #[test]
 fn the_example_of_a_list_runs_to_its_end_twice_in_a_row() {
-    for out in example("prd") {
+    for out in example("prd", "! check of ") {
         assert_eq!(out.matches("+      \"passes\": true").count(), 2, "{out}");
     }
 }
 
 #[test]
+fn the_example_of_lanes_runs_to_its_end_twice_in_a_row() {
+    for out in example("lanes", "goes back to an agent: its work conflicts") {
+        for merged in ["home", "about", "contact", "check"] {
+            let merge = format!("2026-01-15_site: merge {merged}");
+            assert!(out.contains(&merge), "{merge}: {out}");
+        }
+    }
+}
+
+#[test]
 fn the_example_of_a_task_runs_to_its_end_twice_in_a_row() {
-    for out in example("task") {
+    for out in example("task", "! check of ") {
         assert_eq!(out.matches("\n+").count(), 4 + 1, "{out}");
         assert!(out.contains("+2. [x] The greeter"), "{out}");
     }
