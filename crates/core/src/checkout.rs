@@ -72,6 +72,8 @@ impl Event {
             | Self::RunStarted { .. }
             | Self::RunTargeted { .. }
             | Self::LanesEntered { .. }
+            | Self::LandStarted { .. }
+            | Self::RunLanded { .. }
             | Self::LaneTaken { .. }
             | Self::LaneLeft { .. }
             | Self::MergeQueued { .. }

@@ -16,7 +16,7 @@ use crate::evidence::{BaselineResult, Claims, Evidence};
 use crate::flags::RunFlags;
 
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
-use crate::lane::TargetRow;
+use crate::lane::{Landing, TargetRow};
 use crate::memory::Memory;
 use crate::merge::MergeStep;
 use crate::plan::Plan;
@@ -117,6 +117,21 @@ pub enum Command {
         fence: u64,
         /// The step.
         step: MergeStep,
+    },
+    /// Note the intent to bring the work of a run to the branch that it is for. The
+    /// same once more changes nothing.
+    LandRun {
+        /// The run.
+        run: RunId,
+        /// What is to land, and where.
+        landing: Landing,
+    },
+    /// Note that what was to land is on the branch.
+    EndLanding {
+        /// The run.
+        run: RunId,
+        /// What landed, and where.
+        landing: Landing,
     },
     /// Go on after a wait for a person that the runner sat out.
     ContinueRun {
@@ -619,6 +634,8 @@ impl Command {
             | Self::EnterLanes { .. }
             | Self::TakeLane { .. }
             | Self::LeaveLane { .. }
+            | Self::LandRun { .. }
+            | Self::EndLanding { .. }
             | Self::ContinueRun { .. }
             | Self::PauseRun { .. }
             | Self::InterruptRun { .. }
@@ -661,6 +678,8 @@ impl Command {
             | Self::TakeLane { run, .. }
             | Self::LeaveLane { run, .. }
             | Self::StepMerge { run, .. }
+            | Self::LandRun { run, .. }
+            | Self::EndLanding { run, .. }
             | Self::ContinueRun { run, .. }
             | Self::ReleaseRun { run, .. }
             | Self::PauseRun { run, .. }

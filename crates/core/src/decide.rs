@@ -129,6 +129,8 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             fence,
             step,
         } => merges::step_merge(it, (*run, *token), (node, *fence), step)?,
+        Command::LandRun { run, landing } => lanes::land_run(it, *run, landing)?,
+        Command::EndLanding { run, landing } => lanes::end_landing(it, *run, landing)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
         Command::PauseRun { run, token, pause } => runner::pause_run(it, *run, *token, pause)?,

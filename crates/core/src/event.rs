@@ -122,6 +122,25 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         check: Option<Box<Gate>>,
     },
+    /// The work of a run is brought to the branch that it is for: an intent, durable
+    /// before that branch is moved.
+    LandStarted {
+        /// The run.
+        run: RunId,
+        /// The commit of the target.
+        commit: String,
+        /// The branch.
+        onto: String,
+    },
+    /// It is there.
+    RunLanded {
+        /// The run.
+        run: RunId,
+        /// The commit of the target.
+        commit: String,
+        /// The branch.
+        onto: String,
+    },
     /// A unit got a lane: an intent, durable before the lane is made ready.
     LaneTaken {
         /// The run.
@@ -680,6 +699,8 @@ impl Event {
             Self::RunStarted { .. } => "run-started",
             Self::RunTargeted { .. } => "run-targeted",
             Self::LanesEntered { .. } => "lanes-entered",
+            Self::LandStarted { .. } => "land-started",
+            Self::RunLanded { .. } => "run-landed",
             Self::LaneTaken { .. } => "lane-taken",
             Self::LaneLeft { .. } => "lane-left",
             Self::MergeQueued { .. } => "merge-queued",

@@ -32,6 +32,15 @@ pub struct TargetRow {
     pub was_there: bool,
 }
 
+/// A commit that is, or is to be, on the branch that the work of a run is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Landing {
+    /// The commit of the target.
+    pub commit: String,
+    /// The branch.
+    pub onto: String,
+}
+
 /// What a run knows of its lanes and of its merge queue, once it is worked on
 /// in lanes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

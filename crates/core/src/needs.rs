@@ -166,6 +166,8 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         | Command::TakeLane { .. }
         | Command::LeaveLane { .. }
         | Command::StepMerge { .. }
+        | Command::LandRun { .. }
+        | Command::EndLanding { .. }
         | Command::ContinueRun { .. }
         | Command::ReleaseRun { .. }
         | Command::PauseRun { .. }
@@ -219,7 +221,9 @@ pub fn needs(command: &Command) -> Needs {
         Command::PauseRun { .. }
         | Command::InterruptRun { .. }
         | Command::TargetRun { .. }
-        | Command::EnterLanes { .. } => {}
+        | Command::EnterLanes { .. }
+        | Command::LandRun { .. }
+        | Command::EndLanding { .. } => {}
         Command::TakeLane { run, node, .. } | Command::LeaveLane { run, node, .. } => {
             rows.push(Need::Line(*run, node.clone()));
             rows.push(Need::Subtree(*run, node.clone()));

@@ -45,6 +45,14 @@ pub enum Refusal {
         /// The branch.
         branch: String,
     },
+    /// The run has nothing that could land.
+    #[error("run `{name}` has nothing to land: {why}")]
+    NothingToLand {
+        /// The run's name.
+        name: String,
+        /// Why.
+        why: &'static str,
+    },
     /// The run is not in a state in which this can be done.
     #[error("run `{name}` is {state}")]
     RunState {

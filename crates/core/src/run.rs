@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::Claims;
 use crate::flags::RunFlags;
 use crate::id::{Node, RunId};
-use crate::lane::{LanesRow, TargetRow};
+use crate::lane::{Landing, LanesRow, TargetRow};
 use crate::native::Native;
 use crate::plan::Order;
 use crate::policy::{Limits, Policy};
@@ -218,4 +218,10 @@ pub struct RunRow {
     /// What is known of its lanes; none while it is worked on in place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<Box<LanesRow>>,
+    /// The landing that was begun and of which no end is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landing: Option<Box<Landing>>,
+    /// What landed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed: Option<Box<Landing>>,
 }

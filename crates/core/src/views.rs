@@ -23,7 +23,7 @@ use crate::item::{
 };
 use crate::iteration_hook::{note_end, note_start};
 use crate::journal::Stamp;
-use crate::lane::{LaneHold, LanesRow, TargetRow};
+use crate::lane::{Landing, LaneHold, LanesRow, TargetRow};
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::merge::{MergeRow, MergeState};
 use crate::name::{NameRow, Named, Space};
@@ -50,6 +50,8 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::RunStarted { run, .. }
         | Event::RunTargeted { run, .. }
         | Event::LanesEntered { run, .. }
+        | Event::LandStarted { run, .. }
+        | Event::RunLanded { run, .. }
         | Event::RunMoved { run, .. }
         | Event::RunAsked { run, .. } => vec![Key::Run(*run)],
         Event::AttemptStarted {
@@ -282,6 +284,13 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         Event::LanesEntered { check, .. } => {
             row.lanes.get_or_insert_default().check.clone_from(check);
         }
+        Event::LandStarted { commit, onto, .. } => {
+            row.landing = Some(landing(commit, onto));
+        }
+        Event::RunLanded { commit, onto, .. } => {
+            row.landing = None;
+            row.landed = Some(landing(commit, onto));
+        }
         Event::LaneTaken { .. }
         | Event::LaneLeft { .. }
         | Event::MergeQueued { .. }
@@ -513,6 +522,13 @@ fn state_moved_to(to: RunState, pause: Option<&Pause>) -> RunState {
     }
 }
 
+fn landing(commit: &str, onto: &str) -> Box<Landing> {
+    Box::new(Landing {
+        commit: commit.to_owned(),
+        onto: onto.to_owned(),
+    })
+}
+
 fn enter(row: &mut RunRow, to: RunState, stamp: &Stamp) {
     row.state = to;
     row.since = stamp.time;
@@ -588,6 +604,8 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         hook_refused: None,
         target: None,
         lanes: None,
+        landing: None,
+        landed: None,
     }
 }
 
@@ -805,6 +823,8 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         }
         Event::RunPlanned(_)
         | Event::LanesEntered { .. }
+        | Event::LandStarted { .. }
+        | Event::RunLanded { .. }
         | Event::LeaseTaken { .. }
         | Event::LeaseLost { .. }
         | Event::LeaseReleased { .. }

@@ -73,6 +73,8 @@ pub const CODES: &[(&str, Exit)] = &[
     ("item.not_planned", Exit::No),
     ("item.state", Exit::No),
     ("item.unknown", Exit::Usage),
+    ("land.nothing", Exit::No),
+    ("land.refused", Exit::No),
     ("lane.dirty", Exit::No),
     ("lane.not_ours", Exit::No),
     ("memory.known", Exit::No),
@@ -92,6 +94,7 @@ pub const CODES: &[(&str, Exit)] = &[
     ("run.fenced", Exit::Busy),
     ("run.finished", Exit::No),
     ("run.needs_human", Exit::Waits),
+    ("run.not_landed", Exit::No),
     ("run.not_started", Exit::No),
     ("run.paused", Exit::Waits),
     ("run.same_tree", Exit::Busy),
@@ -349,6 +352,8 @@ impl From<Refusal> for Failure {
             Refusal::Fenced { name } => Self::new("run.fenced", message)
                 .hint(format!("see who does with `piton status {}`", quote(&name))),
             Refusal::Targeted { name, .. } => Self::new("run.state", message)
+                .hint(format!("see where it stands with `piton status {}`", quote(&name))),
+            Refusal::NothingToLand { name, .. } => Self::new("land.nothing", message)
                 .hint(format!("see where it stands with `piton status {}`", quote(&name))),
             Refusal::ItemState { node, state, until } => {
                 let message = match until {

@@ -108,6 +108,8 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::RunStarted { .. }
         | Event::RunTargeted { .. }
         | Event::LanesEntered { .. }
+        | Event::LandStarted { .. }
+        | Event::RunLanded { .. }
         | Event::LaneTaken { .. }
         | Event::LaneLeft { .. }
         | Event::MergeQueued { .. }

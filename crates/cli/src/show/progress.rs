@@ -126,6 +126,8 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::RunStarted { .. }
         | Event::RunTargeted { .. }
         | Event::LanesEntered { .. }
+        | Event::LandStarted { .. }
+        | Event::RunLanded { .. }
         | Event::LaneTaken { .. }
         | Event::LaneLeft { .. }
         | Event::MergeQueued { .. }

@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::gate::Gate;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState};
-use crate::lane::{TargetRow, UnitRow, unit_of};
+use crate::lane::{Landing, TargetRow, UnitRow, unit_of};
 use crate::merge::MergeState;
 use crate::refusal::Refusal;
 
@@ -158,5 +158,48 @@ pub(super) fn leave_lane(
         node: node.clone(),
         saved: saved.cloned(),
     });
+    Ok(())
+}
+
+/// Notes the intent to land. Anyone may, whether or not a runner works: the branch
+/// that the work is for is no part of the run.
+pub(super) fn land_run(
+    story: &mut Story<'_>,
+    run: RunId,
+    landing: &Landing,
+) -> Result<(), Refusal> {
+    let row = story.run(run)?;
+    let name = row.name.clone();
+    let why = match &row.target {
+        None => Some("it works on the branch that is checked out"),
+        Some(target) if target.base == landing.commit => Some("nothing is done on its branch"),
+        Some(_) if row.landed.as_deref() == Some(landing) => Some("all of it has landed"),
+        Some(_) => None,
+    };
+    if let Some(why) = why {
+        return Err(Refusal::NothingToLand { name, why });
+    }
+    if row.landing.as_deref() != Some(landing) {
+        let Landing { commit, onto } = landing.clone();
+        story.tell(Event::LandStarted { run, commit, onto });
+    }
+    Ok(())
+}
+
+/// What was to land is on its branch. Another process may have noted it already.
+pub(super) fn end_landing(
+    story: &mut Story<'_>,
+    run: RunId,
+    landing: &Landing,
+) -> Result<(), Refusal> {
+    let row = story.run(run)?;
+    if row.landed.as_deref() == Some(landing) {
+        return Ok(());
+    }
+    if row.landing.as_deref() != Some(landing) {
+        return Err(story.wrong_state(run));
+    }
+    let Landing { commit, onto } = landing.clone();
+    story.tell(Event::RunLanded { run, commit, onto });
     Ok(())
 }

@@ -143,6 +143,8 @@ impl<'a> Story<'a> {
             | Event::RunStarted { .. }
             | Event::RunTargeted { .. }
             | Event::LanesEntered { .. }
+            | Event::LandStarted { .. }
+            | Event::RunLanded { .. }
             | Event::LaneTaken { .. }
             | Event::LaneLeft { .. }
             | Event::MergeQueued { .. }

@@ -92,6 +92,16 @@ impl Event {
                 path: _,
                 was_there: _,
             }
+            | Self::LandStarted {
+                run: _,
+                commit: _,
+                onto: _,
+            }
+            | Self::RunLanded {
+                run: _,
+                commit: _,
+                onto: _,
+            }
             | Self::LeaseLost {
                 run: _,
                 owner: _,

@@ -292,6 +292,8 @@ impl Wanted {
             | Event::RunStarted { .. }
             | Event::RunTargeted { .. }
             | Event::LanesEntered { .. }
+            | Event::LandStarted { .. }
+            | Event::RunLanded { .. }
             | Event::LaneTaken { .. }
             | Event::LaneLeft { .. }
             | Event::MergeQueued { .. }
