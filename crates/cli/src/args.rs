@@ -146,6 +146,15 @@ pub(crate) enum Command {
         /// The run
         run: Option<String>,
     },
+    /// Bring the work of a run in lanes to the branch that it is for, if that only has to go
+    /// forward
+    #[command(
+        after_help = "Nothing is forced: where the branch has moved on, or has changes that are in no commit, it\nstays as it is, and what to type is printed.\n\nExamples:\n  piton land\n  piton land 2026-01-15_auth"
+    )]
+    Land {
+        /// The run
+        run: Option<String>,
+    },
     /// Compile, check, skip, retry
     #[command(
         subcommand,
@@ -552,7 +561,8 @@ pub(crate) enum PlanCommand {
         #[arg(long)]
         why: Option<String>,
     },
-    /// Remove the worktree of a run, if nothing in it is uncommitted; its branch stays
+    /// Remove the worktree of a run, if nothing in it is uncommitted, and keep its branch; or
+    /// the lanes and the branch of a run that has landed
     #[command(
         after_help = "Examples:\n  piton plan clean 2026-01-15_auth\n  piton plan clean sprints/2026-01-15_auth"
     )]

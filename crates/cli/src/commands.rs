@@ -28,6 +28,7 @@ use piton_engine::verbs::compile::{Compiled, Target, check_plan, compile_sprint,
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
 use piton_engine::verbs::inbox::{Decided, RequestTerms};
 use piton_engine::verbs::journal::Shown;
+use piton_engine::verbs::land::land;
 use piton_engine::verbs::run::Dry;
 use piton_engine::verbs::sprint::{self, Addition, NewStep, StepTarget};
 use piton_engine::verbs::{costs, inbox, journal, run, status, store};
@@ -85,6 +86,15 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
         Command::Pause { run } => steer(world, run.as_deref(), Wish::Pause, output),
         Command::Resume { run } => steer(world, run.as_deref(), Wish::Resume, output),
         Command::Stop { run } => steer(world, run.as_deref(), Wish::Stop, output),
+        Command::Land { run } => {
+            let landed = land(world, run.as_deref())?;
+            if output.json {
+                output.json(&landed);
+            } else {
+                output.note(&landed.sentence());
+            }
+            Ok(Exit::Done)
+        }
         Command::Plan(Deferred(plan)) => plan_command(world, plan, output),
         Command::Log(Deferred(entry)) => memory::log_entry(world, entry, output),
         Command::Session(Deferred(command)) => memory::session(world, command, output),
@@ -730,18 +740,15 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
             Ok(show_outcome(&outcome, output))
         }
         PlanCommand::Clean { run } => {
-            let removed = clean(world, &run, &mut |notice| {
+            let cleaned = clean(world, &run, &mut |notice| {
                 notify(world, &notice, output);
             })?;
             if output.json {
-                output.json(&serde_json::json!({ "worktree": removed }));
-            } else if let Some(removed) = removed {
-                let (path, branch) = (removed.path.display(), removed.branch);
-                output.note(&format!(
-                    "removed the worktree {path}; its work is on the branch {branch}"
-                ));
-            } else {
-                output.note("there is no worktree of its own");
+                output.json(&cleaned);
+                return Ok(Exit::Done);
+            }
+            for line in shows::place::cleaned(&cleaned) {
+                output.note(&line);
             }
             Ok(Exit::Done)
         }

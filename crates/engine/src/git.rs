@@ -2,6 +2,7 @@
 
 mod checked_out;
 mod index;
+mod landing;
 mod merging;
 mod reached;
 mod refs;
@@ -25,10 +26,12 @@ use crate::world::pause;
 pub(crate) use self::checked_out::git_dir;
 pub use self::checked_out::{branch_has_been_at, branch_tips, checked_out, has_remotes, tip_of};
 pub use self::index::is_tracked;
+pub use self::landing::{fast_forward, rebased_branch};
 pub use self::merging::{MergeOrder, MergeTry, begin_merge, merge, stored_text, with_markers};
 pub use self::reached::{Whereabouts, Work, reached};
 pub use self::refs::{
     RefMove, RefStep, files_committed, git_version, is_built_on, merged_since, move_ref, ref_at,
+    refs_below,
 };
 pub use self::saving::save_work;
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
@@ -385,8 +388,22 @@ pub fn ignored_files(work_tree: &Path) -> Result<Vec<String>, Failure> {
     Ok(names.map(str::to_owned).collect())
 }
 
+/// The files that git tracks and that have changed since the last commit, `own`
+/// files left out.
+///
+/// # Errors
+///
+/// When git cannot be started, or this is no work tree.
+pub fn tracked_changes(work_tree: &Path, own: &[Own]) -> Result<Vec<String>, Failure> {
+    status_of(work_tree, "--untracked-files=no", &but(own))
+}
+
 fn changes_but(work_tree: &Path, specs: &[String]) -> Result<Vec<String>, Failure> {
-    let mut args = vec!["status", "--porcelain", "--untracked-files=all", "--"];
+    status_of(work_tree, "--untracked-files=all", specs)
+}
+
+fn status_of(work_tree: &Path, untracked: &str, specs: &[String]) -> Result<Vec<String>, Failure> {
+    let mut args = vec!["status", "--porcelain", untracked, "--"];
     args.extend(specs.iter().map(String::as_str));
     let said = git(work_tree, &args)?;
     if !said.ok {

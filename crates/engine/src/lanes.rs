@@ -24,7 +24,7 @@ use crate::failure::Failure;
 
 pub use self::pool::Pool;
 pub use self::prepare::{LaneOrder, LaneStart, Prepared};
-pub use self::register::{LaneTaking, LaneUse};
+pub use self::register::{LaneTaking, LaneUse, QUEUE};
 pub use self::remove::RemoveOrder;
 pub use self::script::Script;
 

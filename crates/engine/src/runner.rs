@@ -70,8 +70,10 @@ use crate::session::Session;
 use crate::spool::Spool;
 use crate::worktree::{self, WorktreeOrder};
 
+pub(crate) use self::lanes::{failure_of, ref_name, unit_ref};
 pub use self::left_behind::{clear_up, clear_up_locked, settle};
 pub(crate) use self::merging::let_go_after_merge;
+pub(crate) use self::queue::target_moved;
 
 /// How often the runner looks for events of others while it waits.
 const TICK: SignedDuration = SignedDuration::from_millis(150);
@@ -448,7 +450,7 @@ fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
 ///
 /// With what it keeps beside them: versions of others, copies, and what a
 /// crash in the middle of a write leaves.
-fn own_files(project: &Project, face: &str, source: &str) -> Vec<git::Own> {
+pub(crate) fn own_files(project: &Project, face: &str, source: &str) -> Vec<git::Own> {
     let format = plan_format(face);
     let Some(PlanPlace::Folder(name)) = format.map(|format| format.place) else {
         return Vec::new();

@@ -13,6 +13,7 @@ pub mod inbox;
 pub mod init;
 pub mod issue;
 pub mod journal;
+pub mod land;
 pub mod learn;
 pub mod log;
 pub mod next;
@@ -54,6 +55,7 @@ fn session<'w>(world: &'w World, told: &mut Told<'_>) -> Result<Session<'w>, Fai
 fn follow_faces(session: &Session<'_>, told: &mut Told<'_>) {
     News::tell(&project_sync::follow(session), told);
     worktree::clean_up(session, Occasion::Write, told);
+    land::note_landed(session);
 }
 
 /// The same where nothing more is going to happen for now.

@@ -26,6 +26,7 @@ use crate::project::Project;
 use crate::run_lock;
 use crate::session::Session;
 use crate::shell::quote;
+use crate::verbs::land::{land_command, short};
 
 /// The key by which a person passes over it: `--ignore worktree`.
 pub(crate) const KEY: &str = "worktree";
@@ -61,6 +62,9 @@ pub struct WorkPlace {
     /// The files in the worktree whose changes are not committed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncommitted: Vec<String>,
+    /// The commit that landed, where nothing came after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub landed: Option<String>,
 }
 
 impl WorkPlace {
@@ -68,8 +72,28 @@ impl WorkPlace {
     #[must_use]
     pub fn of_run(project: &Project, row: &RunRow) -> Option<Self> {
         let target = row.target.as_deref()?;
+        let path = worktree_path(project, target).filter(|path| path.join(".git").exists());
+        let changes = path.as_deref().map(|path| git::changes(path, &[]));
+        let uncommitted = changes.and_then(Result::ok).unwrap_or_default();
+        let tip = git::tip_of(&project.root, &target.branch);
+        let landed = row.landed.as_deref();
+        let landed = landed.filter(|landed| tip.as_ref().is_none_or(|tip| *tip == landed.commit));
+        if let Some(landed) = landed {
+            let (base, commit) = (short(&target.base), short(&landed.commit));
+            return Some(Self {
+                path,
+                merged: true,
+                uncommitted,
+                onto: Some(landed.onto.clone()),
+                log: format!("git log {base}..{commit}"),
+                diff: format!("git diff {base}...{commit}"),
+                merge: None,
+                landed: Some(landed.commit.clone()),
+                branch: target.branch.clone(),
+            });
+        }
         // A branch that is gone was merged, or given up.
-        let tip = git::tip_of(&project.root, &target.branch)?;
+        let tip = tip?;
         let branch = quote(&target.branch);
         let is_there = |name: &&String| git::tip_of(&project.root, name).is_some();
         let onto = target.onto.as_ref().filter(is_there);
@@ -77,17 +101,19 @@ impl WorkPlace {
         let has_commits = tip != target.base;
         let is_on = |onto: &String| git::is_merged(&project.root, &target.branch, onto);
         let merged = has_commits && onto.is_some_and(is_on);
-        let merge = onto.map(|_| format!("git merge {branch}"));
-        let path = worktree_path(project, target).filter(|path| path.join(".git").exists());
-        let changes = path.as_deref().map(|path| git::changes(path, &[]));
+        let merge = onto.map(|_| match row.lanes {
+            Some(_) => land_command(&row.name),
+            None => format!("git merge {branch}"),
+        });
         Some(Self {
             path,
             merged,
-            uncommitted: changes.and_then(Result::ok).unwrap_or_default(),
+            uncommitted,
             onto: onto.cloned(),
             log: format!("git log {from}..{branch}"),
             diff: format!("git diff {from}...{branch}"),
             merge: merge.filter(|_| has_commits && !merged),
+            landed: None,
             branch: target.branch.clone(),
         })
     }

@@ -45,6 +45,7 @@ impl Command {
                 Permission::new("piton resume", Access::Person).at(run.as_ref())
             }
             Self::Stop { run } => Permission::new("piton stop", Access::Person).at(run.as_ref()),
+            Self::Land { run } => Permission::new("piton land", Access::Person).at(run.as_ref()),
             Self::Plan(Deferred(command)) => of_plan(command),
             Self::Log(_) => Permission::new("piton log", Access::OwnItem),
             Self::Session(Deferred(command)) => of_session(command),

@@ -1,7 +1,28 @@
 //! Where the work of a run is that is not worked on in place.
 
 use piton_engine::shell::quote;
+use piton_engine::verbs::clean::Cleaned;
 use piton_engine::worktree::WorkPlace;
+
+/// What was taken away of a run.
+pub(crate) fn cleaned(cleaned: &Cleaned) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(removed) = &cleaned.worktree {
+        let (path, branch) = (removed.path.display(), &removed.branch);
+        lines.push(format!(
+            "removed the worktree {path}; its work is on the branch {branch}"
+        ));
+    }
+    let lanes = cleaned.lanes.iter();
+    lines.extend(lanes.map(|lane| format!("removed the lane {}", lane.display())));
+    let branch = cleaned.branch.iter();
+    lines.extend(branch.map(|branch| format!("removed the branch {branch}, which has landed")));
+    lines.extend(cleaned.stays.iter().cloned());
+    if lines.is_empty() {
+        lines.push("there is no worktree of its own".to_owned());
+    }
+    lines
+}
 
 /// The branch, and what to type to look at it and to land it.
 pub(crate) fn lines(place: &WorkPlace) -> Vec<String> {
@@ -21,7 +42,10 @@ pub(crate) fn lines(place: &WorkPlace) -> Vec<String> {
             quote(&path.to_string_lossy())
         ));
     }
-    if let Some(onto) = place.onto.as_ref().filter(|_| place.merged) {
+    if let (Some(onto), Some(commit)) = (&place.onto, &place.landed) {
+        let commit = commit.get(..12).unwrap_or(commit);
+        lines.push(format!("landed on {onto}, at {commit}"));
+    } else if let Some(onto) = place.onto.as_ref().filter(|_| place.merged) {
         lines.push(format!("its commits are merged into {onto}"));
     }
     if let (Some(onto), Some(merge)) = (&place.onto, &place.merge) {

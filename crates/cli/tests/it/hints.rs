@@ -126,6 +126,21 @@ fn with_worktree(agent: &str) -> Scratch {
     scratch
 }
 
+/// A run of two workers that is done, after this was typed in the work tree.
+fn in_lanes(typed: &str) -> Scratch {
+    let scratch = Scratch::new();
+    scratch.agent(&format!(
+        "(cd $PITON_PROJECT; {typed})\necho x >made-$PITON_ITEM; echo built"
+    ));
+    scratch.write("shared", "begin\n");
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "-qm", "begin"]);
+    let list = r#"{"features": [{"id": "a", "description": "do a", "passes": false}]}"#;
+    scratch.write("prd.json", list);
+    scratch.piton(&[RUN_LIST, &["--workers", "2"]].concat());
+    scratch
+}
+
 /// The same worktree, made by a person.
 const ADD_WORKTREE: [&str; 6] = ["worktree", "add", "-q", "-b", "sprint/demo", "trees/demo"];
 
@@ -352,6 +367,28 @@ const SITUATIONS: &[Situation] = &[
             runner.kill();
             scratch.piton(&["resume"]);
             Made::of(scratch, &["stop", DEMO])
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "land.nothing",
+        make: || Made::of(after("echo built", &[]), &["land", "demo"]),
+        exits: &[0],
+    },
+    Situation {
+        page: "land.refused",
+        make: || {
+            let scratch = in_lanes("git commit -q --allow-empty -m mine");
+            Made::of(scratch, &["land", "prd"])
+        },
+        exits: &[0],
+    },
+    Situation {
+        page: "run.not_landed",
+        make: || {
+            let scratch = in_lanes("echo changed >shared");
+            scratch.git(&["restore", "shared"]);
+            Made::of(scratch, &["plan", "clean", "prd"])
         },
         exits: &[0],
     },

@@ -66,10 +66,9 @@ fn on_target(scratch: &Scratch, file: &str) -> String {
 
 /// The merges on the target, oldest first.
 fn merges(scratch: &Scratch) -> Vec<String> {
-    let range = format!("main..{TARGET}");
-    let args = ["log", "--first-parent", "--reverse", "--format=%s", &range];
+    let args = ["log", "--first-parent", "--reverse", "--format=%s", TARGET];
     let said = scratch.git(&args);
-    said.lines().map(str::to_owned).collect()
+    said.lines().skip(1).map(str::to_owned).collect()
 }
 
 /// Every item is done, and what each wrote is on the target.
@@ -86,10 +85,12 @@ fn all_done(scratch: &Scratch, stories: u32) {
     assert_eq!(list.matches("\"passes\": true").count(), stories as usize);
 }
 
-/// The main work tree is as it was when the run began.
+/// The work has landed in the main work tree, and nothing else has changed there.
 #[track_caller]
-fn main_is_untouched(scratch: &Scratch) {
-    assert_eq!(scratch.git(&["log", "--format=%s", "main"]), "begin\n");
+fn main_has_it(scratch: &Scratch) {
+    let tips = scratch.git(&["rev-parse", "main", TARGET]);
+    let tips: Vec<&str> = tips.lines().collect();
+    assert_eq!(tips[0], tips[1]);
     let changed = scratch.git(&["status", "--porcelain"]);
     // The settings are the user's.
     assert_eq!(changed.replace("?? .piton/\n", ""), "?? prd.json\n");
@@ -108,7 +109,7 @@ fn two_agents_work_at_once_and_their_work_is_merged() {
     let said = run(&scratch, "2");
     fine(&said);
     all_done(&scratch, 2);
-    main_is_untouched(&scratch);
+    main_has_it(&scratch);
     // A lane each, with ports of its own.
     let lanes = ["US-001.txt", "US-002.txt"].map(|file| on_target(&scratch, file));
     assert_ne!(lanes[0], lanes[1]);
@@ -144,7 +145,7 @@ fn what_conflicts_is_returned_to_an_agent_that_sees_both_sides() {
         kinds.iter().any(|kind| kind == "merge-returned"),
         "{kinds:?}"
     );
-    main_is_untouched(&scratch);
+    main_has_it(&scratch);
 }
 
 #[test]
@@ -192,7 +193,11 @@ fn what_is_green_alone_and_red_together_is_found_and_named() {
 #[test]
 fn in_a_plan_that_git_tracks_the_mark_is_part_of_the_merge() {
     // An agent that ticks all of the list in its lane has no say in it there.
-    let agent = format!("{BARRIER}\nsed -i 's/false/true/' prd.json");
+    // A person commits meanwhile, so the work does not land by itself.
+    let agent = format!(
+        "{BARRIER}\nsed -i 's/false/true/' prd.json
+[ $PITON_ITEM = US-001 ] && git -C $PITON_PROJECT commit -q --allow-empty -m mine"
+    );
     let scratch = project(&agent, 2);
     scratch.git(&["add", "prd.json"]);
     scratch.git(&["commit", "-qm", "plan"]);
@@ -220,6 +225,13 @@ fn in_a_plan_that_git_tracks_the_mark_is_part_of_the_merge() {
     assert_eq!(scratch.git(&["status", "--porcelain"]), "");
     let status = scratch.json(&["status"]);
     assert_eq!(status["run"]["nodes"][0]["done_on"], TARGET, "{status}");
+    assert_eq!(status["run"]["decisions"], serde_json::json!([]));
+    scratch.git(&["merge", "-q", "--no-edit", TARGET]);
+    fine(&scratch.piton(&["land", "prd"]));
+    assert_eq!(ticked("main"), 2);
+    assert_eq!(scratch.git(&["status", "--porcelain"]), "");
+    let status = scratch.json(&["status"]);
+    assert_eq!(status["run"]["nodes"][0].get("done_on"), None, "{status}");
     assert_eq!(status["run"]["decisions"], serde_json::json!([]));
 }
 
@@ -358,7 +370,7 @@ echo made >$PITON_ITEM.txt";
     running.signal(rustix::process::Signal::INT);
     let said = running.end();
     assert_eq!(said.exit, 130, "{}", said.err);
-    main_is_untouched(&scratch);
+    main_has_it(&scratch);
     scratch.write(".piton/go", "");
     fine(&run(&scratch, "2"));
     let merged = merges(&scratch);
@@ -367,7 +379,7 @@ echo made >$PITON_ITEM.txt";
         !merged.iter().any(|line| line.contains("US-001")),
         "{merged:?}"
     );
-    main_is_untouched(&scratch);
+    main_has_it(&scratch);
 }
 
 /// Failpoints that a run in lanes comes to, each with how often it is passed before.
@@ -415,7 +427,7 @@ fn wherever_the_runner_dies_the_next_one_finishes_or_undoes_it() {
         let said = run(&scratch, "3");
         assert_eq!(said.exit, 0, "{point}: {}", said.err);
         all_done(&scratch, 3);
-        main_is_untouched(&scratch);
+        main_has_it(&scratch);
         assert_eq!(on_target(&scratch, "shared").lines().count(), 3, "{point}");
         let refs = scratch.git(&["for-each-ref", "--format=%(refname)"]);
         assert_eq!(refs, "refs/heads/main\nrefs/heads/piton/prd\n", "{point}");
@@ -444,7 +456,7 @@ echo made >$PITON_ITEM.txt";
     }
     fine(&run(&scratch, "3"));
     all_done(&scratch, STORIES);
-    main_is_untouched(&scratch);
+    main_has_it(&scratch);
     let shared = on_target(&scratch, "shared");
     for number in (3..=STORIES).step_by(3) {
         let item = format!("US-{number:03}");

@@ -91,6 +91,25 @@ pub fn ref_at(work_tree: &Path, name: &str) -> Result<Option<String>, Failure> {
     Ok(said.ok.then_some(said.out).filter(|out| !out.is_empty()))
 }
 
+/// The refs below a folder of refs, named in full, each with what it is at.
+///
+/// # Errors
+///
+/// When git cannot be started, or cannot say.
+pub fn refs_below(work_tree: &Path, folder: &str) -> Result<Vec<(String, String)>, Failure> {
+    let said = git(
+        work_tree,
+        &["for-each-ref", "--format=%(refname) %(objectname)", folder],
+    )?;
+    if !said.ok {
+        return Err(failed("list refs", &said));
+    }
+    let lines = said.out.lines().filter_map(|line| line.split_once(' '));
+    Ok(lines
+        .map(|(name, at)| (name.to_owned(), at.to_owned()))
+        .collect())
+}
+
 /// The commits of the first-parent line from `base`, without it, to `tip`, oldest
 /// first: on the branch of a run one for each unit that was merged.
 ///

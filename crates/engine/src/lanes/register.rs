@@ -12,6 +12,9 @@ use crate::native_files::exchange::sha256;
 /// Its name in the folder of the lane.
 const NAME: &str = "lane.json";
 
+/// What stands for the unit where a lane was taken for the merge queue.
+pub const QUEUE: &str = "merge-queue";
+
 /// Who took a lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneTaking {
@@ -70,6 +73,12 @@ impl LaneUse {
             Ok::<_, io::Error>(())
         };
         write().map_err(at(&path))
+    }
+
+    /// Whether merges were made in it last, and no unit was worked on.
+    #[must_use]
+    pub fn is_of_queue(&self) -> bool {
+        self.taken.unit == QUEUE
     }
 
     /// Whether this command is what made the lane ready for the run that has it.

@@ -618,14 +618,14 @@ pub(super) fn keep(main: &Path, name: &str, commit: &str, by: &By<'_>) -> Result
 }
 
 /// The ref under which the work of a unit is kept: unique, and legible.
-pub(super) fn unit_ref(run: &str, node: &Node) -> String {
+pub(crate) fn unit_ref(run: &str, node: &Node) -> String {
     let hash = sha256(node.as_str().as_bytes());
     let name = ref_name(node.as_str());
     format!("refs/piton/{}/{name}-{}", ref_name(run), &hash[..8])
 }
 
 /// A name with `-` for what git refuses in a part of a ref.
-pub(super) fn ref_name(name: &str) -> String {
+pub(crate) fn ref_name(name: &str) -> String {
     let plain = |c: char| match c.is_alphanumeric() || matches!(c, '_' | '-' | '.') {
         true => c,
         false => '-',
@@ -641,7 +641,7 @@ pub(super) fn ref_name(name: &str) -> String {
 }
 
 /// What a person is told where a lane could not be had.
-pub(super) fn failure_of(fault: LaneFault) -> Failure {
+pub(crate) fn failure_of(fault: LaneFault) -> Failure {
     let said = fault.to_string();
     match fault {
         LaneFault::Git(failure) => failure,

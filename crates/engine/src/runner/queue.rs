@@ -23,7 +23,7 @@ use super::{Runner, commit_mark, gate};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::git::{self, MergeOrder, MergeTry, RefMove, RefStep};
-use crate::lanes::{LaneOrder, LaneStart, Pool, Prepared};
+use crate::lanes::{LaneOrder, LaneStart, Pool, Prepared, QUEUE};
 use crate::notice::Notice;
 use crate::process::{Exit, Limits, Program, Spec};
 
@@ -77,7 +77,7 @@ impl Runner<'_, '_> {
             return Ok(ended(node.clone(), MergeEnd::Stopped));
         };
         let main = self.session.project.work_tree.clone();
-        let taken = self.taking(&Node::named("merge-queue"), self.lp.token());
+        let taken = self.taking(&Node::named(QUEUE), self.lp.token());
         let redactor = self.session.world.redactor();
         let message = format!("{}: merge {}", self.sprint_id, item.id);
         let plan_paths = self.plan_paths();
@@ -90,7 +90,7 @@ impl Runner<'_, '_> {
                 let onto = git::ref_at(&main, &format!("refs/heads/{}", target.branch))?;
                 let onto = match onto {
                     Some(at) if git::is_built_on(&main, &at, &target.tip)? => at,
-                    elsewhere => return Err(moved(&target.branch, &target.tip, elsewhere)),
+                    elsewhere => return Err(target_moved(&target.branch, &target.tip, elsewhere)),
                 };
                 let prepared = match held.prepared {
                     Some(_) => None,
@@ -185,7 +185,7 @@ impl Runner<'_, '_> {
         let Some((made, (pool, held))) = made.zip(merge_lane) else {
             return Ok(ended(node.clone(), MergeEnd::Stopped));
         };
-        let taken = self.taking(&Node::named("merge-queue"), self.lp.token());
+        let taken = self.taking(&Node::named(QUEUE), self.lp.token());
         let redactor = self.session.world.redactor();
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
             let order = LaneOrder {
@@ -448,7 +448,7 @@ fn red(command: String, output: String) -> MergeEnd {
 }
 
 /// Another hand set the branch of a run back, or took it away.
-fn moved(branch: &str, tip: &str, at: Option<String>) -> Failure {
+pub(crate) fn target_moved(branch: &str, tip: &str, at: Option<String>) -> Failure {
     let (said, next) = match at {
         Some(at) => (
             format!("the branch {branch} is at {at}, which lacks what was merged up to {tip}"),

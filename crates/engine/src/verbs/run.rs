@@ -29,6 +29,7 @@ use self::unknown_keys::tell_unknown_keys;
 use super::compile::{SprintPath, has_definition, sprint_path};
 use super::control::show_in_file;
 use super::init::begin_faces;
+use super::land::land_at_end;
 use crate::account::Account;
 use crate::agents;
 use crate::agents::prices::Prices;
@@ -300,6 +301,7 @@ fn work(
     // That the run is over is shown as well.
     super::follow_faces(&session, tell);
     worktree::clean_up(&session, Occasion::EndOfRun, tell);
+    land_at_end(&session, &row, tell);
     let is_old = row.state == RunState::Done && row.invocations == 0;
     let ended = ended(&session, row)?;
     Ok(if is_old {
@@ -436,6 +438,9 @@ fn at_rest(
         // Its runner may have died before it came to that.
         if let Some(session) = Session::write(world, &project.root)? {
             worktree::clean_up(&session, Occasion::EndOfRun, tell);
+            if row.landing.is_some() {
+                land_at_end(&session, row, tell);
+            }
         }
         let row = row.clone();
         let account = None;

@@ -1,0 +1,410 @@
+//! `piton land`: brings the work of a run to the branch that it is for.
+//!
+//! That branch only ever goes forward, to a commit that is built on it. Whatever
+//! is in the way of that is left as it is, and named with what to type.
+
+use std::path::PathBuf;
+
+use piton_core::lane::{Landing, TargetRow};
+use piton_core::{Command, Need, Refusal, RunRow, RunState};
+use serde::Serialize;
+
+use super::Told;
+use super::control::start;
+use crate::fail;
+use crate::failure::Failure;
+use crate::git::{self, By, RefMove, RefStep};
+use crate::notice::Notice;
+use crate::process::{self, Stop};
+use crate::run_lock;
+use crate::runner;
+use crate::session::{Session, no_runs};
+use crate::shell::quote;
+use crate::world::World;
+
+/// Most files that are named as changed.
+const NAMED_MAX: usize = 5;
+
+/// Work that is on the branch that it is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Landed {
+    /// The run.
+    pub run: String,
+    /// Its branch.
+    pub branch: String,
+    /// The branch that the work is on now.
+    pub onto: String,
+    /// The commit.
+    pub commit: String,
+    /// It was there already.
+    pub was_there: bool,
+}
+
+/// Brings the work of a run to the branch that it is for. Without a name: that of
+/// the only run whose work has not landed.
+///
+/// # Errors
+///
+/// When there is no such run, there is nothing to land, or the branch cannot go
+/// forward, with the reason and what to type.
+pub fn land(world: &World, run: Option<&str>) -> Result<Landed, Failure> {
+    let Some(session) = Session::write(world, &start(world, run))? else {
+        return Err(no_runs());
+    };
+    let row = match (run, only_unlanded(&session)?) {
+        (None, Some(row)) => row,
+        (run, _) => session.run_meant(run)?,
+    };
+    let is_in_place = row.lanes.is_none();
+    if let Some(holder) = row.holder.clone()
+        && is_in_place
+        && !run_lock::is_free(&session.project, &row)
+    {
+        // An agent commits on that branch, and nothing has looked at it yet.
+        let name = row.name;
+        return Err(Refusal::Busy { name, holder }.into());
+    }
+    carry_out(&session, &row)
+}
+
+/// The only run with a branch of its own that is not landed.
+fn only_unlanded(session: &Session<'_>) -> Result<Option<RunRow>, Failure> {
+    let root = session.project.root.clone();
+    let runs = session.runs()?;
+    let is_unlanded = |row: &&RunRow| {
+        let target = row.target.as_deref();
+        let tip = target.and_then(|target| git::tip_of(&root, &target.branch));
+        tip.is_some_and(|tip| {
+            row.landed
+                .as_ref()
+                .is_none_or(|landed| landed.commit != tip)
+        })
+    };
+    let mut unlanded = runs.iter().filter(is_unlanded);
+    Ok(match (unlanded.next(), unlanded.next()) {
+        (Some(one), None) => Some(one.clone()),
+        _ => None,
+    })
+}
+
+/// At the end of an invocation: lands a run in lanes that is done, if that is
+/// possible, and says why not. Nothing of it is a reason to fail.
+pub(crate) fn land_at_end(session: &Session<'_>, row: &RunRow, tell: &mut Told<'_>) {
+    let target = row.target.as_deref();
+    let is_in_lanes = row.lanes.is_some() && target.is_some_and(|target| target.path.is_none());
+    if row.state != RunState::Done || !is_in_lanes {
+        return;
+    }
+    match carry_out(session, row) {
+        Ok(landed) if landed.was_there => {}
+        Ok(landed) => tell(Notice::Said(&landed.sentence())),
+        // None of its items changed a file.
+        Err(failure) if failure.code == "land.nothing" => {}
+        Err(failure) => tell(Notice::Warning(&failure.to_string())),
+    }
+}
+
+/// Notes of each run in lanes that is done what of it is on its branch by now: a
+/// person may have merged it, or a piton that landed it has died. No branch is
+/// moved.
+pub(crate) fn note_landed(session: &Session<'_>) {
+    let noted = || {
+        for row in session.runs()? {
+            if row.state == RunState::Done && row.lanes.is_some() {
+                note_run(session, &row)?;
+            }
+        }
+        Ok::<_, Failure>(())
+    };
+    if let Err(failure) = noted() {
+        tracing::info!(%failure, "what has landed is not noted");
+    }
+}
+
+/// The same of one run, as it stands then.
+pub(super) fn note_run(session: &Session<'_>, row: &RunRow) -> Result<RunRow, Failure> {
+    let Some(Ok(ready)) = Ready::look(session, row)? else {
+        return Ok(row.clone());
+    };
+    if ready.way == Way::There && row.landed.as_deref() != Some(&ready.landing) {
+        ready.record(session, row)?;
+    }
+    let rows = session.load(&[Need::Run(row.id)])?;
+    Ok(rows.tables.run(row.id).unwrap_or(row).clone())
+}
+
+impl Landed {
+    /// What came of it, in a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let (branch, onto, commit) = (&self.branch, &self.onto, short(&self.commit));
+        match self.was_there {
+            true => format!("{onto} has the work on {branch} already, up to {commit}"),
+            false => format!("landed: {onto} is at {commit} now, as {branch} is"),
+        }
+    }
+}
+
+fn carry_out(session: &Session<'_>, row: &RunRow) -> Result<Landed, Failure> {
+    let ready = match Ready::look(session, row)? {
+        Some(ready) => ready?,
+        None => {
+            let name = row.name.clone();
+            let why = "it works on the branch that is checked out";
+            return Err(Refusal::NothingToLand { name, why }.into());
+        }
+    };
+    let was_there = ready.way == Way::There;
+    if row.landed.as_deref() != Some(&ready.landing) {
+        ready.record(session, row)?;
+    }
+    Ok(Landed {
+        run: row.name.clone(),
+        branch: ready.branch,
+        onto: ready.landing.onto,
+        commit: ready.landing.commit,
+        was_there,
+    })
+}
+
+/// Work that can land.
+struct Ready {
+    branch: String,
+    landing: Landing,
+    way: Way,
+}
+
+/// How it gets there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Way {
+    /// It is there.
+    There,
+    /// The branch is checked out in this work tree.
+    CheckedOut(PathBuf),
+    /// It is checked out nowhere, and at this commit.
+    Ref(String),
+}
+
+impl Ready {
+    /// Looks at how the work of a run can land: the failure where it cannot, none
+    /// where it is worked on in place. Changes nothing.
+    fn look(session: &Session<'_>, row: &RunRow) -> Result<Option<Result<Self, Failure>>, Failure> {
+        let Some(target) = row.target.as_deref() else {
+            return Ok(None);
+        };
+        let main = &session.project.work_tree;
+        let branch = target.branch.clone();
+        let Some(commit) = git::tip_of(&session.project.root, &branch) else {
+            return Ok(Some(match row.landed.as_deref() {
+                Some(landing) => Ok(Self {
+                    branch,
+                    landing: landing.clone(),
+                    way: Way::There,
+                }),
+                None => Err(runner::target_moved(&branch, &target.tip, None)),
+            }));
+        };
+        if !git::is_built_on(main, &commit, &target.tip)? {
+            let failure = runner::target_moved(&branch, &target.tip, Some(commit));
+            return Ok(Some(Err(failure)));
+        }
+        if commit == target.base {
+            let name = row.name.clone();
+            let why = "nothing is done on its branch";
+            return Ok(Some(Err(Refusal::NothingToLand { name, why }.into())));
+        }
+        let here = git::checked_out(main).and_then(|here| here.branch);
+        // Work that began at a commit is where a person merges it.
+        let onto = target.onto.clone().or_else(|| here.clone());
+        let at = onto.as_ref().and_then(|onto| git::tip_of(main, onto));
+        if let (Some(onto), Some(at)) = (&onto, &at)
+            && git::is_built_on(main, at, &commit)?
+        {
+            let landing = Landing {
+                commit,
+                onto: onto.clone(),
+            };
+            let way = Way::There;
+            return Ok(Some(Ok(Self {
+                branch,
+                landing,
+                way,
+            })));
+        }
+        let scene = Scene {
+            session,
+            row,
+            target,
+            here,
+        };
+        let way = match &target.onto {
+            Some(onto) => scene.way((onto, at.as_deref()), &commit)?,
+            None => Err(scene.stays(
+                "the work began at a commit, and is for no branch",
+                &format!("`git switch BRANCH` and `git merge {}`", quote(&branch)),
+            )),
+        };
+        let onto = onto.unwrap_or_default();
+        let landing = Landing { commit, onto };
+        Ok(Some(way.map(|way| Self {
+            branch,
+            landing,
+            way,
+        })))
+    }
+
+    /// Stores the intent, brings the branch forward, and stores that it is there.
+    fn record(&self, session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+        let (run, landing) = (row.id, self.landing.clone());
+        session.tell(&Command::LandRun { run, landing })?;
+        fail::point("land.started");
+        self.bring_forward(session, row)?;
+        fail::point("land.moved");
+        let landing = self.landing.clone();
+        session.tell(&Command::EndLanding { run, landing })?;
+        Ok(())
+    }
+
+    fn bring_forward(&self, session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+        let Landing { commit, onto } = &self.landing;
+        let mark = process::own_mark(&format!("land-{}", row.id));
+        let by = By {
+            mark: &mark,
+            stop: &Stop::default(),
+        };
+        let stays = |why: &str, next: &str| not_landed(&self.branch, onto, why, next);
+        match &self.way {
+            Way::There => Ok(()),
+            Way::CheckedOut(tree) => match git::fast_forward(tree, commit, &by)? {
+                Ok(()) => Ok(()),
+                Err(why) => Err(stays(
+                    &why,
+                    &format!(
+                        "see to that, then `{}` or `git merge --ff-only {}`",
+                        land_command(&row.name),
+                        quote(&self.branch)
+                    ),
+                )),
+            },
+            Way::Ref(at) => {
+                let name = format!("refs/heads/{onto}");
+                let step = RefStep {
+                    from: Some(at),
+                    to: Some(commit),
+                };
+                match git::move_ref(&session.project.work_tree, &name, step, &by)? {
+                    RefMove::Moved => Ok(()),
+                    RefMove::Elsewhere(_) => Err(stays(
+                        "it was moved a moment ago",
+                        &format!("see where it is, then `{}`", land_command(&row.name)),
+                    )),
+                }
+            }
+        }
+    }
+}
+
+/// What a landing is looked at in.
+struct Scene<'a> {
+    session: &'a Session<'a>,
+    row: &'a RunRow,
+    target: &'a TargetRow,
+    /// The branch that is checked out in the work tree of the project.
+    here: Option<String>,
+}
+
+impl Scene<'_> {
+    fn stays(&self, why: &str, next: &str) -> Failure {
+        let onto = self.target.onto.as_deref().unwrap_or("a branch");
+        not_landed(&self.target.branch, onto, why, next)
+    }
+
+    /// How the branch, which is there at a commit or is gone, gets to the work.
+    fn way(
+        &self,
+        (onto, at): (&str, Option<&str>),
+        commit: &str,
+    ) -> Result<Result<Way, Failure>, Failure> {
+        let main = &self.session.project.work_tree;
+        let (branch, again) = (quote(&self.target.branch), land_command(&self.row.name));
+        let Some(at) = at else {
+            let next = format!("`git branch {} {branch}` makes it", quote(onto));
+            return Ok(Err(self.stays("that branch is gone", &next)));
+        };
+        let is_here = self.here.as_deref() == Some(onto);
+        if !git::is_built_on(main, commit, at)? {
+            let switch = match is_here {
+                true => String::new(),
+                false => format!("`git switch {}`, ", quote(onto)),
+            };
+            let next = format!("{switch}`git merge {branch}`");
+            let why = format!("{onto} has moved on since the run began");
+            return Ok(Err(self.stays(&why, &next)));
+        }
+        if is_here {
+            let changes = self.changes()?;
+            return Ok(match changes.is_empty() {
+                true => Ok(Way::CheckedOut(main.clone())),
+                false => Err(self.stays(
+                    &format!(
+                        "these have changes that are in no commit: {}",
+                        named(&changes)
+                    ),
+                    &format!("commit them or put them aside with `git stash`, then `{again}`"),
+                )),
+            });
+        }
+        if self.here.is_none() {
+            let next = format!("`git switch {}`, then `{again}`", quote(onto));
+            let why = format!("no branch is checked out in {}", main.display());
+            return Ok(Err(self.stays(&why, &next)));
+        }
+        let trees = git::worktrees(main)?;
+        let has_it = |tree: &&git::Worktree| {
+            let rebased = git::rebased_branch(&tree.path);
+            tree.branch.as_deref() == Some(onto) || rebased.as_deref() == Some(onto)
+        };
+        Ok(match trees.iter().find(has_it) {
+            Some(tree) => {
+                let (path, quoted) = (tree.path.display(), tree.path.to_string_lossy());
+                let next = format!("`git -C {} merge --ff-only {branch}`", quote(&quoted));
+                Err(self.stays(&format!("it is checked out in {path}"), &next))
+            }
+            None => Ok(Way::Ref(at.to_owned())),
+        })
+    }
+
+    /// What has changed in the work tree and is in no commit. What git does not
+    /// track is in the way only where the work has a file of that name: git says so.
+    fn changes(&self) -> Result<Vec<String>, Failure> {
+        let project = &self.session.project;
+        let own = runner::own_files(project, &self.row.face, &self.row.source);
+        git::tracked_changes(&project.work_tree, &own)
+    }
+}
+
+fn not_landed(branch: &str, onto: &str, why: &str, next: &str) -> Failure {
+    Failure::new(
+        "land.refused",
+        format!("{branch} is not landed on {onto}: {why}"),
+    )
+    .hint(next)
+}
+
+/// What to type to land a run.
+pub(crate) fn land_command(run: &str) -> String {
+    format!("piton land {}", quote(run))
+}
+
+fn named(files: &[String]) -> String {
+    let shown = files[..files.len().min(NAMED_MAX)].join(", ");
+    match files.len().saturating_sub(NAMED_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// A commit, as git shows it in short.
+pub(crate) fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
