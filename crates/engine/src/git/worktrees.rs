@@ -336,6 +336,10 @@ pub fn worktree_state(work_tree: &Path, tree: &Path) -> WorktreeState {
     }
 }
 
+/// How long is waited each time, in milliseconds, for another git that is making a
+/// worktree.
+const HALF_MADE_PAUSES: [u64; 6] = [20, 50, 100, 250, 500, 1_000];
+
 /// Adds a worktree at a commit, locked and without its files: see [`restore`]. One
 /// that git still knows there, and that is gone, is no hindrance.
 ///
@@ -362,7 +366,16 @@ pub fn add_detached_worktree(
     ];
     let args = with_path(&args, tree).into_iter().chain([from.into()]);
     let args: Vec<OsString> = args.collect();
-    content("add a worktree", &run(work_tree, &args, by)?)
+    let mut pauses = HALF_MADE_PAUSES.iter();
+    loop {
+        let output = run(work_tree, &args, by)?;
+        // Git gives up where it finds a worktree that another git is making.
+        let is_half_made = Said::from(&output).err.contains("commondir");
+        match pauses.next().filter(|_| is_half_made) {
+            Some(milliseconds) => pause(Duration::from_millis(*milliseconds)),
+            None => return content("add a worktree", &output),
+        }
+    }
 }
 
 /// Makes a worktree of a folder that git does not know as one any more, and leaves

@@ -503,3 +503,24 @@ fn a_lane_that_a_person_works_in_stays() {
     assert_eq!(lane.number, 1);
     yard.ready(&lane, "two");
 }
+
+#[test]
+fn a_lane_is_made_while_another_git_makes_one() {
+    let yard = Yard::new();
+    let lane = yard.take();
+    // As git leaves it for a moment: the file is there, and has no line yet.
+    let half = yard.repository.path().join(".git/worktrees/half");
+    let elsewhere = yard.repository.path().join("half/.git");
+    write(&half, "gitdir", &format!("{}\n", elsewhere.display()));
+    write(&half, "HEAD", &format!("{}\n", yard.base));
+    write(&half, "locked", "initializing\n");
+    write(&half, "commondir", "");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            piton_engine::world::pause(std::time::Duration::from_millis(300));
+            write(&half, "commondir", "../..\n");
+        });
+        yard.ready(&lane, "one");
+    });
+    assert_eq!(files(&lane.tree), [".gitignore", "src/main"]);
+}
