@@ -107,14 +107,20 @@ pub(super) fn take_lane(
         merge,
         ..
     } = item.unit.as_deref().cloned().unwrap_or_default();
-    // An agent that resolves sees all that was merged until now.
-    let goes_on = (had_lane || work.is_some() || saved.is_some()) && merge.is_none();
+    // An agent that resolves sees all that was merged until its lane was made ready,
+    // and no more where that goes on with what was left there.
+    let attempts = attempts_at(story, &item);
+    let is_used = hold
+        .as_ref()
+        .is_some_and(|hold| hold.lane == lane && attempts > hold.attempts);
+    let has_work = had_lane || work.is_some() || saved.is_some();
+    let goes_on = is_used || (has_work && merge.is_none());
     let (from, attempts) = match hold.filter(|hold| hold.lane == lane) {
         Some(hold) => (hold.from, hold.attempts),
         None => {
             let work = saved.cloned().or(work);
             let from = work.unwrap_or_else(|| target.tip.clone());
-            (from, attempts_at(story, &item))
+            (from, attempts)
         }
     };
     let since = if goes_on { since } else { lanes.merges };
