@@ -62,6 +62,7 @@ pub const POINTS: &[&str] = &[
     "progress.after-commit",
     // The branch of a run in lanes.
     "target.recorded",
+    "target.followed",
     // A lane: taken, made ready, left, removed.
     "unit.lane-chosen",
     "lane.registered",
@@ -80,6 +81,11 @@ pub const POINTS: &[&str] = &[
     "merge.made",
     "merge.before-move",
     "merge.moved",
+    // What was merged lands, and is cleaned up after.
+    "land.started",
+    "land.moved",
+    "clean.lanes-removed",
+    "clean.refs-dropped",
     // The end.
     "run.over",
     "run.released",

@@ -726,6 +726,9 @@ impl Runner<'_, '_> {
             (Some(signal), ..) => Asked::Wanted(signal.clone()),
             (None, Some(asked), _) => Asked::Wanted(format!("stopped by {}", asked.by)),
             (None, None, Some(stuck)) => stuck,
+            (None, None, None) if self.fault.is_some() => {
+                Asked::Wanted("the run cannot go on".to_owned())
+            }
             (None, None, None) if self.is_left_out(node) => {
                 Asked::Wanted("its item is left out".to_owned())
             }

@@ -354,6 +354,56 @@ fn shell(scratch: &Scratch, script: &str) {
     assert!(shell.status().expect("a shell").success(), "{script}");
 }
 
+/// What an agent does to its lane the first time, whatever it says then.
+const LOST: &[&str] = &[
+    "d=$(pwd); cd /; rm -rf \"$d\"",
+    "rm .git; git init -q .; git add x.txt; git commit -qm mine",
+];
+
+#[test]
+fn an_agent_that_does_away_with_its_lane_has_done_nothing() {
+    for lost in LOST {
+        let agent = format!(
+            "echo made >$PITON_ITEM.txt; echo x >x.txt\nif [ $PITON_ITEM = US-002 ] && [ ! -e $PITON_PROJECT/.piton/seen ]\nthen touch $PITON_PROJECT/.piton/seen; {lost}; fi\nrm -f x.txt"
+        );
+        let scratch = project(&agent, 3);
+        let said = run(&scratch, "2");
+        assert_eq!(said.exit, 0, "{lost}: {}", said.err);
+        all_done(&scratch, 3);
+        let shown = scratch.json(&["show", "US-002"]).to_string();
+        assert!(shown.contains("what was done in it is lost"), "{shown}");
+    }
+}
+
+#[test]
+fn an_agent_that_leaves_a_history_of_its_own_holds_up_no_other() {
+    let agent = "echo made >$PITON_ITEM.txt
+if [ $PITON_ITEM = US-002 ]; then git checkout -q --orphan mine; git add --all; git commit -qm mine; fi";
+    let scratch = project(agent, 3);
+    let said = run(&scratch, "2");
+    assert_ne!(said.exit, 0, "{}", said.err);
+    assert!(said.err.contains("was not built on"), "{}", said.err);
+    let mut merged = merges(&scratch);
+    merged.sort();
+    assert_eq!(merged, ["prd: merge US-001", "prd: merge US-003"]);
+}
+
+#[test]
+fn further_work_begins_at_what_was_committed_since_the_work_landed() {
+    let scratch = project("cat shared >$PITON_ITEM.txt", 2);
+    fine(&run(&scratch, "2"));
+    main_has_it(&scratch);
+    scratch.write("shared", "mended\n");
+    scratch.git(&["commit", "-qam", "mend"]);
+    scratch.write("prd.json", &list(3, ""));
+    let text = scratch.read("prd.json");
+    let text = text.replacen("\"passes\": false", "\"passes\": true", 2);
+    scratch.write("prd.json", &text);
+    fine(&run(&scratch, "2"));
+    assert_eq!(on_target(&scratch, "US-003.txt"), "mended\n");
+    main_has_it(&scratch);
+}
+
 /// What leaves a run at work in lanes, and how that ends.
 #[test]
 fn a_pause_a_stop_and_a_skip_leave_nothing_half_done() {

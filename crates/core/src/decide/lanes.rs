@@ -10,7 +10,8 @@ use crate::lane::{Landing, TargetRow, UnitRow, unit_of};
 use crate::merge::MergeState;
 use crate::refusal::Refusal;
 
-/// Records the target of a run, once: its work is on that branch from then on.
+/// Records the target of a run, once: its work is on that branch from then on. In
+/// lanes the same branch may begin anew where all that was merged is part of it.
 pub(super) fn target_run(
     story: &mut Story<'_>,
     held: Held,
@@ -20,7 +21,22 @@ pub(super) fn target_run(
     let run = held.0;
     let row = story.run(run)?;
     if let Some(known) = &row.target {
-        if known.branch == target.branch && known.path == target.path {
+        let lanes = row.lanes.as_deref();
+        let rests = lanes.is_some_and(|lanes| lanes.queue.is_empty() && lanes.merging.is_none());
+        let is_same = known.branch == target.branch && known.path == target.path;
+        let is_ahead = ![&known.base, &known.tip].contains(&&target.base);
+        if is_same && !(rests && is_ahead) {
+            return Ok(());
+        }
+        if is_same {
+            story.tell(Event::RunTargeted {
+                run,
+                branch: target.branch.clone(),
+                base: target.base.clone(),
+                onto: target.onto.clone(),
+                path: target.path.clone(),
+                was_there: target.was_there,
+            });
             return Ok(());
         }
         return Err(Refusal::Targeted {

@@ -346,6 +346,7 @@ impl Runner<'_, '_> {
             worktree::refuse_gone(&self.session.project, &self.row),
             &mut report,
         );
+        fail_if_gone(self.refuse_lost_lane(&node), &mut report);
         self.look_for_screenshot(&node, &site, &mut report);
         let checks = self.checks_of(&node, (attempt, &claimed));
         self.look_after((&site, before), (&checks, &mut report), tell);

@@ -242,6 +242,7 @@ impl Runner<'_, '_> {
         else {
             return Ok(command);
         };
+        self.remake_lane(node)?;
         let site = self.sites.at(node);
         if *role == Role::IterationHook {
             // Its node is marked when its hooks have run.

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use piton_core::lane::{LaneHold, TargetRow, unit_of};
 use piton_core::run_loop::{Input, LaneEnd};
-use piton_core::{Command, Event, ItemRow, Need, Node, Recorded, RunId, RunRow, RunState};
+use piton_core::{
+    Command, Event, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow, RunState, Stage,
+};
 use piton_formats::plan_file::PlanFile;
 
 use super::site::Site;
@@ -17,7 +19,7 @@ use super::work::CallEnd;
 use super::{Job, Runner, commit_mark, facts, known, own_files};
 use crate::fail;
 use crate::failure::Failure;
-use crate::git::{self, By, RefMove, RefStep};
+use crate::git::{self, By, RefMove, RefStep, WorktreeState};
 use crate::lanes::{Lane, LaneFault, LaneOrder, LaneStart, LaneTaking, LaneUse, Pool, Prepared};
 use crate::native_files::exchange::sha256;
 use crate::notice::Notice;
@@ -144,6 +146,7 @@ pub(super) fn enter(
     let project = &session.project;
     let rows = session.load(&[Need::Run(run)])?;
     let row = known(rows.tables.run(run))?;
+    let is_new = row.target.is_none();
     let target = match row.target.as_deref() {
         Some(target) => target.clone(),
         None => {
@@ -159,6 +162,10 @@ pub(super) fn enter(
         }
     };
     fail::point("target.recorded");
+    let target = match is_new {
+        true => target,
+        false => follow_head(session, (run, token), target)?,
+    };
     let name = format!("refs/heads/{}", target.branch);
     if target.tip == target.base && git::ref_at(&project.work_tree, &name)?.is_none() {
         let step = RefStep {
@@ -177,6 +184,55 @@ pub(super) fn enter(
     session.commit(&command, &facts(session))?;
     let pool = Pool::open(project, &job.config.workspace).map_err(failure_of)?;
     Ok(RunLanes::new(pool))
+}
+
+/// Takes the branch of a run along to what is checked out, where that was built on
+/// all that was merged: the work has landed, and further work begins there.
+fn follow_head(
+    session: &Session<'_>,
+    (run, token): (RunId, u64),
+    target: TargetRow,
+) -> Result<TargetRow, Failure> {
+    let main = &session.project.work_tree;
+    let name = format!("refs/heads/{}", target.branch);
+    let (head, at) = (git::head(main)?, git::ref_at(main, &name)?);
+    let Some((head, at)) = head.zip(at) else {
+        return Ok(target);
+    };
+    let is_ahead = head != target.tip
+        && git::is_built_on(main, &head, &at)?
+        && git::is_built_on(main, &at, &target.tip)?;
+    if !is_ahead {
+        return Ok(target);
+    }
+    let (mark, stop) = (commit_mark(run, &Node::named("target")), Stop::default());
+    let by = By {
+        mark: &mark,
+        stop: &stop,
+    };
+    let step = RefStep {
+        from: Some(&at),
+        to: Some(&head),
+    };
+    if git::move_ref(main, &name, step, &by)? != RefMove::Moved {
+        return Ok(target);
+    }
+    fail::point("target.followed");
+    let onto = git::checked_out(main).and_then(|here| here.branch);
+    let target = TargetRow {
+        base: head.clone(),
+        tip: head,
+        onto: onto.or(target.onto),
+        ..target
+    };
+    let known = Box::new(target.clone());
+    let command = Command::TargetRun {
+        run,
+        token,
+        target: known,
+    };
+    session.commit(&command, &facts(session))?;
+    Ok(target)
 }
 
 /// The target of a run that has none yet.
@@ -244,6 +300,69 @@ impl Runner<'_, '_> {
         }
     }
 
+    /// Refuses a lane that is gone, or no worktree of the repository any more: what
+    /// was done there is lost.
+    pub(super) fn refuse_lost_lane(&self, node: &Node) -> Result<(), Failure> {
+        let Some(held) = self.lane_of(node) else {
+            return Ok(());
+        };
+        let main = &self.session.project.work_tree;
+        match git::worktree_state(main, &held.lane.tree) {
+            WorktreeState::Sound { .. } => Ok(()),
+            WorktreeState::Absent | WorktreeState::Broken => Err(Failure::new(
+                "worktree.gone",
+                format!(
+                    "the lane {} is gone, or no worktree of this repository any more, and what was done in it is lost",
+                    held.lane.tree.display()
+                ),
+            )),
+        }
+    }
+
+    /// Makes a lane again that was lost, before the next attempt in it.
+    pub(super) fn remake_lane(&mut self, node: &Node) -> Result<(), Failure> {
+        if self.refuse_lost_lane(node).is_ok() {
+            return Ok(());
+        }
+        let unit = unit_of(node);
+        let hold = self.hold_of(&unit);
+        let held = self.lane_of(node).cloned();
+        let Some(((hold, _), held)) = hold.zip(held) else {
+            return Ok(());
+        };
+        let Some(lanes) = &self.lanes else {
+            return Ok(());
+        };
+        let (mark, stop) = (commit_mark(self.row.id, &unit), Stop::default());
+        let order = LaneOrder {
+            taken: &self.taking(&unit, hold.fence),
+            from: &hold.from,
+            start: LaneStart::Clean,
+            marks: &[],
+            recorded: &[],
+            by: &By {
+                mark: &mark,
+                stop: &stop,
+            },
+            redactor: &self.session.world.redactor(),
+        };
+        lanes.pool.prepare(&held.lane, &order).map_err(failure_of)?;
+        Ok(())
+    }
+
+    /// Whether an agent has finished something in the lane of a unit that is in no
+    /// commit yet.
+    fn has_finished_work(&self, unit: &Node) -> bool {
+        let tables = self.lp.tables();
+        let unit = tables.item(self.row.id, unit);
+        let mut items = unit.into_iter().flat_map(|unit| tables.unit_items(unit));
+        items.any(|item| {
+            item.state == ItemState::Done
+                || (item.state == ItemState::Working
+                    && matches!(item.stage, Stage::Gate | Stage::Commit))
+        })
+    }
+
     /// Under what the commit of an item in a lane is kept.
     pub(super) fn keeping(&self, node: &Node) -> Option<Keeping> {
         self.lane_of(node)?;
@@ -270,10 +389,8 @@ impl Runner<'_, '_> {
     /// Chooses a lane for a unit: the one that it has by the journal, or a free one.
     pub(super) fn choose_lane(&mut self, node: &Node) -> Result<Vec<Input>, Failure> {
         let hold = self.hold_of(node);
-        let (lane, saved) = match self.choose_for(node, hold) {
-            Ok(chosen) => chosen,
-            Err(failure) => return Ok(vec![self.lane_fault(node, failure)]),
-        };
+        // Nothing is under way yet that could end with it.
+        let (lane, saved) = self.choose_for(node, hold)?;
         let number = lane.number;
         if let Some(lanes) = &mut self.lanes {
             lanes.units.insert(node.clone(), HeldLane::new(lane));
@@ -352,16 +469,21 @@ impl Runner<'_, '_> {
     /// Makes the lane of a unit ready, beside the runner.
     pub(super) fn prepare_lane(&mut self, node: &Node) -> Vec<Input> {
         let held = self.lane_of(node).cloned();
-        let Some(((hold, is_used), held)) = self.hold_of(node).zip(held) else {
-            let end = LaneEnd::Stopped;
-            return vec![Input::LaneEnded {
-                node: node.clone(),
-                end,
-            }];
+        let hold = self.hold_of(node).zip(held);
+        let of_run = self.lanes.as_ref().zip(self.target());
+        let (Some(((hold, is_used), held)), Some((lanes, target))) = (hold, of_run) else {
+            let (node, end) = (node.clone(), LaneEnd::Stopped);
+            return vec![Input::LaneEnded { node, end }];
         };
-        let (Some(lanes), Some(target)) = (&self.lanes, self.target()) else {
-            return Vec::new();
-        };
+        if is_used && self.has_finished_work(node) && self.refuse_lost_lane(node).is_err() {
+            let lost = format!(
+                "the lane {} is gone, and with it what was done for {node}",
+                held.lane.tree.display()
+            );
+            let next = format!("leave it out with `piton plan skip {node}`, then run again");
+            let failure = Failure::new("worktree.gone", lost).hint(next);
+            return vec![self.lane_fault(node, failure)];
+        }
         let (pool, tip) = (lanes.pool.clone(), target.tip);
         let item = self.lp.tables().item(self.row.id, node);
         let is_returned = item.is_some_and(|item| item.merge().is_some());
@@ -571,6 +693,13 @@ impl Keeping {
             Ok(None) => git::head(tree)?.filter(|head| *head != self.from),
             Err(refused) => return Ok(Err(refused)),
         };
+        if let Some(commit) = &made
+            && !git::is_built_on(&self.main, commit, &self.from)?
+        {
+            let from = &self.from;
+            let why = format!("what is checked out in its lane, {commit}, was not built on {from}");
+            return Ok(Err(why));
+        }
         if let Some(commit) = &made {
             keep(&self.main, &self.name, commit, by)?;
         }
