@@ -28,7 +28,7 @@ use crate::command::{Command, Facts};
 use crate::event::Event;
 use crate::id::{Node, RunId, StreamId};
 use crate::journal::Draft;
-use crate::needs::{Rows, sees_whole_tree};
+use crate::needs::{Rows, may_fail_an_item, sees_whole_tree};
 use crate::refusal::Refusal;
 use crate::tables::Tables;
 use story::Story;
@@ -265,8 +265,10 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         .run()
         .filter(|run| settles && *run != RunId::PROJECT)
     {
-        let sees_whole_tree = sees_whole_tree(command);
+        let sees_whole_tree = sees_whole_tree(command)
+            || (may_fail_an_item(command) && settling::asks_for_failures(it, run));
         if sees_whole_tree {
+            settling::leave_out_dependents(it, run);
             settling::settle_order(it, run);
         }
         settling::settle_run(it, run, sees_whole_tree);

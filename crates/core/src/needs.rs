@@ -29,6 +29,9 @@ pub enum Need {
     Subtree(RunId, Node),
     /// All items of a run.
     Tree(RunId),
+    /// All items of a run whose plan says what becomes of what waits for an item
+    /// that failed: that may be any of them.
+    FailureTree(RunId),
     /// The items that depend on this one or on one above it, each with what
     /// lies below it and with everything that it depends on.
     Dependents(RunId, Node),
@@ -184,6 +187,18 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         | Command::StartCommit { .. }
         | Command::EndCommit { .. } => false,
     }
+}
+
+/// Whether an item may fail by it, as far as its runner goes: then all items are
+/// seen where [`Need::FailureTree`] asks for them.
+pub(crate) fn may_fail_an_item(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::EndAttempt { .. }
+            | Command::EndGate { .. }
+            | Command::EndCommit { .. }
+            | Command::StepMerge { .. }
+    )
 }
 
 /// Which rows `command` wants to see.
@@ -501,6 +516,7 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
 /// What may have to be known when an item is finished or fails.
 fn finishing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::Line(run, node.clone()));
+    rows.push(Need::FailureTree(run));
     rows.push(Need::Dependents(run, node.clone()));
     rows.push(Need::Successors(run, node.clone()));
     rows.push(Need::Standings(run));

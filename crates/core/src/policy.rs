@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::classify::Category;
 use crate::dollars::Dollars;
+use crate::item::ItemState;
 use crate::iteration_hook::IterationHook;
 use crate::request::Proposals;
 
@@ -161,6 +162,20 @@ impl Limits {
     }
 }
 
+/// What becomes of what waits for an item that failed for good. A person is asked
+/// about the failed item itself in every case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnDependencyFailure {
+    /// It is left out, with all that waits for it in turn.
+    SkipDependents,
+    /// Nothing more is begun in the list of the failed item, where one of that
+    /// waits for others.
+    FailPhase,
+    /// It begins as if the failed item were finished.
+    Continue,
+}
+
 /// What a plan says of how it is run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
@@ -180,6 +195,14 @@ pub struct Policy {
     /// say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposals: Option<Proposals>,
+    /// How many items are worked on at once, 0 for as many as the project says;
+    /// none where the plan does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency_max: Option<u32>,
+    /// What becomes of what waits for an item that failed; without it, that waits
+    /// for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_dependency_failure: Option<OnDependencyFailure>,
 }
 
 impl Policy {
@@ -196,6 +219,13 @@ impl Policy {
         self
     }
 
+    /// Whether an item in this state holds up none that waits for it.
+    #[must_use]
+    pub fn lets_pass(&self, state: ItemState) -> bool {
+        let passes_broken = self.on_dependency_failure == Some(OnDependencyFailure::Continue);
+        state.is_finished() || (passes_broken && state.is_broken())
+    }
+
     /// Whether steps that agents propose need no person.
     #[must_use]
     pub fn approves_steps(&self) -> bool {
@@ -203,9 +233,18 @@ impl Policy {
         proposals.is_some_and(|proposals| proposals.auto_approve)
     }
 
+    /// Whether work goes on, or is left out, behind an item that failed.
+    fn passes_failures(&self) -> bool {
+        matches!(
+            self.on_dependency_failure,
+            Some(OnDependencyFailure::Continue | OnDependencyFailure::SkipDependents)
+        )
+    }
+
     /// Whether it stops later than another one: a limit is higher or gone, more
-    /// is tried again, steps that agents propose need no person any more, or what
-    /// is done is not committed any more.
+    /// is tried again, steps that agents propose need no person any more, what
+    /// is done is not committed any more, or what waits for a failed item does
+    /// not wait any more.
     #[must_use]
     pub fn is_looser_than(&self, other: &Self) -> bool {
         fn is_raised<T: PartialOrd>(now: Option<T>, before: Option<T>) -> bool {
@@ -229,6 +268,7 @@ impl Policy {
             || tries_more
             || (other.auto_commit && !self.auto_commit)
             || (self.approves_steps() && !other.approves_steps())
+            || (self.passes_failures() && self.on_dependency_failure != other.on_dependency_failure)
     }
 }
 

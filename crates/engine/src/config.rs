@@ -31,7 +31,7 @@ pub use self::agents::{
     Adapter, AgentTable, Family, Output, Permissions, Price, PricesTable, PromptBy, ReadTable,
     SuccessWhen, VerdictBy,
 };
-pub use self::workspace::{PORTS_A_LANE, WorkspaceConfig};
+pub use self::workspace::{LANES, PORTS_A_LANE, WorkspaceConfig};
 
 /// The settings of a project.
 #[derive(Clone, Debug, Default, Deserialize)]

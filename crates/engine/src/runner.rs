@@ -129,8 +129,9 @@ pub struct Job {
     /// The worktree in which it is worked on, where it has one of its own: the work
     /// tree of the session, as soon as this is carried out.
     pub worktree: Option<WorktreeOrder>,
-    /// How many items are worked on at once; more than one, each in a lane.
-    pub workers: NonZeroU32,
+    /// How many items are worked on at once, where a flag says it; more than one,
+    /// each in a lane.
+    pub workers: Option<NonZeroU32>,
 }
 
 enum Message {
@@ -241,10 +242,8 @@ fn open<'s, 'w>(
     if job.aim == Aim::Work && is_whole() {
         refuse_dirty(session, &row)?;
     }
-    let in_lanes = row.lanes.is_some() || (job.workers > NonZeroU32::MIN && job.aim == Aim::Work);
-    if in_lanes && row.target.is_none() {
-        lanes::refuse(session, &row)?;
-    }
+    let workers = lanes::count_workers(session, &job, &row, tell)?;
+    let in_lanes = row.lanes.is_some() || workers > NonZeroU32::MIN;
     let limits = row.policy.limits.overridden_by(&job.limits);
     let facts = Facts {
         holder: HolderKnown::Excluded,
@@ -292,7 +291,7 @@ fn open<'s, 'w>(
         model: job.model.clone(),
         wait: job.wait,
         once: job.once,
-        workers: NonZeroUsize::try_from(job.workers).unwrap_or(NonZeroUsize::MIN),
+        workers: NonZeroUsize::try_from(workers).unwrap_or(NonZeroUsize::MIN),
     };
     let lp = RunLoop::new(run, token, options, tables);
     let mut mirror = open_mirror(session, &row, lp.tables(), tell);

@@ -19,7 +19,7 @@ use piton_core::iteration_hook::IterationHook;
 
 use piton_core::journal::{GENESIS, Record, Stamp};
 use piton_core::plan::{Order, Plan, PlannedItem, RunPast};
-use piton_core::policy::{Limits, Policy, Retry};
+use piton_core::policy::{Limits, OnDependencyFailure, Policy, Retry};
 use piton_core::recover::{Recovery, Rule};
 use piton_core::run::Pause;
 use piton_core::standing::{Standings, state_of_run};
@@ -398,6 +398,12 @@ impl World {
                 .collect(),
             Need::Subtree(run, node) => below(run, node),
             Need::Tree(run) => self.tables.tree(*run).map(item).collect(),
+            Need::FailureTree(run) => {
+                let policy = self.tables.run(*run).map(|row| &row.policy);
+                let wanted = policy.is_some_and(|policy| policy.on_dependency_failure.is_some());
+                let items = self.tables.tree(*run).filter(|_| wanted);
+                items.map(item).collect()
+            }
             Need::Dependents(run, node) => {
                 let line: Vec<_> = std::iter::once(node.clone())
                     .chain(node.ancestors())
@@ -802,10 +808,26 @@ impl World {
         parent.is_none_or(|parent| self.is_free(parent))
             && !tables.is_behind(item.run, &item.place, item.turn, &item.depends_on)
             && item.depends_on.iter().all(|on| {
-                self.tables
-                    .item(item.run, on)
-                    .is_some_and(|on| on.state.is_finished())
+                let on = self.tables.item(item.run, on);
+                let goes_on = self.strategy() == Some(OnDependencyFailure::Continue);
+                on.is_some_and(|on| on.state.is_finished() || (goes_on && on.state.is_broken()))
             })
+            && !self.is_beside_failure(item)
+    }
+
+    fn strategy(&self) -> Option<OnDependencyFailure> {
+        let row = self.tables.run(self.run);
+        row.and_then(|row| row.policy.on_dependency_failure)
+    }
+
+    /// Whether the plan lets the list that the item stands in fail with one of it.
+    fn is_beside_failure(&self, item: &ItemRow) -> bool {
+        let above = item.node.parent();
+        let open = |row: &&ItemRow| row.node.parent() == above && !row.state.is_finished();
+        let beside: Vec<&ItemRow> = self.tables.tree(item.run).filter(open).collect();
+        self.strategy() == Some(OnDependencyFailure::FailPhase)
+            && beside.iter().any(|row| row.state.is_broken())
+            && beside.iter().any(|row| !row.depends_on.is_empty())
     }
 
     fn parent(&self, item: &ItemRow) -> Option<&ItemRow> {

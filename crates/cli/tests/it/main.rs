@@ -48,6 +48,7 @@ mod morning;
 mod next;
 mod nights;
 mod old_writers;
+mod parallel;
 mod people;
 mod plan_commands;
 mod plans;

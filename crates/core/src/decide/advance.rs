@@ -7,8 +7,9 @@ use super::story::{About, Story};
 use crate::decision::DecisionKind;
 use crate::event::Event;
 use crate::evidence::ClaimedBy;
-use crate::id::{Node, RunId};
+use crate::id::{Node, Place, RunId};
 use crate::item::{Evidence, ItemRow, ItemState, Stage};
+use crate::policy::OnDependencyFailure;
 use crate::run::{Pause, RunState};
 
 /// The work on `node` is done: what comes next for it.
@@ -214,19 +215,38 @@ fn waits_for(story: &Story<'_>, item: &ItemRow, node: &Node) -> bool {
     })
 }
 
+/// Whether what depends on this item has to wait for it.
+pub(super) fn holds_up(story: &Story<'_>, run: RunId, on: &Node) -> bool {
+    let policy = story.tables.run(run).map(|row| &row.policy);
+    let item = story.tables.item(run, on);
+    let pair = policy.zip(item);
+    pair.is_none_or(|(policy, item)| !policy.lets_pass(item.state))
+}
+
+/// Whether nothing is begun any more in the list of what lies right below a place:
+/// one of it failed, one waits for others, and the plan says that the list fails
+/// then.
+pub(super) fn is_failed_phase(story: &Story<'_>, run: RunId, above: &Place) -> bool {
+    let policy = story.tables.run(run).map(|row| &row.policy);
+    let strategy = policy.and_then(|policy| policy.on_dependency_failure);
+    if strategy != Some(OnDependencyFailure::FailPhase) {
+        return false;
+    }
+    let open = || story.tables.open_children(run, above);
+    open().any(|row| row.state.is_broken()) && open().any(|row| !row.depends_on.is_empty())
+}
+
 /// Whether something that is not finished must be before this may begin.
 pub(super) fn must_wait(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
-    let unfinished = |on| {
-        story
-            .tables
-            .item(run, on)
-            .is_none_or(|row| !row.state.is_finished())
-    };
+    let unfinished = |on| holds_up(story, run, on);
     let behind = |row: &ItemRow| {
         let tables = &story.tables;
         tables.is_behind(run, &row.place, row.turn, &row.depends_on)
     };
-    line(story, item).any(|row| row.depends_on.iter().any(unfinished) || behind(row))
+    line(story, item).any(|row| {
+        let waits = row.depends_on.iter().any(unfinished) || behind(row);
+        waits || is_failed_phase(story, run, &row.place.parent())
+    })
 }
 
 fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {

@@ -12,8 +12,65 @@ use crate::id::{Node, Place, RunId};
 use crate::item::{ItemRow, ItemState};
 use crate::order::{Ordered, giving_way};
 use crate::plan::{Order, Plan, PlannedItem, Turn};
+use crate::policy::OnDependencyFailure;
 use crate::run::{Pause, RunRow, RunState};
 use crate::standing::{Standing, Standings, state_of_run};
+
+/// Whether the plan says what becomes of what waits for an item that failed.
+pub(super) fn asks_for_failures(story: &Story<'_>, run: RunId) -> bool {
+    let row = story.tables.run(run);
+    row.is_some_and(|row| row.policy.on_dependency_failure.is_some())
+}
+
+/// Leaves out what waits for an item that has failed just now, with all that waits
+/// for it in turn, where the plan says so. What a person brings back later waits
+/// for the failed item as anything does.
+pub(super) fn leave_out_dependents(story: &mut Story<'_>, run: RunId) {
+    let row = story.tables.run(run);
+    if row.and_then(|row| row.policy.on_dependency_failure)
+        != Some(OnDependencyFailure::SkipDependents)
+    {
+        return;
+    }
+    let was_broken = |node: &Node| {
+        let row = story.rows.tables.item(run, node);
+        row.is_some_and(|row| row.state.is_broken())
+    };
+    let is_new = |row: &&ItemRow| row.state.is_broken() && !was_broken(&row.node);
+    let failed = story.tables.tree(run).filter(is_new);
+    // Each with the item that it lacks because of it.
+    let mut lacking: Vec<(Node, Node)> = Vec::new();
+    let mut lost: Vec<Node> = failed.map(|row| row.node.clone()).collect();
+    while let Some(lacked) = lost.pop() {
+        let waits = |row: &&ItemRow| {
+            let open = matches!(row.state, ItemState::Pending | ItemState::Ready);
+            open && row.depends_on.contains(&lacked)
+        };
+        for row in story.tables.tree(run).filter(waits) {
+            if !lacking.iter().any(|(known, _)| *known == row.node) {
+                lacking.push((row.node.clone(), lacked.clone()));
+                lost.push(row.node.clone());
+            }
+        }
+    }
+    for (node, lacked) in lacking.into_iter().rev() {
+        let Some(place) = story.tables.item(run, &node).map(|row| row.place.clone()) else {
+            continue;
+        };
+        let below = story.tables.subtree(run, &place);
+        let below: Vec<Node> = below.map(|row| row.node.clone()).collect();
+        let why = match story.tables.item(run, &lacked) {
+            Some(row) if row.state.is_broken() => format!("`{lacked}`, which it waits for, failed"),
+            Some(_) | None => format!("`{lacked}`, which it waits for, is left out"),
+        };
+        for node in below.into_iter().rev() {
+            let row = story.tables.item(run, &node);
+            if row.is_some_and(|row| !row.state.is_finished() && row.open_children == 0) {
+                advance::leave_out(story, run, &node, Some(&why));
+            }
+        }
+    }
+}
 
 /// Looks at each item that has not begun: it is ready where nothing has to be
 /// finished before it, and pending elsewhere. For decisions that see all items.
@@ -32,17 +89,17 @@ fn unsettled(story: &Story<'_>, run: RunId) -> Vec<(Node, ItemState)> {
     let in_turn = tables
         .run(run)
         .is_some_and(|row| row.order == Order::InTurn);
-    let is_open = |on: &Node| {
-        tables
-            .item(run, on)
-            .is_none_or(|row| !row.state.is_finished())
-    };
+    let is_open = |on: &Node| advance::holds_up(story, run, on);
+    let mut failed: HashMap<Place, bool> = HashMap::new();
     let mut open: HashMap<Place, Vec<(Place, Turn)>> = HashMap::new();
     let mut waits: HashMap<Place, bool> = HashMap::new();
     let mut found = Vec::new();
     for row in tables.tree(run) {
         let above = row.place.parent();
         let mut must_wait = waits.get(&above) == Some(&true) || row.depends_on.iter().any(is_open);
+        must_wait |= *failed
+            .entry(above.clone())
+            .or_insert_with_key(|above| advance::is_failed_phase(story, run, above));
         if !must_wait && in_turn && row.depends_on.is_empty() {
             let siblings = open.entry(above).or_insert_with_key(|above| {
                 let open = tables.open_children(run, above);

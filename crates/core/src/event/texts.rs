@@ -367,6 +367,8 @@ fn rules(policy: &mut Policy, each: Each<'_>) {
         auto_commit: _,
         iteration_hooks,
         proposals: _,
+        concurrency_max: _,
+        on_dependency_failure: _,
     } = policy;
     for IterationHook { id: _, prompt } in iteration_hooks {
         each(Text::Free(prompt));

@@ -73,7 +73,9 @@ impl RunLoop {
         let is_merged = |on: &Node| {
             let of = unit_of(on);
             let row = self.tables.item(self.run, &of);
-            of == unit || row.is_none_or(|row| row.state.is_finished())
+            let policy = self.run().map(|row| &row.policy);
+            let passes = |row: &ItemRow| policy.is_none_or(|policy| policy.lets_pass(row.state));
+            of == unit || row.is_none_or(passes)
         };
         let above = item.node.ancestors();
         let above = above.filter_map(|node| self.tables.item(self.run, &node));

@@ -1,9 +1,11 @@
 //! What waits for what: a pending item is ready when all that it waits for is
 //! finished, and not before.
 
+use piton_core::attempt::{Outcome, Report};
+use piton_core::policy::{OnDependencyFailure, Policy};
 use piton_core::{Command, ItemState, Refusal, RunState};
 
-use crate::world::{World, node, plan, retry_item};
+use crate::world::{World, node, plan, retry_item, tried_once};
 
 #[test]
 fn an_item_is_ready_when_all_that_it_waits_for_is_finished_and_not_before() {
@@ -172,4 +174,106 @@ fn what_only_waits_is_not_tried_again() {
             ..
         }
     ));
+}
+
+/// `b` waits for `a`, `c` for `b`; `d` stands beside them, and waits for nothing.
+const GRAPH: &str =
+    "p\n  a parallel\n  b parallel after=p/a\n    x\n  c parallel after=p/b\n  d parallel\nq";
+
+/// What is made of `a` of such a phase under a strategy.
+fn with_strategy(strategy: Option<OnDependencyFailure>, ending: &str) -> World {
+    let policy = Policy {
+        on_dependency_failure: strategy,
+        ..tried_once()
+    };
+    let mut world = World::with_policy(GRAPH, policy);
+    let token = world.start();
+    match ending {
+        "failed" => world.fail(token, "p/a"),
+        "blocked" => world.work(token, "p/a", Report::bare(Outcome::Blocked)),
+        "skipped" => world.skip("p/a"),
+        _ => panic!("`a` does not end like this: {ending}"),
+    }
+    world.check();
+    world
+}
+
+#[test]
+fn a_plan_says_what_becomes_of_what_waits_for_one_that_ended_badly() {
+    use OnDependencyFailure::{Continue, FailPhase, SkipDependents};
+    // Of `p`, `b`, `b/x`, `c`, `d` and `q`, under a strategy, as `a` ends.
+    let waits = [
+        "failed", "pending", "pending", "pending", "ready", "pending",
+    ];
+    let skips = [
+        "failed", "skipped", "skipped", "skipped", "ready", "pending",
+    ];
+    let stops = [
+        "failed", "pending", "pending", "pending", "pending", "pending",
+    ];
+    let goes_on = ["failed", "ready", "ready", "pending", "ready", "pending"];
+    let released = ["working", "ready", "ready", "pending", "ready", "pending"];
+    for (strategy, when_broken) in [
+        (None, waits),
+        (Some(SkipDependents), skips),
+        (Some(FailPhase), stops),
+        (Some(Continue), goes_on),
+    ] {
+        for ending in ["failed", "blocked", "skipped"] {
+            let world = with_strategy(strategy, ending);
+            let mut expected = match ending {
+                "skipped" => released,
+                _ => when_broken,
+            };
+            if ending == "blocked" {
+                expected[0] = "blocked";
+            }
+            if ending == "skipped" {
+                // Nothing in it was begun.
+                expected[0] = "ready";
+            }
+            let states = world.states(&["p", "p/b", "p/b/x", "p/c", "p/d", "q"]);
+            assert_eq!(states, expected, "{strategy:?}: {ending}");
+            let asked = world.tables.open_decisions(world.run).count();
+            assert_eq!(
+                asked,
+                usize::from(ending != "skipped"),
+                "{strategy:?}: {ending}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_left_out_behind_a_failure_says_so() {
+    let world = with_strategy(Some(OnDependencyFailure::SkipDependents), "failed");
+    let why = |of: &str| world.item(of).summary.clone();
+    assert_eq!(
+        why("p/b/x").as_deref(),
+        Some("`p/a`, which it waits for, failed")
+    );
+    assert_eq!(
+        why("p/c").as_deref(),
+        Some("`p/b`, which it waits for, is left out")
+    );
+}
+
+#[test]
+fn what_a_person_brings_back_waits_for_the_failed_item_as_anything_does() {
+    let mut world = with_strategy(Some(OnDependencyFailure::SkipDependents), "failed");
+    world.retry("p/b");
+    assert_eq!(world.item("p/b").state, ItemState::Pending);
+    world.retry("p/a");
+    assert_eq!(world.states(&["p/a", "p/b"]), ["ready", "pending"]);
+}
+
+#[test]
+fn a_phase_that_failed_goes_on_when_what_failed_is_done_again() {
+    let mut world = with_strategy(Some(OnDependencyFailure::FailPhase), "failed");
+    assert_eq!(world.state(), RunState::Blocked);
+    world.retry("p/a");
+    assert_eq!(
+        world.states(&["p/a", "p/b", "p/d"]),
+        ["ready", "pending", "ready"]
+    );
 }

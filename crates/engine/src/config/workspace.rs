@@ -1,10 +1,14 @@
 //! What a project says of its lanes.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use piton_core::amount::parse_duration;
 use serde::Deserialize;
+
+/// So many lanes are at work where a plan leaves it to a project that does not say.
+pub const LANES: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
 
 /// Each lane has so many ports of its own.
 pub const PORTS_A_LANE: u32 = 10;
@@ -16,8 +20,9 @@ const PORTS: std::ops::RangeInclusive<u16> = 1_024..=60_000;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WorkspaceConfig {
-    /// How many lanes are at work where nothing else says so.
-    pub lanes: u32,
+    /// How many lanes are at work where a plan has parallel items or leaves it
+    /// to the project.
+    pub lanes: Option<NonZeroU32>,
     /// The folder that the lanes lie in, seen from the project; in `.piton` by
     /// itself.
     pub root: Option<PathBuf>,
@@ -34,7 +39,7 @@ pub struct WorkspaceConfig {
 impl Default for WorkspaceConfig {
     fn default() -> Self {
         Self {
-            lanes: 2,
+            lanes: None,
             root: None,
             setup: None,
             setup_timeout: "10m".to_owned(),
@@ -51,9 +56,6 @@ impl WorkspaceConfig {
     ///
     /// A value that cannot be.
     pub fn check(&self) -> Result<(), String> {
-        if self.lanes == 0 {
-            return Err("workspace.lanes: there is one lane at least".to_owned());
-        }
         parse_duration(&self.setup_timeout)
             .map_err(|error| format!("workspace.setup-timeout: {error}"))?;
         match self.ports {
@@ -93,7 +95,6 @@ mod tests {
     fn what_cannot_be_is_named_by_its_key() {
         check("", None);
         check("lanes = 8\nsetup-timeout = \"90s\"\nports = 4000", None);
-        check("lanes = 0", Some("workspace.lanes: "));
         check(
             "setup-timeout = \"soon\"",
             Some("workspace.setup-timeout: "),

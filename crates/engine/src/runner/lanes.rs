@@ -4,6 +4,7 @@
 //! its time. What follows from it is decided by `piton_core::run_loop`.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use piton_formats::plan_file::PlanFile;
 
 use super::site::Site;
 use super::work::CallEnd;
-use super::{Job, Runner, commit_mark, facts, known, own_files};
+use super::{Aim, Job, Runner, commit_mark, facts, known, own_files};
+use crate::config::LANES;
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By, RefMove, RefStep, WorktreeState};
@@ -77,10 +79,63 @@ impl RunLanes {
 /// The first git that makes a merge in its objects alone.
 const GIT_MIN: (u32, u32) = (2, 38);
 
+/// How many items of a run are worked on at once. What a flag asks for and cannot
+/// be is refused; where only the plan or the project wishes for it, it is said why
+/// one item comes after another.
+pub(super) fn count_workers(
+    session: &Session<'_>,
+    job: &Job,
+    row: &RunRow,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<NonZeroU32, Failure> {
+    if job.aim != Aim::Work {
+        return Ok(NonZeroU32::MIN);
+    }
+    let wished = wished(session, job, row)?;
+    let workers = job.workers.or(wished).unwrap_or(NonZeroU32::MIN);
+    if workers == NonZeroU32::MIN || row.lanes.is_some() {
+        return Ok(workers);
+    }
+    match refuse(session, job, row) {
+        Ok(()) => Ok(workers),
+        Err(failure) if job.workers.is_some() => Err(failure),
+        Err(failure) => {
+            tell(Notice::Warning(&format!(
+                "one item after another, where {workers} could be worked on at once: {}",
+                failure
+            )));
+            Ok(NonZeroU32::MIN)
+        }
+    }
+}
+
+/// How many workers the plan wants, or the project for its parallel items.
+fn wished(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<Option<NonZeroU32>, Failure> {
+    let of_project = job.config.workspace.lanes;
+    if let Some(max) = row.policy.concurrency_max {
+        let of_plan = NonZeroU32::new(max);
+        return Ok(of_plan.or(of_project).or(Some(LANES)));
+    }
+    let rows = session.load(&[Need::Tree(row.id)])?;
+    let has_parallel = rows.tables.tree(row.id).any(|item| item.turn.parallel);
+    Ok(of_project.filter(|_| has_parallel))
+}
+
 /// Refuses lanes where they cannot be: they begin at the commit that is checked out.
-pub(super) fn refuse(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure> {
     let project = &session.project;
     let in_turn = "or work on one item after another with `--workers 1`";
+    let has_path = row
+        .target
+        .as_ref()
+        .is_some_and(|target| target.path.is_some());
+    if job.worktree.is_some() || has_path {
+        return Err(Failure::new(
+            "plan.unsupported",
+            "several workers need a git worktree each, and this plan is worked on in one of its own",
+        )
+        .hint("work on one item after another with `--workers 1`"));
+    }
     if !project.in_git {
         return Err(Failure::new(
             "git.missing",

@@ -1,7 +1,6 @@
 //! What a dead runner left: agents that still work, files that nobody needs.
 
 use std::fs;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -264,6 +263,6 @@ fn settling_job(run: RunId, config: &Config, attempt: Option<&AttemptRow>) -> Re
         wait: false,
         once: false,
         worktree: None,
-        workers: NonZeroU32::MIN,
+        workers: None,
     })
 }

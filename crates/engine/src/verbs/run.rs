@@ -294,7 +294,7 @@ fn work(
         wait: request.wait,
         once: request.once,
         worktree,
-        workers: request.workers.unwrap_or(NonZeroU32::MIN),
+        workers: request.workers,
     };
     let row = runner::work(&session, job, tell)?;
     drop(lock);

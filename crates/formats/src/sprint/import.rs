@@ -9,7 +9,7 @@ use piton_core::attempt::HumanNeeded;
 use piton_core::classify::Category;
 use piton_core::iteration_hook::IterationHook;
 use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
-use piton_core::policy::{self, Policy, Retry};
+use piton_core::policy::{self, OnDependencyFailure, Policy, Retry};
 use piton_core::request::{Position, Proposals};
 use piton_core::run::Pause;
 use piton_core::{ItemState, Node, Place, RunId};
@@ -346,6 +346,29 @@ pub(super) fn policy(progress: &Progress) -> Policy {
         auto_commit: get("auto-commit").and_then(TreeNode::as_bool) == Some(true),
         iteration_hooks: iteration_hooks(progress),
         proposals: proposals(progress.orchestration.as_ref()),
+        concurrency_max: parallel(progress, "maxConcurrency")
+            .and_then(TreeNode::as_u64)
+            .map(small),
+        on_dependency_failure: parallel(progress, "onDependencyFailure")
+            .and_then(TreeNode::as_str)
+            .and_then(strategy),
+    }
+}
+
+/// What `parallel-execution` says, where it is on.
+fn parallel<'a>(progress: &'a Progress, key: &str) -> Option<&'a TreeNode> {
+    let config = progress.parallel_execution.as_ref();
+    config
+        .filter(|_| is_parallel(progress))
+        .and_then(|config| config.get(key))
+}
+
+fn strategy(word: &str) -> Option<OnDependencyFailure> {
+    match word {
+        "skip-dependents" => Some(OnDependencyFailure::SkipDependents),
+        "fail-phase" => Some(OnDependencyFailure::FailPhase),
+        "continue" => Some(OnDependencyFailure::Continue),
+        _ => None,
     }
 }
 

@@ -54,6 +54,12 @@ impl Picked<'_> {
                 all.tree(*run)
                     .map(|item| Key::Item(*run, item.node.clone())),
             ),
+            Need::FailureTree(run) => {
+                let policy = all.run(*run).map(|row| &row.policy);
+                if policy.is_some_and(|policy| policy.on_dependency_failure.is_some()) {
+                    self.need(&Need::Tree(*run));
+                }
+            }
             Need::Dependents(run, node) => self.dependents(*run, node),
             Need::Successors(run, node) => self.successors(*run, node),
             Need::Standings(run) => {

@@ -95,6 +95,7 @@ impl Loader<'_> {
             Need::Tree(run) => {
                 self.rows("items", "SELECT body FROM items WHERE run = ?1", [id(run)])
             }
+            Need::FailureTree(run) => self.failure_tree(*run),
             Need::Dependents(run, node) => self.dependents(*run, node),
             Need::Successors(run, node) => self.successors(*run, node),
             Need::Standings(run) => self.standings(*run),
@@ -294,6 +295,15 @@ impl Loader<'_> {
                 "SELECT body FROM items WHERE run = ?1 AND place >= ?2",
                 params![id(&run), from],
             ),
+        }
+    }
+
+    fn failure_tree(&mut self, run: RunId) -> Result<()> {
+        self.need(&Need::Run(run))?;
+        let policy = self.tables.run(run).map(|row| &row.policy);
+        match policy.and_then(|policy| policy.on_dependency_failure) {
+            Some(_) => self.need(&Need::Tree(run)),
+            None => Ok(()),
         }
     }
 
