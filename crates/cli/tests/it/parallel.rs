@@ -92,7 +92,10 @@ const NO_LANES: &[(&str, &str)] = &[
         "echo changed >other",
         "these have changes that are in none: other",
     ),
-    ("rm -rf .git", "the project is in no git repository"),
+    (
+        "git checkout -q --orphan other",
+        "the repository has none yet",
+    ),
 ];
 
 #[test]
@@ -132,9 +135,16 @@ fn a_sprint_with_a_worktree_of_its_own_has_one_worker() {
     let scratch = project(settings, TWO, "echo made >$PITON_ITEM.txt");
     let refused = scratch.run(&["--workers", "2"]);
     assert_eq!(refused.exit, 1, "{}", refused.err);
-    assert!(refused.err.contains("`--workers 1`"), "{}", refused.err);
-    let said = scratch.run(&["--workers", "1"]);
+    assert!(refused.err.contains("--workers 1`"), "{}", refused.err);
+    assert_eq!(
+        refused.err.matches("--workers").count(),
+        1,
+        "{}",
+        refused.err
+    );
+    let said = scratch.run(&[]);
     fine(&said);
+    assert!(said.err.contains("one item after another"), "{}", said.err);
     assert_eq!(targets(&scratch), "");
 }
 

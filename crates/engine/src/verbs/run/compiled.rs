@@ -1,6 +1,8 @@
 //! A plan that is compiled from the definition of a sprint, or taken over from
 //! the progress that lies beside it.
 
+use std::num::NonZeroU32;
+
 use piton_core::RunId;
 use piton_core::plan::Plan;
 use piton_formats::sprint::{Progress, done_in_turn, import};
@@ -37,8 +39,13 @@ pub(super) fn plan(
             None => (compile(world, request, sprint, tell)?, None),
         }
     };
-    warn_sequential(&progress, tell);
     let mut plan = import(&progress, run, &progress.sprint_id, source);
+    let has_flag = request
+        .workers
+        .is_some_and(|workers| workers > NonZeroU32::MIN);
+    if !has_flag && plan.policy.concurrency_max.is_none() {
+        warn_sequential(&progress, tell);
+    }
     plan.policy = plan.policy.without(&request.ignore);
     Ok((plan, taken_over))
 }

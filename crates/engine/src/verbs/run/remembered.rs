@@ -32,6 +32,7 @@ impl Remembered {
         match flag.split(' ').next().unwrap_or_default() {
             "--agent" => given.agent = None,
             "--verdict" => given.verdict = None,
+            "--workers" => given.workers = None,
             _ => {}
         }
         format!("{} {flag}", typed_of_request(&self.request, &given))
