@@ -29,8 +29,8 @@ pub enum Need {
     Subtree(RunId, Node),
     /// All items of a run.
     Tree(RunId),
-    /// All items of a run whose plan says what becomes of what waits for an item
-    /// that failed: that may be any of them.
+    /// A run, and all its items where its plan says what becomes of what waits for
+    /// an item that failed: that may be any of them.
     FailureTree(RunId),
     /// The items that depend on this one or on one above it, each with what
     /// lies below it and with everything that it depends on.

@@ -101,8 +101,7 @@ pub(super) fn count_workers(
         Err(failure) if job.workers.is_some() => Err(failure),
         Err(failure) => {
             tell(Notice::Warning(&format!(
-                "one item after another, where {workers} could be worked on at once: {}",
-                failure
+                "one item after another, where {workers} could be worked on at once: {failure}"
             )));
             Ok(NonZeroU32::MIN)
         }

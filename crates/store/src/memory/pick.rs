@@ -55,6 +55,7 @@ impl Picked<'_> {
                     .map(|item| Key::Item(*run, item.node.clone())),
             ),
             Need::FailureTree(run) => {
+                self.key(&Key::Run(*run));
                 let policy = all.run(*run).map(|row| &row.policy);
                 if policy.is_some_and(|policy| policy.on_dependency_failure.is_some()) {
                     self.need(&Need::Tree(*run));

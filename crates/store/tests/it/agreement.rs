@@ -60,6 +60,7 @@ impl Pair {
         };
         let mut plan = plan(run, "auth", NODES);
         plan.policy = Policy {
+            on_dependency_failure: Some(piton_core::policy::OnDependencyFailure::FailPhase),
             retry: Retry {
                 categories: vec![Category::Network, Category::Validation],
                 ..Retry::default()
@@ -133,6 +134,7 @@ impl Pair {
         let run = self.run;
         for need in [
             Need::OpenAttempts(Some(run)),
+            Need::FailureTree(run),
             Need::OpenDecisions(Some(run)),
             Need::OpenDecisions(None),
             Need::OpenDecisions(Some(RunId(Uuid::from_u128(404)))),
