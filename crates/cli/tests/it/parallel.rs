@@ -131,7 +131,7 @@ fn a_wish_that_cannot_be_met_is_a_warning_and_one_flag_is_refused() {
 
 #[test]
 fn a_sprint_with_a_worktree_of_its_own_has_one_worker() {
-    let settings = "worktree: {enabled: true, branch: own}\nparallel-execution: {enabled: true, maxConcurrency: 2}\n";
+    let settings = "worktree: {enabled: true, branch: own, path: trees/demo}\nparallel-execution: {enabled: true, maxConcurrency: 2}\n";
     let scratch = project(settings, TWO, "echo made >$PITON_ITEM.txt");
     let refused = scratch.run(&["--workers", "2"]);
     assert_eq!(refused.exit, 1, "{}", refused.err);

@@ -80,7 +80,7 @@ fn the_example_of_a_list_runs_to_its_end_twice_in_a_row() {
 #[test]
 fn the_example_of_lanes_runs_to_its_end_twice_in_a_row() {
     for out in example("lanes", "goes back to an agent: its work conflicts") {
-        for merged in ["home", "about", "contact", "check"] {
+        for merged in ["home", "about", "contact", "test"] {
             let merge = format!("2026-01-15_site: merge {merged}");
             assert!(out.contains(&merge), "{merge}: {out}");
         }

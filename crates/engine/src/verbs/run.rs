@@ -438,9 +438,7 @@ fn at_rest(
         // Its runner may have died before it came to that.
         if let Some(session) = Session::write(world, &project.root)? {
             worktree::clean_up(&session, Occasion::EndOfRun, tell);
-            if row.landing.is_some() {
-                land_at_end(&session, row, tell);
-            }
+            land_at_end(&session, row, tell);
         }
         let row = row.clone();
         let account = None;
