@@ -11,7 +11,6 @@ mod record;
 mod sessions;
 
 use std::ffi::OsString;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -297,8 +296,8 @@ pub(crate) struct RunArgs {
     pub(crate) model: Option<String>,
     /// Work on so many items at once, each in a lane: a git worktree of its own. What is done is
     /// merged on the branch piton/RUN, and `piton land` brings it to yours
-    #[arg(long, value_name = "N")]
-    pub(crate) workers: Option<NonZeroU32>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) workers: Option<u32>,
     /// Start at most so many agents
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_iterations: Option<u32>,

@@ -11,6 +11,7 @@ mod record;
 mod show;
 
 use std::fmt::Display;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
@@ -203,7 +204,7 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
         workflows: args.workflows,
         verdict: args.verdict.map(VerdictBy::from),
         model: args.model,
-        workers: args.workers,
+        workers: args.workers.and_then(NonZeroU32::new),
         limits: Limits {
             iterations_max: args.max_iterations,
             tasks_max: None,

@@ -25,24 +25,15 @@ pub(super) fn target_run(
         let rests = lanes.is_some_and(|lanes| lanes.queue.is_empty() && lanes.merging.is_none());
         let is_same = known.branch == target.branch && known.path == target.path;
         let is_ahead = ![&known.base, &known.tip].contains(&&target.base);
-        if is_same && !(rests && is_ahead) {
-            return Ok(());
-        }
-        if is_same {
-            story.tell(Event::RunTargeted {
-                run,
-                branch: target.branch.clone(),
-                base: target.base.clone(),
-                onto: target.onto.clone(),
-                path: target.path.clone(),
-                was_there: target.was_there,
+        if !is_same {
+            return Err(Refusal::Targeted {
+                name: row.name.clone(),
+                branch: known.branch.clone(),
             });
+        }
+        if !(rests && is_ahead) {
             return Ok(());
         }
-        return Err(Refusal::Targeted {
-            name: row.name.clone(),
-            branch: known.branch.clone(),
-        });
     }
     story.tell(Event::RunTargeted {
         run,
