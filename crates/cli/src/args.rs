@@ -298,6 +298,10 @@ pub(crate) struct RunArgs {
     /// merged on the branch piton/RUN, and `piton land` brings it to yours
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) workers: Option<u32>,
+    /// Work beside the runner that holds the run, with lanes of this process; what it may
+    /// use is what that one was started with
+    #[arg(long, conflicts_with_all = ["max_iterations", "stop_on_failure", "time_box", "budget_usd", "budget_tokens", "wait", "once", "dry_run", "recompile", "from", "same_tree", "ignore"])]
+    pub(crate) join: bool,
     /// Start at most so many agents
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_iterations: Option<u32>,

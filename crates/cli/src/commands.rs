@@ -221,6 +221,7 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
         from: args.from,
         ignore: args.ignore,
         same_tree: args.same_tree,
+        join: args.join,
     };
     let answer = run::run(world, &request, &mut |notice| {
         notify(world, &notice, output)

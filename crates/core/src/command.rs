@@ -147,6 +147,31 @@ pub enum Command {
         /// The runner's token.
         token: u64,
     },
+    /// Work on a run beside the runner that holds it.
+    JoinRun {
+        /// The run.
+        run: RunId,
+        /// The runner that joins, in words.
+        owner: String,
+        /// The name of the lock that it holds while it lives.
+        lock: String,
+    },
+    /// Hold a run that was joined, since the runner that held it is gone.
+    LeadRun {
+        /// The run.
+        run: RunId,
+        /// The token of the runner that joined.
+        token: u64,
+    },
+    /// Note that a runner that joined is gone.
+    LoseRunner {
+        /// The run.
+        run: RunId,
+        /// The token of a runner that is there.
+        token: u64,
+        /// The token of the one that is gone.
+        lost: u64,
+    },
     /// Note that the runner reached a pause.
     PauseRun {
         /// The run.
@@ -637,6 +662,9 @@ impl Command {
             | Self::LandRun { .. }
             | Self::EndLanding { .. }
             | Self::ContinueRun { .. }
+            | Self::JoinRun { .. }
+            | Self::LeadRun { .. }
+            | Self::LoseRunner { .. }
             | Self::PauseRun { .. }
             | Self::InterruptRun { .. }
             | Self::AskPause { .. }
@@ -681,6 +709,9 @@ impl Command {
             | Self::LandRun { run, .. }
             | Self::EndLanding { run, .. }
             | Self::ContinueRun { run, .. }
+            | Self::JoinRun { run, .. }
+            | Self::LeadRun { run, .. }
+            | Self::LoseRunner { run, .. }
             | Self::ReleaseRun { run, .. }
             | Self::PauseRun { run, .. }
             | Self::InterruptRun { run, .. }

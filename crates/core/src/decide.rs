@@ -8,6 +8,7 @@ mod advance;
 mod agent_edits;
 mod claims;
 mod editing;
+mod joining;
 mod lanes;
 mod merges;
 mod merging;
@@ -133,6 +134,11 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         Command::EndLanding { run, landing } => lanes::end_landing(it, *run, landing)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
+        Command::JoinRun { run, owner, lock } => joining::join_run(it, *run, owner, lock)?,
+        Command::LeadRun { run, token } => joining::lead_run(it, (*run, *token))?,
+        Command::LoseRunner { run, token, lost } => {
+            joining::lose_runner(it, (*run, *token), *lost)?;
+        }
         Command::PauseRun { run, token, pause } => runner::pause_run(it, *run, *token, pause)?,
         Command::InterruptRun { run, token, reason } => {
             runner::interrupt_run(it, *run, *token, reason)?

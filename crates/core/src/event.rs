@@ -65,6 +65,9 @@ pub enum Event {
         owner: String,
         /// Its fencing token.
         token: u64,
+        /// The name of its lock, where it works beside the runner that holds the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        joins: Option<String>,
     },
     /// A runner is known to have gone without giving its run back.
     LeaseLost {

@@ -111,6 +111,11 @@ pub fn unit_of(node: &Node) -> Node {
     unit.unwrap_or_else(|| node.clone())
 }
 
+/// So many tasks are done, or will be with what has begun.
+pub(crate) fn begun(tasks: u32, more: usize) -> u32 {
+    tasks.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,7 @@
 //! Which rows a command wants to see, and the rows as they are handed over.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::attempt::{Report, ToldAttempt};
@@ -73,8 +75,8 @@ pub enum Need {
     },
     /// All blocked tasks that nothing has completed since.
     Blockers,
-    /// When the lease on a run runs out.
-    LeaseExpiry(RunId),
+    /// When the leases on a run run out.
+    Leases(RunId),
     /// A name, and the row that it names.
     Name(Space, String),
     /// The names that begin with this text, without the rows that they name.
@@ -122,8 +124,8 @@ pub struct Rows {
     pub now: Timestamp,
     /// The number that the next decision will have.
     pub next_decision: u64,
-    /// When the lease on the run runs out; none when nothing is known of it.
-    pub lease_expires: Option<Timestamp>,
+    /// When the leases on the run run out, by their tokens.
+    pub leases: BTreeMap<u64, Timestamp>,
     /// The numbers that the next memories of each kind will have.
     pub free_numbers: [FreeNumbers; crate::memory::KINDS],
     /// Where names begin.
@@ -173,6 +175,9 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         | Command::EndLanding { .. }
         | Command::ContinueRun { .. }
         | Command::ReleaseRun { .. }
+        | Command::JoinRun { .. }
+        | Command::LeadRun { .. }
+        | Command::LoseRunner { .. }
         | Command::PauseRun { .. }
         | Command::InterruptRun { .. }
         | Command::AskPause { .. }
@@ -223,17 +228,21 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::StartRun { run, .. } => {
             rows.push(Need::EntryNames);
-            rows.push(Need::LeaseExpiry(*run));
+            rows.push(Need::Leases(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::Standings(*run));
             rows.push(Need::FreeNumbers);
         }
         Command::ReleaseRun { .. } => rows.push(Need::EntryNames),
+        Command::LeadRun { run, .. } | Command::LoseRunner { run, .. } => {
+            rows.push(Need::Leases(*run));
+        }
         Command::ContinueRun { run, .. } => {
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::Standings(*run));
         }
-        Command::PauseRun { .. }
+        Command::JoinRun { .. }
+        | Command::PauseRun { .. }
         | Command::InterruptRun { .. }
         | Command::TargetRun { .. }
         | Command::EnterLanes { .. }
@@ -248,10 +257,10 @@ pub fn needs(command: &Command) -> Needs {
             logging(&mut rows, *run, node);
         }
         Command::TakeRun { run, .. } | Command::AskPause { run } | Command::AskStop { run } => {
-            rows.push(Need::LeaseExpiry(*run));
+            rows.push(Need::Leases(*run));
         }
         Command::ResumeRun { run } => {
-            rows.push(Need::LeaseExpiry(*run));
+            rows.push(Need::Leases(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::Standings(*run));
         }
@@ -533,5 +542,5 @@ fn changing(rows: &mut Vec<Need>, run: RunId) {
     rows.push(Need::Standings(run));
     rows.push(Need::NextDecision);
     rows.push(Need::OpenDecisions(Some(run)));
-    rows.push(Need::LeaseExpiry(run));
+    rows.push(Need::Leases(run));
 }

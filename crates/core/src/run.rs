@@ -125,6 +125,16 @@ pub struct Holder {
     pub since: Timestamp,
 }
 
+/// Who works on a run beside the runner that holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Joined {
+    /// Who, and since when.
+    #[serde(flatten)]
+    pub holder: Holder,
+    /// The name of the lock that it holds while it lives.
+    pub lock: String,
+}
+
 /// What the read tables know of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRow {
@@ -189,6 +199,9 @@ pub struct RunRow {
     /// Who holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
+    /// Who works on it beside that one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<Joined>,
     /// The largest fencing token ever given out for it.
     pub fence: u64,
     /// Roots of its tree that are not finished.
@@ -224,4 +237,14 @@ pub struct RunRow {
     /// What landed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landed: Option<Box<Landing>>,
+}
+
+impl RunRow {
+    /// Whether the runner with this token works on it, as far as the journal knows.
+    #[must_use]
+    pub fn has_runner(&self, token: u64) -> bool {
+        let joined = self.joined.iter().map(|joined| &joined.holder);
+        let mut runners = self.holder.iter().chain(joined);
+        runners.any(|runner| runner.token == token)
+    }
 }

@@ -37,12 +37,12 @@ use crate::evidence::{Baseline, BaselineResult};
 use crate::id::{AttemptId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::journal::Recorded;
-use crate::lane::unit_of;
+use crate::lane::{begun, unit_of};
 use crate::merge::{MergeState, MergeStep};
 use crate::name::Space;
 use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
-use crate::run::{Pause, Request, RunRow, RunState};
+use crate::run::{Asked, Pause, Request, RunRow, RunState};
 use crate::tables::Tables;
 use crate::trouble::Trouble;
 use crate::usage::Usage;
@@ -419,13 +419,13 @@ fn role_at(stage: Stage) -> Role {
     }
 }
 
-/// So many tasks are done, or will be with what has begun.
-fn begun(tasks: u32, more: usize) -> u32 {
-    tasks.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
-}
-
 fn is_left_open(item: &ItemRow) -> bool {
     item.committing.is_some() || item.gate_runs.as_ref().is_some_and(|runs| runs.open)
+}
+
+fn left_open(tables: &Tables, run: RunId) -> Vec<Node> {
+    let left = tables.tree(run).filter(|item| is_left_open(item));
+    left.map(|item| item.node.clone()).collect()
 }
 
 /// After so many refusals in a row the loop gives up rather than spin.
@@ -436,11 +436,7 @@ impl RunLoop {
     /// Its first effect is [`Effect::Look`].
     #[must_use]
     pub fn new(run: RunId, token: u64, options: Options, tables: Tables) -> Self {
-        let left_open = tables
-            .tree(run)
-            .filter(|item| is_left_open(item))
-            .map(|item| item.node.clone())
-            .collect();
+        let left_open = left_open(&tables, run);
         let claimed = tables.tree(run).filter_map(claim_of).collect();
         let over = tables.tree(run).filter(|item| is_claimed_by_one_over(item));
         let to_check = over.map(|item| item.node.clone()).collect();
@@ -505,6 +501,9 @@ impl RunLoop {
                 pause_file,
                 attempt,
             } => {
+                if !events.is_empty() {
+                    self.refusals = 0;
+                }
                 self.absorb(&events);
                 match self.next_end() {
                     Some(effects) => effects,
@@ -585,6 +584,10 @@ impl RunLoop {
                 continue;
             }
             self.tables.fold(&recorded.event, &recorded.record.stamp);
+            // Another runner is gone: what it left may be for this one to settle.
+            if let Event::LeaseLost { .. } | Event::LeaseReleased { .. } = &recorded.event {
+                self.left_open = left_open(&self.tables, self.run);
+            }
             if let Event::AttemptEnded { attempt, .. } = &recorded.event {
                 self.tables.take(&Key::Attempt(*attempt));
             }
@@ -764,6 +767,9 @@ impl RunLoop {
         if row.state != RunState::Running {
             return self.at_rest(row);
         }
+        if !self.leads() {
+            return self.next_step_beside(row, now, pause_file, attempt);
+        }
         // The run goes on, so nobody misses the agent that was not there.
         self.cannot_start = None;
         if let Some(effects) = self.asked(row, pause_file) {
@@ -773,7 +779,10 @@ impl RunLoop {
             return effects;
         }
         if let Some(limit) = self.limit_reached(row, now) {
-            return self.pause(Pause::Limit { limit });
+            return match self.others_have_lanes() {
+                true => self.wait_for_others(),
+                false => self.pause(Pause::Limit { limit }),
+            };
         }
         self.start_next(row, now, attempt)
     }
@@ -785,9 +794,34 @@ impl RunLoop {
         match self.next_item(now).cloned() {
             Some(item) => self.work_on(&item, row, now, attempt),
             None if !self.under_way.is_empty() => self.wait_for_end(),
+            None if !self.leads() || self.others_have_lanes() => self.wait_for_others(),
             // Whatever is left can only be done by somebody else.
             None => self.interrupt("nothing is left that can be started".to_owned()),
         }
+    }
+
+    /// What comes next for a runner that joined another one: what is to become of
+    /// the whole run is decided by that one.
+    fn next_step_beside(
+        &mut self,
+        row: &RunRow,
+        now: Timestamp,
+        pause_file: bool,
+        attempt: AttemptId,
+    ) -> Vec<Effect> {
+        let is_over = self.stopping.is_some() || row.asked.is_some() || pause_file;
+        if let Some(ending) = self.fault.take().or_else(|| self.cannot_start.take()) {
+            return self.finish(ending);
+        }
+        match is_over || self.limit_reached(row, now).is_some() {
+            true => self.finish(Ending::State),
+            false => self.start_next(row, now, attempt),
+        }
+    }
+
+    fn wait_for_others(&mut self) -> Vec<Effect> {
+        self.doing = Doing::Waiting;
+        Vec::new()
     }
 
     fn wait_for_end(&mut self) -> Vec<Effect> {
@@ -804,19 +838,30 @@ impl RunLoop {
         self.tables.next_at(self.run, now, is_free)
     }
 
+    /// Whether somebody works on the item: this runner, or another one that has it.
+    fn is_at_work(&self, node: &Node) -> bool {
+        self.under_way.contains_key(node) || self.is_of_other(&unit_of(node))
+    }
+
     /// What a dead runner left is settled before anything else: its agents, the
     /// commits that it may have made, before another one can hide them, and the
     /// gates that nobody saw the end of, which run again.
     fn settle_what_was_left(&mut self) -> Option<Vec<Effect>> {
+        if !self.leads() {
+            return None;
+        }
         let left = self
             .tables
             .open_attempts()
-            .find(|row| !self.under_way.contains_key(&row.node))
+            .find(|row| !self.is_at_work(&row.node))
             .map(|row| (row.id, row.node.clone()));
         if let Some((attempt, node)) = left {
             return Some(self.under_way(Effect::SettleAgent { attempt, node }));
         }
         while let Some(node) = self.left_open.pop() {
+            if self.is_at_work(&node) {
+                continue;
+            }
             if self.busy_units().contains(&unit_of(&node)) {
                 // Its lane is being made ready.
                 self.left_open.push(node);
@@ -850,7 +895,7 @@ impl RunLoop {
             RunState::Paused => matches!(row.pause, Some(Pause::Person { .. } | Pause::File)),
             RunState::New | RunState::Running | RunState::Interrupted | RunState::Done => false,
         };
-        if self.stopping.is_none() && self.options.wait && waits {
+        if self.stopping.is_none() && self.options.wait && waits && self.leads() {
             self.waited = true;
             self.doing = Doing::Waiting;
             return vec![Effect::WaitForPerson];
@@ -865,6 +910,16 @@ impl RunLoop {
 
     /// What people asked for, if they did.
     fn asked(&mut self, row: &RunRow, pause_file: bool) -> Option<Vec<Effect>> {
+        let is_stop = |asked: &Asked| asked.request == Request::Stop;
+        let is_asked = row.asked.as_ref().is_some_and(is_stop);
+        if self.stopping.is_some() && !is_asked && self.has_others() {
+            // Another runner holds the run from then on.
+            return Some(self.finish(Ending::State));
+        }
+        let ends = self.stopping.is_some() || row.asked.is_some() || pause_file;
+        if ends && self.others_have_lanes() {
+            return Some(self.wait_for_others());
+        }
         if let Some(reason) = self.stopping.clone() {
             return Some(self.interrupt(reason));
         }

@@ -31,7 +31,7 @@ use crate::name::{NameRow, Named, Space};
 use crate::plan::Order;
 use crate::request::Deferral;
 use crate::row::{Key, Row};
-use crate::run::{Asked, Holder, Pause, Request, RunRow, RunState};
+use crate::run::{Asked, Holder, Joined, Pause, Request, RunRow, RunState};
 use crate::trouble::Trouble;
 
 /// The rows that `event` changes, each once.
@@ -239,15 +239,28 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         Event::ItemPlanned(planned) => {
             row.open_roots += u32::from(!planned.item.state.is_finished())
         }
-        Event::LeaseTaken { owner, token, .. } => {
-            row.holder = Some(Holder {
+        Event::LeaseTaken {
+            owner,
+            token,
+            joins,
+            ..
+        } => {
+            let holder = Holder {
                 owner: owner.clone(),
                 token: *token,
                 since: stamp.time,
-            });
-            row.fence = *token;
+            };
+            row.joined.retain(|joined| joined.holder.token != *token);
+            match joins.clone() {
+                Some(lock) => row.joined.push(Joined { holder, lock }),
+                None => row.holder = Some(holder),
+            }
+            row.fence = row.fence.max(*token);
         }
-        Event::LeaseLost { .. } | Event::LeaseReleased { .. } => row.holder = None,
+        Event::LeaseLost { token, .. } | Event::LeaseReleased { token, .. } => {
+            row.holder.take_if(|holder| holder.token == *token);
+            row.joined.retain(|joined| joined.holder.token != *token);
+        }
         Event::RunStarted {
             limits,
             claims,
@@ -594,6 +607,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         tasks: 0,
         asked: None,
         holder: None,
+        joined: Vec::new(),
         fence: 0,
         open_roots: 0,
         claims: Claims::default(),

@@ -69,8 +69,11 @@ fn folder(project: &Project) -> PathBuf {
 ///
 /// When the file of the lock cannot be made.
 pub fn take(project: &Project, face: &str, source: &str) -> Result<Option<RunLock>, Failure> {
-    let path = path(project, face, source);
-    let fault = |error| unwritable(&path, error);
+    take_at(&path(project, face, source))
+}
+
+fn take_at(path: &Path) -> Result<Option<RunLock>, Failure> {
+    let fault = |error| unwritable(path, error);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(fault)?;
     }
@@ -78,7 +81,7 @@ pub fn take(project: &Project, face: &str, source: &str) -> Result<Option<RunLoc
         .create(true)
         .truncate(false)
         .write(true)
-        .open(&path)
+        .open(path)
         .map_err(fault)?;
     match file.try_lock() {
         Ok(()) => {
@@ -88,11 +91,31 @@ pub fn take(project: &Project, face: &str, source: &str) -> Result<Option<RunLoc
                 work_tree: PathBuf::new(),
             };
             write_holder(&file, &holder).map_err(fault)?;
+            let path = path.to_owned();
             Ok(Some(RunLock { file, path }))
         }
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(fault(error)),
     }
+}
+
+/// Takes a lock beside that on the plan of a run: of a runner that joins the one
+/// that holds it.
+///
+/// # Errors
+///
+/// When the file of the lock cannot be made.
+pub fn take_beside(project: &Project, run: &RunRow, name: &str) -> Result<RunLock, Failure> {
+    let path = path_beside(project, run, name);
+    match take_at(&path)? {
+        Some(lock) => Ok(lock),
+        None => Err(Failure::new("run.busy", format!("the lock {name} is held"))
+            .hint("type the command again")),
+    }
+}
+
+fn path_beside(project: &Project, run: &RunRow, name: &str) -> PathBuf {
+    path(project, &run.face, &run.source).with_extension(format!("{name}.lock"))
 }
 
 /// Takes the lock on a plan as [`take`] does, and waits with `pause` for one
@@ -217,11 +240,30 @@ pub fn holders(project: &Project) -> Vec<Identity> {
         .collect()
 }
 
-/// Whether no living process of this machine holds the lock on the plan of a
-/// run. What cannot be found out counts as held.
+/// Whether no living process of this machine works on a run: none holds the lock on
+/// its plan, nor one beside it. What cannot be found out counts as held.
 #[must_use]
 pub fn is_free(project: &Project, run: &RunRow) -> bool {
+    let mut joined = run.joined.iter();
+    is_plan_free(project, run) && joined.all(|joined| is_free_beside(project, run, &joined.lock))
+}
+
+/// Whether no living process of this machine holds the lock on the plan of a run.
+#[must_use]
+pub fn is_plan_free(project: &Project, run: &RunRow) -> bool {
     is_free_at(&path(project, &run.face, &run.source))
+}
+
+/// Whether no living process of this machine holds this lock beside that on the plan.
+#[must_use]
+pub fn is_free_beside(project: &Project, run: &RunRow, name: &str) -> bool {
+    is_free_at(&path_beside(project, run, name))
+}
+
+/// Takes away the file of a lock beside that on the plan, which nobody needs any more.
+pub fn clear_beside(project: &Project, run: &RunRow, name: &str) {
+    // What stays is in nobody's way.
+    fs::remove_file(path_beside(project, run, name)).ok();
 }
 
 /// The work tree in which the runner works, or worked last, that took the lock

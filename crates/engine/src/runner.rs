@@ -10,6 +10,7 @@ mod feed;
 mod gate;
 mod ingredients;
 mod iteration_hook;
+mod joining;
 mod lanes;
 mod left_behind;
 mod merging;
@@ -59,6 +60,7 @@ use crate::config::{Config, VerdictBy};
 use crate::fail;
 use crate::failure::Failure;
 use crate::git;
+use crate::lanes::Pool;
 use crate::native_files::News;
 use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::project_sync::{self, Waiting};
@@ -66,6 +68,7 @@ use crate::notice::{Notice, Working};
 use crate::process::{self, Exit};
 use crate::project::Project;
 use crate::prompt::Templates;
+use crate::run_lock::{self, RunLock};
 use crate::session::Session;
 use crate::spool::Spool;
 use crate::worktree::{self, WorktreeOrder};
@@ -93,6 +96,8 @@ pub enum Aim {
     Work,
     /// To settle what a dead runner left under way, and nothing else.
     Settle,
+    /// To work on it beside the runner that holds it.
+    Join,
 }
 
 /// What a runner is to do.
@@ -199,6 +204,11 @@ struct Runner<'s, 'w> {
     checked_in_lane: Option<String>,
     /// Why a lane or a merge cannot be made.
     fault: Option<Failure>,
+    /// The lock that says that this runner lives, and its name, where it has joined
+    /// another one.
+    beside: Option<(RunLock, String)>,
+    /// The lock on the plan, where it holds the run since that one is gone.
+    plan_lock: Option<RunLock>,
 }
 
 /// Works on a run whose lock is held, until it is done, waits or is stopped.
@@ -244,48 +254,21 @@ fn open<'s, 'w>(
     }
     let workers = lanes::count_workers(session, &job, &row, tell)?;
     let in_lanes = row.lanes.is_some() || workers > NonZeroU32::MIN;
-    let limits = row.policy.limits.overridden_by(&job.limits);
-    let facts = Facts {
-        holder: HolderKnown::Excluded,
-        ..facts(session)
+    let mut beside = None;
+    let mut spool = left_behind::spool(session, run)?;
+    let taken = if job.aim == Aim::Join {
+        let (lock, name, events) = joining::join(session, &job)?;
+        spool = spool.by(Some(&name));
+        beside = Some((lock, name));
+        let pool = Pool::open(&session.project, &job.config.workspace).map_err(failure_of)?;
+        (events, Some(RunLanes::new(pool)))
+    } else {
+        take(session, &job, &row, in_lanes, tell)?
     };
-    let owner = owner();
-    let claims = job.claims.clone();
-    let start = match job.aim {
-        Aim::Settle => Command::TakeRun { run, owner },
-        Aim::Work => Command::StartRun {
-            run,
-            owner,
-            limits,
-            claims,
-            flags: Box::new(job.flags.clone()),
-            settles: !row.is_settled,
-        },
-    };
-    let started = session.commit(&start, &facts)?;
-    fail::point("run.leased");
-    if let Some(order) = &job.worktree {
-        let token = token_of(&started.events);
-        if let Err(failure) = order.carry_out(session, (run, token), tell) {
-            give_back(session, (run, token), &failure);
-            return Err(failure);
-        }
-    }
-    let mut lanes = None;
-    if in_lanes {
-        let token = token_of(&started.events);
-        match lanes::enter(session, &job, (run, token)) {
-            Ok(entered) => lanes = Some(entered),
-            Err(failure) => {
-                give_back(session, (run, token), &failure);
-                return Err(failure);
-            }
-        }
-    }
+    let (started, lanes) = taken;
+    let token = token_of(&started);
     let (tables, seen) = picture(session, run)?;
     let row = known(tables.run(run))?;
-    let token = row.fence;
-    let spool = left_behind::spool(session, run)?;
     let options = Options {
         agent: job.agent.clone(),
         model: job.model.clone(),
@@ -294,11 +277,14 @@ fn open<'s, 'w>(
         workers: NonZeroUsize::try_from(workers).unwrap_or(NonZeroUsize::MIN),
     };
     let lp = RunLoop::new(run, token, options, tables);
-    let mut mirror = open_mirror(session, &row, lp.tables(), tell);
-    left_behind::sweep(session, &row, mirror.as_mut());
+    let mut mirror = None;
+    if beside.is_none() {
+        mirror = open_mirror(session, &row, lp.tables(), tell);
+        left_behind::sweep(session, &row, mirror.as_mut());
+    }
     let templates = Templates::of_plan(&row.face, row.native.as_ref(), &row.source);
     let mut clock = RunClock::new(session.world);
-    if let Some(last) = started.events.last() {
+    if let Some(last) = started.last() {
         clock.saw(session.world, last.record.stamp.time);
     }
     let beat = clock.now(session.world);
@@ -340,15 +326,70 @@ fn open<'s, 'w>(
         lanes,
         checked_in_lane: None,
         fault: None,
+        beside,
+        plan_lock: None,
     };
-    runner.find_held_lanes();
-    runner.note_last_commit();
+    if runner.beside.is_none() {
+        runner.find_held_lanes();
+        runner.note_last_commit();
+    }
     let own = StreamId::run(run);
-    let ours = started.events.iter();
+    let ours = started.iter();
     for recorded in ours.filter(|recorded| recorded.record.stream == own) {
         tell(Notice::Event(recorded, runner.lp.tables()));
     }
     Ok(runner)
+}
+
+/// Takes the run, and makes its lanes ready to be taken: what was recorded, and
+/// the lanes where it is worked on in some.
+fn take(
+    session: &Session<'_>,
+    job: &Job,
+    row: &RunRow,
+    in_lanes: bool,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(Vec<Recorded>, Option<RunLanes>), Failure> {
+    let run = job.run;
+    let limits = row.policy.limits.overridden_by(&job.limits);
+    let facts = Facts {
+        holder: HolderKnown::Excluded,
+        ..facts(session)
+    };
+    let owner = owner();
+    let claims = job.claims.clone();
+    let start = match job.aim {
+        Aim::Settle | Aim::Join => Command::TakeRun { run, owner },
+        Aim::Work => Command::StartRun {
+            run,
+            owner,
+            limits,
+            claims,
+            flags: Box::new(job.flags.clone()),
+            settles: !row.is_settled,
+        },
+    };
+    let started = session.commit(&start, &facts)?.events;
+    fail::point("run.leased");
+    if let Some(order) = &job.worktree {
+        let token = token_of(&started);
+        if let Err(failure) = order.carry_out(session, (run, token), tell) {
+            give_back(session, (run, token), &failure);
+            return Err(failure);
+        }
+    }
+    let mut lanes = None;
+    if in_lanes {
+        let token = token_of(&started);
+        match lanes::enter(session, job, (run, token)) {
+            Ok(entered) => lanes = Some(entered),
+            Err(failure) => {
+                give_back(session, (run, token), &failure);
+                return Err(failure);
+            }
+        }
+    }
+    Ok((started, lanes))
 }
 
 /// The token with which a run was taken.
@@ -370,6 +411,11 @@ fn give_back(session: &Session<'_>, (run, token): (RunId, u64), failure: &Failur
     session
         .commit(&Command::InterruptRun { run, token, reason }, &facts)
         .ok();
+    release(session, (run, token));
+}
+
+fn release(session: &Session<'_>, (run, token): (RunId, u64)) {
+    let facts = facts(session);
     session
         .commit(&Command::ReleaseRun { run, token }, &facts)
         .ok();
@@ -534,8 +580,13 @@ impl Runner<'_, '_> {
 
     /// What a dead runner of this run left running is ended before anything else.
     fn end_survivors(&self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+        if self.beside.is_some() {
+            return Ok(());
+        }
         let grace = self.job.agent_limits.grace;
-        left_behind::end_survivors(&self.spool, self.lp.tables(), self.row.id, grace, tell)
+        let living = left_behind::living(&self.session.project, &self.row);
+        let run = (self.lp.tables(), self.row.id);
+        left_behind::end_survivors(&self.spool, run, &living, grace, tell)
     }
 
     /// The runner cannot go on: nothing that it started is left alone, and the
@@ -555,7 +606,12 @@ impl Runner<'_, '_> {
                 Err(_) => break,
             }
         }
-        give_back(self.session, (self.row.id, self.lp.token()), failure);
+        let run = (self.row.id, self.lp.token());
+        match self.lp.has_others() {
+            // Those that are there go on.
+            true => release(self.session, run),
+            false => give_back(self.session, run, failure),
+        }
     }
 
     fn drive(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<RunRow, Failure> {
@@ -633,7 +689,9 @@ impl Runner<'_, '_> {
                     worktree::refuse_gone(&self.session.project, &self.row)?;
                 }
                 self.look(tell)?;
-                self.ask_for_merge()?;
+                if self.lp.leads() {
+                    self.ask_for_merge()?;
+                }
                 let events = self.news()?;
                 let pause_file = self.pause_file();
                 let looked = Input::Looked {
@@ -869,9 +927,11 @@ impl Runner<'_, '_> {
             inputs.extend(self.look_for_standstill(number, tell));
         }
         self.look(tell)?;
-        if self.works.is_empty() {
+        if self.works.is_empty() && self.lp.leads() {
             self.ask_for_merge()?;
         }
+        let is_beat = now.duration_since(self.beat) >= HEARTBEAT;
+        self.watch_runners(is_beat, tell)?;
         let events = self.news()?;
         let is_behind = !events.is_empty();
         if is_behind {
@@ -1082,6 +1142,9 @@ impl Runner<'_, '_> {
     /// Takes in what stands in the files of the project, as long as the attempt
     /// that may have written it has no outcome.
     fn look_at_faces(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
+        if !self.lp.leads() {
+            return;
+        }
         let news = project_sync::follow_at_end(self.session, &mut self.waiting);
         News::tell(&news, tell);
     }
@@ -1198,6 +1261,9 @@ impl Runner<'_, '_> {
 
     /// Brings the faces of the project up to date, not more often than is worth it.
     fn follow_faces(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
+        if !self.lp.leads() {
+            return;
+        }
         let now = self.now();
         let since = now.duration_since(self.faces_at);
         let pause = if self.faces_behind {
@@ -1245,7 +1311,9 @@ impl Runner<'_, '_> {
         // Looks hold temporary folders, and a run that is given back has none.
         self.starting.clear();
         self.sites.close();
-        self.drop_merged_refs();
+        if self.lp.leads() {
+            self.drop_merged_refs();
+        }
         // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {
             // Before the lease is given back: one that stays says that
@@ -1262,6 +1330,9 @@ impl Runner<'_, '_> {
             }
             fail::point("run.released");
             self.commit_end(tell);
+        }
+        if let Some((_, name)) = &self.beside {
+            run_lock::clear_beside(&self.session.project, &self.row, name);
         }
         for passed in self.lp.budgets_passed() {
             tell(Notice::Warning(&passed));

@@ -4,7 +4,8 @@
 //! which process that is. Neither is ever backed up, exported or shown as it
 //! is: [`copy_redacted`] makes what may be. They are removed when the outcome
 //! of the attempt is durable; until then a later piton finds them with
-//! [`Spool::list`].
+//! [`Spool::list`]. Of a runner that has joined another one there is `<attempt>.by`
+//! as well, with the name of its lock.
 //!
 //! Nothing in here is flushed to the disk: a power cut ends the agents, too.
 
@@ -34,6 +35,8 @@ const OVERLAP: usize = 4 * SECRET_BYTES_MAX;
 #[derive(Clone, Debug)]
 pub struct Spool {
     folder: PathBuf,
+    /// The lock of the runner that writes here, where it has joined another one.
+    by: Option<String>,
 }
 
 /// What lies in the spool of one attempt.
@@ -47,6 +50,8 @@ pub struct Spooled {
     pub output_bytes: u64,
     /// The process, if piton lived long enough to record it.
     pub id: Option<Identity>,
+    /// The lock of its runner, where that had joined another one.
+    pub by: Option<String>,
 }
 
 impl Spool {
@@ -65,7 +70,21 @@ impl Spool {
         if mode & 0o077 != 0 {
             fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
         }
-        Ok(Spool { folder })
+        let by = None;
+        Ok(Spool { folder, by })
+    }
+
+    /// The same, for a runner that has joined another one and holds this lock.
+    #[must_use]
+    pub fn by(self, lock: Option<&str>) -> Spool {
+        let by = lock.map(str::to_owned);
+        Spool { by, ..self }
+    }
+
+    /// The lock of the runner that writes here, where it has joined another one.
+    #[must_use]
+    pub fn lock(&self) -> Option<&str> {
+        self.by.as_deref()
     }
 
     /// The folder.
@@ -78,8 +97,12 @@ impl Spool {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::InvalidInput`] for an id that is no plain file name.
+    /// [`io::ErrorKind::InvalidInput`] for an id that is no plain file name; or when it
+    /// cannot be said whose it is.
     pub fn output(&self, attempt: &str) -> io::Result<PathBuf> {
+        if let Some(by) = &self.by {
+            fs::write(self.path(attempt, "by")?, by)?;
+        }
         self.path(attempt, "out")
     }
 
@@ -111,7 +134,7 @@ impl Spool {
         for entry in fs::read_dir(&self.folder)? {
             let name = entry?.file_name();
             let name = name.to_string_lossy();
-            if let Some((attempt, "out" | "json")) = name.rsplit_once('.')
+            if let Some((attempt, "out" | "json" | "by")) = name.rsplit_once('.')
                 && is_plain(attempt)
             {
                 attempts.push(attempt.to_owned());
@@ -125,6 +148,7 @@ impl Spool {
                 let output = self.path(&attempt, "out")?;
                 let record = fs::read(self.path(&attempt, "json")?).unwrap_or_default();
                 Ok(Spooled {
+                    by: fs::read_to_string(self.path(&attempt, "by")?).ok(),
                     output_bytes: fs::metadata(&output).map_or(0, |found| found.len()),
                     id: serde_json::from_slice(&record).ok(),
                     output,
@@ -142,7 +166,7 @@ impl Spool {
     pub fn remove(&self, attempt: &str) -> io::Result<()> {
         // The record goes last: an output without one could not be told from
         // one that still grows.
-        for kind in ["out", "json"] {
+        for kind in ["out", "json", "by"] {
             match fs::remove_file(self.path(attempt, kind)?) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}

@@ -5,6 +5,8 @@
 //! [`crate::seed`]), the others follow it. More of them:
 //! `PITON_SIM_SEEDS=100000 cargo test -p piton-core simulation`.
 
+mod several;
+
 use piton_core::gate::{Gate, GateReport};
 use piton_core::lane::{LaneHold, TargetRow, unit_of};
 use piton_core::merge::{MadeMerge, MergeRow, MergeState};
@@ -31,6 +33,7 @@ use piton_core::{
     RunState, Tables, Verb,
 };
 
+use self::several::Process;
 use crate::backing::Backing;
 use crate::edits::draw_edits;
 use crate::plans::draw_plan;
@@ -196,11 +199,12 @@ struct Work {
     is_stopped: bool,
 }
 
+#[derive(Debug)]
 enum WorkFor {
     Agent(AttemptId),
     Gate,
-    /// What is done about a lane or a merge.
-    Git(Effect),
+    /// What is done about a lane or a merge; the merge to which the target is moved.
+    Git(Effect, Option<MadeMerge>),
 }
 
 impl Work {
@@ -241,6 +245,13 @@ pub struct Sim {
     pub repo: Option<Repo>,
     /// So many events were looked at.
     checked: usize,
+    /// The runners that do not have their turn.
+    others: Vec<Process>,
+    runners_max: usize,
+    /// How many runners worked on the run at the same time, at most.
+    pub most_runners: usize,
+    /// The tokens of the runners that took the lanes last.
+    lane_takers: BTreeMap<u32, u64>,
 }
 
 impl Sim {
@@ -296,6 +307,10 @@ impl Sim {
             work_tree: None,
             repo: None,
             checked: 0,
+            others: Vec::new(),
+            runners_max: 1,
+            most_runners: 1,
+            lane_takers: BTreeMap::new(),
         }
     }
 
@@ -324,6 +339,7 @@ impl Sim {
     fn crash(&mut self) {
         self.world.restart();
         self.works.clear();
+        self.others.clear();
         let dies = self.rng.percent(40);
         for agent in self.agents.values_mut().filter(|agent| agent.alive) {
             if dies {
@@ -356,15 +372,7 @@ impl Sim {
         self.may_crash()?;
         let token = self.world.run_row().fence;
         self.enter_lanes(token)?;
-        let mut tables = Tables::default();
-        for need in [
-            Need::Run(run),
-            Need::Tree(run),
-            Need::OpenAttempts(Some(run)),
-        ] {
-            let rows = self.world.wanted(&need);
-            rows.into_iter().for_each(|row| tables.put(row));
-        }
+        let tables = self.picture();
         self.seen = self.world.journal.len();
         self.wake = None;
         let options = Options {
@@ -376,7 +384,11 @@ impl Sim {
         loop {
             self.effects += 1;
             assert!(self.effects < EFFECTS_MAX, "it never ends");
-            self.world.heartbeat(token);
+            self.take_turns(&mut runner, &mut queue);
+            let token = runner.token();
+            if !self.is_given_up(token) {
+                self.world.heartbeat(token);
+            }
             let Some(effect) = queue.pop_front() else {
                 queue.extend(self.happens(&mut runner)?);
                 continue;
@@ -385,7 +397,11 @@ impl Sim {
             self.meddle();
             if let Effect::Finish(ending) = effect {
                 assert!(queue.is_empty());
-                return self.finish(token, ending);
+                self.finish(token, ending)?;
+                if self.hand_over(&mut runner, &mut queue) {
+                    continue;
+                }
+                return Ok(());
             }
             let Some(input) = self.carry_out(&mut runner, effect)? else {
                 continue;
@@ -409,6 +425,21 @@ impl Sim {
         }
     }
 
+    /// What a runner reads when it begins.
+    fn picture(&self) -> Tables {
+        let run = self.world.run;
+        let mut tables = Tables::default();
+        for need in [
+            Need::Run(run),
+            Need::Tree(run),
+            Need::OpenAttempts(Some(run)),
+        ] {
+            let rows = self.world.wanted(&need);
+            rows.into_iter().for_each(|row| tables.put(row));
+        }
+        tables
+    }
+
     /// How many items may be worked on at once. Where agents lie about one
     /// tree, one works at a time.
     pub fn workers(&self) -> NonZeroUsize {
@@ -422,6 +453,7 @@ impl Sim {
     fn happens(&mut self, runner: &mut RunLoop) -> Result<Vec<Effect>, Crash> {
         self.may_crash()?;
         self.meddle();
+        self.watch_others(runner)?;
         let news = self.news();
         if !news.is_empty() {
             return Ok(runner.step(self.world.now, Input::Changed(news)));
@@ -436,25 +468,25 @@ impl Sim {
             .min();
         let wakes = self.wake.map(|wake| (wake, None));
         let first = first.map(|(time, node)| (time, Some(node)));
-        let (time, node) = first
-            .into_iter()
-            .chain(wakes)
-            .min()
-            .expect("the loop waits for nothing");
+        let Some((time, node)) = first.into_iter().chain(wakes).min() else {
+            assert!(self.runners_max > 1, "the loop waits for nothing");
+            self.world.pass(1);
+            return Ok(Vec::new());
+        };
         self.world.now = now.max(time);
         let input = match node {
             None => {
                 self.wake = None;
                 Input::Time
             }
-            Some(node) => self.ends(node),
+            Some(node) => self.ends(node, runner.token()),
         };
         self.may_crash()?;
         Ok(runner.step(self.world.now, input))
     }
 
     /// Work on an item ends, or the time box ends while it goes on.
-    fn ends(&mut self, node: Node) -> Input {
+    fn ends(&mut self, node: Node, token: u64) -> Input {
         let now = self.world.now;
         let work = self.works.get_mut(&node).expect("it works");
         let ends_itself = work.is_stopped || work.ends <= now;
@@ -478,7 +510,9 @@ impl Sim {
                     node,
                 }
             }
-            WorkFor::Git(effect) => self.git_ends(node, effect, work.is_stopped),
+            WorkFor::Git(effect, made) => {
+                self.git_ends(node, (effect, made), work.is_stopped, token)
+            }
             WorkFor::Gate => {
                 let turn = self.count(|event| {
                     matches!(event, Event::GateEnded { node: at, report, .. }
@@ -501,10 +535,11 @@ impl Sim {
 
     /// Something is started on an item, on which nothing works.
     fn start(&mut self, node: &Node, work: Work) {
+        self.check_nobody_else(node, &work);
         let before = self.works.insert(node.clone(), work);
         assert!(before.is_none(), "two work on {node}");
         let at_work = self.works.values();
-        let at_work = at_work.filter(|work| !matches!(work.for_, WorkFor::Git(_)));
+        let at_work = at_work.filter(|work| !matches!(work.for_, WorkFor::Git(..)));
         self.most_at_once = self.most_at_once.max(at_work.count());
     }
 
@@ -524,9 +559,13 @@ impl Sim {
     }
 
     fn finish(&mut self, token: u64, ending: Ending) -> Result<(), Crash> {
-        assert_eq!(ending, Ending::State, "nobody else holds the run");
         assert!(self.works.is_empty(), "something still works");
-        assert_ne!(self.world.state(), RunState::Running);
+        if self.runners_max > 1 && self.is_given_up(token) {
+            return Ok(());
+        }
+        assert_eq!(ending, Ending::State, "nobody else holds the run");
+        let is_one_of_many = self.runners_max > 1;
+        assert!(is_one_of_many || self.world.state() != RunState::Running);
         let run = self.world.run;
         self.world.ok(Command::ReleaseRun { run, token });
         self.may_crash()
@@ -542,6 +581,7 @@ impl Sim {
     fn carry_out(&mut self, runner: &mut RunLoop, effect: Effect) -> Result<Option<Input>, Crash> {
         Ok(Some(match effect {
             Effect::Look => {
+                self.watch_others(runner)?;
                 let attempt = self.world.fresh_attempt();
                 Input::Looked {
                     events: self.news(),
@@ -601,6 +641,11 @@ impl Sim {
                 self.start(&node, work);
                 return Ok(None);
             }
+            // Its lane is its own still, and its work nobody's.
+            Effect::MakeCommit { node, .. } if self.is_given_up(runner.token()) => {
+                let result = Ok(None);
+                Input::CommitEnded { node, result }
+            }
             Effect::MakeCommit { node, settle } => self.make_commit(&node, settle)?,
             Effect::LaneIntent { node } => {
                 let command = self.choose_lane(runner.token(), node);
@@ -612,10 +657,12 @@ impl Sim {
             | Effect::CheckMerge { ref node }
             | Effect::MoveTarget { ref node } => {
                 let node = node.clone();
+                let merge = self.world.item(node.as_str()).merge();
+                let made = merge.and_then(|merge| merge.made.clone());
                 let took = SignedDuration::from_secs(i64::from(self.rng.small(7)));
                 let work = Work {
                     ends: self.world.now + took,
-                    for_: WorkFor::Git(effect),
+                    for_: WorkFor::Git(effect, made),
                     until: None,
                     is_stopped: false,
                 };
@@ -678,7 +725,9 @@ impl Sim {
         let alive = self.agents.values().filter(|agent| agent.alive).count();
         let at_work = self.works.values();
         let at_work = at_work.filter(|work| matches!(work.for_, WorkFor::Agent(_)));
-        assert_eq!(alive, at_work.count(), "an agent of nobody works on");
+        let is_alone = self.runners_max < 2;
+        let at_work = at_work.count();
+        assert!(!is_alone || alive == at_work, "an agent of nobody works on");
         let mut moves = self.world.journal.iter().rev();
         // A person may have said that it is to be done again.
         let done = moves.find_map(|recorded| match &recorded.event {
@@ -1027,7 +1076,21 @@ impl Sim {
     }
 
     /// What is done about a lane or a merge is over.
-    fn git_ends(&mut self, node: Node, effect: Effect, is_stopped: bool) -> Input {
+    fn git_ends(
+        &mut self,
+        node: Node,
+        (effect, made): (Effect, Option<MadeMerge>),
+        is_stopped: bool,
+        token: u64,
+    ) -> Input {
+        let is_given_up = self.is_given_up(token);
+        if let (true, Effect::MoveTarget { .. }, Some(made)) = (is_given_up, &effect, &made) {
+            // It knows of no one that went on without it.
+            let repo = self.repo.as_mut().expect("it is worked on in lanes");
+            let end = MergeEnd::Step(repo.move_target(made));
+            return Input::MergeEnded { node, end };
+        }
+        let is_stopped = is_stopped || is_given_up;
         let in_lane = matches!(effect, Effect::PrepareLane { .. } | Effect::SaveWork { .. });
         if in_lane {
             let end = match (is_stopped, effect) {
@@ -1062,8 +1125,11 @@ impl Sim {
     /// A free lane. One that its unit had may be held by somebody else.
     fn choose_lane(&mut self, token: u64, node: Node) -> Command {
         let held = self.world.run_row().lanes.clone().unwrap_or_default().held;
-        let free = (1..).find(|lane| !held.contains_key(lane)).expect("many");
-        let is_lost = self.rng.percent(20);
+        let is_free = |lane: &u32| !held.contains_key(lane) && !self.has_stray_in(*lane);
+        let free = (1..).find(is_free).expect("many");
+        let lane = self.world.item(node.as_str()).lane();
+        let has_stray = lane.is_some_and(|lane| self.has_stray_in(lane.lane));
+        let is_lost = self.rng.percent(20) || has_stray;
         let (lane, saved) = match self.lane_of(&node) {
             // What was not worked in may hold anything.
             Some((hold, repo, attempts)) if is_lost => {
@@ -1074,6 +1140,7 @@ impl Sim {
             Some((hold, ..)) => (hold.lane, None),
             None => (free, None),
         };
+        self.lane_takers.insert(lane, token);
         Command::TakeLane {
             run: self.world.run,
             token,

@@ -43,7 +43,7 @@ pub struct World {
     pub tables: Tables,
     pub journal: Vec<Recorded>,
     pub now: Timestamp,
-    pub lease_expires: Option<Timestamp>,
+    pub leases: BTreeMap<u64, Timestamp>,
     pub holder_gone: bool,
     /// What the caller knows of the holder, when it is more than that.
     pub holder: Option<HolderKnown>,
@@ -90,7 +90,7 @@ impl World {
             tables: Tables::default(),
             journal: Vec::new(),
             now: Timestamp::from_second(1_000_000).expect("in range"),
-            lease_expires: None,
+            leases: BTreeMap::new(),
             holder_gone: false,
             holder: None,
             taken_over: false,
@@ -241,7 +241,7 @@ impl World {
 
     /// The holder of the run is alive.
     pub fn heartbeat(&mut self, token: u64) {
-        self.lease_expires = Some(self.now + LEASE);
+        self.leases.insert(token, self.now + LEASE);
         let (run, now) = (self.run, self.now);
         if let Some(backing) = &mut self.backing {
             backing.heartbeat(run, token, now);
@@ -307,8 +307,8 @@ impl World {
         };
         self.check_event(&draft.event);
         self.tables.fold(&draft.event, &stamp);
-        if let Event::LeaseTaken { .. } = draft.event {
-            self.lease_expires = Some(self.now + LEASE);
+        if let Event::LeaseTaken { token, .. } = draft.event {
+            self.leases.insert(token, self.now + LEASE);
         }
         let record = Record {
             stream: draft.stream,
@@ -332,7 +332,7 @@ impl World {
             tables: Tables::default(),
             now: self.now,
             next_decision: NOT_ASKED_FOR,
-            lease_expires: None,
+            leases: BTreeMap::new(),
             free_numbers: [FreeNumbers::all_from(NOT_ASKED_FOR); piton_core::memory::KINDS],
             naming: Naming::ALONE,
             standings: None,
@@ -340,7 +340,7 @@ impl World {
         for need in wanted {
             match need {
                 Need::NextDecision => rows.next_decision = self.tables.next_decision(),
-                Need::LeaseExpiry(_) => rows.lease_expires = self.lease_expires,
+                Need::Leases(_) => rows.leases.clone_from(&self.leases),
                 Need::FreeNumbers => rows.free_numbers = self.free_numbers(),
                 Need::Standings(run) => {
                     rows.standings = Some(Standings::of_items(self.tables.tree(*run)));
@@ -370,7 +370,7 @@ impl World {
             tables: self.tables.clone(),
             now: self.now,
             next_decision: self.tables.next_decision(),
-            lease_expires: self.lease_expires,
+            leases: self.leases.clone(),
             free_numbers: self.free_numbers(),
             naming: Naming::ALONE,
             standings: Some(Standings::of_items(self.tables.tree(self.run))),
@@ -528,7 +528,7 @@ impl World {
             | Need::Faces
             | Need::Standings(_)
             | Need::Entry(_)
-            | Need::LeaseExpiry(_)
+            | Need::Leases(_)
             | Need::DecisionNumbered(_)
             | Need::RecentEntries(_)
             | Need::LastEntry(_) => panic!("no command asks for {need:?}"),

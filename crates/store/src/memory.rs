@@ -39,7 +39,7 @@ struct Kept {
     streams: BTreeMap<StreamId, Vec<Record>>,
     /// The events of each command, in the order in which they were stored.
     commands: HashMap<CommandId, Vec<Recorded>>,
-    leases: BTreeMap<RunId, (u64, Timestamp)>,
+    leases: BTreeMap<(RunId, u64), Timestamp>,
 }
 
 impl fmt::Debug for MemoryStore {
@@ -79,11 +79,12 @@ impl Kept {
     }
 
     fn rows(&self, wanted: &[Need], now: Timestamp) -> Rows {
-        let mut lease_expires = None;
+        let mut leases = BTreeMap::new();
         let mut standings = None;
         for need in wanted {
-            if let Need::LeaseExpiry(run) = need {
-                lease_expires = self.leases.get(run).map(|(_, expires)| *expires);
+            if let Need::Leases(run) = need {
+                let of_run = self.leases.range((*run, 0)..=(*run, u64::MAX));
+                leases.extend(of_run.map(|((_, token), expires)| (*token, *expires)));
             }
             if let Need::Standings(run) = need {
                 standings = Some(Standings::of_items(self.tables.tree(*run)));
@@ -93,7 +94,7 @@ impl Kept {
             tables: pick(&self.tables, wanted, now),
             now,
             next_decision: self.tables.next_decision(),
-            lease_expires,
+            leases,
             standings,
             free_numbers: std::array::from_fn(|nth| self.tables.free_numbers(MemoryKind::ALL[nth])),
             naming: Naming::ALONE,
@@ -105,10 +106,10 @@ impl Kept {
             self.tables.fold(event, &record.stamp);
             match lease_change(event, record.stamp.time) {
                 Some(LeaseChange::Held(run, token, expires)) => {
-                    self.leases.insert(run, (token, expires));
+                    self.leases.insert((run, token), expires);
                 }
-                Some(LeaseChange::Free(run)) => {
-                    self.leases.remove(&run);
+                Some(LeaseChange::Free(run, token)) => {
+                    self.leases.remove(&(run, token));
                 }
                 None => {}
             }
@@ -227,13 +228,9 @@ impl Store for MemoryStore {
 
     fn heartbeat(&self, run: RunId, token: u64, ttl_s: u64) -> Result<bool, Fault> {
         let until = later(whole_micros(self.clock.now()), ttl_s);
-        match self.kept().leases.get_mut(&run) {
-            Some((held, expires)) if *held == token => {
-                *expires = until;
-                Ok(true)
-            }
-            Some(_) | None => Ok(false),
-        }
+        let mut kept = self.kept();
+        let expires = kept.leases.get_mut(&(run, token));
+        Ok(expires.map(|expires| *expires = until).is_some())
     }
 
     fn verify(&self) -> Result<Verdict, Fault> {

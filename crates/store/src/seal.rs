@@ -90,8 +90,8 @@ pub(crate) fn empty_head(stream: StreamId) -> Head {
 pub(crate) enum LeaseChange {
     /// It is held, with this token, until then.
     Held(RunId, u64, Timestamp),
-    /// Nobody holds it.
-    Free(RunId),
+    /// The one with this token holds it no more.
+    Free(RunId, u64),
 }
 
 /// What an event that was stored at `time` does to the register of leases.
@@ -100,8 +100,8 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         Event::LeaseTaken { run, token, .. } => {
             Some(LeaseChange::Held(*run, *token, later(time, LEASE_TTL_S)))
         }
-        Event::LeaseLost { run, .. } | Event::LeaseReleased { run, .. } => {
-            Some(LeaseChange::Free(*run))
+        Event::LeaseLost { run, token, .. } | Event::LeaseReleased { run, token } => {
+            Some(LeaseChange::Free(*run, *token))
         }
         Event::RunPlanned(_)
         | Event::ItemPlanned(_)

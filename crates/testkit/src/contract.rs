@@ -3,7 +3,7 @@
 //! Each function states one claim of [`piton_store::Store`] and tries it on an
 //! empty store with a clock that stands still.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -559,11 +559,11 @@ pub fn an_empty_store_has_no_rows(subject: &mut Subject) {
             Need::Run(run),
             Need::Runs,
             Need::NextDecision,
-            Need::LeaseExpiry(run),
+            Need::Leases(run),
         ])
         .expect("readable");
     assert_eq!(rows.tables.iter().count(), 0);
-    assert_eq!((rows.next_decision, rows.lease_expires), (1, None));
+    assert_eq!((rows.next_decision, rows.leases.is_empty()), (1, true));
     assert_eq!(subject.store.heads().expect("readable"), []);
     assert_eq!(subject.store.journal(None, 10).expect("readable"), []);
     subject.assert_whole();
@@ -605,8 +605,9 @@ pub fn a_lease_holds_as_long_as_its_holder_lives(subject: &mut Subject) {
     let taken_at = started.events[0].record.stamp.time;
     let token = held(subject, run).expect("it is held");
     let expires = |subject: &Subject| {
-        let rows = subject.store.load(&[Need::LeaseExpiry(run)]);
-        let expires = rows.expect("readable").lease_expires;
+        let rows = subject.store.load(&[Need::Leases(run)]);
+        let leases = rows.expect("readable").leases;
+        let expires = leases.get(&token);
         expires.map(|expires| expires.duration_since(taken_at).as_secs())
     };
     assert_eq!(expires(subject), Some(30));
@@ -665,11 +666,8 @@ fn held(subject: &Subject, run: RunId) -> Option<u64> {
 pub fn a_heartbeat_without_a_lease_is_refused(subject: &mut Subject) {
     let run = subject.plan("auth", TREE);
     assert!(!subject.store.heartbeat(run, 1, 30).expect("writable"));
-    let rows = subject
-        .store
-        .load(&[Need::LeaseExpiry(run)])
-        .expect("readable");
-    assert_eq!(rows.lease_expires, None);
+    let rows = subject.store.load(&[Need::Leases(run)]).expect("readable");
+    assert_eq!(rows.leases, BTreeMap::new());
 }
 
 /// Ids of commands are remembered however many come after.

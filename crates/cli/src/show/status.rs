@@ -74,6 +74,9 @@ pub(crate) fn report(run: &Report, now: Timestamp, finished: Finished) -> String
     if let Some(holder) = &run.holder {
         text.push_str(&format!(", worked on by {holder}"));
     }
+    for joined in &run.joined {
+        text.push_str(&format!(", and by {joined}"));
+    }
     text.push('\n');
     if !matches!(run.line.state, RunState::Done) && !run.line.live {
         let sentence = sentence(run);

@@ -248,10 +248,14 @@ pub(crate) const RUN: &[&str] = &[
 
 /// Waits until something holds.
 #[track_caller]
-pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, holds: impl FnMut() -> bool) {
+    until_within(PATIENCE, what, holds);
+}
+
+pub(crate) fn until_within(patience: Duration, what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(begun.elapsed() < patience, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -10,7 +10,7 @@ const TARGET: &str = "piton/prd";
 const DONE: &str = "echo '{\"status\": \"completed\", \"summary\": \"did it\"}'\n";
 
 /// A repository with an agent, and a list that git does not track.
-fn project(agent: &str, stories: u32) -> Scratch {
+pub(crate) fn project(agent: &str, stories: u32) -> Scratch {
     let scratch = Scratch::new();
     scratch.agent(&format!("cat >/dev/null\n{agent}\n{DONE}"));
     scratch.write("shared", "begin\n");
@@ -39,7 +39,7 @@ fn list(stories: u32, more: &str) -> String {
     )
 }
 
-fn arguments(workers: &'static str) -> [&'static str; 6] {
+pub(crate) fn arguments(workers: &'static str) -> [&'static str; 6] {
     [
         "run",
         "prd.json",
@@ -55,7 +55,7 @@ fn run(scratch: &Scratch, workers: &'static str) -> Said {
 }
 
 #[track_caller]
-fn fine(said: &Said) {
+pub(crate) fn fine(said: &Said) {
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
 }
 
@@ -73,7 +73,7 @@ fn merges(scratch: &Scratch) -> Vec<String> {
 
 /// Every item is done, and what each wrote is on the target.
 #[track_caller]
-fn all_done(scratch: &Scratch, stories: u32) {
+pub(crate) fn all_done(scratch: &Scratch, stories: u32) {
     let status = scratch.json(&["status"]);
     assert_eq!(status["run"]["state"], "done", "{status}");
     assert_eq!(merges(scratch).len(), stories as usize);
@@ -87,7 +87,7 @@ fn all_done(scratch: &Scratch, stories: u32) {
 
 /// The work has landed in the main work tree, and nothing else has changed there.
 #[track_caller]
-fn main_has_it(scratch: &Scratch) {
+pub(crate) fn main_has_it(scratch: &Scratch) {
     let tips = scratch.git(&["rev-parse", "main", TARGET]);
     let tips: Vec<&str> = tips.lines().collect();
     assert_eq!(tips[0], tips[1]);

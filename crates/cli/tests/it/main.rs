@@ -31,6 +31,7 @@ mod hook;
 mod hostile_agents;
 mod init;
 mod iteration_hooks;
+mod joining;
 mod landing;
 mod lanes;
 mod large;

@@ -1,12 +1,12 @@
 //! The branch that the work of a run goes to, and who has which lane.
 
-use super::runner::{Held, Taken, guard, may_begin, wrong_item};
+use super::runner::{Held, Taken, guard, guard_runner, may_begin, wrong_item};
 use super::story::Story;
 use crate::event::Event;
 use crate::gate::Gate;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState};
-use crate::lane::{Landing, TargetRow, UnitRow, unit_of};
+use crate::lane::{Landing, TargetRow, UnitRow, begun, unit_of};
 use crate::merge::MergeState;
 use crate::refusal::Refusal;
 
@@ -88,7 +88,7 @@ pub(super) fn take_lane(
     node: &Node,
     (lane, saved): (u32, Option<&String>),
 ) -> Result<(), Refusal> {
-    guard(story, held)?;
+    guard_runner(story, held)?;
     let (run, token) = held;
     may_begin(story, run)?;
     let item = story.item(run, node)?.clone();
@@ -98,14 +98,23 @@ pub(super) fn take_lane(
     };
     let is_free = lanes.held.get(&lane).is_none_or(|held| held == node);
     let is_own = item.lane().is_some_and(|lane| lane.by == token);
+    let is_of_other = item
+        .lane()
+        .is_some_and(|lane| lane.by != token && row.has_runner(lane.by));
     let had_lane = item.lane().is_some();
     // One that is over, or has to wait again, still has what is in its lane.
     let may_begin = !item.state.is_finished() && item.state != ItemState::Pending;
     let is_open = may_begin || had_lane;
     let merge = item.merge();
     let is_queued = merge.is_some_and(|merge| merge.state != MergeState::Returned);
-    if !is_free || is_own || !is_open || is_queued || unit_of(node) != *node {
+    if !is_free || is_own || is_of_other || !is_open || is_queued || unit_of(node) != *node {
         return Err(wrong_item(&item));
+    }
+    // Another runner may have begun the last one meanwhile.
+    let max = row.limits.tasks_max.filter(|_| !had_lane);
+    let begun = begun(row.tasks, lanes.held.len() + lanes.queue.len());
+    if max.is_some_and(|max| begun >= max) {
+        return Err(story.wrong_state(run));
     }
     let UnitRow {
         lane: hold,
@@ -158,10 +167,14 @@ pub(super) fn leave_lane(
     (node, fence): Taken<'_>,
     saved: Option<&String>,
 ) -> Result<(), Refusal> {
-    guard(story, held)?;
+    guard_runner(story, held)?;
     let run: RunId = held.0;
     let item = &story.item(run, node)?.clone();
-    let is_it = item.lane().is_some_and(|lane| lane.fence == fence);
+    let row = story.run(run)?;
+    let is_of_other = |by| by != held.1 && row.has_runner(by);
+    let is_it = item
+        .lane()
+        .is_some_and(|lane| lane.fence == fence && !is_of_other(lane.by));
     let is_busy = story.tables.unit_items(item).any(ItemRow::is_under_way);
     if !is_it || is_busy {
         return Err(wrong_item(item));

@@ -21,11 +21,12 @@ use crate::standing::Standing;
 
 /// Notes that the runner is gone, if the run says otherwise.
 pub(super) fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
-    if story.is_held(run) {
+    let row = story.run(run)?.clone();
+    let joined = || row.joined.iter().map(|joined| &joined.holder);
+    if story.is_held(run) || joined().any(|joined| story.lives(joined.token)) {
         return Ok(());
     }
-    let row = story.run(run)?.clone();
-    if let Some(holder) = row.holder {
+    for holder in row.holder.iter().chain(joined()).cloned() {
         story.tell(Event::LeaseLost {
             run,
             owner: holder.owner,
@@ -54,6 +55,7 @@ pub(super) fn take_run(story: &mut Story<'_>, run: RunId, owner: &str) -> Result
         run,
         owner: owner.to_owned(),
         token: row.fence + 1,
+        joins: None,
     });
     Ok(())
 }

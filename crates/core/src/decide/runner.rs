@@ -59,6 +59,17 @@ pub(super) fn guard(story: &Story<'_>, (run, token): Held) -> Result<(), Refusal
     }
 }
 
+/// Refuses a runner that neither holds the run nor has joined it.
+pub(super) fn guard_runner(story: &Story<'_>, (run, token): Held) -> Result<(), Refusal> {
+    let row = story.run(run)?;
+    match row.has_runner(token) {
+        true => Ok(()),
+        false => Err(Refusal::Fenced {
+            name: row.name.clone(),
+        }),
+    }
+}
+
 /// An item, and the token with which it was taken.
 pub(super) type Taken<'a> = (&'a Node, u64);
 
@@ -115,6 +126,7 @@ pub(super) fn start_run(
         run,
         owner: invocation.owner.to_owned(),
         token: row.fence + 1,
+        joins: None,
     });
     story.tell(Event::RunStarted {
         run,
@@ -181,8 +193,12 @@ pub(super) fn continue_run(story: &mut Story<'_>, run: RunId, token: u64) -> Res
 }
 
 pub(super) fn release_run(story: &mut Story<'_>, run: RunId, token: u64) -> Result<(), Refusal> {
-    guard(story, (run, token))?;
+    guard_runner(story, (run, token))?;
+    let holds = guard(story, (run, token)).is_ok();
     story.tell(Event::LeaseReleased { run, token });
+    if !holds {
+        return Ok(());
+    }
     let state = story.run(run)?.state;
     log_session(story, run, EntryType::SessionEnded, state.as_str());
     Ok(())
@@ -241,7 +257,7 @@ pub(super) fn start_attempt(
     node: &Node,
     started: &Started<'_>,
 ) -> Result<(), Refusal> {
-    guard(story, held)?;
+    guard_runner(story, held)?;
     let run = held.0;
     let role = started.role;
     may_begin(story, run)?;
@@ -281,6 +297,12 @@ pub(super) fn start_attempt(
     let hook = hook.filter(|_| role == Role::IterationHook);
     if !fits || (role == Role::IterationHook && hook.is_none()) {
         return Err(wrong_item(&item));
+    }
+    // Another runner may have started the last one meanwhile.
+    let row = story.run(run)?;
+    let max = row.limits.iterations_max;
+    if hook.is_none() && max.is_some_and(|max| row.iterations >= max) {
+        return Err(story.wrong_state(run));
     }
     begin_above(story, run, node)?;
     if item.state != ItemState::Working {
@@ -339,7 +361,7 @@ pub(super) fn start_baseline(
     node: &Node,
     before: Option<&BaselineResult>,
 ) -> Result<(), Refusal> {
-    guard(story, held)?;
+    guard_runner(story, held)?;
     let run = held.0;
     may_begin(story, run)?;
     in_lane(story, held, node)?;
@@ -385,7 +407,7 @@ pub(super) fn end_attempt(
     ended: &EndedAttempt<'_>,
 ) -> Result<(), Refusal> {
     let (attempt, report, recovery) = (ended.attempt, ended.report, ended.recovery);
-    guard(story, held)?;
+    guard_runner(story, held)?;
     let (run, node) = (held.0, at.0);
     let item = taken(story, run, at)?;
     if item.attempt != Some(attempt) {
@@ -448,9 +470,11 @@ pub(super) fn end_attempt(
         is_leaf: item.is_leaf(),
     };
     follow_outcome(story, &over)?;
-    // Without a place to wait at, the run waits for whoever starts it again.
+    // Without a place to wait at, the run waits for whoever starts it again. A runner
+    // that joined ends alone.
     let cannot_wait = report.is_put_off() && !item.is_leaf();
-    if (report.cannot_start || cannot_wait) && story.run(run)?.state == RunState::Running {
+    let cannot_start = report.cannot_start && guard(story, held).is_ok();
+    if (cannot_start || cannot_wait) && story.run(run)?.state == RunState::Running {
         story.move_run(run, RunState::Interrupted, About::reason(reason(report)));
     }
     Ok(())
@@ -738,7 +762,7 @@ fn wait_for_person(story: &mut Story<'_>, run: RunId, node: &Node, report: &Repo
 }
 
 pub(super) fn start_gate(story: &mut Story<'_>, held: Held, node: &Node) -> Result<(), Refusal> {
-    guard(story, held)?;
+    guard_runner(story, held)?;
     let run = held.0;
     may_begin(story, run)?;
     in_lane(story, held, node)?;
@@ -794,7 +818,7 @@ pub(super) fn end_gate(
     at: Taken<'_>,
     (report, recovery): (&GateReport, Option<&Recovery>),
 ) -> Result<(), Refusal> {
-    guard(story, held)?;
+    guard_runner(story, held)?;
     let (run, node) = (held.0, at.0);
     story.attempts_at = Some(node.clone());
     let item = taken(story, run, at)?;
@@ -874,7 +898,7 @@ pub(super) fn start_commit(
     node: &Node,
     head: Option<String>,
 ) -> Result<(), Refusal> {
-    guard(story, held)?;
+    guard_runner(story, held)?;
     let run = held.0;
     may_begin(story, run)?;
     in_lane(story, held, node)?;
@@ -899,7 +923,7 @@ pub(super) fn end_commit(
     at: Taken<'_>,
     result: &Result<Option<String>, String>,
 ) -> Result<(), Refusal> {
-    guard(story, held)?;
+    guard_runner(story, held)?;
     let (run, node) = (held.0, at.0);
     story.attempts_at = Some(node.clone());
     let item = &taken(story, run, at)?;

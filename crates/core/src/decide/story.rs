@@ -206,17 +206,23 @@ impl<'a> Story<'a> {
         let Some(holder) = self.tables.run(run).and_then(|row| row.holder.as_ref()) else {
             return false;
         };
-        if self.asker == Some(holder.token) {
+        self.lives(holder.token)
+    }
+
+    /// Whether the runner with this token is not known to be gone.
+    pub(super) fn lives(&self, token: u64) -> bool {
+        if self.asker == Some(token) {
             return true;
         }
         match self.facts.holder {
             HolderKnown::Alive => true,
-            HolderKnown::Gone(token) => holder.token != token,
+            HolderKnown::Gone(gone) => token != gone,
             HolderKnown::Excluded => false,
             HolderKnown::Nothing => self
                 .rows
-                .lease_expires
-                .is_some_and(|until| until > self.rows.now),
+                .leases
+                .get(&token)
+                .is_some_and(|until| *until > self.rows.now),
         }
     }
 

@@ -49,6 +49,7 @@ impl Event {
                 run: _,
                 owner: _,
                 token: _,
+                joins: _,
             }
             | Self::LaneTaken {
                 run: _,

@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::ends::UnderWay;
-use super::{Doing, Effect, Ending, LaneEnd, MergeEnd, RunLoop, begun};
+use super::{Doing, Effect, Ending, LaneEnd, MergeEnd, RunLoop};
 use crate::command::Command;
 use crate::id::Node;
 use crate::item::{ItemRow, Stage};
-use crate::lane::{LanesRow, unit_of};
+use crate::lane::{LanesRow, begun, unit_of};
 use crate::merge::{MergeReturn, MergeState, MergeStep};
 use crate::run::{Request, RunRow, RunState};
 
@@ -48,6 +48,46 @@ impl RunLoop {
         let asked = row.and_then(|row| row.asked.as_ref());
         let stops = asked.is_some_and(|asked| asked.request == Request::Stop);
         runs && !stops && self.stopping.is_none()
+    }
+
+    /// Whether this runner holds the run, and not one that it has joined.
+    #[must_use]
+    pub fn leads(&self) -> bool {
+        let holder = self.run().and_then(|row| row.holder.as_ref());
+        holder.is_none_or(|holder| holder.token == self.token) && !self.has_joined()
+    }
+
+    fn has_joined(&self) -> bool {
+        let joined = self.run().map(|row| row.joined.iter());
+        let mut joined = joined.into_iter().flatten();
+        joined.any(|joined| joined.holder.token == self.token)
+    }
+
+    /// Whether other runners work on the run as well.
+    #[must_use]
+    pub fn has_others(&self) -> bool {
+        self.run().is_some_and(|row| !row.joined.is_empty())
+    }
+
+    /// Whether another runner has the lane of the unit.
+    pub(super) fn is_of_other(&self, unit: &Node) -> bool {
+        let lane = self.tables.item(self.run, unit).and_then(ItemRow::lane);
+        let by = lane.map(|lane| lane.by).filter(|by| *by != self.token);
+        by.is_some_and(|by| self.run().is_some_and(|row| row.has_runner(by)))
+    }
+
+    /// Whether another runner has a lane, in which something may be under way.
+    pub(super) fn others_have_lanes(&self) -> bool {
+        let lanes = self.run().and_then(|row| row.lanes.as_deref());
+        lanes.is_some_and(|lanes| lanes.held.values().any(|unit| self.is_of_other(unit)))
+    }
+
+    /// Whether this runner has to leave the unit alone: another one has its lane, or
+    /// one that is gone had it and the runner that holds the run settles that.
+    fn is_barred(&self, unit: &Node) -> bool {
+        let lane = self.tables.item(self.run, unit).and_then(ItemRow::lane);
+        let is_mine = lane.is_none_or(|lane| lane.by == self.token);
+        self.is_of_other(unit) || !(is_mine || self.leads())
     }
 
     pub(super) fn take_lane(&mut self, node: &Node) -> Vec<Effect> {
@@ -88,8 +128,12 @@ impl RunLoop {
     /// The item to be worked on next: of a unit that has a lane, or of one that
     /// can get one.
     pub(super) fn next_in_lanes(&self, lanes: &LanesRow, now: Timestamp) -> Option<&ItemRow> {
-        let busy = self.busy_units();
+        let mut busy = self.busy_units();
         let is_due = |item: &&ItemRow| item.until.is_none_or(|until| until <= now);
+        let barred = lanes.held.values().filter(|unit| self.is_barred(unit));
+        let barred: Vec<Node> = barred.cloned().collect();
+        let own = lanes.held.len() - barred.len();
+        busy.extend(barred);
         let held = lanes.held.values().filter(|unit| !busy.contains(*unit));
         let units = held.filter_map(|unit| self.tables.item(self.run, unit));
         let mut in_lanes = units.flat_map(|unit| self.tables.unit_items(unit));
@@ -98,7 +142,7 @@ impl RunLoop {
             return next;
         }
         let is_held = |unit: &Node| lanes.held.values().any(|held| held == unit);
-        let has_room = lanes.held.len() < self.options.workers.get();
+        let has_room = own < self.options.workers.get();
         let tasks = self.run().map_or(0, |row| row.tasks);
         let tasks = begun(tasks, lanes.held.len() + lanes.queue.len());
         let max = self.run().and_then(|row| row.limits.tasks_max);
@@ -115,7 +159,8 @@ impl RunLoop {
     pub(super) fn leave_lanes(&mut self, row: &RunRow) -> Option<Vec<Effect>> {
         let lanes = row.lanes.as_ref().filter(|_| self.stopping.is_none())?;
         let busy = self.busy_units();
-        let held = lanes.held.values().filter(|unit| !busy.contains(*unit));
+        let is_free = |unit: &&Node| !busy.contains(*unit) && !self.is_barred(unit);
+        let held = lanes.held.values().filter(is_free);
         let units = held.filter_map(|unit| self.tables.item(self.run, unit));
         let unit = units.into_iter().find(|unit| {
             let mut below = self.tables.unit_items(unit);
@@ -162,6 +207,9 @@ impl RunLoop {
     /// The first in the queue is taken a step further, unless one is already.
     pub(super) fn next_merge(&mut self) -> Option<Vec<Effect>> {
         let lanes = self.run().and_then(|row| row.lanes.as_deref())?;
+        if !self.leads() {
+            return None;
+        }
         let is_merge = |work: &UnderWay| work.is_merge;
         if self.under_way.values().any(is_merge) {
             return None;

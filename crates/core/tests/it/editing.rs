@@ -761,7 +761,7 @@ fn the_runner_that_takes_edits_itself_is_not_taken_for_dead() {
     let (mut world, token) = World::running(PLAN);
     world.begin(token, "build/s1/a");
     world.holder = Some(piton_core::HolderKnown::Nothing);
-    world.lease_expires = None;
+    world.leases.clear();
     let (run, file) = (world.run, FILE.to_owned());
     world.ok(Command::TakeEdits {
         run,

@@ -38,7 +38,7 @@ fn a_run_whose_lease_ran_out_is_taken_over_and_not_a_moment_earlier() {
 #[test]
 fn a_lease_of_which_nothing_is_known_holds_nobody_off() {
     let (mut world, old) = World::running("a");
-    world.lease_expires = None;
+    world.leases.clear();
     assert!(world.start() > old);
 }
 

@@ -127,6 +127,28 @@ fn in_lanes(seed: u32) -> Sim {
     Sim::new(seed, chaos).in_lanes(workers).carried_through()
 }
 
+/// Up to three runners work on one run at the same time; each may be killed, or
+/// stopped and come back when the others have gone on without it.
+#[test]
+fn several_runners_of_one_run_do_what_one_of_them_would() {
+    let most = std::cell::Cell::new(0);
+    for_each_seed(SEEDS / 4, |seed| {
+        let chaos = Chaos {
+            crashes: seed % 7,
+            signals: seed % 3,
+            meddling: seed % 5 * 4,
+        };
+        let workers = 1 + usize::try_from(seed % 4).expect("few");
+        let sim = Sim::new(seed, chaos).in_lanes(workers).with_runners(3);
+        let sim = sim.carried_through();
+        sim.check_end();
+        most.set(most.get().max(sim.most_runners));
+    });
+    if seeds_of(SEEDS) >= SEEDS {
+        assert_eq!(most.get(), 3, "no run had three runners at once");
+    }
+}
+
 #[test]
 fn in_lanes_the_target_gets_all_that_is_done_and_nothing_that_is_red() {
     for_each_seed(SEEDS, |seed| in_lanes(seed).check_end());

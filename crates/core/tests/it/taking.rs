@@ -426,7 +426,7 @@ fn time_to_take(count: usize, found: MakeFound) -> Duration {
         tables: Tables::default(),
         now: NOON.parse().expect("a time"),
         next_decision: 1,
-        lease_expires: None,
+        leases: std::collections::BTreeMap::new(),
         free_numbers: [FreeNumbers::all_from(1); KINDS],
         naming: Naming::ALONE,
         standings: None,

@@ -88,8 +88,13 @@ pub(super) fn count_workers(
     row: &RunRow,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<NonZeroU32, Failure> {
-    if job.aim != Aim::Work {
-        return Ok(NonZeroU32::MIN);
+    match job.aim {
+        Aim::Work => {}
+        Aim::Settle => return Ok(NonZeroU32::MIN),
+        Aim::Join => {
+            let of_project = job.config.workspace.lanes;
+            return Ok(job.workers.or(of_project).unwrap_or(LANES));
+        }
     }
     let wished = wished(session, job, row)?;
     let workers = job.workers.or(wished).unwrap_or(NonZeroU32::MIN);
@@ -330,6 +335,9 @@ impl Runner<'_, '_> {
         };
         let row = self.lp.run().and_then(|row| row.lanes.as_ref());
         for (number, node) in row.iter().flat_map(|lanes| &lanes.held) {
+            if lanes.units.contains_key(node) {
+                continue;
+            }
             let project = Project {
                 work_tree: lanes.pool.tree_of(*number),
                 ..self.session.project.clone()

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use piton_core::evidence::Claims;
 use piton_core::flags::RunFlags;
+use piton_core::lane::unit_of;
 use piton_core::policy::Limits;
 use piton_core::{AttemptRow, Command, ItemRow, Need, RunId, RunRow, Tables};
 
@@ -18,6 +19,7 @@ use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::native_files::plan_sync::PlanSync;
 use crate::process;
+use crate::project::Project;
 use crate::run_lock::{self, RunLock};
 use crate::session::Session;
 use crate::spool::Spool;
@@ -48,19 +50,30 @@ pub(super) fn plain(text: &str) -> String {
     text.chars().map(keep).take(100).collect()
 }
 
-/// Ends what still works of a run whose lock is held, and removes what is in
-/// the spool of attempts whose outcome is durable.
+/// Ends what still works of runners of a run that are gone, and removes what is in
+/// the spool of attempts whose outcome is durable. `living` are the locks of the
+/// runners that are there: none for one that has none beside that on the plan.
 pub(super) fn end_survivors(
     spool: &Spool,
-    tables: &Tables,
-    run: RunId,
+    (tables, run): (&Tables, RunId),
+    living: &[Option<&str>],
     grace: Duration,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
-    let left = spool
+    let mut left = spool
         .list()
         .map_err(|error| unwritable(spool.folder(), error))?;
-    let items = tables.tree(run).filter(|item| item.committing.is_some());
+    left.retain(|spooled| !living.contains(&spooled.by.as_deref()));
+    let is_of_living = |item: &ItemRow| {
+        let unit = tables.item(run, &unit_of(&item.node));
+        let lane = unit.and_then(ItemRow::lane);
+        let row = tables.run(run);
+        let has_runner = |by| row.is_some_and(|row| row.has_runner(by));
+        !living.is_empty() && lane.is_some_and(|lane| has_runner(lane.by))
+    };
+    let items = tables
+        .tree(run)
+        .filter(|item| item.committing.is_some() && !is_of_living(item));
     // A git that still works would make its commit after it was looked for.
     let mut marks: Vec<String> = items.map(|item| commit_mark(run, &item.node)).collect();
     if left.is_empty() && marks.is_empty() {
@@ -132,6 +145,13 @@ fn sweep_temporary(folder: &Path) {
     }
 }
 
+/// The locks of the runners that have joined the one of a run, and live.
+pub(super) fn living<'a>(project: &Project, row: &'a RunRow) -> Vec<Option<&'a str>> {
+    let locks = row.joined.iter().map(|joined| &*joined.lock);
+    let living = locks.filter(|lock| !run_lock::is_free_beside(project, row, lock));
+    living.map(Some).collect()
+}
+
 /// Clears up after the dead runner of a run that is not to be run now: it is
 /// finished, waits for somebody, or was stopped. Nothing to do when a runner
 /// lives, or the last one left nothing.
@@ -174,7 +194,14 @@ pub fn clear_up_locked(
 ) -> Result<(), Failure> {
     let (tables, position) = picture(session, run)?;
     let row = known(tables.run(run))?;
-    end_survivors(&spool(session, run)?, &tables, run, grace, tell)?;
+    let spool = spool(session, run)?;
+    end_survivors(
+        &spool,
+        (&tables, run),
+        &living(&session.project, &row),
+        grace,
+        tell,
+    )?;
     if row.holder.is_none() {
         return Ok(());
     }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use piton_core::evidence::{Baseline, Worth};
+use piton_core::flags::RunFlags;
 use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
 use piton_core::run::Pause;
@@ -83,6 +84,8 @@ pub struct Request {
     pub ignore: Vec<String>,
     /// Work although another run is at work in the same work tree.
     pub same_tree: bool,
+    /// Work beside the runner that holds the run, in lanes of this process.
+    pub join: bool,
 }
 
 /// What came of it.
@@ -173,6 +176,9 @@ fn work(
     let mut prepared = prepare(world, request, target, tell)?;
     if let Prepared::Known(row) = &prepared {
         refuse_graph(row)?;
+    }
+    if request.join {
+        return join(world, asked, &prepared, tell);
     }
     if prepared.is_new_to_piton(&target.project) {
         tell_unknown_keys(&target.project, prepared.plan(), tell);
@@ -309,6 +315,81 @@ fn work(
     } else {
         Answer::Ran(ended)
     })
+}
+
+/// Works on a run beside the runner that holds it.
+fn join(
+    world: &World,
+    asked: &Asked<'_>,
+    prepared: &Prepared,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Answer, Failure> {
+    let Asked {
+        remembered,
+        target,
+        config,
+    } = *asked;
+    let request = &remembered.request;
+    let Prepared::Known(row) = prepared else {
+        return Err(not_joined(prepared.name(), "nobody has begun it"));
+    };
+    refuse_to_join(&target.project, row)?;
+    let agent = agent(world, request, config)?;
+    let program: Rc<dyn Agent> = agents::named(config, &agent)?.into();
+    check_program(world, &target.project, request.model.as_deref(), &*program)?;
+    let session = Session::create(world, target.project.clone(), &mut |text| {
+        tell(Notice::Said(text))
+    })?;
+    let job = Job {
+        aim: Aim::Join,
+        run: row.id,
+        verdict: agents::verdict_by(config, &agent, request.verdict)?,
+        agent_limits: config.limits(&agent),
+        agent,
+        program,
+        prices: Prices::new(&config.prices),
+        config: config.clone(),
+        model: request.model.clone(),
+        limits: Limits::default(),
+        claims: row.claims.clone(),
+        flags: RunFlags::default(),
+        wait: false,
+        once: false,
+        worktree: None,
+        workers: request.workers,
+    };
+    let row = runner::work(&session, job, tell)?;
+    // It may have been the last one.
+    if run_lock::is_free(&session.project, &row) {
+        super::follow_faces(&session, tell);
+        land_at_end(&session, &row, tell);
+    }
+    Ok(Answer::Ran(ended(&session, row)?))
+}
+
+/// Only a run that somebody works on in lanes can be joined.
+fn refuse_to_join(project: &Project, row: &RunRow) -> Result<(), Failure> {
+    let is_held =
+        (row.holder.is_some() || !row.joined.is_empty()) && !run_lock::is_free(project, row);
+    match (is_held && row.state == RunState::Running, &row.lanes) {
+        (true, Some(_)) => Ok(()),
+        (true, None) => {
+            let name = quote(&row.name);
+            let what = format!(
+                "run `{}` is worked on in the work tree, where there is room for one runner",
+                row.name
+            );
+            Err(Failure::new("run.state", what).hint(format!(
+                "stop it with `piton stop {name}`, then begin in lanes with `piton run {name} --workers 2`"
+            )))
+        }
+        (false, _) => Err(not_joined(&row.name, "nobody works on it")),
+    }
+}
+
+fn not_joined(name: &str, why: &str) -> Failure {
+    Failure::new("run.state", format!("run `{name}` cannot be joined: {why}"))
+        .hint(format!("work on it with `piton run {}`", quote(name)))
 }
 
 fn ended(session: &Session<'_>, row: RunRow) -> Result<Box<Ended>, Failure> {

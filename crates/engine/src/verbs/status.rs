@@ -111,6 +111,9 @@ pub struct Report {
     pub last_activity: Timestamp,
     /// Who holds it.
     pub holder: Option<String>,
+    /// Who works on it beside that one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<String>,
     /// What it was last run with, and is run with again; absent when without flags.
     #[serde(skip_serializing_if = "RunFlags::is_empty")]
     pub flags: RunFlags,
@@ -251,6 +254,11 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
             .as_ref()
             .filter(|_| standing.is_live)
             .map(|holder| holder.owner.clone()),
+        joined: row
+            .joined
+            .iter()
+            .map(|joined| joined.holder.owner.clone())
+            .collect(),
         flags: row.flags.clone(),
         place: WorkPlace::of_run(&session.project, row),
         warnings: other_plan

@@ -77,7 +77,7 @@ impl Desk {
             tables: self.tables.clone(),
             now: self.now,
             next_decision: self.tables.next_decision(),
-            lease_expires: None,
+            leases: std::collections::BTreeMap::new(),
             free_numbers: [FreeNumbers::all_from(1); piton_core::memory::KINDS],
             naming: Naming::ALONE,
             standings: Some(Standings::of_items(self.tables.tree(self.run))),

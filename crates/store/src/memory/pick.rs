@@ -160,7 +160,7 @@ impl Picked<'_> {
                 }
             }
             Need::Entry(position) => self.key(&Key::Entry(*position)),
-            Need::NextDecision | Need::LeaseExpiry(_) | Need::FreeNumbers => {}
+            Need::NextDecision | Need::Leases(_) | Need::FreeNumbers => {}
         }
     }
 

@@ -198,7 +198,7 @@ impl Commit<'_> {
         match change {
             LeaseChange::Held(run, token, expires) => {
                 let sql = "INSERT INTO leases (run, token, expires) VALUES (?1, ?2, ?3) \
-                           ON CONFLICT (run) DO UPDATE SET token = excluded.token, expires = excluded.expires";
+                           ON CONFLICT (run, token) DO UPDATE SET expires = excluded.expires";
                 let run = run.0.as_bytes().as_slice();
                 self.connection.prepare_cached(sql)?.execute(params![
                     run,
@@ -206,11 +206,11 @@ impl Commit<'_> {
                     expires.as_microsecond()
                 ])?;
             }
-            LeaseChange::Free(run) => {
+            LeaseChange::Free(run, token) => {
                 let mut delete = self
                     .connection
-                    .prepare_cached("DELETE FROM leases WHERE run = ?1")?;
-                delete.execute([run.0.as_bytes().as_slice()])?;
+                    .prepare_cached("DELETE FROM leases WHERE run = ?1 AND token = ?2")?;
+                delete.execute(params![run.0.as_bytes().as_slice(), number(*token)])?;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Rows as they are asked for: one query a wish.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use piton_core::id::{Node, Place, RunId};
@@ -44,7 +44,7 @@ pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> 
     let mut loader = Loader {
         connection,
         tables: Tables::default(),
-        lease_expires: None,
+        leases: BTreeMap::new(),
         free_numbers: [FreeNumbers::all_from(1); KINDS],
         naming: Naming::ALONE,
         standings: None,
@@ -65,7 +65,7 @@ pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> 
         tables: loader.tables,
         now,
         next_decision: last.map_or(1, |last| last + 1),
-        lease_expires: loader.lease_expires,
+        leases: loader.leases,
         free_numbers: loader.free_numbers,
         naming: loader.naming,
         standings: loader.standings,
@@ -75,7 +75,7 @@ pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> 
 struct Loader<'c> {
     connection: &'c Connection,
     tables: Tables,
-    lease_expires: Option<Timestamp>,
+    leases: BTreeMap<u64, Timestamp>,
     free_numbers: [FreeNumbers; KINDS],
     naming: Naming,
     standings: Option<Standings>,
@@ -142,7 +142,7 @@ impl Loader<'_> {
             }
             Need::Blockers => self.rows("blockers", "SELECT body FROM blockers", []),
             Need::NextDecision => Ok(()),
-            Need::LeaseExpiry(run) => self.lease(*run),
+            Need::Leases(run) => self.load_leases(*run),
             Need::Name(space, name) => self.name(*space, name),
             Need::NamesFrom(space, start) => self.names_from(*space, start),
             Need::NamedFrom(space, start) => self.named_from(*space, start),
@@ -425,14 +425,19 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn lease(&mut self, run: RunId) -> Result<()> {
+    fn load_leases(&mut self, run: RunId) -> Result<()> {
         let mut statement = self
             .connection
-            .prepare_cached("SELECT expires FROM leases WHERE run = ?1")?;
-        let expires: Option<i64> = statement
-            .query_row([id(&run)], |row| row.get(0))
-            .optional()?;
-        self.lease_expires = expires.and_then(|micros| Timestamp::from_microsecond(micros).ok());
+            .prepare_cached("SELECT token, expires FROM leases WHERE run = ?1")?;
+        let found = statement.query_map([id(&run)], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+        })?;
+        for lease in found {
+            let (token, micros) = lease?;
+            let expires = Timestamp::from_microsecond(micros).ok();
+            let lease = expires.map(|expires| (token.cast_unsigned(), expires));
+            self.leases.extend(lease);
+        }
         Ok(())
     }
 }

@@ -91,12 +91,13 @@ CREATE TABLE blockers (
   body TEXT NOT NULL
 ) STRICT;
 
--- A register, not history: when the lease on a run ends.
+-- A register, not history: when the leases on a run end.
 CREATE TABLE leases (
-  run BLOB PRIMARY KEY,
+  run BLOB NOT NULL,
   token INTEGER NOT NULL,
-  expires INTEGER NOT NULL
-) STRICT;
+  expires INTEGER NOT NULL,
+  PRIMARY KEY (run, token)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE memory (
   id TEXT PRIMARY KEY,

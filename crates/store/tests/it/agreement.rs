@@ -113,7 +113,7 @@ impl Pair {
         let other = self.sqlite.store.load(&wanted).expect("readable");
         assert_eq!(one.tables, other.tables);
         assert_eq!(one.next_decision, other.next_decision);
-        assert_eq!(one.lease_expires, other.lease_expires);
+        assert_eq!(one.leases, other.leases);
         one
     }
 
@@ -123,7 +123,7 @@ impl Pair {
         let attempts = NODES
             .iter()
             .map(move |(node, _)| Need::AttemptsAt(run, Node::named(*node)));
-        [Need::Runs, Need::Tree(run), Need::LeaseExpiry(run)]
+        [Need::Runs, Need::Tree(run), Need::Leases(run)]
             .into_iter()
             .chain(decisions)
             .chain(attempts)

@@ -1,0 +1,153 @@
+//! Several processes that work on one run: each in lanes of its own.
+
+use std::time::Duration;
+
+use crate::harness::{Running, Scratch, until_within};
+use crate::lanes::{all_done, arguments, fine, main_has_it, project};
+
+const JOIN: &[&str] = &["run", "prd", "--join", "--agent", "./agent.sh"];
+
+/// Says that it works, and does it when there is leave for it.
+const AT_WORK: &str = "touch $PITON_PROJECT/.piton/at-$PITON_ITEM
+until [ -e $PITON_PROJECT/.piton/go ]; do sleep 0.05; done
+echo made >$PITON_ITEM.txt";
+
+fn at_work(scratch: &Scratch) -> usize {
+    (1..=9)
+        .filter(|number| scratch.has(&format!(".piton/at-US-{number:03}")))
+        .count()
+}
+
+fn join(scratch: &Scratch) -> Running {
+    let mut arguments = JOIN.to_vec();
+    arguments.extend(["--workers", "2"]);
+    Running::start(scratch.command(&arguments))
+}
+
+/// One that holds the run with two lanes, and one that has joined it with two.
+fn two_at_work(scratch: &Scratch) -> (Running, Running) {
+    let holder = Running::start(scratch.command(&arguments("2")));
+    scratch.until("two work", || at_work(scratch) == 2);
+    let joined = join(scratch);
+    scratch.until("four work", || at_work(scratch) == 4);
+    (holder, joined)
+}
+
+#[test]
+fn a_process_that_joins_adds_its_lanes() {
+    let scratch = project(AT_WORK, 6);
+    let (holder, joined) = two_at_work(&scratch);
+    // Without the flag it is refused as ever.
+    assert_eq!(scratch.piton(&arguments("2")).exit, 4);
+    let status = scratch.json(&["status"]);
+    let runners = status["run"]["joined"].as_array().map(Vec::len);
+    assert_eq!(runners, Some(1), "{status}");
+    scratch.write(".piton/go", "");
+    fine(&holder.end());
+    fine(&joined.end());
+    all_done(&scratch, 6);
+    main_has_it(&scratch);
+    fine(&scratch.piton(&["journal", "verify"]));
+    let locks = std::fs::read_dir(scratch.path().join(".piton/locks")).expect("there are locks");
+    assert_eq!(locks.count(), 2, "its own lock is left, or another one");
+}
+
+#[test]
+fn where_the_process_that_holds_a_run_is_killed_one_that_joined_goes_on_with_all_of_it() {
+    let scratch = project(AT_WORK, 6);
+    let (holder, joined) = two_at_work(&scratch);
+    holder.kill();
+    scratch.until("the other one holds it", || {
+        let status = scratch.json(&["status"]);
+        status["run"]["joined"].as_array().is_none_or(Vec::is_empty)
+    });
+    scratch.write(".piton/go", "");
+    let said = joined.end();
+    fine(&said);
+    assert!(said.err.contains("this one holds it now"), "{}", said.err);
+    all_done(&scratch, 6);
+    main_has_it(&scratch);
+}
+
+#[test]
+fn what_a_process_that_joined_leaves_when_it_is_killed_is_worked_on_again() {
+    let scratch = project(AT_WORK, 6);
+    let (holder, joined) = two_at_work(&scratch);
+    joined.kill();
+    let kinds = || scratch.event_kinds();
+    scratch.until("it is missed", || {
+        kinds().contains(&"lease-lost".to_owned())
+    });
+    scratch.write(".piton/go", "");
+    fine(&holder.end());
+    all_done(&scratch, 6);
+    main_has_it(&scratch);
+}
+
+#[test]
+fn one_that_holds_a_run_and_is_interrupted_hands_it_over() {
+    let scratch = project(AT_WORK, 6);
+    let (holder, joined) = two_at_work(&scratch);
+    holder.signal(rustix::process::Signal::INT);
+    assert_eq!(holder.end().exit, 130);
+    scratch.write(".piton/go", "");
+    fine(&joined.end());
+    all_done(&scratch, 6);
+    main_has_it(&scratch);
+}
+
+#[test]
+fn a_stop_ends_all_that_work_on_a_run() {
+    let scratch = project(AT_WORK, 6);
+    let (holder, joined) = two_at_work(&scratch);
+    fine(&scratch.piton(&["stop", "prd"]));
+    for running in [holder, joined] {
+        assert_eq!(running.end().exit, 130);
+    }
+    assert_eq!(scratch.json(&["status"])["run"]["state"], "interrupted");
+    scratch.write(".piton/go", "");
+    fine(&scratch.piton(&arguments("2")));
+    all_done(&scratch, 6);
+}
+
+/// Its lease runs out while it is stopped: its items are worked on elsewhere, and when
+/// it comes back it is refused.
+#[test]
+fn a_process_that_was_stopped_is_given_up_and_changes_nothing_when_it_comes_back() {
+    let scratch = project(AT_WORK, 4);
+    let (holder, joined) = two_at_work(&scratch);
+    holder.signal(rustix::process::Signal::STOP);
+    let kinds = || scratch.event_kinds();
+    // A lease lasts 30 seconds, and is looked at every 10.
+    until_within(Duration::from_secs(90), "it is given up", || {
+        kinds().contains(&"lease-lost".to_owned())
+    });
+    scratch.write(".piton/go", "");
+    fine(&joined.end());
+    all_done(&scratch, 4);
+    let before = kinds();
+    holder.signal(rustix::process::Signal::CONT);
+    let said = holder.end();
+    assert_eq!(said.exit, 4, "{}", said.err);
+    assert_eq!(kinds(), before);
+    all_done(&scratch, 4);
+    main_has_it(&scratch);
+}
+
+#[test]
+fn only_a_run_that_is_worked_on_in_lanes_is_joined() {
+    let scratch = project(AT_WORK, 2);
+    let refused = |what: &str| {
+        let said = scratch.piton(JOIN);
+        assert_ne!(said.exit, 0);
+        assert!(said.err.contains(what), "{}", said.err);
+    };
+    let fresh = scratch.piton(&["run", "prd.json", "--join", "--agent", "./agent.sh"]);
+    assert!(fresh.err.contains("nobody has begun it"), "{}", fresh.err);
+    let running = Running::start(scratch.command(&arguments("1")));
+    scratch.until("one works", || at_work(&scratch) == 1);
+    refused("room for one runner");
+    scratch.write(".piton/go", "");
+    fine(&running.end());
+    refused("nobody works on it");
+}

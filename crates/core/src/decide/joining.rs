@@ -1,0 +1,85 @@
+//! Several runners of one run: one of them holds it, the others have joined.
+//!
+//! A runner that joined works on units in lanes of its own. The merge queue, the
+//! native files and what is decided for the whole run belong to the one that holds
+//! it; where that one is gone, another one holds it.
+
+use super::runner::{Held, guard_runner};
+use super::story::Story;
+use crate::event::Event;
+use crate::id::RunId;
+use crate::refusal::Refusal;
+use crate::run::RunState;
+
+/// Lets another runner work on a run that is worked on in lanes.
+pub(super) fn join_run(
+    story: &mut Story<'_>,
+    run: RunId,
+    owner: &str,
+    lock: &str,
+) -> Result<(), Refusal> {
+    let row = story.run(run)?;
+    let is_worked_on = row.holder.is_some() || !row.joined.is_empty();
+    if row.state != RunState::Running || row.lanes.is_none() || !is_worked_on {
+        return Err(story.wrong_state(run));
+    }
+    let token = row.fence + 1;
+    story.tell(Event::LeaseTaken {
+        run,
+        owner: owner.to_owned(),
+        token,
+        joins: Some(lock.to_owned()),
+    });
+    Ok(())
+}
+
+/// Hands a run to a runner that joined it, where the one that held it is gone.
+pub(super) fn lead_run(story: &mut Story<'_>, held: Held) -> Result<(), Refusal> {
+    guard_runner(story, held)?;
+    let (run, token) = held;
+    let row = story.run(run)?.clone();
+    let mut joined = row.joined.into_iter();
+    let Some(me) = joined.find(|joined| joined.holder.token == token) else {
+        // It holds the run already.
+        return Ok(());
+    };
+    if let Some(holder) = row.holder {
+        if story.lives(holder.token) {
+            let name = row.name;
+            return Err(Refusal::Busy { name, holder });
+        }
+        story.tell(Event::LeaseLost {
+            run,
+            owner: holder.owner,
+            token: holder.token,
+        });
+    }
+    story.tell(Event::LeaseTaken {
+        run,
+        owner: me.holder.owner,
+        token,
+        joins: None,
+    });
+    Ok(())
+}
+
+/// Notes that a runner that joined is gone: its units are settled by the one that
+/// holds the run.
+pub(super) fn lose_runner(story: &mut Story<'_>, held: Held, lost: u64) -> Result<(), Refusal> {
+    guard_runner(story, held)?;
+    let run = held.0;
+    let mut joined = story.run(run)?.joined.iter();
+    let gone = joined.find(|joined| joined.holder.token == lost).cloned();
+    let Some(gone) = gone else {
+        return Ok(());
+    };
+    if story.lives(lost) {
+        return Err(story.wrong_state(run));
+    }
+    story.tell(Event::LeaseLost {
+        run,
+        owner: gone.holder.owner,
+        token: lost,
+    });
+    Ok(())
+}

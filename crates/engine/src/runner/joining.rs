@@ -1,0 +1,155 @@
+//! A runner beside others: joining a run, and what becomes of it when one is gone.
+//!
+//! A runner that joined works on units in lanes of its own. The one that holds the
+//! run keeps the files, merges, and settles what others have left; where that one is
+//! gone, one that joined holds the run.
+
+use piton_core::{Command, Event, Facts, HolderKnown, Need, Recorded, RunState};
+use piton_store::CommitError;
+
+use super::{Job, Notice, Runner, facts, known, left_behind, open_mirror, owner};
+use crate::fail;
+use crate::failure::Failure;
+use crate::run_lock::{self, RunLock};
+use crate::session::Session;
+
+/// Joins the runner that holds a run: the lock that says that this one lives, and
+/// what was recorded.
+pub(super) fn join(
+    session: &Session<'_>,
+    job: &Job,
+) -> Result<(RunLock, String, Vec<Recorded>), Failure> {
+    let run = job.run;
+    let rows = session.load(&[Need::Run(run)])?;
+    let row = known(rows.tables.run(run))?;
+    let name = session.world.id().simple().to_string();
+    // Whoever reads of it in the journal finds that it is held.
+    let lock = run_lock::take_beside(&session.project, &row, &name)?;
+    fail::point("join.locked");
+    let command = Command::JoinRun {
+        run,
+        owner: owner(),
+        lock: name.clone(),
+    };
+    let joined = session.commit(&command, &facts(session));
+    if joined.is_err() {
+        run_lock::clear_beside(&session.project, &row, &name);
+    }
+    let events = joined?.events;
+    fail::point("join.recorded");
+    Ok((lock, name, events))
+}
+
+impl Runner<'_, '_> {
+    /// Looks whether the other runners of the run live. What follows from it is
+    /// among the news.
+    pub(super) fn watch_runners(
+        &mut self,
+        is_beat: bool,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<(), Failure> {
+        let Some(row) = self.lp.run().filter(|_| self.lanes.is_some()).cloned() else {
+            return Ok(());
+        };
+        let (run, token) = (row.id, self.lp.token());
+        if !row.has_runner(token) {
+            return Ok(());
+        }
+        if !self.lp.leads() {
+            if row.state == RunState::Running {
+                self.watch_holder(is_beat, tell)?;
+            }
+            return Ok(());
+        }
+        let mut is_lost = false;
+        for joined in &row.joined {
+            let lost = joined.holder.token;
+            let is_gone = run_lock::is_free_beside(&self.session.project, &row, &joined.lock);
+            let known = match is_gone {
+                true => HolderKnown::Gone(lost),
+                // One that is stopped is given up when its lease has run out.
+                false if is_beat => HolderKnown::Nothing,
+                false => continue,
+            };
+            is_lost |= self.is_done(&Command::LoseRunner { run, token, lost }, known)?;
+            if is_gone {
+                run_lock::clear_beside(&self.session.project, &row, &joined.lock);
+            }
+        }
+        if is_lost {
+            fail::point("join.lost");
+            self.take_over(tell)?;
+        }
+        Ok(())
+    }
+
+    /// Holds the run where the runner that did is gone.
+    fn watch_holder(
+        &mut self,
+        is_beat: bool,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<(), Failure> {
+        let project = &self.session.project;
+        let (run, token) = (self.row.id, self.lp.token());
+        let has_holder = self.lp.run().is_some_and(|row| row.holder.is_some());
+        let lock = match run_lock::is_plan_free(project, &self.row) {
+            true => run_lock::take(project, &self.row.face, &self.row.source)?,
+            false => None,
+        };
+        let known = match &lock {
+            Some(_) => HolderKnown::Excluded,
+            None if is_beat || !has_holder => HolderKnown::Nothing,
+            None => return Ok(()),
+        };
+        if !self.is_done(&Command::LeadRun { run, token }, known)? {
+            return Ok(());
+        }
+        fail::point("join.leads");
+        self.plan_lock = lock;
+        tell(Notice::Said(&format!(
+            "the runner that held run `{}` is gone: this one holds it now",
+            self.row.name
+        )));
+        let rows = self.session.load(&[Need::Run(run), Need::Tree(run)])?;
+        self.mirror = open_mirror(self.session, &self.row, &rows.tables, tell);
+        self.take_over(tell)
+    }
+
+    /// Ends what runners that are gone left running, and looks for their work in
+    /// their lanes.
+    fn take_over(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+        let run = self.row.id;
+        let rows = self.session.load(&[
+            Need::Run(run),
+            Need::Tree(run),
+            Need::OpenAttempts(Some(run)),
+        ])?;
+        let row = known(rows.tables.run(run))?;
+        let mut living = left_behind::living(&self.session.project, &row);
+        living.push(self.spool.lock());
+        let grace = self.job.agent_limits.grace;
+        left_behind::end_survivors(&self.spool, (&rows.tables, run), &living, grace, tell)?;
+        self.find_held_lanes();
+        Ok(())
+    }
+
+    /// Carries out a command beside what the loop does. What it recorded comes with
+    /// the news; refused is what somebody else has done, or need not be done.
+    fn is_done(&self, command: &Command, holder: HolderKnown) -> Result<bool, Failure> {
+        let facts = Facts {
+            holder,
+            ..self.facts()
+        };
+        match self.session.commit(command, &facts) {
+            Ok(committed) => {
+                let events = committed.events.iter();
+                let is_lease = |event: &Event| {
+                    matches!(event, Event::LeaseLost { .. } | Event::LeaseTaken { .. })
+                };
+                Ok(events.map(|recorded| &recorded.event).any(is_lease))
+            }
+            Err(CommitError::Refused(_)) => Ok(false),
+            Err(other) => Err(other.into()),
+        }
+    }
+}
