@@ -204,7 +204,7 @@ enum WorkFor {
     Agent(AttemptId),
     Gate,
     /// What is done about a lane or a merge; the merge to which the target is moved.
-    Git(Effect, Option<MadeMerge>),
+    Git(Box<Effect>, Option<MadeMerge>),
 }
 
 impl Work {
@@ -511,7 +511,7 @@ impl Sim {
                 }
             }
             WorkFor::Git(effect, made) => {
-                self.git_ends(node, (effect, made), work.is_stopped, token)
+                self.git_ends(node, (*effect, made), work.is_stopped, token)
             }
             WorkFor::Gate => {
                 let turn = self.count(|event| {
@@ -662,7 +662,7 @@ impl Sim {
                 let took = SignedDuration::from_secs(i64::from(self.rng.small(7)));
                 let work = Work {
                     ends: self.world.now + took,
-                    for_: WorkFor::Git(effect, made),
+                    for_: WorkFor::Git(Box::new(effect), made),
                     until: None,
                     is_stopped: false,
                 };

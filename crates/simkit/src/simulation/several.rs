@@ -196,7 +196,10 @@ impl Sim {
             let WorkFor::Git(effect, _) = for_ else {
                 return false;
             };
-            matches!(effect, Effect::MakeMerge { .. } | Effect::CheckMerge { .. })
+            matches!(
+                **effect,
+                Effect::MakeMerge { .. } | Effect::CheckMerge { .. }
+            )
         };
         for other in &self.others {
             let at = other.works.get(node).map(|work| &work.for_);
