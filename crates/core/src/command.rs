@@ -510,6 +510,11 @@ pub enum Word {
         /// control.
         #[serde(default)]
         criteria: bool,
+        /// Whether it stands in the copy of the file in the lane of that attempt:
+        /// then it is that of no other one, and what does not fit leaves nothing
+        /// behind that a person could be asked about.
+        #[serde(default)]
+        in_lane: bool,
     },
     /// That of a person who was asked: it holds, or is refused as a whole.
     Person {

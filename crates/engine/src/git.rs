@@ -30,8 +30,8 @@ pub use self::landing::{fast_forward, rebased_branch};
 pub use self::merging::{MergeOrder, MergeTry, begin_merge, merge, stored_text, with_markers};
 pub use self::reached::{Whereabouts, Work, reached};
 pub use self::refs::{
-    RefMove, RefStep, files_committed, git_version, is_built_on, merged_since, move_ref, ref_at,
-    refs_below,
+    RefMove, RefStep, files_committed, git_version, is_built_on, merge_base, merged_since,
+    move_ref, ref_at, refs_below,
 };
 pub use self::saving::save_work;
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};

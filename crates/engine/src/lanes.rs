@@ -10,6 +10,7 @@
 //! `docs/design/0027-lanes-and-merge-queue.md`.
 
 mod include;
+mod plan_seen;
 mod pool;
 mod prepare;
 mod register;
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
+pub use self::plan_seen::{PlanSeen, plan_in};
 pub use self::pool::Pool;
 pub use self::prepare::{LaneOrder, LaneStart, Prepared};
 pub use self::register::{LaneTaking, LaneUse, QUEUE};

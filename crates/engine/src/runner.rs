@@ -1131,6 +1131,13 @@ impl Runner<'_, '_> {
             mirror.waits_for_git = true;
         }
         looked?;
+        let attempt = match &ended.for_ {
+            Purpose::Agent { attempt, .. } => Some(*attempt),
+            Purpose::Gate(_) | Purpose::Calls | Purpose::MergeCheck(_) => ended.writer,
+        };
+        if let Some(attempt) = attempt {
+            self.look_in_lane(&ended.node, attempt, tell)?;
+        }
         let events = self.news()?;
         let is_known = events.is_empty();
         Ok((!is_known)

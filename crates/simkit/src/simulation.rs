@@ -842,6 +842,7 @@ impl Sim {
             word: Word::MaybeAgent {
                 attempt,
                 criteria: false,
+                in_lane: false,
             },
         });
         assert!(result.is_ok(), "{result:?}");

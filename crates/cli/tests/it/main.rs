@@ -33,6 +33,7 @@ mod init;
 mod iteration_hooks;
 mod joining;
 mod landing;
+mod lane_plans;
 mod lanes;
 mod large;
 mod last_words;

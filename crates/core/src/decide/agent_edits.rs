@@ -39,12 +39,17 @@ pub(super) struct Agent {
 impl Agent {
     /// The agent whose edits this word may stand for; none where it is a person's.
     pub(super) fn of_word(story: &Story<'_>, run: RunId, word: &Word) -> Option<Self> {
-        let (known, criteria) = match word {
+        let (known, criteria, in_lane) = match word {
             Word::File | Word::Person { .. } => return None,
-            Word::Hand { .. } => (None, true),
-            Word::MaybeAgent { attempt, criteria } => (Some(*attempt), *criteria),
+            Word::Hand { .. } => (None, true, false),
+            Word::MaybeAgent {
+                attempt,
+                criteria,
+                in_lane,
+            } => (Some(*attempt), *criteria, *in_lane),
         };
-        let open = || story.tables.open_attempts();
+        // No other agent writes in the lane of an attempt.
+        let open = || story.tables.open_attempts().filter(|_| !in_lane);
         let of_run = open().filter(|row| row.run == run).max_by_key(|row| row.id);
         let last = || open().max_by_key(|row| row.id).map(|row| row.id);
         let attempt = of_run.map(|row| row.id).or(known).or_else(last)?;

@@ -63,6 +63,10 @@ pub(super) fn take_edits(
         let is_asked = |edit: &&Edit| asked.contains(edit);
         let (known, new): (Vec<&Edit>, Vec<&Edit>) = edits.iter().partition(is_asked);
         let new: Vec<Edit> = new.into_iter().cloned().collect();
+        if matches!(word, Word::MaybeAgent { in_lane: true, .. }) {
+            take_agent_edits(story, run, &agent, &by, &new);
+            return Ok(());
+        }
         let mut left: Vec<(&Edit, String)> = known
             .into_iter()
             .map(|edit| (edit, "it is asked about".to_owned()))

@@ -898,6 +898,7 @@ fn a_breakpoint_that_is_set_while_a_node_runs_holds_at_its_end() {
     let word = Word::MaybeAgent {
         attempt,
         criteria: false,
+        in_lane: false,
     };
     world.ok(Command::TakeEdits {
         run: world.run,

@@ -13,7 +13,7 @@ use piton_core::{
 };
 
 use crate::edits::new_item;
-use crate::world::{World, node, tried_once};
+use crate::world::{ANY_ORDER, World, node, tried_once};
 
 const FILE: &str = "prd.json";
 
@@ -38,6 +38,7 @@ fn by_agent(world: &mut World, attempt: AttemptId, edits: Vec<Edit>) {
     let word = Word::MaybeAgent {
         attempt,
         criteria: true,
+        in_lane: false,
     };
     let command = take(world, edits, None, word);
     world.ok(command);
@@ -633,4 +634,34 @@ fn a_person_who_ticks_a_claimed_item_closes_the_question() {
     assert_eq!(world.item("b").state, ItemState::Done);
     assert_eq!(level(&world, "b"), Some(Level::Person));
     assert_eq!(open_of(&world, DecisionKind::ClaimedItems), None);
+}
+
+#[test]
+fn what_stands_in_the_lane_of_an_attempt_is_that_attempts_and_asks_about_no_file() {
+    for in_lane in [true, false] {
+        let (mut world, token) = World::running(&format!("{ANY_ORDER}a\nb"));
+        let attempt = world.begin(token, "a");
+        world.begin(token, "b");
+        let word = Word::MaybeAgent {
+            attempt,
+            criteria: true,
+            in_lane,
+        };
+        let new = Edit::Insert {
+            parent: Some(node("gone")),
+            after: None,
+            items: vec![new_item(Some(&node("gone")), "new", ItemState::Pending)],
+        };
+        let edits = vec![tick("b"), new];
+        let command = take(&world, edits, None, word);
+        world.ok(command);
+        let claims = details(&world, DecisionKind::ClaimedItems);
+        let about_file = world.tables.open_decisions(world.run);
+        let about_file = about_file.filter(|row| row.file.is_some()).count();
+        let expected = match in_lane {
+            true => (1, 0),
+            false => (0, 1),
+        };
+        assert_eq!((claims.len(), about_file), expected, "{claims:?}");
+    }
 }

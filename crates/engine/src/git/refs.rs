@@ -144,6 +144,16 @@ pub fn is_built_on(work_tree: &Path, tip: &str, commit: &str) -> Result<bool, Fa
     }
 }
 
+/// The commit at which two commits part; none where they have nothing in common.
+///
+/// # Errors
+///
+/// When git cannot be started.
+pub fn merge_base(work_tree: &Path, one: &str, other: &str) -> Result<Option<String>, Failure> {
+    let said = git(work_tree, &["merge-base", one, other])?;
+    Ok(said.ok.then_some(said.out))
+}
+
 /// Which of these files, by their paths in the work tree, a commit changed that
 /// `tip` has and `base` has not, also one that a later commit changed back.
 ///

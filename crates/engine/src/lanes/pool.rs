@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Lane, LaneFault, LaneUse, at};
+use super::{Lane, LaneFault, LaneUse, PlanSeen, at};
 use crate::config::{PORTS_A_LANE, WorkspaceConfig};
 use crate::native_files::exchange::sha256;
 use crate::process::{Identity, has_ended, myself};
@@ -143,6 +143,12 @@ impl Pool {
         let folder = self.lane_folder(number);
         let named = folder.join(format!("{}-{number}", self.name));
         worktree_in(&folder, number).unwrap_or(named)
+    }
+
+    /// The plan file of a lane as it was read there last.
+    #[must_use]
+    pub fn plan_seen(&self, number: u32) -> PlanSeen {
+        PlanSeen::of_lane(&self.lane_folder(number))
     }
 
     fn lane_folder(&self, number: u32) -> PathBuf {

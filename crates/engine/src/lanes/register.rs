@@ -50,6 +50,15 @@ struct SetupDone {
     run: String,
 }
 
+/// Writes a file of a lane, whole or not at all.
+pub(super) fn write_whole(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 impl LaneUse {
     /// What stands in the folder of a lane; none where there never was one. What
     /// cannot be read says nothing but that.
@@ -65,14 +74,10 @@ impl LaneUse {
     /// Writes it, whole or not at all.
     pub(super) fn write(&self, folder: &Path) -> Result<(), LaneFault> {
         let path = folder.join(NAME);
-        let write = || {
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(&serde_json::to_vec(self)?)?;
-            file.as_file().sync_all()?;
-            file.persist(&path).map_err(|error| error.error)?;
-            Ok::<_, io::Error>(())
-        };
-        write().map_err(at(&path))
+        let bytes = serde_json::to_vec(self).map_err(io::Error::from);
+        bytes
+            .and_then(|bytes| write_whole(folder, &path, &bytes))
+            .map_err(at(&path))
     }
 
     /// Whether merges were made in it last, and no unit was worked on.

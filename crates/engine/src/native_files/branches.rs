@@ -7,6 +7,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use piton_core::lane::Landing;
+use piton_core::{RunRow, RunState};
+
 use super::synced_file::SyncedFile;
 use crate::git;
 use crate::history::{has_grown_from, is_set_back};
@@ -39,6 +42,21 @@ pub(super) fn origin_of(project: &Project, path: &str, file: &SyncedFile) -> Ori
         true => Origin::WentAlong,
         false => Origin::Same,
     }
+}
+
+/// Whether a tracked file in the main work tree is left as it is: the work of the run
+/// is done in lanes, and what it comes to lands with it.
+pub(super) fn waits_for_landing(project: &Project, row: &RunRow, path: &str) -> bool {
+    let target = row.target.as_deref();
+    let Some(target) = target.filter(|target| target.path.is_none() && row.lanes.is_some()) else {
+        return false;
+    };
+    let has_landed = |landed: &Landing| {
+        let (main, tip) = (&project.work_tree, &target.tip);
+        git::is_built_on(main, &landed.commit, tip).unwrap_or_default()
+    };
+    let is_over = row.state == RunState::Done && row.landed.as_deref().is_some_and(has_landed);
+    !is_over && project.is_tracked(path)
 }
 
 /// Whether a file that is not there is one that the branch which is checked out

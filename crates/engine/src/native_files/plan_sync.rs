@@ -16,8 +16,8 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::checkout::Checkout;
 use piton_core::command::Word;
 use piton_core::{
-    AttemptId, Command, DecisionRow, ItemRow, ItemState, Need, Node, RunId, RunRow, StreamId,
-    Tables, Verb,
+    AttemptId, Command, DecisionKind, DecisionRow, ItemRow, ItemState, Key, Need, Node, RunId,
+    RunRow, StreamId, Tables, Verb,
 };
 use piton_formats::merge::{Versions, merge_preferring_ours};
 use piton_formats::plan_file::{PlanFile, Shown};
@@ -77,10 +77,24 @@ pub struct PlanSync {
     pub(crate) gives_way: bool,
     /// It waits for that.
     in_the_way: bool,
+    /// Whether it stays as it is until the run has landed.
+    waits_for_landing: bool,
     /// How many elements the list beside it has from this run, as far as known.
     listed: usize,
     /// Whether somebody was told that this list could not be added to.
     told_of_list: bool,
+}
+
+/// The copy of the file of a plan in the lane of a unit, after an attempt there.
+pub(crate) struct LaneCopy<'c> {
+    /// The unit, and the token with which it took the lane.
+    pub(crate) taken: (&'c Node, u64),
+    /// The attempt that may have changed it.
+    pub(crate) attempt: AttemptId,
+    /// The version that was read before.
+    pub(crate) base: &'c str,
+    /// The version that is there.
+    pub(crate) now: &'c [u8],
 }
 
 /// What piton wrote of the file of a run: where that is kept.
@@ -114,6 +128,7 @@ impl PlanSync {
         };
         let target = session.project.absolute(&path);
         let home = &session.project.home;
+        let waits_for_landing = branches::waits_for_landing(&session.project, row, &path);
         Ok(Some(Self {
             run: row.id,
             path,
@@ -131,6 +146,7 @@ impl PlanSync {
             waits_for_git: true,
             gives_way: false,
             in_the_way: false,
+            waits_for_landing,
             listed: 0,
             told_of_list: false,
         }))
@@ -333,6 +349,47 @@ impl PlanSync {
         Ok(looked)
     }
 
+    /// Takes in what was changed in the copy of the file in a lane. That copy is
+    /// written by nobody else, and its marks and edits are an agent's.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails. What cannot be read or does not fit counts for nothing.
+    pub(crate) fn take_from_lane(
+        &mut self,
+        session: &Session<'_>,
+        token: u64,
+        copy: &LaneCopy<'_>,
+    ) -> Result<Looked, Failure> {
+        // What was found in the file itself a moment ago is among them.
+        let mut tables = session.load(&needs(self.run))?.tables;
+        leave_out_doubts(&mut tables, self.run);
+        let done = tables.items(self.run);
+        let done = done.filter(|row| row.state == ItemState::Done);
+        self.plan
+            .set_elsewhere(done.map(|row| row.node.clone()).collect());
+        let word = Word::MaybeAgent {
+            attempt: copy.attempt,
+            criteria: self.plan.format().is_one_file(),
+            in_lane: true,
+        };
+        let mut look = PlanLook {
+            session,
+            tables: &tables,
+            run: self.run,
+            path: &self.path,
+            plan: &mut self.plan,
+            token: Some(token),
+            word,
+            is_other_branch: false,
+            position: 0,
+            heeds_git: false,
+            shows_doubts: true,
+        };
+        let taken = look.take_copy(copy);
+        taken.map_err(|fault| fault.of_file(&self.path))
+    }
+
     /// The file, and the look at what somebody else wrote into it.
     fn looking<'a, 's>(
         &'a mut self,
@@ -354,6 +411,7 @@ impl PlanSync {
             is_other_branch,
             position: 0,
             heeds_git: self.waits_for_git,
+            shows_doubts: !self.waits_for_landing,
         };
         (&mut self.file, look)
     }
@@ -371,6 +429,10 @@ impl PlanSync {
     /// What somebody else wrote in the meantime stays, to be looked at first.
     pub fn write(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<News> {
         if self.is_asked(tables) && !self.file.is_held() {
+            return None;
+        }
+        if self.waits_for_landing {
+            self.behind = false;
             return None;
         }
         let trouble = match self.put(tables, position, now) {
@@ -556,6 +618,17 @@ fn beside_held(
     after
         .is_part_of(&before)
         .then_some(BesideHeld { text, own })
+}
+
+/// Takes out of rows what a person is asked about: a file into which nobody wrote
+/// that says what is in force.
+pub(crate) fn leave_out_doubts(tables: &mut Tables, run: RunId) {
+    let asked = tables.open_decisions(run);
+    let asked = asked.filter(|row| row.kind == DecisionKind::AgentEdit);
+    let asked: Vec<Key> = asked.map(|row| Key::Decision(row.id)).collect();
+    for key in asked {
+        tables.take(&key);
+    }
 }
 
 /// The rows that the file of a run is made of and compared with.

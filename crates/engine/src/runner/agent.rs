@@ -598,6 +598,7 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
         self.look_at_other_plans(tell)?;
+        self.look_in_lane(&node, attempt, tell)?;
         let site = self.sites.at(&node);
         site.last_attempt.set(Some(attempt));
         let mut report = unseen();

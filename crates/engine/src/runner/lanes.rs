@@ -11,7 +11,8 @@ use std::sync::Arc;
 use piton_core::lane::{LaneHold, TargetRow, unit_of};
 use piton_core::run_loop::{Input, LaneEnd};
 use piton_core::{
-    Command, Event, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow, RunState, Stage,
+    AttemptId, Command, Event, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow, RunState,
+    Stage,
 };
 use piton_formats::plan_file::PlanFile;
 
@@ -22,8 +23,12 @@ use crate::config::LANES;
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By, RefMove, RefStep, WorktreeState};
-use crate::lanes::{Lane, LaneFault, LaneOrder, LaneStart, LaneTaking, LaneUse, Pool, Prepared};
+use crate::lanes::{
+    Lane, LaneFault, LaneOrder, LaneStart, LaneTaking, LaneUse, Pool, Prepared, plan_in,
+};
+use crate::native_files::News;
 use crate::native_files::exchange::sha256;
+use crate::native_files::plan_sync::LaneCopy;
 use crate::notice::Notice;
 use crate::process::Stop;
 use crate::project::Project;
@@ -409,7 +414,55 @@ impl Runner<'_, '_> {
             redactor: &self.session.world.redactor(),
         };
         lanes.pool.prepare(&held.lane, &order).map_err(failure_of)?;
+        if let Some(plan) = self.tracked_plan() {
+            let seen = lanes.pool.plan_seen(held.lane.number);
+            seen.begin(&held.lane.tree.join(plan)).map_err(failure_of)?;
+        }
         Ok(())
+    }
+
+    /// Takes in what an attempt, or what it wrote, has changed in the plan file of
+    /// its lane, where git tracks that file.
+    pub(super) fn look_in_lane(
+        &mut self,
+        node: &Node,
+        attempt: AttemptId,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<(), Failure> {
+        let unit = unit_of(node);
+        let hold = self.hold_of(&unit);
+        let lanes = self.lanes.as_ref();
+        let (Some((hold, _)), Some(lanes), Some(plan)) = (hold, lanes, self.tracked_plan()) else {
+            return Ok(());
+        };
+        let seen = lanes.pool.plan_seen(hold.lane);
+        let now = plan_in(&lanes.pool.tree_of(hold.lane).join(plan));
+        let Some((base, now)) = seen.read().zip(now) else {
+            return Ok(());
+        };
+        let Some(mirror) = self.mirror.as_mut().filter(|_| base.as_bytes() != now) else {
+            return Ok(());
+        };
+        let copy = LaneCopy {
+            taken: (&unit, hold.fence),
+            attempt,
+            base: &base,
+            now: &now,
+        };
+        let looked = mirror.take_from_lane(self.session, self.lp.token(), &copy)?;
+        seen.write(&now).map_err(failure_of)?;
+        fail::point("unit.plan-seen");
+        News::tell(&looked.news, tell);
+        Ok(())
+    }
+
+    /// The file of the plan, by its path in the work tree, where git tracks it: then
+    /// each lane has a copy of it.
+    fn tracked_plan(&self) -> Option<String> {
+        let project = &self.session.project;
+        let path = PlanFile::path(&self.row)?;
+        let is_tracked = project.is_tracked(&path);
+        project.in_work_tree(&path).filter(|_| is_tracked)
     }
 
     /// Whether an agent has finished something in the lane of a unit that is in no
@@ -552,11 +605,13 @@ impl Runner<'_, '_> {
         let taken = self.taking(node, hold.fence);
         let redactor = self.session.world.redactor();
         let plans = self.plan_paths();
+        let plan = self.tracked_plan();
         let start = match is_used {
             true => LaneStart::AsLeft,
             false => LaneStart::Clean,
         };
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
+            let is_begun = start == LaneStart::AsLeft && held.lane.tree.is_dir();
             let order = LaneOrder {
                 taken: &taken,
                 from: &hold.from,
@@ -571,6 +626,10 @@ impl Runner<'_, '_> {
                 if is_returned && start == LaneStart::Clean {
                     git::begin_merge(&held.lane.tree, &tip, &plans, by)?;
                     fail::point("unit.both-sides");
+                }
+                if let Some(plan) = plan.filter(|_| !is_begun) {
+                    let seen = pool.plan_seen(held.lane.number);
+                    seen.begin(&held.lane.tree.join(plan))?;
                 }
                 Ok(prepared)
             });

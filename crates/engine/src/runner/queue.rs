@@ -15,7 +15,8 @@ use piton_core::lane::TargetRow;
 use piton_core::merge::{MadeMerge, MergeReturn, MergeStep};
 use piton_core::run_loop::{Input, MergeEnd};
 use piton_core::{ItemRow, Node, Rows, once_merged};
-use piton_formats::plan_file::PlanFile;
+use piton_formats::merge::{Versions, merge_preferring_ours};
+use piton_formats::plan_file::{self, PlanFile};
 
 use super::lanes::{HeldLane, failure_of};
 use super::work::{CallEnd, Purpose, Work};
@@ -24,6 +25,7 @@ use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::git::{self, MergeOrder, MergeTry, RefMove, RefStep};
 use crate::lanes::{LaneOrder, LaneStart, Pool, Prepared, QUEUE};
+use crate::native_files::plan_sync::leave_out_doubts;
 use crate::notice::Notice;
 use crate::process::{Exit, Limits, Program, Spec};
 
@@ -396,10 +398,29 @@ impl Runner<'_, '_> {
             tables: self.lp.tables().clone(),
             ..self.session.load(&[])?
         };
-        let tables = once_merged(&rows, (run, node), &self.facts());
-        let plan = PlanFile::of(&tables, run);
+        let mut tables = once_merged(&rows, (run, node), &self.facts());
+        leave_out_doubts(&mut tables, run);
+        let Some(mut plan) = PlanFile::of(&tables, run) else {
+            return Ok(None);
+        };
         // What cannot be shown in that version of the file is shown when it can.
-        let text = plan.and_then(|mut plan| plan.show(Some(&present), &tables, rows.now).ok()?);
+        let mut text = plan.show(Some(&present), &tables, rows.now).ok().flatten();
+        // Of an item that an agent added a list has what only its agent wrote of it.
+        let work = self.queued(node).map(|(_, merge)| merge.work);
+        let work = work.filter(|_| plan.format().is_one_file());
+        if let (Some(shown), Some(work)) = (&text, work)
+            && let Some(merged) = with_work(main, (&inner, &present), (&at, &work))?
+            && let Ok(Some(merged)) = plan.show(Some(&merged), &tables, rows.now)
+        {
+            let of = plan_file::Shown {
+                file: &inner,
+                tables: &tables,
+                run,
+            };
+            let said = plan.edits(Some(shown), &merged, of, rows.now);
+            let is_known = said.is_ok_and(|said| said.edits.is_empty() && said.removed.is_empty());
+            text = text.map(|shown| if is_known { merged } else { shown });
+        }
         let text = text.filter(|text| *text != present);
         Ok(text.map(|text| Shown {
             at,
@@ -434,6 +455,29 @@ impl Runner<'_, '_> {
         self.fault.get_or_insert(failure);
         Input::MergeEnded { node, end }
     }
+}
+
+/// The plan file as it is at a commit, with what the work changed in it; none where
+/// that is nothing, or cannot be told.
+fn with_work(
+    main: &Path,
+    (path, present): (&str, &str),
+    (at, work): (&str, &str),
+) -> Result<Option<String>, Failure> {
+    let Some(base) = git::merge_base(main, at, work)? else {
+        return Ok(None);
+    };
+    let base = git::stored_text(main, &base, path)?;
+    let theirs = git::stored_text(main, work, path)?;
+    let merged = base.zip(theirs).and_then(|(base, theirs)| {
+        let versions = Versions {
+            base: &base,
+            ours: present,
+            theirs: &theirs,
+        };
+        merge_preferring_ours(path, versions)
+    });
+    Ok(merged.filter(|merged| merged != present))
 }
 
 fn red(command: String, output: String) -> MergeEnd {

@@ -157,6 +157,7 @@ impl Desk {
         self.take_in_as(piton_core::command::Word::MaybeAgent {
             attempt,
             criteria: true,
+            in_lane: false,
         })
     }
 

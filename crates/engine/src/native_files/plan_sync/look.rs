@@ -1,5 +1,6 @@
 //! What is done with a version of the file of a plan that somebody else wrote.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -17,7 +18,7 @@ use piton_store::CommitError;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{STREAM, needs, words};
+use super::{LaneCopy, STREAM, leave_out_doubts, needs, words};
 use crate::fail;
 use crate::failure::Failure;
 use crate::lies::Rule;
@@ -48,6 +49,9 @@ pub(super) struct PlanLook<'a, 's> {
     pub(super) is_other_branch: bool,
     /// Whether a lock of git's index is that of somebody alive.
     pub(super) heeds_git: bool,
+    /// Whether the file says what a person is asked about: not where it stood in a
+    /// lane, and this one is not written.
+    pub(super) shows_doubts: bool,
 }
 
 /// A version that holds another plan, of which nothing is taken in.
@@ -362,11 +366,75 @@ impl PlanLook<'_, '_> {
             Some(attempt) => Word::MaybeAgent {
                 attempt,
                 criteria: self.plan.format().is_one_file(),
+                in_lane: false,
             },
             None => Word::Hand {
                 by: self.session.world.user().to_owned(),
             },
         })
+    }
+
+    /// Takes in what was changed in the copy of the file in a lane. About what does
+    /// not fit nobody is asked: no file goes on saying it.
+    pub(super) fn take_copy(&mut self, copy: &LaneCopy<'_>) -> Result<Looked, Fault> {
+        let (unit, _) = copy.taken;
+        let path = self.path;
+        let told = |what: &str| {
+            let what = format!("{path} in the lane of {unit} {what}");
+            let news = vec![News::Left(what)];
+            Ok(Looked {
+                news,
+                ..Looked::default()
+            })
+        };
+        let format = self.plan.format();
+        if std::str::from_utf8(copy.now).is_ok_and(|now| format.is_replaced(copy.base, now)) {
+            return told("holds another plan: nothing of it counts");
+        }
+        let changed = match self.changed(Some(copy.base), copy.now) {
+            Ok(changed) => changed,
+            Err(problems) => {
+                let why = in_lines(&problems);
+                return told(&format!("cannot be read, and nothing of it counts: {why}"));
+            }
+        };
+        // Where nobody changed it, what differs from what piton knows is only older.
+        let older = self.changed(Some(copy.base), copy.base.as_bytes());
+        let older = older.map_or_else(|_| Vec::new(), |older| older.edits);
+        let mut edits = self.with_presence(&changed, true);
+        edits.retain(|edit| !older.contains(edit));
+        if edits.is_empty() {
+            return Ok(Looked::default());
+        }
+        let command = self.take_edits(edits.clone());
+        let needs = piton_core::needs(&command);
+        let rows = self.session.load(&needs.rows)?;
+        let of = (self.run, self.token);
+        let unfit = piton_core::edits_left(&rows, &facts(self), of, path, &edits);
+        let is_unfit = |edit: &&&Edit| matches!(edit, Edit::Insert { .. } | Edit::Order { .. });
+        let unfit = unfit.iter().filter(is_unfit).count();
+        // A runner that dies before the version is noted as read tells it again.
+        let told = (self.run.to_string(), copy.taken, sha256(copy.now));
+        let id = serde_json::to_vec(&told).map(|told| sha256(&told));
+        let id = id.ok().and_then(|id| Uuid::parse_str(&id[..32]).ok());
+        let id = CommandId(id.unwrap_or_else(|| self.session.world.id()));
+        let committed = self.session.commit_as(id, &command, &facts(self))?;
+        if committed.repeated {
+            return Ok(Looked::default());
+        }
+        fail::point("mirror.edits-taken");
+        let events = committed.events;
+        let mut looked = Looked {
+            taken: !events.is_empty(),
+            news: words::took_changes(path, &events).into_iter().collect(),
+            ..Looked::default()
+        };
+        if unfit > 0 {
+            let what = format!("{unfit} edits of {path} in the lane of {unit} do not fit the plan");
+            looked.news.push(News::Left(what));
+        }
+        self.tell(&changed, &events, &mut looked)?;
+        Ok(looked)
     }
 
     /// What is done in work that nobody committed, and has no mark in the version
@@ -497,9 +565,13 @@ impl PlanLook<'_, '_> {
             return Err(vec![not_utf8(self.path, bytes)]);
         };
         let now = self.session.world.now();
+        let mut tables = Cow::Borrowed(self.tables);
+        if !self.shows_doubts {
+            leave_out_doubts(tables.to_mut(), self.run);
+        }
         let shown = Shown {
             file: self.path,
-            tables: self.tables,
+            tables: &tables,
             run: self.run,
         };
         self.plan.edits(base, theirs, shown, now)

@@ -1,0 +1,71 @@
+//! `plan`: the plan file of a lane as it was read there last. What an agent changes
+//! in it is told by this.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::register::write_whole;
+use super::{LaneFault, at};
+
+/// Its name in the folder of the lane.
+const NAME: &str = "plan";
+
+/// The version of the plan file that was read last in a lane. It lies beside the
+/// worktree, so that a runner that goes on in the lane knows it as well.
+#[derive(Clone, Debug)]
+pub struct PlanSeen {
+    folder: PathBuf,
+}
+
+impl PlanSeen {
+    pub(super) fn of_lane(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// Takes the version that is in the lane, before an agent works there, as read.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn begin(&self, plan: &Path) -> Result<(), LaneFault> {
+        match plan_in(plan) {
+            Some(bytes) => self.write(&bytes),
+            None => self.forget(),
+        }
+    }
+
+    /// The version that was read last; none where the lane began without one.
+    #[must_use]
+    pub fn read(&self) -> Option<String> {
+        fs::read_to_string(self.folder.join(NAME)).ok()
+    }
+
+    /// Notes the version that was read.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), LaneFault> {
+        let path = self.folder.join(NAME);
+        write_whole(&self.folder, &path, bytes).map_err(at(&path))
+    }
+
+    fn forget(&self) -> Result<(), LaneFault> {
+        let path = self.folder.join(NAME);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(at(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What stands in a plan file; none where it is no regular file: an agent may have
+/// put anything in its place.
+#[must_use]
+pub fn plan_in(plan: &Path) -> Option<Vec<u8>> {
+    let found = fs::symlink_metadata(plan).ok()?;
+    found.is_file().then(|| fs::read(plan).ok()).flatten()
+}
